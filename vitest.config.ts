@@ -20,7 +20,7 @@ const patience = Number(
 if (process.argv.includes('run'))
   process.env['MILLRACE_TEST_RUN'] ??= `${process.pid}_${Date.now()}`;
 
-const all = ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.{ts,tsx}', 'scripts/*.test.ts'];
+const all = ['{packages,apps}/*/src/**/*.test.{ts,tsx}', 'scripts/*.test.ts'];
 // Tests that need a service, a browser, a terminal or minutes.
 const slow = '**/*.full.test.{ts,tsx}';
 // Slow tests of what few changes touch: the documentation site, the project inside other frameworks,
@@ -40,11 +40,7 @@ const ownJob = [
   'packages/temporal/src/workflow/several-sessions.full.test.ts',
 ];
 // Each test of these files is one attack, and passes if it is stopped.
-const attacks = [
-  'packages/*/src/**/*.attack*.test.ts',
-  'apps/*/src/**/*.attack*.test.{ts,tsx}',
-  'scripts/*.attack*.test.ts',
-];
+const attacks = ['{packages,apps}/*/src/**/*.attack*.test.{ts,tsx}', 'scripts/*.attack*.test.ts'];
 // Tests against real model servers, which `npm run test:setup -- --models` installs.
 const real = ['scripts/real-servers/*.real.test.ts'];
 const outside = ['**/node_modules/**', '**/dist/**'];

@@ -1,5 +1,5 @@
-// Folds a log from PROTOCOL.md record by record. The left column shows each event, the right column the
-// folded part after it. Run it with
+// Folds a log from PROTOCOL.md record by record. The left column shows each event. The right column
+// shows the folded part after the event. Run it with
 //   npx node --conditions=@millrace/source examples/00-fold-live.ts ["reasoning, then text"]
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs, styleText } from 'node:util';
@@ -36,7 +36,7 @@ const folder = new Folder(sessionId('demo'));
 console.log(styleText('bold', `PROTOCOL.md, example “${example.name}”, folded record by record\n`));
 for (const line of example.lines) {
   const record = decodeRecord(line);
-  // A batch states which offsets it covers. Here each batch contains one record.
+  // A batch contains the offsets that it covers. Here each batch contains one record.
   const batch = { after: folder.state.through, through: record.offset, records: [record] };
   folder.addBatch(batch, (before, step, after) => {
     for (const event of agentEvents(before, step, after)) show(event, after);
@@ -56,7 +56,8 @@ function show(event: AgentEvent, state: FoldState): void {
 }
 
 /**
- * Returns the content of the part after this event. It ends with a cursor while the part is open.
+ * Returns the content of the part after this event. While the part is open, the text ends with a
+ * cursor.
  */
 function partText(state: FoldState, id: PartId): string {
   const open = findOpen(state, id);
@@ -82,7 +83,7 @@ function contentOf(part: Part): string {
   }
 }
 
-/** Returns the fields of an event, without the fields that every event has. */
+/** Returns the fields of an event, except the fields that every event has. */
 function detailsOf(event: AgentEvent): string {
   const common = ['type', 'session', 'offset', 'time', 'turn', 'attempt'];
   const rest = Object.entries(event).filter(([key]) => !common.includes(key));

@@ -13,8 +13,8 @@ import {
 } from '../packages/providers/src/scripted/index.ts';
 import { runProgram } from './packages/run-program.ts';
 
-// The documentation names the oldest version of `ai` that works. This test installs it and reads all kinds
-// of messages with it. All other tests use the newest one.
+// The documentation states the oldest supported version of `ai`. This test installs that version
+// and reads all kinds of messages with it. All other tests use the newest version.
 
 const page = readFileSync('docs/guides/streaming.md', 'utf8');
 const oldest = /Millrace supports `ai` (\d+\.\d+\.\d+) or later/.exec(page)?.[1] ?? 'none';
@@ -45,7 +45,7 @@ function agentOf(script: readonly ScriptEntry[], approve: 'allow' | 'ask' = 'all
   return createAgent({ provider, tools: [weather], retry, ...decisions });
 }
 
-/** The message that a client of this version shows, and its errors. */
+/** Returns the message that a client of this version shows, and its errors. */
 async function read(response: Response, message?: Ai.UIMessage) {
   const transport = new ai.DefaultChatTransport({ fetch: async () => response });
   const stream = await transport.reconnectToStream({ chatId: 'c' });

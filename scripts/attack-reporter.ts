@@ -1,8 +1,8 @@
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
 
 /**
- * Prints each attack that succeeded or was not tried. At the end, it prints how many attacks were
- * tried and stopped.
+ * Prints each attack that succeeded or did not run. At the end, it prints how many attacks ran and
+ * how many were stopped.
  */
 export default class AttackReporter implements Reporter {
   onTestCaseResult(attack: TestCase): void {

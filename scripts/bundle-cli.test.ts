@@ -19,7 +19,7 @@ const manifest = join(root, 'apps/cli/package.json');
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'millrace-bundle-'));
-  // A copy outside of the project finds none of its packages.
+  // A copy outside of the project cannot find the packages of the project.
   cpSync(dirname(dirname(builtProgram())), folder, { recursive: true });
 });
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -9,29 +9,29 @@ import { noticeFile, thirdPartyNotices } from './third-party.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const cli = join(root, 'apps/cli');
 /**
- * The folder of the bundle. It is beside `src` and `dist`, so that package.json is one folder up
- * for all of them.
+ * The folder of the bundle. It is next to `src` and `dist`, so that the path to package.json is the
+ * same for all three.
  */
 const folder = process.argv[2] ?? join(cli, 'bundle');
 
 /**
- * Bundles the command into a few files. Without a bundle, Node needs more than half of the start-up
- * time to find, open and link more than a thousand files.
+ * Bundles the command into a few files. Without a bundle, Node must find, open and link more than a
+ * thousand files. This takes more than half of the start time.
  */
 const bundle = await rolldown({
   input: {
     main: join(cli, 'src/main.ts'),
-    // The search tool starts this worker by its path, relative to its own file.
+    // The search tool starts this worker by a path that is relative to its own file.
     'worker/search-worker': join(root, 'packages/tools/src/search/worker/search-worker.ts'),
   },
   platform: 'node',
   resolve: { conditionNames: ['@millrace/source', 'node', 'default'] },
-  // Node 22 is the oldest supported version. It has no `using`.
+  // Node 22 is the oldest supported version, and it does not support `using`.
   transform: {
     target: 'es2024',
     define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"' },
   },
-  // Ink imports this package only while developers work on Ink itself.
+  // Ink imports this package only when developers work on Ink itself.
   external: ['react-devtools-core'],
   plugins: [
     { name: 'quick-start', transform: quickStart },
@@ -45,8 +45,8 @@ const modules = output.flatMap((one) => (one.type === 'chunk' ? one.moduleIds : 
 writeFileSync(join(folder, noticeFile), thirdPartyNotices([...modules, ...copyGrammars()]));
 
 /**
- * Copies the grammars, because they are loaded one by one on demand. Returns the copied files. They
- * are CommonJS, unlike the other files of the package.
+ * Copies the grammars, because the program loads them one by one on demand. Returns the copied
+ * files. They are CommonJS, unlike the other files of the package.
  */
 function copyGrammars(): readonly string[] {
   const { resolve } = createRequire(import.meta.url);
@@ -63,9 +63,9 @@ function copyGrammars(): readonly string[] {
 }
 
 /**
- * Changes modules so that the program loads nothing from outside of its own folder. The sandbox
- * does not protect packages beside the program. A command could put a package there, and it would
- * run with all rights of the agent.
+ * Changes modules so that the program loads no code from outside of its own folder. The sandbox
+ * does not protect packages next to the program. A command could put a package there, and this
+ * package would run with all rights of the agent.
  */
 function ownModules(code: string, id: string): string | undefined {
   if (id.endsWith('/src/text/code/grammar.ts'))
@@ -73,16 +73,16 @@ function ownModules(code: string, id: string): string | undefined {
   // Ink loads the developer tools of React if the variable DEV is set.
   if (id.endsWith('/ink/build/reconciler.js'))
     return replaced(code, "process.env['DEV'] === 'true'", 'false');
-  // The Postgres driver loads its native version if a variable is set.
+  // The Postgres driver loads its native version if an environment variable is set.
   if (id.endsWith('/pg/lib/native/client.js'))
     return replaced(code, "require('pg-native')", 'null');
   return undefined;
 }
 
 /**
- * Removes two costs, each a tenth of the start-up time. Ink's layout engine calls `fetch` for bytes
- * that it already has, which loads Node's whole HTTP client. The package string-width compiles a
- * pattern for 20 ms, and only emoji need this pattern.
+ * Removes two steps that each take a tenth of the start time. Ink's layout engine calls `fetch` for
+ * bytes that it already has, which loads Node's whole HTTP client. The package string-width
+ * compiles a pattern for 20 ms, although only emoji need this pattern.
  */
 function quickStart(code: string, id: string): string | undefined {
   if (id.endsWith('/yoga-wasm-base64-esm.js')) {

@@ -1,5 +1,7 @@
 // Shows a recorded HTTP exchange chunk by chunk, or checks that a recording is complete and has no
-// secrets: npm run cassette -- show <file>, npm run cassette -- check <file>.
+// secrets:
+//   npm run cassette -- show <file>
+//   npm run cassette -- check <file>
 import { readFileSync } from 'node:fs';
 import {
   type BodyEnd,
@@ -27,7 +29,8 @@ const previewLength = 60;
 const columnsWidth = [12, 10, 10] as const;
 
 /**
- * Shortens and quotes a text. Escapes control characters, because they could change the terminal.
+ * Shortens and quotes a text. Control characters are escaped, because they could change the
+ * terminal.
  */
 function preview(text: string, length: number = previewLength): string {
   const short = [...text.slice(0, length * 2)].slice(0, length).join('');
@@ -38,12 +41,12 @@ function preview(text: string, length: number = previewLength): string {
   return short.length < text.length ? `${quoted}…` : quoted;
 }
 
-/** Number of equal characters to show before the first difference. */
+/** The number of equal characters that are shown before the first difference. */
 const leadLength = 12;
 
 /**
- * Returns the part of a chunk that differs from the previous chunk, because events often start with
- * the same text.
+ * Returns the part of a chunk that differs from the previous chunk. Events often start with the
+ * same text.
  */
 function previewAfter(before: string, text: string): string {
   let same = 0;
@@ -80,7 +83,7 @@ function showExchange({ request, response, end, startMs }: RecordedExchange, ind
   ];
 }
 
-/** Returns the texts of an error and its causes. */
+/** Returns the messages of an error and of its causes. */
 function causesOf({ name, message, code, cause }: RecordedError): readonly string[] {
   const text = `${name}: ${message}${code === undefined ? '' : ` (${code})`}`;
   if (cause === undefined) return [text];
@@ -100,7 +103,7 @@ function showResponse({ atMs, status, statusText = '', headers, chunks }: Record
   ];
 }
 
-/** Indents a line to the last column. */
+/** Indents a line, so that it starts in the last column. */
 const noteLine = (text: string): string => `${' '.repeat(37)}${plain(text)}`;
 
 function showHeaders(headers: Readonly<Record<string, string>>): readonly string[] {
@@ -117,7 +120,7 @@ function sizeOf(response: RecordedResponse | undefined): string {
   return `${size}, ${counted(events, 'SSE event')}${isOpen ? ' and an incomplete one' : ''}`;
 }
 
-/** Counts the SSE events. An event is one or more data lines, followed by a blank line. */
+/** Counts the SSE events. An event is one or more data lines and an empty line. */
 function countEvents(body: Uint8Array): { readonly events: number; readonly isOpen: boolean } {
   let events = 0;
   let hasData = false;
@@ -129,7 +132,8 @@ function countEvents(body: Uint8Array): { readonly events: number; readonly isOp
 }
 
 /**
- * Describes an abnormal end. It leaves out the error message, because that may contain a secret.
+ * Describes an abnormal end. The text does not contain the error message, which may contain a
+ * secret.
  */
 function endingOf({ how, clipped }: BodyEnd): readonly string[] {
   return [

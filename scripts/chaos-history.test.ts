@@ -84,7 +84,7 @@ const withFinal = (final: readonly LogRecord[], events = correct.events): Histor
   finals: new Map([[session, final]]),
 });
 
-/** Numbers the records of a damaged log without gaps, so that the offsets hide the damage. */
+/** Numbers the records of a damaged log without gaps. So the offsets do not reveal the damage. */
 const renumbered = (some: readonly LogRecord[]): readonly LogRecord[] =>
   some.map((record, index) => ({ ...record, offset: index + 1 }));
 
@@ -98,7 +98,7 @@ const swapped = (index: number) => {
   return [...records.slice(0, index), second, first, ...records.slice(index + 2)];
 };
 
-/** The kinds of faults that the check finds. */
+/** Returns the kinds of faults that the check finds. */
 function found(history: History): readonly string[] {
   const faultReport = checkHistory(history);
   return faults.filter((fault) => faultReport.count(fault) > 0);

@@ -8,10 +8,10 @@ import { expect, test } from 'vitest';
 import { isFull, patientMs } from '../packages/core/src/testing/runs.ts';
 import { runChaos } from './chaos/run-chaos.ts';
 
-/** A guard against hangs, not a measure of speed. */
+/** This limit only prevents hangs. It does not measure speed. */
 const guardMs = patientMs(600_000);
 
-/** At least some of each kind of process. */
+/** Enough kills to hit each kind of process several times. */
 const killCount = isFull ? 100 : 25;
 
 test(

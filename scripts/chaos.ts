@@ -1,6 +1,7 @@
-// Kills processes that write and read one log, at random moments and between the steps of a commit. It
-// also sets their clocks, pauses drivers beyond their lease, and restores a backup. Then it checks the
-// reports of the processes against the log: npm run chaos -- --kills 1000 --seed 7.
+// Kills processes that write and read one log, at random moments and between the steps of a commit.
+// It also changes their clocks, pauses drivers until their lease expires, and restores a backup.
+// Then it compares the reports of the processes with the log:
+//   npm run chaos -- --kills 1000 --seed 7
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,7 +42,7 @@ function readArgs() {
   }
 }
 
-/** Returns a text that says how often each name occurs. */
+/** Returns a text with the number of occurrences of each name. */
 function formatCounts(names: readonly string[]): string {
   const counts = Map.groupBy(names, (name) => name);
   return [...counts]
@@ -62,7 +63,7 @@ const folder = mkdtempSync(join(tmpdir(), 'chaos-'));
 const startedAt = performance.now();
 console.log(`chaos: ${values.cluster ? '--cluster ' : ''}--kills ${wanted} --seed ${seed}`);
 
-/** Prints the faults, and returns true if nothing is wrong. */
+/** Prints the faults. Returns true if there are none. */
 function printResult(faults: FaultReport, failures: readonly string[]): boolean {
   for (const problem of [...faults.problems, ...failures]) console.error(`problem: ${problem}`);
   console.log(`${faults}`);
@@ -94,7 +95,10 @@ const backups = {
   },
 };
 
-/** Kills processes and cuts connections in a cluster, and prints the result. Returns true if nothing is wrong. */
+/**
+ * Kills processes and cuts connections in a cluster, and prints the result. Returns true if there
+ * are no faults.
+ */
 async function runClusterChaos(): Promise<boolean> {
   const random = new Randomness(seed);
   const cluster = await startCluster(folder);

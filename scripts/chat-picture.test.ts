@@ -11,7 +11,7 @@ interface DrawnText {
   readonly text: string;
 }
 
-/** The drawn texts of a screen, in order. */
+/** Returns the texts that are drawn for a screen, in order. */
 function textsOf(...lines: readonly string[]): readonly DrawnText[] {
   const found = screenToSvg(lines, picture).matchAll(
     /<text x="([\d.]+)" y="[\d.]+" textLength="([\d.]+)"[^>]*?(?: style="([^"]*)")?>([^<]*)<\/text>/g,

@@ -22,7 +22,10 @@ const builds = buildScript(
   `writeFileSync(folder + 'main.js', ${JSON.stringify(program)});`,
 );
 
-/** Creates a folder with the package as npm links it and other files. Returns a function that runs it. */
+/**
+ * Creates a folder that contains the package, linked as npm does, and other files. Returns a
+ * function that runs the command.
+ */
 function installCli(others: Readonly<Record<string, string>>) {
   const root = mkdtempSync(join(tmpdir(), 'millrace-bin-'));
   onTestFinished(() => rmSync(root, { recursive: true }));
@@ -52,7 +55,7 @@ test('in a clone, the first command builds the program and the next one uses it'
   const millrace = installCli({ 'scripts/bundle-cli.ts': builds });
   expect(millrace('serve', '--port', '0')).toEqual({
     ...{ status: 0, stdout: 'ran with serve --port 0\n' },
-    // The build script does not get the arguments of the command.
+    // The build script does not receive the arguments of the command.
     stderr: 'Building millrace, once …\nbuilt 2\n',
   });
   expect(millrace('-p')).toEqual({ status: 0, stdout: 'ran with -p\n', stderr: '' });

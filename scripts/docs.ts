@@ -1,6 +1,6 @@
-// Builds the documentation site and serves it: npm run docs. With --build, it only builds. The
-// generator has its own folder and lock file. It is installed at the first use, so that npm ci
-// stays fast.
+// Builds the documentation site and serves it. With --build, it only builds:
+//   npm run docs -- [--build]
+// The generator has its own folder and lock file. The first run installs it, so npm ci stays fast.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { preview } from 'vite';

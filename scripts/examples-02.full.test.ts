@@ -14,7 +14,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 async function run(...args: readonly string[]) {
   const flags = ['--conditions=@millrace/source', 'examples/02-survive-a-crash/main.ts', ...args];
-  // Its temporary folder is inside this one, so that the test can check that it is deleted.
+  // The example creates its temporary folder in this folder. So the test can check that it is
+  // deleted.
   const env = { ...childEnv(), TMPDIR: folder };
   const child = spawn(process.execPath, flags, { env });
   let [stdout, stderr] = ['', ''];
@@ -37,7 +38,7 @@ describe('02-survive-a-crash', () => {
     const [, first = '', second = '', joined = ''] = stdout.split(/^.*:\n\n/m);
     expect(stdout).toContain('SIGKILL)');
     const [before = '', after = ''] = joined.trimEnd().split(killMark);
-    // Each process printed its part, and the log has both without lost or repeated text.
+    // Each process printed its part. The log contains both parts, without lost or repeated text.
     expect(first.startsWith(before)).toBe(true);
     expect(second.trimEnd()).toBe(after);
     expect(before + after).toMatch(/^Your flight to Lisbon .* to the city\.$/s);

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 
-/** Runs an example as a user would. Returns what it prints. */
+/** Runs an example as a user would. Returns its output. */
 function printed(name: string, ...args: readonly string[]): string {
   const flags = ['--conditions=@millrace/source', `examples/${name}/main.ts`, ...args];
   return execFileSync(process.execPath, flags, { encoding: 'utf8' });

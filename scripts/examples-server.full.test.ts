@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { describeOnPostgres, startPostgres } from '../packages/log/src/testing/start-postgres.ts';
 import { needsRedis, startRedis } from '../packages/log/src/testing/start-redis.ts';
 
-/** Runs an example as a user would. Returns the lines that it prints. */
+/** Runs an example as a user would. Returns the lines of its output. */
 function printed(name: string, env: Readonly<Record<string, string>> = {}): readonly string[] {
   const flags = ['--conditions=@millrace/source', `examples/${name}/main.ts`];
   const options = { encoding: 'utf8', env: { ...process.env, ...env } } as const;

@@ -1,6 +1,7 @@
 /**
- * Finds the groups of files that import each other, directly or through others (Tarjan's strongly
- * connected components). A file that imports itself is a group of one.
+ * Finds groups of files that import each other, directly or through other files. These groups are
+ * the strongly connected components, found with Tarjan's algorithm. A file that imports itself is a
+ * group of one.
  */
 export function importCycles(
   imports: ReadonlyMap<string, readonly string[]>,

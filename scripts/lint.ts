@@ -1,5 +1,6 @@
-// Runs all checks except the tests: npm run lint. The steps of a lane run one after the other, because
-// publint reads what the build writes. The lanes run side by side, because knip uses only one core.
+// Runs all checks except the tests: npm run lint. The scripts of a lane run one after the other,
+// because publint reads the output of the build. The lanes run in parallel, because knip uses only
+// one core.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 

@@ -1,5 +1,5 @@
-// Loads core in a context with only the ECMAScript globals: no process, Buffer, TextDecoder or console.
-// Run with --experimental-vm-modules. Prints the folded transcript.
+// Loads core in a context that has only the ECMAScript globals. There is no process, Buffer,
+// TextDecoder or console. Prints the folded transcript. Run it with --experimental-vm-modules.
 import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { createContext, type Module, SourceTextModule } from 'node:vm';

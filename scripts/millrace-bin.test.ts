@@ -11,7 +11,7 @@ const cli = {
   'package.json': JSON.stringify({ version, bin: { millrace: './bin/start.js' }, type: 'module' }),
   'bin/start.js': command,
 };
-/** Prints what it was called with, and exits with the code 7. */
+/** A fake npm that prints its working folder and its arguments, and exits with code 7. */
 const npm = `console.log(JSON.stringify([process.cwd(), ...process.argv.slice(2)])); process.exitCode = 7;`;
 
 type Files = Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ type Files = Readonly<Record<string, string>>;
 const below = (folder: string, files: Files): Files =>
   Object.fromEntries(Object.entries(files).map(([path, text]) => [`${folder}/${path}`, text]));
 
-/** Installs the package `millrace` with other files, and runs its command in the folder `work`. */
+/** Installs the package `millrace` with other files. Then runs its command in the folder `work`. */
 function runMillrace(place: string, others: Files) {
   const root = mkdtempSync(join(tmpdir(), 'millrace-launcher-'));
   onTestFinished(() => rmSync(root, { recursive: true }));

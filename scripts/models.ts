@@ -16,9 +16,8 @@ const licensePath = `litellm-${source.version}.dist-info/licenses/LICENSE`;
 const providers = fileURLToPath(new URL('../packages/providers', import.meta.url));
 
 /**
- * The file of traits for the rows of a vendor. A wire loads only the rows that it can need, because
- * the rows are a large part of a small bundle. Anthropic and the other vendors of `messages` here
- * offer the Messages API.
+ * The traits file for the models of a vendor. These files are a large part of a small bundle, so
+ * each wire loads only the file that it needs. All vendors of `messages` offer the Messages API.
  */
 const fileOfVendor: Readonly<Record<string, 'messages' | 'gemini'>> = {
   ...{ anthropic: 'messages', deepseek: 'messages', minimax: 'messages', moonshot: 'messages' },
@@ -52,7 +51,7 @@ writeData('otherTraits', `${abilities} other models`, traitsOf.get('other'));
 writeData('pricesText', 'Prices of models', prices);
 console.log(`${rows.length} models, ${prices.length} with prices, from ${source.name} ${version}`);
 
-/** Downloads the package and returns the list in it. Also stores the licence of the package. */
+/** Downloads the package and returns its list of models. Also stores the license of the package. */
 function downloadList(): string {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-models-'));
   try {

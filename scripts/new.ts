@@ -1,4 +1,4 @@
-// Creates the skeleton of an extension, with tests that fail until it is written:
+// Creates the skeleton of an extension. Its tests fail until the author has written the code:
 //   npm run new -- provider|store|tool|view <name>
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

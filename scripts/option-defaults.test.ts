@@ -2,10 +2,13 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
 
-/** Interfaces that users fill in. Others describe what Millrace returns. */
+/**
+ * Matches the names of interfaces that users fill in. Other interfaces describe values that
+ * Millrace returns.
+ */
 const isOptions = /(?:Options|Settings|Limits)$|^Compaction$/;
 
-/** The words with which a comment states the default of a property. */
+/** Matches the words with which a comment states the default of a property. */
 const saysSo =
   /\bDefault:|\b[Ww]ithout (?:it|one|this|them)\b|\b[Ii]f (?:it is )?(?:missing|absent|not given)|\bRequired if\b|\bAs in `/;
 
@@ -15,7 +18,7 @@ interface OptionsInterface {
   readonly body: string;
 }
 
-/** The interfaces of options that the entry files of a package re-export from its own files. */
+/** Returns the option interfaces that the entry files of a package re-export from its own files. */
 function optionsOf(folder: string): readonly OptionsInterface[] {
   const manifest = readFileSync(`${folder}/package.json`, 'utf8');
   const entries = [...manifest.matchAll(/"@millrace\/source": "\.\/([^"]+)"/g)];
@@ -39,7 +42,7 @@ function optionsOf(folder: string): readonly OptionsInterface[] {
   });
 }
 
-/** The optional properties whose comment does not say what happens without them. */
+/** Returns the optional properties whose comment does not state the default. */
 function silentProperties(body: string): readonly string[] {
   const property = /^ {2}(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n {2})?(?:readonly )?(\w+)\?[:(]/gm;
   return [...body.matchAll(property)]

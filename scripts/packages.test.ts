@@ -30,7 +30,7 @@ describe.each(packages)('$name', ({ folder, name, manifest }) => {
   test('has ranges for what users install, so that one copy can serve several packages', () => {
     const { dependencies = {}, peerDependencies = {} } = manifest;
     const ranges = Object.entries({ ...dependencies, ...peerDependencies });
-    // Each part has an upper bound: a caret, or one of several carets.
+    // Matches version ranges in which each alternative has an upper bound, because of its caret.
     const bounded = /^\^\d+\.\d+\.\d+(?: \|\| \^\d+\.\d+\.\d+)*$/;
     expect(ranges.filter(([, range]) => !bounded.test(range))).toEqual([]);
     const ours = ranges.filter(([other]) => names.includes(other));
@@ -45,7 +45,10 @@ describe.each(packages)('$name', ({ folder, name, manifest }) => {
   });
 });
 
-/** npm shows a README without the repository around it, so a relative link must stay in the package. */
+/**
+ * Returns links that would not work on npm. npm shows a README without the repository, so a
+ * relative link must stay in the package.
+ */
 function brokenLinks(readme: string, { folder, manifest }: PublishedPackage): readonly string[] {
   const own = new RegExp(`^${repository}(?:/(?:blob|tree)/main/([^#?]+))?(?:[#?].*)?$`);
   return linksIn(readme).filter((link) => {
@@ -61,7 +64,7 @@ function brokenLinks(readme: string, { folder, manifest }: PublishedPackage): re
   });
 }
 
-/** The targets of links and pictures outside of code. */
+/** Returns the targets of links and pictures, except those in code. */
 function linksIn(markdown: string): readonly string[] {
   const text = markdown.replace(/^```[\s\S]*?^```/gm, '').replace(/`[^`\n]*`/g, 'code');
   const inline = [...text.matchAll(/\]\(([^)\s]+)[^)]*\)/g)];

@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 const caches = fileURLToPath(new URL('../node_modules/.cache', import.meta.url));
 
 /**
- * Creates a folder for the build output of this process. Also deletes the folders of processes that
+ * Creates a folder for the build output of this process. Also deletes folders of processes that
  * have ended.
  */
 export function processFolder(name: string): string {
@@ -25,9 +25,8 @@ export function processFolder(name: string): string {
 }
 
 /**
- * Returns the path of a folder for build output that all test processes of one run share. Also
- * deletes the folders of runs that have ended. A process that belongs to no run gets its own
- * folder.
+ * Returns the path of a folder for build output that all test processes of a run share. Also
+ * deletes folders of runs that have ended. A process outside of a run gets its own folder.
  */
 export function sharedFolder(name: string): string {
   removeAbandoned(name);
@@ -38,7 +37,7 @@ const waitMs = 50;
 
 /**
  * Builds something once for all test processes of a run, and returns its folder. The other
- * processes wait. If the build fails, or its process ends, the next process builds.
+ * processes wait for the build. If it fails, or its process ends, the next process builds.
  */
 export function buildOnce(name: string, build: (folder: string) => void): string {
   const folder = sharedFolder(name);
@@ -60,7 +59,7 @@ export function buildOnce(name: string, build: (folder: string) => void): string
   return folder;
 }
 
-/** Tries to take the lock. Returns false if a living process has it. */
+/** Tries to take the lock. Returns false if a live process holds it. */
 function takeLock(lock: string): boolean {
   try {
     writeFileSync(lock, String(process.pid), { flag: 'wx' });
@@ -73,8 +72,8 @@ function takeLock(lock: string): boolean {
 }
 
 /**
- * Removes the folders of processes that have ended. The name of a folder ends with the id of its
- * process and one more word.
+ * Removes the folders of processes that have ended. A folder name is a name, the process id and a
+ * suffix, for example `site-4711-Xk2a9c` or `site-4711_own`.
  */
 function removeAbandoned(name: string): void {
   mkdirSync(caches, { recursive: true });

@@ -65,7 +65,7 @@ describe.each(examples)(
       expect(records.map(encodeRecord)).toEqual(lines);
     });
 
-    // A settled log has gaps in its offsets, so it can only be read in batches.
+    // A settled log has gaps in its offsets, so it cannot be read record by record.
     if (!isDense) return;
 
     test('passes validation, and folds record by record', () => {

@@ -1,4 +1,5 @@
-// Checks every published package with publint: npm run publint. It reads the build of `npm run build`.
+// Checks every published package with publint: npm run publint. Run `npm run build` first, because
+// it reads the build output.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +13,7 @@ interface Packed {
 }
 
 const packages = publishedPackages();
-// One call of npm lists the files of all packages.
+// A single npm call lists the files of all packages, which is faster.
 const flags = ['--dry-run', '--json', '--ignore-scripts'];
 const workspaces = packages.flatMap(({ folder }) => ['--workspace', folder]);
 const listed = execFileSync('npm', ['pack', ...flags, ...workspaces], {

@@ -8,14 +8,15 @@ import { runProgram } from './packages/run-program.ts';
 import { type TryReport, tryLibrary, tryOthers } from './packages/try-packages.ts';
 
 /**
- * Packs all packages, checks them, and tries them in empty projects. Without `--dry-run`, it then
- * publishes exactly the files that it tried. Only CI can publish, because there npm can sign where
- * a package was built.
+ * Packs and checks all packages, and tries them in empty projects. Without `--dry-run`, it then
+ * publishes the same files. In CI, npm can sign a statement about where a package was built. So
+ * only CI can publish.
  */
 const isRehearsal = readArguments(process.argv.slice(2));
 if (!isRehearsal) {
   await refuseOutsideOfCi();
-  // The workflow also runs after a merge that changes no version.
+  // The workflow also runs after merges that do not change the version. In this case, there is
+  // nothing to publish.
   if (await isPublished()) {
     console.log('Nothing to publish: the registry has all packages of this version.');
     process.exit();
@@ -59,7 +60,7 @@ async function refuseOutsideOfCi(): Promise<void> {
   refuseOldInstructions();
 }
 
-/** The first release changes how users install the packages. */
+/** Stops if the documents still have the install instructions from before the first release. */
 function refuseOldInstructions(): void {
   const documents = globSync('{*.md,docs/**/*.md,packages/*/README.md,apps/*/README.md}', {
     cwd: root,
@@ -74,7 +75,7 @@ function refuseOldInstructions(): void {
     );
 }
 
-/** Checks the content of each package. Also runs the checks for bundlers and TypeScript. */
+/** Checks the content of each package. Also runs checks for bundlers and for TypeScript. */
 async function check(packages: readonly PackedPackage[]): Promise<void> {
   const faults = packages.flatMap((one) =>
     faultsOf(one).map((fault) => `${one.manifest.name}: ${fault}`),
@@ -92,7 +93,7 @@ async function check(packages: readonly PackedPackage[]): Promise<void> {
     cpSync(join(root, 'scripts/attw'), tool, { recursive: true });
     await runProgram('npm', ['ci', '--ignore-scripts', '--no-audit'], { cwd: tool });
     for (const { manifest, tarball } of packages) {
-      // The package of the command has no exports to check.
+      // The package of the command has no exports, so there is nothing to check.
       if (Object.keys(manifest.exports ?? {}).length <= 1) continue;
       const attw = join(tool, 'node_modules/@arethetypeswrong/cli/dist/index.js');
       const args = [attw, tarball, '--profile', 'esm-only', '--no-emoji', '--no-color'];
@@ -102,7 +103,7 @@ async function check(packages: readonly PackedPackage[]): Promise<void> {
 }
 
 /**
- * Tries the library on each Node version. Tries the packages with large peers only on the Node
+ * Tries the library on each Node version. Packages with large peers are tried only on the Node
  * version of this project.
  */
 async function tryAll(packages: readonly PackedPackage[]): Promise<void> {
@@ -128,7 +129,10 @@ async function tryAll(packages: readonly PackedPackage[]): Promise<void> {
   }
 }
 
-/** Returns the path of a Node version: the program of this process, or one from the registry. */
+/**
+ * Returns the path of the program for a Node version. It is the program of this process, or it
+ * comes from the registry.
+ */
 async function findNode(
   major: string,
   env: Readonly<Record<string, string>>,
@@ -148,8 +152,8 @@ async function findNode(
 }
 
 /**
- * Publishes the packages in the order of their dependencies. A package that is already published is
- * skipped, so a second attempt continues where the first one failed.
+ * Publishes the packages in the order of their dependencies. Packages that are already published
+ * are skipped. So after a failure, a second attempt continues.
  */
 async function publish(packages: readonly PackedPackage[]): Promise<void> {
   for (const { manifest, tarball } of packages) {
@@ -160,8 +164,7 @@ async function publish(packages: readonly PackedPackage[]): Promise<void> {
       await step(`publish ${id}`, () => runProgram('npm', args, { cwd: folder }));
     }
   }
-  // The workflow reads the new tags from this output, and creates a release on GitHub for each of
-  // them.
+  // The workflow reads the new tags from this output. For each tag, it creates a release on GitHub.
   const tag = ['node_modules/@changesets/cli/bin.js', 'tag'];
   console.log((await runProgram(process.execPath, tag, { cwd: root })).stdout);
 }
@@ -175,13 +178,13 @@ async function isPublished(): Promise<boolean> {
 
 async function isInRegistry({ name, version }: Manifest): Promise<boolean> {
   const view = ['view', `${name}@${version}`, 'version'];
-  // npm fails for a package that does not exist. Any other failure appears again when the package
-  // is published.
+  // npm fails if a package does not exist. If it fails for a different reason, publishing fails
+  // too.
   const found = await runProgram('npm', view, { cwd: tmpdir() }).catch(() => undefined);
   return found?.stdout.trim() === version;
 }
 
-/** Runs a step, and prints its result and how long it took. */
+/** Runs a step, and prints its result and its duration. */
 async function step<T>(name: string, run: () => Promise<T>): Promise<T> {
   const start = performance.now();
   const result = await run();

@@ -22,7 +22,7 @@ import {
 
 const run = promisify(execFile);
 
-/** The bundle of all cases, which is the same for every runtime. */
+/** The bundle of all cases. Every runtime uses the same bundle. */
 let code = '';
 let url = '';
 let folder = '';
@@ -38,7 +38,7 @@ beforeAll(async () => {
     ...{ name: 'weather', description: 'The weather', input: z.object({ city: z.string() }) },
     execute: async ({ city }) => `It rains in ${city}.`,
   });
-  // One server answers the clients of all runtimes.
+  // One server serves the clients of all runtimes.
   const provider = scriptedProvider(Array.from({ length: 20 }, () => weatherScript).flat());
   const agent = createAgent({ provider, log, tools: [tool] });
   const agents = [{ type: 'loop', name: 'weather', agent } as const];
@@ -60,7 +60,7 @@ function expectAllPassed({ passed, failures }: RuntimeReport): void {
 /** Skips the test if the runtime is not installed. */
 const testIn = (name: RuntimeName) => (isRuntimeMissing(name) ? test.skip : test);
 
-/** Runs the cases in a program, which must end by itself. */
+/** Runs the cases in a program. The program must end by itself. */
 async function runIn(program: string, ...args: readonly string[]): Promise<void> {
   const path = join(folder, 'conformance.mjs');
   const start = `console.log(JSON.stringify(await runCases(runtimeCases(${JSON.stringify(url)}))));`;

@@ -1,5 +1,5 @@
-// Prints random comments and random sentences of the documents. A reader checks whether each of
-// them is understood at first reading:
+// Prints random comments, and random sentences of the documents. A reader then checks whether each
+// of them is clear at first reading:
 //   npm run sample -- [--seed 1] [--count 30]
 import { globSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -33,7 +33,7 @@ function print(title: string, all: readonly string[]): void {
   }
 }
 
-/** Returns each comment, with the line of code that follows it. */
+/** Returns each comment together with the line of code that follows it. */
 function commentsIn(path: string): readonly string[] {
   const text = readFileSync(path, 'utf8');
   const form = /^[ \t]*(\/\*\*[\s\S]*?\*\/|(?:\/\/[^\n]*\n[ \t]*)+)\s*([^\n]*)/gm;
@@ -50,7 +50,7 @@ function plain(comment: string): string {
     .trim();
 }
 
-/** Returns the sentences of a document's prose, without code, tables and headings. */
+/** Returns the sentences of a document, without code, tables and headings. */
 function sentencesIn(path: string): readonly string[] {
   const prose = readFileSync(path, 'utf8')
     .replace(/```[\s\S]*?```/g, '')
@@ -62,9 +62,7 @@ function sentencesIn(path: string): readonly string[] {
     .map((sentence) => `${path}\n   ${sentence}`);
 }
 
-/**
- * Returns a random number generator (mulberry32). The same seed gives the same numbers everywhere.
- */
+/** Returns a random number generator (mulberry32). The same seed always gives the same numbers. */
 function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -36,7 +36,7 @@ writeFileSync(target, `${JSON.stringify(shipped, null, 2)}\n`);
 console.log(`${shipped.components.length} components: ${target}`);
 
 /**
- * Returns the packages that are bundled into the command and the page. npm lists them as
+ * Returns the packages that are bundled into the command and the web page. For npm, these are
  * development dependencies.
  */
 function bundledPackages(): readonly ThirdPartyPackage[] {
@@ -48,7 +48,7 @@ function refOf({ name, version }: ThirdPartyPackage): string {
   return `${name}@${version}`;
 }
 
-/** Adds the table of models. It comes from a Python package, which npm does not list. */
+/** Adds the table of models. It comes from a Python package, so npm does not list it. */
 function withData(sbom: Sbom, packages: readonly ThirdPartyPackage[]): Sbom {
   const data = packages.find(({ name }) => name === 'litellm');
   if (data === undefined) return sbom;
@@ -60,7 +60,7 @@ function withData(sbom: Sbom, packages: readonly ThirdPartyPackage[]): Sbom {
   return { ...sbom, components: [...sbom.components, component] };
 }
 
-/** Keeps only the components that users receive: runtime dependencies and bundled packages. */
+/** Returns only the components that users receive: runtime dependencies and bundled packages. */
 function shippedOf(sbom: Sbom, bundled: ReadonlySet<string>): Sbom {
   const isDevelopment = ({ properties = [] }: Component) =>
     properties.some(({ name }) => name === developmentMark);

@@ -1,4 +1,4 @@
-// Runs every file with random tests again with further seeds, and prints each seed that fails:
+// Runs every file with random tests again with new seeds, and prints each seed that fails:
 //   npm run seeds -- 200 [--first 1] [path ...]
 // One seed takes about a minute. A path is a part of a file name, as in vitest.
 import { spawnSync } from 'node:child_process';

@@ -1,5 +1,5 @@
-// Makes screenshots of every screen of the page, in both themes and two sizes:
-// npm run shots -- [folder] [name of a screen …]
+// Takes screenshots of every screen of the web page, in both themes and in two sizes:
+//   npm run shots -- [folder] [name of a screen …]
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

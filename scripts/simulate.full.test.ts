@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { fewOf, isFull, patientMs } from '../packages/core/src/testing/runs.ts';
 import { plants } from './simulate/plants.ts';
 
-/** A guard against hangs, not a measure of speed. */
+/** This limit only prevents hangs. It does not measure speed. */
 const guardMs = patientMs(1_200_000);
 
 async function simulate(...args: readonly string[]) {

@@ -6,7 +6,10 @@ import { simulateSeed } from './simulate/simulate-seed.ts';
 import { emptyState } from './simulate/stores/store-state.ts';
 import { Machine, World } from './simulate/world.ts';
 
-/** Two machines that exchange messages until `untilMs`, with a pause and a crash in between. */
+/**
+ * Runs a world with two machines that exchange messages until `untilMs`. It includes a pause and a
+ * crash.
+ */
 async function playedWorld(seed: number): Promise<World> {
   const world = new World(seed, { keepTrace: true });
   const network = new Network(world);
@@ -79,7 +82,7 @@ test('a night of seeds is split into processes that end before they need much me
 });
 
 test('a tool runs again if a rewind removed its start before the server knew of the start', async () => {
-  // The answer of the store to the server's append arrives after the rewind.
+  // In this seed, the store's answer to the append of the server arrives after the rewind.
   const options = { seed: 3_008_304, store: 'postgres', faults: [1, 3, 5, 7] } as const;
   expect((await simulateSeed(options)).problems).toEqual([]);
 });

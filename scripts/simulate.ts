@@ -1,6 +1,7 @@
-// Runs servers, agents, clients and their store as one program, on a virtual clock, network and
-// disk. A seed decides the faults. At the end, the laws are checked: npm run simulate -- --seeds
-// 200.
+// Simulates servers, agents, clients and their store in one process. The clock, the network and the
+// disk are virtual, and a seed determines the faults. At the end, it checks laws that must always
+// hold:
+//   npm run simulate -- --seeds 200
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
@@ -58,7 +59,10 @@ interface Share {
   readonly plant: Plant | undefined;
 }
 
-/** Maximum number of problems to print per seed. The first one is usually the cause. */
+/**
+ * Maximum number of problems that are printed for each seed. The first problem is usually the cause
+ * of the others.
+ */
 const maxShown = 5;
 
 function printFailure({ seed, problems, faults, replay }: Failure): void {
@@ -73,12 +77,12 @@ interface ShareResult {
   readonly failed: number;
 }
 
-/** Runs seeds in this process. */
+/** Runs a range of seeds in this process. */
 async function runShare(share: Share): Promise<ShareResult> {
   const { plant } = share;
   const assertPlanted = plant === undefined ? () => {} : plantFault(plant);
-  // The module is loaded here, after the fault is planted, because a planted fault changes the code
-  // while it is loaded.
+  // A planted fault changes code while it is loaded. So this module must be loaded after the fault
+  // is planted.
   const { runSeeds } = await import('./simulate/run-seeds.ts');
   assertPlanted();
   let failed = 0;
@@ -90,7 +94,7 @@ async function runShare(share: Share): Promise<ShareResult> {
   return { totals, failed };
 }
 
-/** Runs seeds in another process. */
+/** Runs a range of seeds in a new process. */
 async function startShare({ first, count, store }: Share): Promise<ShareResult> {
   const args = [
     '--seed',
@@ -111,13 +115,16 @@ async function startShare({ first, count, store }: Share): Promise<ShareResult> 
   return answer;
 }
 
-/** Runs seeds in other processes, a few seeds per process, and `jobs` processes at a time. */
+/**
+ * Runs seeds in new processes, a few seeds per process. At most `jobs` processes run at the same
+ * time.
+ */
 async function startShares(share: Share, jobs: number): Promise<readonly ShareResult[]> {
   const { splitSeeds } = await import('./simulate/run-seeds.ts');
   const waiting = splitSeeds(share, jobs).values();
   const results: ShareResult[] = [];
   const work = async () => {
-    // The jobs share this iterator, so each range runs once.
+    // All jobs share this iterator, so each range runs once.
     for (const range of waiting) results.push(await startShare({ ...share, ...range }));
   };
   await Promise.all(Array.from({ length: jobs }, work));
@@ -143,7 +150,8 @@ async function repeatOne(seed: number, options: Omit<Share, 'first' | 'count'>):
 async function runAll(share: Share, jobs: number): Promise<boolean> {
   const startedAt = performance.now();
   const { plant } = share;
-  // A process that another one has started runs its seeds itself. A planted fault is found by few seeds.
+  // A process that was started by this script runs its seeds itself. With a planted fault, one
+  // process is enough, because the first few seeds already find it.
   const isWorker = process.send !== undefined || plant !== undefined;
   const results = isWorker ? [await runShare(share)] : await startShares(share, jobs);
   const sum = (of: (totals: Totals) => number) =>
@@ -183,6 +191,6 @@ if (!isOne && process.send === undefined) console.log(`simulate: --seeds ${count
 const isClean = isOne
   ? await repeatOne(first, { store, plant })
   : await runAll({ first, count, store, plant }, jobs);
-// The process exits explicitly, because programs of the simulation may still wait for events that
-// never come.
+// The process must exit explicitly. Programs of the simulation may still wait for events that never
+// happen.
 process.exit(isClean ? 0 : 1);

@@ -1,10 +1,10 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * The slowest test files, the slowest first. Vitest orders files by their time in the last run. A
- * fresh clone, as in CI, has no last run, so Vitest orders them by size. A slow test in a small
- * file would then start last, and the other cores would wait for it. If a file is missing here, the
- * tests only take longer.
+ * The slowest test files, slowest first. Vitest sorts files by their duration in the last run. A
+ * fresh clone, as in CI, has no last run, so Vitest sorts by size. A slow test in a small file
+ * would then start last, and the other cores would wait for it. A file that is missing here only
+ * makes the tests slower.
  */
 const slowest: readonly string[] = [
   'apps/cli/src/e2e/approvals.attack.full.test.ts',
@@ -56,7 +56,7 @@ const slowest: readonly string[] = [
   'packages/log/src/follow/bus.test.ts',
 ];
 
-/** Starts the slowest test files first, so that no core waits for a long test at the end of a run. */
+/** Starts the slowest test files first. So no core waits for a long test at the end of a run. */
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);

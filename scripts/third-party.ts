@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The name of the file with the notices, beside the bundled files. */
+/** The name of the notices file. It is next to the bundled files. */
 export const noticeFile = 'THIRD-PARTY.txt';
 
 /** A package whose code is part of a bundle. */
@@ -14,17 +14,17 @@ export interface ThirdPartyPackage {
 const ruler = '='.repeat(72);
 
 /**
- * Returns the notices for all packages of a bundle: name, version, licence and the licence text, as
- * most licences require. `modules` are the paths of the bundled files.
+ * Returns the notices for all packages of a bundle. A notice has the name, the version, the license
+ * and its text, as most licenses require. `modules` are the paths of the bundled files.
  */
 export function thirdPartyNotices(modules: readonly string[]): string {
   const folders = new Set(modules.flatMap((path) => packageFolder(path) ?? []));
-  // A version that is installed in two places gets only one notice.
+  // If a version is installed in two places, it gets only one notice.
   const notices = new Set([...[...folders].map(noticeOf), ...dataNotices(modules)]);
   return `${[...notices].sort().join('\n')}${ruler}\n`;
 }
 
-/** Returns the notices of third-party data in packages of this repository. */
+/** Returns the notices for third-party data in packages of this repository. */
 function dataNotices(modules: readonly string[]): readonly string[] {
   const folders = modules.flatMap((path) => /^.*\/packages\/[^/]+(?=\/)/.exec(path)?.[0] ?? []);
   const files = [...new Set(folders)].map((folder) => join(folder, noticeFile));
@@ -33,7 +33,7 @@ function dataNotices(modules: readonly string[]): readonly string[] {
     .map((file) => readFileSync(file, 'utf8').replace(new RegExp(`\n${ruler}\n$`), '\n'));
 }
 
-/** Returns the packages that a file with notices contains. */
+/** Returns the packages in a notices file. */
 export function packagesInNotices(text: string): readonly ThirdPartyPackage[] {
   const header = new RegExp(`^${ruler}\n(\\S+) (\\S+) \\((.+)\\)$`, 'gm');
   return [...text.matchAll(header)].map(([, name = '', version = '', license = '']) => ({
@@ -43,9 +43,12 @@ export function packagesInNotices(text: string): readonly ThirdPartyPackage[] {
   }));
 }
 
-/** Returns the folder of a module's package. Returns undefined for modules of this repository. */
+/**
+ * Returns the folder of the package to which a module belongs. Returns undefined for modules of
+ * this repository.
+ */
 function packageFolder(module: string): string | undefined {
-  // Bundlers mark virtual modules with a NUL character, and may add a query.
+  // Bundlers mark virtual modules with a NUL character, and may add a query to the path.
   const path = module.replace(/^\0/, '').replace(/\?.*$/s, '');
   if (!path.includes('/node_modules/')) return undefined;
   let folder = dirname(path);
@@ -54,8 +57,8 @@ function packageFolder(module: string): string | undefined {
 }
 
 /**
- * Returns true if a folder is a package. Some folders inside a package have a package.json without
- * a version.
+ * Returns true if a folder is a package. Some folders inside a package also have a package.json,
+ * but without a version.
  */
 function isPackage(folder: string): boolean {
   const manifest = join(folder, 'package.json');
@@ -73,8 +76,8 @@ interface Manifest extends ThirdPartyPackage {
 }
 
 /**
- * Returns the licence files of a package, or the licence section of its README. A package with
- * neither must have the MIT licence, whose text is known.
+ * Returns the license files of a package, or the license section of its README. A package that has
+ * neither must have the MIT license, whose text is known.
  */
 function licenceText(folder: string, { name, license, author }: Manifest): string {
   const files = readdirSync(folder).sort();

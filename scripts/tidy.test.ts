@@ -1,42 +1,49 @@
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { basename, dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { importCycles } from './import-cycles.ts';
 
-/** Lowest layer first. A package imports only packages in rows above its own. */
+/** The layers of packages, lowest first. A package may import only packages of earlier rows. */
 const layers: readonly (readonly string[])[] = [
   ['@millrace/core', '@millrace/markdown'],
   ['@millrace/providers', '@millrace/log'],
   ['@millrace/agent'],
   ['@millrace/tools', '@millrace/server', '@millrace/client'],
-  ['@millrace/temporal'],
+  ['@millrace/react', '@millrace/temporal'],
   ['@millrace/openai-agents'],
   ['millrace', '@millrace/cli', '@millrace/web'],
 ];
 
 /** These packages also run in browsers. */
-const withoutNode: readonly string[] = ['@millrace/core', '@millrace/markdown', '@millrace/client'];
+const withoutNode: readonly string[] = [
+  '@millrace/core',
+  '@millrace/markdown',
+  '@millrace/client',
+  '@millrace/react',
+];
 
 const limits = {
-  /** Lines of a source file. */
+  /** Limits for the number of lines in a source file. */
   medianLines: 130,
   ninetyFifthLines: 300,
   maxLines: 500,
-  /** A shorter file is a fragment of the file that uses it. */
+  /** A file with fewer lines should be part of the file that uses it. */
   minLines: 20,
   filesInFolder: 15,
 };
 
 /**
- * Files under the minimum that stand alone by nature: a bundler, a worker or a lazy import loads each by
- * its path, or it is a type that many folders share.
+ * Small files that must stay separate. A bundler, a worker or a lazy import loads the file by its
+ * path, or many folders share its type.
  */
 const smallByNature: readonly string[] = [
   'apps/cli/src/contract/host.ts',
   'apps/cli/src/package-files.ts',
   'apps/cli/src/sessions/sessions-context.ts',
   'apps/web/src/main.tsx',
+  'packages/react/src/elements/style-sheet.ts',
+  'packages/react/src/style-sheets.d.ts',
   'packages/tools/src/abortable.ts',
 ];
 
@@ -65,14 +72,14 @@ const sources = allFiles.filter((path) => !isTest(path));
 
 const rowOf = (name: string) => layers.findIndex((row) => row.includes(name));
 
-/** The module specifiers that a file imports or re-exports, type imports included. */
+/** Returns the module specifiers that a file imports or re-exports, including type imports. */
 function importsOf(path: string): readonly string[] {
   const text = readFileSync(path, 'utf8');
   const form = /(?:\bfrom\s+|\bimport\s*\(?\s*)['"]([^'"\n]+)['"]/g;
   return [...text.matchAll(form)].map(([, name = '']) => name);
 }
 
-/** The files of the same package that a file imports. */
+/** Returns the files of the same package that a file imports. */
 function filesImportedBy(path: string): readonly string[] {
   return importsOf(path)
     .filter((target) => target.startsWith('.'))
@@ -189,7 +196,7 @@ interface PublicName {
   readonly name: string;
 }
 
-/** The names that the entry files of a package re-export from its own files. */
+/** Returns the names that the entry files of a package re-export from its own files. */
 function publicNamesIn(folder: string): readonly PublicName[] {
   const manifest = readFileSync(`${folder}/package.json`, 'utf8');
   const entries = [...manifest.matchAll(/"@millrace\/source": "\.\/([^"]+)"/g)];
@@ -206,7 +213,10 @@ function publicNamesIn(folder: string): readonly PublicName[] {
   });
 }
 
-/** A name that its file only passes on is documented where it is declared. */
+/**
+ * Returns true if a name has no doc comment. A name that the file only re-exports is documented
+ * where it is declared.
+ */
 function isUndocumented({ file, name }: PublicName): boolean {
   const text = readFileSync(file, 'utf8');
   const declared = `export (?:declare )?(?:abstract )?(?:async )?(?:class|interface|type|const|function\\*?) ${name}\\b`;
@@ -247,4 +257,20 @@ test('no committed file names a registry host or a folder of one machine', () =>
   });
   const foreign = /registry\.npmjs|registry\.yarnpkg|\/(?:home|root|work|Users)\/\w/;
   expect(texts.filter((path) => foreign.test(readFileSync(path, 'utf8')))).toEqual([]);
+});
+
+test('documents name only files and folders that exist', () => {
+  const named = /`((?:packages|apps|scripts|bench|docs|examples|decisions)\/[\w./@-]+)`/g;
+  // The build creates these folders.
+  const built = /\/(?:dist|bundle)\//;
+  const documents = globSync('{*.md,docs/**/*.md,decisions/*.md,{packages,apps}/*/README.md}', {
+    exclude: ['**/node_modules/**'],
+  });
+  const missing = documents.flatMap((document) =>
+    [...readFileSync(document, 'utf8').matchAll(named)]
+      .map(([, path = '']) => path)
+      .filter((path) => !built.test(path) && !existsSync(path))
+      .map((path) => `${document}: ${path}`),
+  );
+  expect(missing, 'Write the new path into the document.').toEqual([]);
 });

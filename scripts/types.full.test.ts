@@ -7,10 +7,13 @@ import { isRuntimeMissing, programOf } from './runtimes/installed.ts';
 
 const root = join(import.meta.dirname, '..');
 const packages = ['core', 'log', 'providers', 'agent', 'client'];
-/** Their types refer to these packages. Nothing else is installed, no optional peer either. */
+/**
+ * The types of the packages refer to these packages. No other packages are installed, not even
+ * optional peers.
+ */
 const needed = ['@standard-schema/spec'];
 
-/** Uses each main entry as a new user does. */
+/** A program that uses each main entry as a new user would. */
 const program = `
 import { createAgent, defineTool, openTelemetryObserver, RunSpanIds } from '@millrace/agent';
 import { createClient } from '@millrace/client';
@@ -38,7 +41,7 @@ export { anthropic, defineTool, durableObjectLog, indexedDbLog, logCases, openTe
 
 let folder = '';
 
-/** An empty project with the built packages, as npm would install them. */
+/** Creates an empty project with the built packages, as npm would install them. */
 beforeAll(() => {
   execFileSync(
     process.execPath,

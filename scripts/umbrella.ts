@@ -4,8 +4,8 @@ import { root } from './packages/published.ts';
 import { outdatedUmbrellaFiles, umbrellaFiles } from './packages/umbrella.ts';
 
 /**
- * Writes the subpaths of the package `millrace` again. Run it after a package got a new subpath or
- * a new optional peer dependency.
+ * Generates the subpaths of the package `millrace`. Run it after a package gets a new subpath or a
+ * new optional peer dependency.
  */
 const files = umbrellaFiles();
 for (const path of outdatedUmbrellaFiles()) {

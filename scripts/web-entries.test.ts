@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { bundleForWeb } from './runtimes/bundle-for-web.ts';
 
-/** The entries of the packages that run in browsers and at the edge. The others need Node. */
+/** The entries that need Node. All other entries run in browsers and at the edge. */
 const needNode: Readonly<Record<string, readonly string[]>> = {
   core: [],
   markdown: [],
@@ -39,8 +39,8 @@ describe('20.02: packages for browsers and the edge', () => {
   });
 
   test('use no global of Node', () => {
-    // A compiler that knows only the web platform refuses process, Buffer, setImmediate and
-    // timer.unref().
+    // This compiler setup knows only the web platform. So it rejects process, Buffer, setImmediate
+    // and timer.unref().
     const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')));
     const project = join(root, 'scripts/runtimes/tsconfig.web.json');
     const named = JSON.parse(readFileSync(project, 'utf8')) as { readonly files: string[] };

@@ -1,6 +1,6 @@
 /**
- * Writes the tables of the request fields that the scripted server checks, from the types of the
- * providers' own SDKs. Run `npm run wire-fields` after an SDK was updated.
+ * Generates the tables of request fields that the scripted server checks. They come from the types
+ * of the providers' own SDKs. Run `npm run wire-fields` after an SDK is updated.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -49,7 +49,7 @@ export const wireTables: readonly WireTable[] = [
   { file: 'gemini.ts', body: 'GeminiRequest', name: 'geminiFields', sdk: '@google/genai' },
 ];
 
-/** Returns the shapes of each table by name. They are read from the types of the installed SDKs. */
+/** Returns the shapes of each table by name. It reads them from the types of the installed SDKs. */
 export function readWireFields(): ReadonlyMap<WireTable, ReadonlyMap<string, string>> {
   const config = join(root, 'tsconfig.wire-fields.json');
   const files = { files: [bodiesFile], include: [], references: [] };
@@ -79,14 +79,14 @@ export function readWireFields(): ReadonlyMap<WireTable, ReadonlyMap<string, str
   }
 }
 
-/** Returns the first line of a table. It names the version of the SDK. */
+/** Returns the first line of a table. It contains the version of the SDK. */
 export function tableHeading({ sdk }: WireTable): string {
   const manifest = readFileSync(join(root, 'node_modules', sdk, 'package.json'), 'utf8');
   const { version } = JSON.parse(manifest) as { readonly version: string };
   return `/** The request fields of ${sdk} ${version}. Written by scripts/wire-fields.ts. */`;
 }
 
-/** Reads a type and all types below it. Each object type and each named union becomes a line. */
+/** Reads a type and all nested types. Each object type and each named union becomes a line. */
 class ShapeReader {
   readonly lines = new Map<string, string>();
   readonly #checker: Checker;
@@ -117,7 +117,7 @@ class ShapeReader {
     return name;
   }
 
-  /** Returns the alternatives of a type, without duplicates. */
+  /** Returns the alternatives of a type without duplicates. */
   #kinds(type: Type | undefined, field: string): readonly string[] {
     if (type === undefined) return [];
     const all = [...new Set(this.#alternatives(type, field))];

@@ -2,30 +2,37 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
-import { defineConfig, type Plugin } from 'vite';
+import { build, defineConfig, type Plugin } from 'vite';
 import { noticeFile, thirdPartyNotices } from '../../scripts/third-party.ts';
 
 export default defineConfig({
   plugins: [react(), onlyWoff2(), preloadFonts(), frames(), notices()],
   resolve: { conditions: ['@millrace/source', 'module', 'browser', 'production'] },
-  // Paths of files are relative. The server replaces the dot with the path at which it is mounted.
+  // Paths of files are relative to the page. The server replaces the dot with the path at which it
+  // is mounted.
   base: './',
   build: {
     outDir: 'dist',
-    // No assets are inlined, because the page's content security policy allows no inline script or
-    // style. It allows data URLs for images only.
+    // Assets are not inlined. The page's content security policy allows no inline scripts or
+    // styles, and data URLs only for images.
     assetsInlineLimit: 0,
-    // These browsers know light-dark(). A part of the page can then have another theme than the page.
+    // These browser versions support light-dark(). With it, a part of the page can have a different
+    // theme than the rest.
     cssTarget: ['chrome123', 'edge123', 'firefox120', 'safari17.5'],
     modulePreload: { polyfill: false },
+    // The code of the first screen is one file. Files that code on demand shares with it would be many
+    // small ones, which compress worse.
+    rolldownOptions: {
+      output: { codeSplitting: { groups: [{ name: 'start', tags: ['$initial'] }] } },
+    },
   },
-  // While Vite serves the page, requests to the server's own routes are forwarded to the server.
+  // In development, Vite serves the page and forwards all other requests to the server.
   server: {
     proxy: { '^/(?!app/|src/|@|node_modules/|icon\\.svg|frames/|\\?|$)': 'http://127.0.0.1:5003' },
   },
 });
 
-/** Removes older formats of fonts from style sheets, because all supported browsers read WOFF2. */
+/** Removes older font formats from style sheets, because all supported browsers support WOFF2. */
 function onlyWoff2(): Plugin {
   return {
     name: 'only-woff2',
@@ -38,8 +45,8 @@ function onlyWoff2(): Plugin {
 }
 
 /**
- * Adds a link to the page that loads the fonts of the interface together with the script. A font that
- * arrives later is not used before the next visit.
+ * Adds links to the page, so that the browser loads the fonts together with the script. A font that
+ * arrives too late is used only on the next visit.
  */
 function preloadFonts(): Plugin {
   return {
@@ -65,18 +72,23 @@ const mermaid = fileURLToPath(import.meta.resolve('@mermaid-js/tiny'));
 const frameFiles = new URL('frames/', import.meta.url);
 
 /**
- * Adds the frames in which the page shows content of models. Each frame is one file with all of its
- * code, because the sandbox gives it an origin of its own, and the server answers only its own origin.
+ * Adds the frames that show content from models. Each frame is one file that contains all of its
+ * code. The sandbox gives the frame a separate origin, and the server refuses requests from other
+ * origins.
  */
 function frames(): Plugin {
   const source = (name: string) => readFileSync(new URL(name, frameFiles), 'utf8');
   const inline = (code: string) => `<script>${code.replaceAll('</script', '<\\/script')}</script>`;
-  const documents: Readonly<Record<string, () => string>> = {
+  const documents: Readonly<Record<string, () => string | Promise<string>>> = {
     'frames/document.html': () =>
       source('document.html').replace('<script src="document.js"></script>', () =>
         inline(source('document.js')),
       ),
     'frames/picture.html': () => source('picture.html'),
+    'frames/react.html': async () => {
+      const code = await bundledScript('react.js');
+      return source('react.html').replace('<script src="react.js"></script>', () => inline(code));
+    },
     'frames/diagram.html': () =>
       source('diagram.html')
         .replace('<script src="mermaid.js"></script>', () => inline(readFileSync(mermaid, 'utf8')))
@@ -86,30 +98,53 @@ function frames(): Plugin {
     name: 'frames',
     configureServer({ middlewares }) {
       for (const [path, make] of Object.entries(documents))
-        middlewares.use(`/${path}`, (_request, response) => {
-          response.setHeader('content-type', 'text/html; charset=utf-8').end(make());
+        middlewares.use(`/${path}`, async (_request, response) => {
+          response.setHeader('content-type', 'text/html; charset=utf-8').end(await make());
         });
     },
-    generateBundle() {
+    async generateBundle() {
       for (const [fileName, make] of Object.entries(documents))
-        this.emitFile({ type: 'asset', fileName, source: make() });
+        this.emitFile({ type: 'asset', fileName, source: await make() });
     },
   };
 }
+
+/** Bundles a script of a frame with the packages that it imports, into one text. */
+async function bundledScript(name: string): Promise<string> {
+  const built = await build({
+    ...{ configFile: false, logLevel: 'error', mode: 'production' },
+    define: { 'process.env.NODE_ENV': '"production"' },
+    build: {
+      ...{ write: false, copyPublicDir: false },
+      lib: {
+        ...{ entry: fileURLToPath(new URL(name, frameFiles)), formats: ['iife'] },
+        name: 'frame',
+      },
+    },
+  });
+  const outputs = [built].flat().flatMap((one) => ('output' in one ? one.output : []));
+  const chunk = outputs.find((file) => file.type === 'chunk');
+  if (chunk?.type !== 'chunk') throw new Error(`The script ${name} of a frame has no code`);
+  for (const id of chunk.moduleIds) frameModules.add(id);
+  return chunk.code;
+}
+
+/** The modules in the scripts of frames. They are not in the bundle of the page. */
+const frameModules = new Set<string>();
 
 /** Adds the license notices of all packages in the page to the build. */
 function notices(): Plugin {
   return {
     name: 'notices',
     generateBundle(_options, bundle) {
-      // Fonts are assets, and the paths of their sources are relative to this folder.
+      // Fonts are assets. The paths of their source files are relative to this folder.
       const folder = fileURLToPath(new URL('.', import.meta.url));
       const modules = Object.values(bundle).flatMap((file) =>
         file.type === 'chunk'
           ? file.moduleIds
           : file.originalFileNames.map((name) => resolve(folder, name)),
       );
-      const source = thirdPartyNotices([...modules, mermaid]);
+      const source = thirdPartyNotices([...modules, mermaid, ...frameModules]);
       this.emitFile({ type: 'asset', fileName: noticeFile, source });
     },
   };

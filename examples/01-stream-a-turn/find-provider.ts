@@ -10,12 +10,12 @@ interface ProviderOptions {
 
 interface FoundProvider {
   readonly provider: Provider;
-  /** Why this provider was chosen. */
+  /** The reason why this provider was chosen. */
   readonly reason: string;
 }
 
 interface HostedProvider {
-  /** The environment variables that can hold the key. */
+  /** The environment variables that can contain the key. */
   readonly variables: readonly string[];
   readonly model: string;
   readonly create: (model: string, baseUrl: string | undefined) => Provider;
@@ -67,8 +67,8 @@ const hosted: Readonly<Record<string, HostedProvider>> = {
 export const providerNames: readonly string[] = [...Object.keys(hosted), 'scripted'];
 
 /**
- * Finds the provider to use: the requested one, one whose key is set, a local server, or a scripted
- * model.
+ * Finds a provider. The order is: the requested provider, a provider whose key is set, a local
+ * server, a scripted model.
  */
 export async function findProvider(options: ProviderOptions): Promise<FoundProvider> {
   if (options.provider !== undefined) return hostedProvider(options.provider, options);
@@ -100,7 +100,7 @@ function keyIn(variables: readonly string[]): string | undefined {
   return variables.find((name) => process.env[name]);
 }
 
-/** Returns a scripted model, for machines without a key and without a model server. */
+/** Returns a scripted model. It is used if there is no key and no model server. */
 function scriptedAnswer(): FoundProvider {
   const provider = scriptedProvider(
     [

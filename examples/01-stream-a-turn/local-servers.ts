@@ -33,7 +33,7 @@ async function firstModel(preset: ChatPreset, baseUrl: string): Promise<LocalSer
     const model = data?.[0]?.id;
     return model === undefined ? undefined : { preset, baseUrl, model };
   } catch {
-    // No server listens there, or it is not a model server.
+    // No server listens at this address, or it is not a model server.
     return undefined;
   }
 }

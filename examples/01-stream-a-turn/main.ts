@@ -1,7 +1,8 @@
 // Streams one turn of a model to the terminal. Run it with
 //   npx node --conditions=@millrace/source examples/01-stream-a-turn/main.ts "Why is the sky blue?"
-// It uses the first of these that it finds: --base-url (any OpenAI-compatible server), a key in the
-// environment, a model server on this machine. Otherwise a scripted model answers.
+// It uses the first provider that it finds: the server of --base-url (any OpenAI-compatible
+// server), a provider with a key in the environment, or a model server on this machine. Otherwise a
+// scripted model answers.
 import { styleText } from 'node:util';
 import {
   type AgentEvent,
@@ -51,7 +52,7 @@ for await (const { deltas, end } of stream) {
   if (end !== undefined) printEnd(end);
 }
 
-/** Does the work of a log: folds the numbered records and emits their events. */
+/** Does the same as a log: numbers the records, folds them and emits their events. */
 function publish(records: readonly LogRecord[]): void {
   const after = folder.state.through;
   folder.addBatch({ after, through: offset, records }, (before, record, state) => {

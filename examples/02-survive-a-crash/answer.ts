@@ -1,6 +1,6 @@
 // The program of one process. It opens the session, closes the parts that an earlier process left
-// open, and continues the answer. Every record is in the log before it is printed, so a crash
-// cannot lose printed text.
+// open, and continues the answer. Each record is written to the log before it is printed, so a
+// crash cannot lose printed text.
 import { parseArgs } from 'node:util';
 import {
   agentEvents,
@@ -30,7 +30,7 @@ const answer = `Your flight to Lisbon leaves at 9:40 from gate B12. Boarding sta
 be at the gate by 9:00. You can check in one bag of up to 23 kilograms, and your meal is vegetarian.
 The flight takes three hours. At the airport in Lisbon, the red metro line takes you to the city.`;
 
-// A model that reads the part of the answer that is already in the log and continues after it.
+// A model that reads the stored part of the answer and continues after it.
 const continueAnswer = ({ items }: ModelRequest) => answer.slice(items.map(textOf).join('').length);
 const provider = scriptedProvider([continueAnswer], { pieces: 'token', pauseMs: 20 });
 
@@ -65,8 +65,8 @@ async function publish(drafts: readonly DraftRecord[]): Promise<void> {
 }
 
 /**
- * Returns the record that ends the response. It is appended together with the last text, so that a
- * complete answer differs from an interrupted one.
+ * Returns the record that ends the response. It is appended together with the last text. So the log
+ * shows whether an answer is complete or was interrupted.
  */
 function responseFinished({ stop, usage }: ResponseEnd): DraftRecord {
   return draftOf({ fact: { type: 'response_finished', itemId: item.id, stop, usage } });

@@ -1,7 +1,7 @@
 import { attemptOf, type DraftRecord, type FoldState, toArray } from '@millrace/core';
 
 /**
- * Returns records that close the parts and items which a killed process left open. Their text is
+ * Returns records that close the parts and items that a killed process left open. Their text is
  * kept and marked as partial.
  */
 export function closeOpenParts({ open, items }: FoldState): readonly DraftRecord[] {

@@ -1,6 +1,6 @@
-// Kills a process in the middle of an answer and continues the answer in another process. Run it with
+// Kills a process in the middle of an answer. A second process continues the answer. Run it with
 //   npx node --conditions=@millrace/source examples/02-survive-a-crash/main.ts [folder]
-// Without a folder, the log is stored in a temporary folder that is deleted at the end.
+// Without a folder, the log is stored in a temporary folder, which is deleted at the end.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -31,7 +31,7 @@ console.log(answers.map(textOf).join(styleText('red', '⟨killed here⟩')));
 await log.close();
 if (positionals[0] === undefined) rmSync(folder, { recursive: true });
 
-/** Starts a process that answers. Resolves with a text about how the process ended. */
+/** Starts a process that writes the answer. Resolves with a text about how the process ended. */
 async function answer(...options: readonly string[]): Promise<string> {
   const program = fileURLToPath(new URL('answer.ts', import.meta.url));
   const args = ['--conditions=@millrace/source', program, path, session, ...options];

@@ -14,8 +14,8 @@ const weather = defineTool({
   execute: async ({ town }) => `${town}: rain, 12 °C`,
 });
 
-// In production, use anthropic({ model: '…' }), openaiResponses({ model: '…' }) … from '@millrace/providers'.
 const call = { kind: 'tool_call', toolCallId: toolCallId('call 1'), name: 'weather' } as const;
+// In production, use anthropic({ model: '…' }) or openaiResponses({ model: '…' }) from '@millrace/providers'.
 const provider = scriptedProvider(
   [
     { content: { parts: ['Let me check. ', { ...call, arguments: '{"town":"Bath"}' }] } },

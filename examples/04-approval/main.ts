@@ -22,7 +22,7 @@ const provider = scriptedProvider([
     JSON.stringify(items.at(-1)).includes('not allowed') ? 'No refund.' : 'Refunded.',
 ]);
 
-// Your rule decides for each call: 'allow', 'ask' or 'deny'.
+// This function decides about each call: 'allow', 'ask' or 'deny'.
 const approve = () => 'ask' as const;
 const agent = createAgent({ provider, tools: [refund], approve });
 const run = agent.run('Refund order A-17');

@@ -34,7 +34,7 @@ for await (const event of first.events) {
 const { stop } = await first.result;
 console.log(`\n(${stop.reason})`);
 
-// This can be another process on another day, because the session is stored in the file.
+// A different process can also do this on a later day, because the session is stored in the file.
 const { text } = await agent.run('What did you say?', { session }).result;
 console.log(text);
 await log.close();

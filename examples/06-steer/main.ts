@@ -1,4 +1,5 @@
-// Sends messages to a running agent. They join its next request and cancel nothing. Run it with
+// Sends messages to a running agent. The messages are part of its next request. They do not cancel
+// the current one. Run it with
 //   npx node --conditions=@millrace/source examples/06-steer/main.ts
 import { setTimeout } from 'node:timers/promises';
 import { createAgent, defineTool } from '@millrace/agent';

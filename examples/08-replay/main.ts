@@ -1,4 +1,5 @@
-// Replays a session without calling the model or the tools, shows an earlier state, and forks it. Run it with
+// Replays a session without calling the model or the tools. Then it shows an earlier state and
+// forks the session. Run it with
 //   npx node --conditions=@millrace/source examples/08-replay/main.ts
 import { createAgent, defineTool } from '@millrace/agent';
 import { type Item, sessionId, toolCallId, transcript } from '@millrace/core';
@@ -21,14 +22,14 @@ const agent = createAgent({ provider, tools: [ship], log });
 const session = sessionId('order 17');
 await agent.run('Ship order 17', { session }).result;
 
-// The replay runs the same loop. The outputs of the model and the tool come from the log.
+// The replay runs the same agent loop. The outputs of the model and of the tool come from the log.
 const { records, divergence } = await agent.replay(session);
 console.log(`${records.length} records replayed, orders shipped: ${shipped}`);
-// An agent without the tool writes other records. The replay reports the first difference.
+// An agent without the tool writes different records. The replay reports the first difference.
 const other = createAgent({ provider, tools: [], log });
 console.log(divergence ?? 'no difference', '|', (await other.replay(session)).divergence?.message);
 
-// Read the state at an earlier offset, then edit the message to fork the session.
+// Reads the state at an earlier offset. The code below changes a message to fork the session.
 const earlier = transcript(await snapshot(log, session, { through: 6 }));
 const [message] = earlier as readonly [Item, ...Item[]];
 const { text, session: fork } = await agent.edit(session, message.id, 'Cancel order 17').result;

@@ -1,4 +1,4 @@
-// An agent answers each message with a stream of updates, and a client reads them. Run it with
+// An agent answers each message with a stream of updates. A client reads the updates. Run it with
 //   npx node --conditions=@millrace/source examples/09-sync-agent/main.ts
 import {
   createServer,
@@ -12,8 +12,8 @@ import { rpc } from './rpc.ts';
 const delta = (index: number, text_delta: string) =>
   ({ type: 'delta', index, delta: { type: 'text', text_delta } }) as const;
 
-// This agent streams two messages at the same time and distinguishes them by their index. The
-// server closes messages that stay open.
+// This agent streams two messages at the same time. Their index distinguishes them. The server
+// closes messages that the agent leaves open.
 const orders: SyncAgent = {
   type: 'sync',
   name: 'orders',

@@ -1,5 +1,5 @@
-// An agent receives events and passes a model's stream to the server. The server creates the messages,
-// stores them and streams them to all clients of the task. Run it with
+// An agent receives events and passes the stream of a model to the server. The server creates the
+// messages, stores them, and streams them to all clients of the task. Run it with
 //   npx node --conditions=@millrace/source examples/10-async-agent-auto-send/main.ts
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { type AsyncAgent, createServer, createToken, type Task } from '@millrace/server';
@@ -17,7 +17,7 @@ const weather: AsyncAgent = {
   type: 'async',
   name: 'weather',
   async onEvent({ content }, { messages, toItems, stream }) {
-    // The agent decides whether an event becomes a message of the user.
+    // The agent decides whether an event becomes a user message.
     if (content !== null) await messages.create(content);
     const items = toItems(await messages.list());
     const sent = await stream.auto(provider, { items });

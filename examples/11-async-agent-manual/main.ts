@@ -1,4 +1,4 @@
-// An agent transforms a model's stream and sends it to a second destination too. Run it with
+// An agent transforms the stream of a model, and also sends it to a second destination. Run it with
 //   npx node --conditions=@millrace/source examples/11-async-agent-manual/main.ts
 import { randomIds } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';

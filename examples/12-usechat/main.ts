@@ -1,5 +1,5 @@
-// Serves an agent to the AI SDK's chat transport, which useChat uses in a browser. A second client
-// connects while the answer streams and receives it from the start. Run it with
+// Serves an agent to the chat transport of the AI SDK, which useChat uses in a browser. A second
+// client connects while the answer streams, and receives the answer from its start. Run it with
 //   npx node --conditions=@millrace/source examples/12-usechat/main.ts
 import { createAgent, defineTool } from '@millrace/agent';
 import { toolCallId } from '@millrace/core';
@@ -31,7 +31,8 @@ const token = createToken();
 const server = createServer({ agents, log, tokens: [token] });
 const { url } = await server.listen({ port: 0 });
 
-// In React: useChat({ id: chatId, resume: true, transport }). The first message creates the task.
+// In React, write useChat({ id: chatId, resume: true, transport }). The first message creates the
+// task.
 const chatId = 'weather chat';
 const transport = new DefaultChatTransport({
   api: `${url}/agents/name/weather/chat`,

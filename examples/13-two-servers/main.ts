@@ -1,5 +1,5 @@
-// Starts two servers on one store. Server A drives a run, and a client watches and approves it through
-// server B. Then A is killed, and B continues the run. Run it with
+// Starts two servers that share one store. Server A drives a run. A client watches the run and
+// approves a call through server B. Then A is killed, and B continues the run. Run it with
 //   npx node --conditions=@millrace/source examples/13-two-servers/main.ts
 // or with existing services:
 //   STORE=postgres://user@host/db BUS=redis://host npx node …
@@ -12,7 +12,7 @@ import { createClient } from '@millrace/client';
 import { createToken } from '@millrace/server';
 
 const folder = await mkdtemp(join(tmpdir(), 'two-servers-'));
-// All servers of one service have the same token.
+// All servers of a service use the same token.
 const token = createToken();
 const start = async () => {
   const child = fork(join(import.meta.dirname, 'server.ts'), {

@@ -5,8 +5,8 @@ import { postgresRows } from '@millrace/server/postgres';
 import { sqliteRows } from '@millrace/server/sqlite';
 
 /**
- * Opens Postgres and Redis if STORE and BUS are set, for servers on several machines. Default:
- * SQLite files in FOLDER.
+ * Opens Postgres and Redis if STORE and BUS are set, for servers on several machines. Otherwise
+ * opens SQLite files in FOLDER.
  */
 export async function openStore() {
   const { STORE: store, BUS: bus, FOLDER: folder = '.' } = process.env;

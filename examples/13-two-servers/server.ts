@@ -14,7 +14,8 @@ const refund = defineTool({
 });
 const call = { kind: 'tool_call', toolCallId: toolCallId('call 1'), name: 'refund' } as const;
 /**
- * The scripted answer. It depends only on the items so far, so every server gives the same answer.
+ * The scripted answer. It depends only on the items of the conversation, so every server gives the
+ * same answer.
  */
 const answer: ScriptEntry = ({ items }) =>
   items.some(({ kind }) => kind === 'tool')

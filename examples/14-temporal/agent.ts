@@ -22,8 +22,8 @@ const call = (id: string, at: string): ToolCallPart => ({
 });
 
 /**
- * Creates a normal agent. It does not depend on Temporal, which runs its turns and tools as
- * activities.
+ * Creates a normal agent. The agent does not depend on Temporal. Temporal runs its turns and tools
+ * as activities.
  */
 export function waterAgent(log: Log): Agent {
   const provider = scriptedProvider(

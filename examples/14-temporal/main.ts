@@ -1,7 +1,8 @@
-// Runs an agent as a Temporal workflow. Its turns and tools are activities. Its output streams through the
-// log to the clients of the task, and the workflow history holds only the results. Run it with
+// Runs an agent as a Temporal workflow. Its turns and tools are activities. Its output streams
+// through the log to the clients of the task. The workflow history contains only the results. Run
+// it with
 //   npx node --conditions=@millrace/source examples/14-temporal/main.ts [path of the temporal binary]
-// Without a path it uses the server that `npm run test:setup` builds.
+// Without a path, it uses the server that `npm run test:setup` builds.
 import { spawnSync } from 'node:child_process';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +30,8 @@ if (spawnSync(path, ['--version']).status !== 0) {
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 const executable = { type: 'existing-path', path } as const;
 const env = await TestWorkflowEnvironment.createLocal({ server: { executable } });
-// In production, use a store that servers and workers share: SQLite on one machine, Postgres on several.
+// In production, use a store that servers and workers share. Use SQLite on one machine, and
+// Postgres on several machines.
 const log = memoryLog();
 const taskQueue = 'agents';
 

@@ -1,5 +1,6 @@
-// Runs agents of the OpenAI Agents SDK, with a tool and a hand-off, on a Millrace provider. The sync agent
-// converts the events of a run. The async agent writes through its model and hooks. Run it with
+// Runs agents of the OpenAI Agents SDK on a Millrace provider, with a tool and a hand-off. The sync
+// agent converts the events of a run. The async agent writes messages through its model and its
+// hooks. Run it with
 //   npx node --conditions=@millrace/source examples/15-openai-agents/main.ts
 import { createClient } from '@millrace/client';
 import { toolCallId } from '@millrace/core';
@@ -25,7 +26,8 @@ const weather = tool({
 const flights = new Agent({ name: 'Flights', instructions: 'You book flights.' });
 const travel = Agent.create({ name: 'Travel', tools: [weather], handoffs: [flights] });
 
-// With a key, use anthropic({ model: '…' }), openaiResponses({ model: '…' }) … instead of a script.
+// With an API key, replace the script by anthropic({ model: '…' }), openaiResponses({ model: '…' })
+// or a different provider.
 const call = (id: string, name: string, input: string) =>
   ({ kind: 'tool_call', toolCallId: toolCallId(id), name, arguments: input }) as const;
 const script: readonly ScriptEntry[] = [

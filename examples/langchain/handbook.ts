@@ -1,6 +1,6 @@
-// The program of docs/migrate/from-langchain.md before its migration. OPENAI_BASE_URL is the
-// address of the model server. scripts/examples-langchain.full.test.ts sets it to a scripted
-// server.
+// The program of docs/migrate/from-langchain.md before the migration. OPENAI_BASE_URL is the
+// address of the model server. scripts/examples-langchain.full.test.ts sets it to the address of a
+// scripted server.
 import { MemorySaver } from '@langchain/langgraph';
 import { ChatOpenAI } from '@langchain/openai';
 import { createAgent, tool } from 'langchain';

@@ -6,7 +6,8 @@ import type { AppendAttempt } from './messages.ts';
 
 /**
  * Checks that no record was lost, duplicated, reordered or invented. It uses only the reports of
- * the processes and the final content of the log. It does not depend on how the log works.
+ * the processes and the final content of the log. So the check does not depend on the
+ * implementation of the log.
  */
 export function checkHistory({ events, finals }: History): FaultReport {
   const faults = new FaultReport();
@@ -30,7 +31,7 @@ type OffsetsBySession = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 /**
  * Checks that acknowledged appends are stored completely, once and in order. Also checks that
- * refused appends are not stored.
+ * rejected appends are not stored.
  */
 function checkAppends(
   events: readonly HistoryEvent[],
@@ -44,7 +45,7 @@ function checkAppends(
     const { session, drafts, process } = append;
     const found = drafts.map((draft) => offsets.get(session)?.get(draft));
     const first = checkAppend(append, found, faults);
-    // A process waits for each answer, so its appends are stored in the order of its attempts.
+    // A process waits for each answer. So its appends must be stored in the order of its attempts.
     const writer = `${process} in ${session}`;
     const before = lastOf.get(writer) ?? 0;
     if (first !== undefined && first < before && append.tries === 1)
@@ -58,14 +59,15 @@ function checkAppends(
   const known = new Set(appends.flatMap(({ session, drafts }) => drafts.map((d) => session + d)));
   for (const [session, records] of finals) {
     for (const record of records) {
-      // The store itself writes some records, for example when an attempt is superseded.
+      // The store itself writes some records, for example when an attempt is superseded. No process
+      // reports them.
       if (record.producer !== 'store' && !known.has(session + bodyOf(record)))
         faults.add('invented', `${session}, offset ${record.offset}: no process wrote it`);
     }
   }
 }
 
-/** Checks that a driver writes nothing after the next driver has written. */
+/** Checks that a driver writes no records after the next driver has written. */
 function checkDrivers(
   appends: readonly Append[],
   offsets: OffsetsBySession,
@@ -93,7 +95,8 @@ function checkDrivers(
 }
 
 /**
- * Checks one append. Returns the offset of its first stored draft, or undefined if none is stored.
+ * Checks one append. Returns the offset of its first stored draft. Returns undefined if no draft is
+ * stored.
  */
 function checkAppend(
   { append, through, isRefused, tries }: Append,
@@ -140,7 +143,7 @@ function appendsOf(events: readonly HistoryEvent[]): readonly Append[] {
 
 /**
  * Records which append contains a draft. Throws if two appends contain the same draft, because the
- * checks could not distinguish them.
+ * checks could not tell them apart.
  */
 function claimDraft(owners: Map<string, string>, draft: string, append: string): void {
   const owner = owners.get(draft) ?? append;
@@ -177,5 +180,5 @@ function checkFinal(
   return offsets;
 }
 
-/** Returns the record as its writer encoded it, without the fields that the store adds. */
+/** Returns the record in the encoding of its writer, without the fields that the store adds. */
 const bodyOf = (record: LogRecord): string => encodeDraft(record);

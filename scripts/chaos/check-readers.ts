@@ -84,7 +84,7 @@ function compare(
   }
 }
 
-/** A record, or the joined text of several appends. */
+/** A record, or the joined text of several append records. */
 export interface Entry {
   readonly offset: number;
   readonly content: string;
@@ -99,9 +99,9 @@ interface TextRun {
 }
 
 /**
- * Converts records to a form that does not depend on how the log merged text appends. The log may
- * merge consecutive appends of one part into one record, which gets the last offset. It does not
- * merge appends if a fact, or another delta of the same part, is between them.
+ * Converts records to a form that does not depend on how the log merged text. The log may merge
+ * consecutive appends of one part into one record, which gets the last offset. It does not merge
+ * them if a fact or a different delta of the same part is between them.
  */
 export function normalize(records: readonly LogRecord[]): readonly Entry[] {
   const entries: Entry[] = [];

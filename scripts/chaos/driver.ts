@@ -27,8 +27,8 @@ import { RandomRecordWriter } from './record-writer.ts';
 type DriverProcess = Assignment & DriverTask;
 
 /**
- * Takes over sessions, closes the parts that their last driver left open, and runs turns until this
- * process is killed.
+ * Takes over sessions and closes the parts that their last driver left open. Then it runs turns
+ * until this process is killed.
  */
 export async function drive(log: Log, assignment: DriverProcess): Promise<void> {
   const random = new Randomness(assignment.seed);
@@ -85,8 +85,8 @@ class DrivenSession {
   }
 
   /**
-   * Follows the session in the same process, and reports what the follower receives. The checks
-   * compare it with the log.
+   * Follows the session in the same process and reports the records that it receives. The checks
+   * compare them with the log.
    */
   #follow(): void {
     const { session } = this.#known;
@@ -102,8 +102,8 @@ class DrivenSession {
   }
 
   /**
-   * Opens the session. Waits while a contender holds it for a moment, or until the lease of a
-   * paused driver expires.
+   * Opens the session. If a contender holds it, this method waits a moment. If a paused driver
+   * holds it, this method waits until the lease expires.
    */
   async #openWhenFree(): Promise<Driver> {
     const { name: holder, takeOver, leaseMs } = this.#assignment;
@@ -165,7 +165,7 @@ class DrivenSession {
   }
 
   /**
-   * Admits a producer to a separate turn. If the producer leaves parts open, the next driver closes
+   * Admits a producer in a separate turn. If the producer leaves parts open, the next driver closes
    * them.
    */
   async #admit(): Promise<void> {
@@ -182,8 +182,8 @@ class DrivenSession {
   }
 
   /**
-   * Returns records that mark the queued commands as consumed. They use a turn of this driver, so
-   * that two drivers never write the same record.
+   * Returns records that mark the queued commands as consumed. Their turn belongs to this driver,
+   * so two drivers never write the same record.
    */
   #consumed(turn: number): readonly DraftRecord[] {
     const fact = (key: string) => ({ type: 'command_consumed', key }) as const;
@@ -223,7 +223,7 @@ class DrivenSession {
 }
 
 /**
- * Returns records that close the parts and items which a killed process left open. Their texts are
+ * Returns records that close the parts and items that a killed process left open. Their texts are
  * kept and marked as partial.
  */
 function closeOpenParts(state: FoldState, tag: string): readonly DraftRecord[] {
@@ -249,8 +249,7 @@ function closePart({ id, begin, text }: OpenPart, tag: string): DraftRecord {
       ...position,
       delta: { type: 'retract_part', partId: id, reason: `interrupted, closed by ${tag}` },
     };
-  // The tag makes this record different from the record of another driver that closes the same
-  // part.
+  // The tag distinguishes this record from records of other drivers that close the same part.
   const providerState = { provider: 'chaos', model: tag, data: {} };
   const end = { length: text.length, partial: true, providerState } as const;
   return { ...position, delta: { type: 'commit_part', partId: id, ...end } };

@@ -1,11 +1,11 @@
 export const faults = ['lost', 'doubled', 'reordered', 'gaps', 'invented'] as const;
 
 /**
- * - `lost`: a record was acknowledged or delivered, but is not stored, or is stored only in part.
+ * - `lost`: a record was acknowledged or delivered, but it is not stored completely.
  * - `doubled`: a record was stored or delivered twice.
  * - `reordered`: records were stored or delivered in the wrong order.
  * - `gaps`: a reader missed a record, or an offset is missing.
- * - `invented`: no process wrote the record, or its append was refused.
+ * - `invented`: no process wrote the record, or its append was rejected.
  */
 type Fault = (typeof faults)[number];
 

@@ -11,8 +11,8 @@ import {
 } from './messages.ts';
 
 /**
- * An action of one process, or something that it received. The events of a process are in order.
- * The order between processes is unknown.
+ * An action of a process, or data that the process received. The events of one process are in
+ * order. The order between processes is unknown.
  */
 export type HistoryEvent = { readonly process: string } & (
   | AppendAttempt
@@ -22,7 +22,7 @@ export type HistoryEvent = { readonly process: string } & (
   | { readonly type: 'refused'; readonly append: string }
   | SubscriptionStart
   | (Subscription & { readonly type: 'received'; readonly batch: Batch })
-  /** The reader has received everything that was in the log when it started. */
+  /** The reader has received all records that were in the log when it started. */
   | (Subscription & { readonly type: 'caught_up' })
   /** The session is closed. No more records follow. */
   | (Subscription & { readonly type: 'ended' })
@@ -30,13 +30,13 @@ export type HistoryEvent = { readonly process: string } & (
 
 export interface History {
   readonly events: readonly HistoryEvent[];
-  /** The records of each session, read after all processes have ended. */
+  /** The records of each session after all processes have ended. */
   readonly finals: ReadonlyMap<string, readonly LogRecord[]>;
 }
 
 /**
- * Collects the reports of a round. They are the history to check, and the state with which later
- * processes start.
+ * Collects the reports of a round. The checks use them as the history. Later processes use them as
+ * their initial state.
  */
 export class HistoryRecorder {
   readonly events: HistoryEvent[] = [];
@@ -105,7 +105,5 @@ export class HistoryRecorder {
   }
 }
 
-/**
- * Encodes a draft in the same way as a reader, because the log may change the order of its fields.
- */
+/** Decodes a draft and encodes it again, because the log may change the order of its fields. */
 const normalizeDraft = (draft: string): string => encodeDraft(decodeDraft(draft));

@@ -1,5 +1,5 @@
-// The messages between the chaos run and its worker processes. A worker process gets one assignment
-// as its argument, and sends its reports as JSON lines.
+// The messages between the chaos run and its worker processes. A worker process receives one
+// assignment as its argument. It sends its reports as JSON lines.
 import {
   type Batch,
   type DraftRecord,
@@ -11,23 +11,23 @@ import type { Admission } from '@millrace/log';
 import type { CommitPoint } from '../../packages/log/src/storage/record-store.ts';
 import { sendToParent } from '../../packages/log/src/testing/start-process.ts';
 
-/** The argument with which a worker process is started. */
+/** The argument of a worker process. */
 export type Assignment = (
   | DriverTask
   | ProducerTask
   | SubmitterTask
   | ReaderTask
   | ContenderTask
-  /** The process loads all modules and exits, so that their code is compiled only once. */
+  /** The process loads all modules and exits. This fills the code cache for later processes. */
   | { readonly role: 'warm-up' }
 ) & {
   readonly name: string;
   /** The file of the SQLite log. */
   readonly path: string;
   readonly seed: number;
-  /** When the process has run for `afterMs`, its clock is changed by `byMs`. */
+  /** After the process has run for `afterMs`, its clock changes by `byMs`. */
   readonly clockStep?: ClockStep | undefined;
-  /** The process kills itself when it reaches this point for the n-th time. */
+  /** The process kills itself when it passes this point for the n-th time. */
   readonly selfKill?: { readonly point: CommitPoint; readonly passes: number } | undefined;
 };
 
@@ -44,12 +44,13 @@ export interface DriverTask {
    */
   readonly leaseMs?: number | undefined;
   /**
-   * When the driver has run for this time, it pauses itself with SIGSTOP. It holds no lock of the
-   * file at that moment.
+   * After this time, the driver pauses itself with SIGSTOP. At that moment, it holds no file lock.
    */
   readonly pauseAfterMs?: number | undefined;
   readonly sessions: readonly KnownSession[];
-  /** The first turn of this driver. No other driver uses this turn or the next thousand turns. */
+  /**
+   * The first turn of this driver. This turn and the next thousand turns are only for this driver.
+   */
   readonly firstTurn: number;
   readonly takeOver: boolean;
   /** True for the last driver. It finishes all open parts, closes the sessions and exits. */
@@ -58,11 +59,11 @@ export interface DriverTask {
 
 export interface KnownSession {
   readonly session: string;
-  /** The highest offset that any process has reported. */
+  /** The highest offset that a process has reported. */
   readonly knownThrough: number;
 }
 
-/** A producer receives admissions as JSON lines, and writes records with them. */
+/** A producer receives admissions as JSON lines and uses them to write records. */
 export interface ProducerTask {
   readonly role: 'producer';
 }
@@ -70,11 +71,11 @@ export interface ProducerTask {
 export interface SubmitterTask {
   readonly role: 'submitter';
   readonly sessions: readonly string[];
-  /** Commands of earlier submitters for which no answer was reported. */
+  /** Commands of earlier submitters that were not answered. */
   readonly unanswered: readonly Command[];
 }
 
-/** A contender tries to open sessions that a live driver holds. The log must refuse it. */
+/** A contender tries to open sessions of a live driver. The log must refuse this. */
 export interface ContenderTask {
   readonly role: 'contender';
   readonly sessions: readonly string[];
@@ -104,19 +105,19 @@ export type Report =
   | { readonly type: 'paused' }
   /** The driver lost its lease. */
   | { readonly type: 'fenced'; readonly session: string }
-  /** A contender opened a session, and released it again. */
+  /** A contender opened a session and then released it. */
   | { readonly type: 'taken'; readonly session: string }
   | { readonly type: 'admitted'; readonly admission: Admission }
   | { readonly type: 'failed'; readonly reason: string };
 
 /**
- * An append that starts. It is reported before it starts, so that the checks know what a killed
- * process may have stored.
+ * The start of an append. It is reported before the append, so that the checks know which records a
+ * killed process may have stored.
  */
 export interface AppendAttempt {
   readonly type: 'attempted';
   /**
-   * The name of the append. Attempts with the same name are retries of one append, which must be
+   * The name of the append. Attempts with the same name are retries of the same append. It must be
    * stored at most once.
    */
   readonly append: string;
@@ -125,13 +126,15 @@ export interface AppendAttempt {
    * The drafts, encoded with `encodeDraft`. Two different appends must not contain the same draft.
    */
   readonly drafts: readonly string[];
-  /** True if the driver of the session wrote the append. No earlier driver may write after it. */
+  /**
+   * True if the driver of the session wrote the append. Earlier drivers must not write after it.
+   */
   readonly isFromDriver?: boolean;
 }
 
 export interface Subscription {
   readonly session: string;
-  /** Distinguishes several subscriptions of one process to the same session. */
+  /** Distinguishes several subscriptions of a process to the same session. */
   readonly subscriber?: string;
 }
 
@@ -139,12 +142,12 @@ export interface Subscription {
 export interface SubscriptionStart extends Subscription {
   readonly type: 'subscribed';
   readonly from: number;
-  /** The highest offset that any process had reported before this process started. */
+  /** The highest offset that a process had reported before this process started. */
   readonly knownThrough: number;
 }
 
 /**
- * Sends a report synchronously, so that it arrives even if the process is killed immediately after.
+ * Sends a report synchronously. So it arrives even if the process is killed immediately afterwards.
  */
 export const report: (message: Report) => void = sendToParent;
 
@@ -161,22 +164,22 @@ export function reportAttempt(
   report({ type: 'attempted', append, session, drafts: drafts.map(encodeDraft), isFromDriver });
 }
 
-/** Returns true if the error means that another process holds the session. */
+/** Returns true if the error means that a different process holds the session. */
 export function isHeldError(error: unknown): boolean {
   return isMillraceError(error) && error.code === 'held';
 }
 
 /**
- * Returns true if the error means that the writer is fenced. Nothing was stored then. Any other
- * error is a failure of the run.
+ * Returns true if the error means that the writer is fenced. In this case, nothing was stored. All
+ * other errors are failures of the run.
  */
 export function isFencedError(error: unknown): boolean {
   return isMillraceError(error) && error.code === 'fenced';
 }
 
 /**
- * Returns the name of a command's append. It depends only on the session and the key, not on the
- * sender.
+ * Returns the append name for a command. It depends only on the session and the key, so it is the
+ * same for all senders.
  */
 export const commandName = ({ session, key }: Command): string =>
   `command ${JSON.stringify([session, key])}`;

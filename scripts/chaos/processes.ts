@@ -23,14 +23,14 @@ interface ProcessPoolOptions {
   readonly path: string;
   readonly codeCache: string;
   readonly history: HistoryRecorder;
-  /** `where` is the commit point at which the process was killed, or `anywhere`. */
+  /** Called after a process is killed. `where` is the commit point of the kill, or `anywhere`. */
   readonly onKilled: (role: Role, where: string) => void;
   readonly onAdmitted: (admission: Admission) => void;
   /** Called when a driver has lost a session. */
   readonly onFenced: (process: string, session: string) => void;
 }
 
-/** The faults that happen to a process. */
+/** The faults that are planned for a process. */
 export interface ProcessPlan {
   readonly kill?: KillPlan | undefined;
   readonly clockStep?: ClockStep | undefined;
@@ -39,7 +39,9 @@ export interface ProcessPlan {
 export interface RunningProcess {
   readonly task: Task;
   readonly name: string;
-  /** Resolves when the process is ready. It stays pending if the process is killed before that. */
+  /**
+   * Resolves when the process is ready. If the process is killed before that, it never resolves.
+   */
   readonly ready: Promise<unknown>;
   readonly exit: Promise<unknown>;
   send(message: unknown): void;
@@ -123,15 +125,12 @@ function selfKillOf(killPlan: KillPlan | undefined): Assignment['selfKill'] {
     : { point: killPlan.point, passes: killPlan.passes };
 }
 
-/** When a process is killed: at a named point of a commit, or after some time. */
+/** The plan to kill a process: at a named commit point, or after a time. */
 interface KillPlan {
   readonly point: CommitPoint | undefined;
-  /** The process is killed when it reaches the point for the n-th time. */
+  /** The process is killed when it passes the commit point for the n-th time. */
   readonly passes: number;
-  /**
-   * The delay in ms. It is counted from the start of the process, or from the moment when the
-   * process is ready.
-   */
+  /** The delay in ms. It starts when the process starts, or when the process is ready. */
   readonly afterMs: number;
   readonly isFromStart: boolean;
 }
@@ -139,8 +138,7 @@ interface KillPlan {
 const latestMs = 2000;
 
 /**
- * Returns a random plan to kill a process. Readers do not commit, so they are killed only after a
- * time.
+ * Returns a random plan to kill a process. Readers do not commit, so their plan has only a time.
  */
 export function randomKillPlan(random: Randomness, isReader: boolean): KillPlan {
   const isAtPoint = !isReader && !random.oneIn(4);
@@ -149,7 +147,7 @@ export function randomKillPlan(random: Randomness, isReader: boolean): KillPlan 
   return {
     point: isAtPoint ? random.oneOf(commitPoints) : undefined,
     passes: random.oneOf([1, 2, random.between(3, 30), random.between(30, 150)]),
-    // If the process never reaches its point, it is killed after this time.
+    // If the process never reaches its commit point, it is killed after this time.
     afterMs: isAtPoint ? latestMs : soonMs,
     isFromStart,
   };
@@ -158,8 +156,8 @@ export function randomKillPlan(random: Randomness, isReader: boolean): KillPlan 
 const steps = [-3_600_000, -20_000, 20_000, 3_600_000] as const;
 
 /**
- * Returns a random change of a process's clock. Each contender gets one, and one in three other
- * processes.
+ * Returns a random change of the clock of a process. Each contender gets one. Of the other
+ * processes, one in three gets one.
  */
 export function randomClockStep(random: Randomness, isContender: boolean): ClockStep | undefined {
   if (!isContender && !random.oneIn(3)) return undefined;

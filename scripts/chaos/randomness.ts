@@ -6,7 +6,7 @@ export class Randomness {
     this.#state = seed >>> 0;
   }
 
-  /** Returns a number from 0 to below 1. */
+  /** Returns a number that is at least 0 and less than 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -34,8 +34,8 @@ export class Randomness {
   }
 
   /**
-   * Returns a seed for another generator. Its numbers do not depend on how often this generator is
-   * used later.
+   * Returns a seed for a second generator. The numbers of that generator do not depend on later use
+   * of this one.
    */
   seed(): number {
     return this.below(2 ** 31);

@@ -12,7 +12,7 @@ import {
 import type { Randomness } from './randomness.ts';
 
 interface RecordWriterOptions {
-  /** A text in every id, so that two writers never write the same record. */
+  /** A text that every id contains. So two writers never write the same record. */
   readonly tag: string;
   readonly turn: number;
   readonly attempt: number;
@@ -32,7 +32,7 @@ const textPieces = [
   '',
 ] as const;
 
-/** Writes random records like a model: items, parts, text and retractions. */
+/** Writes random records as a model would: items, parts, text and retractions. */
 export class RandomRecordWriter {
   readonly #options: RecordWriterOptions;
   #writer: DeltaWriter | undefined;
@@ -45,7 +45,7 @@ export class RandomRecordWriter {
     this.#options = options;
   }
 
-  /** Returns between one and six records for one append. */
+  /** Returns one to six records for one append. */
   write(): readonly DraftRecord[] {
     const { random } = this.#options;
     const drafts: DraftRecord[] = [];
@@ -54,7 +54,7 @@ export class RandomRecordWriter {
     return drafts;
   }
 
-  /** Returns records that close everything that is open. */
+  /** Returns records that close all open parts and items. */
   finish(): readonly DraftRecord[] {
     if (this.#writer === undefined || this.#item === undefined) return [];
     for (const part of this.#open) part.commit({ partial: true });

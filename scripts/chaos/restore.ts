@@ -10,7 +10,7 @@ export type Finals = ReadonlyMap<string, readonly LogRecord[]>;
 /** A backup of the log file. It is made while processes write to the file. */
 export class Backup {
   readonly #path: string;
-  /** The reports of the processes from before the backup began. */
+  /** The reports that the processes sent before the backup started. */
   #reported: readonly HistoryEvent[] = [];
   #isMade = false;
 
@@ -30,9 +30,9 @@ export class Backup {
   }
 
   /**
-   * Replaces the log file with the backup. Then it checks three things. The backup has everything
-   * that was acknowledged before the backup began. It is the beginning of the later log. Cursors of
-   * the later log are refused.
+   * Replaces the log file with the backup. Then it checks three things. The backup contains all
+   * records that were acknowledged before it started. The backup equals the beginning of the later
+   * log. The restored log refuses cursors of the later log.
    */
   async restore(logPath: string, before: Finals, faults: FaultReport): Promise<void> {
     if (!this.#isMade) return;
@@ -74,14 +74,14 @@ export class Backup {
   }
 }
 
-/** Reads all records of the sessions. A session that does not exist is left out. */
+/** Reads all records of the sessions. Sessions that do not exist are skipped. */
 export async function readAll(path: string, sessions: readonly string[]): Promise<Finals> {
   const log = sqliteLog({ path });
   const all = new Map<string, readonly LogRecord[]>();
   for (const session of sessions) {
     const records: LogRecord[] = [];
     all.set(session, records);
-    // A restored backup may be older than the session.
+    // The restored backup may be older than this session.
     if ((await log.info(sessionId(session))) === undefined) continue;
     for (let from = 0; ; ) {
       const page = await log.read(sessionId(session), { from });

@@ -24,31 +24,38 @@ interface RoundOptions {
 /** A process that was killed. */
 export interface Kill {
   readonly role: Role;
-  /** The commit point at which the process was killed, or `anywhere`. */
+  /**
+   * The commit point at which the process was killed, or `anywhere` if it was killed after a time.
+   */
   readonly where: string;
 }
 
 const sessionCount = 3;
 const readerCount = 2;
-/** The lease of a driver that is paused. The pause is longer than the lease. */
+/** The lease duration of a driver that will be paused. The pause is longer than the lease. */
 const shortLeaseMs = 400;
-/** Maximum time of a round. It prevents hangs and is not a performance limit. */
+/** Maximum duration of a round. It only prevents hangs. */
 const timeoutMs = 120_000;
 
-/** Runs some sessions from start to end, and kills the given number of processes meanwhile. */
+/**
+ * Runs some sessions from start to end. During this time, it kills the given number of processes.
+ */
 export class Round {
   readonly history: HistoryRecorder = new HistoryRecorder();
   readonly sessions: readonly string[];
   readonly killed: Kill[] = [];
-  /** The number of clock changes, and of drivers that were paused beyond their lease. */
+  /**
+   * The number of clock changes, and the number of drivers that were paused until their lease
+   * expired.
+   */
   readonly counts: { clockSteps: number; pauses: number } = { clockSteps: 0, pauses: 0 };
   readonly #options: RoundOptions;
   readonly #processes: ProcessPool;
-  /** Resolves when the sessions exist, so that other processes can write to them and read them. */
+  /** Resolves when the sessions exist. Other processes can then write to them and read them. */
   readonly #firstDriverReady: PromiseWithResolvers<unknown> = Promise.withResolvers();
   /**
-   * The names of drivers that another process may fence, because it takes over, or because their
-   * lease is short.
+   * The names of drivers that may be fenced, because a different driver takes over, or because
+   * their lease is short.
    */
   readonly #replaceable = new Set<string>();
   #middle: Promise<void> | undefined;
@@ -91,8 +98,8 @@ export class Round {
   }
 
   /**
-   * Starts one driver after the other. Each takes over from a killed driver, or fences a driver
-   * that still runs.
+   * Starts one driver after the other. Each new driver takes over from a killed driver, or fences a
+   * running driver.
    */
   async #keepDriving(random: Randomness): Promise<void> {
     while (!this.#isOver) {
@@ -113,7 +120,7 @@ export class Round {
     await Promise.all(this.#processes.running.filter(isDriver).map(({ exit }) => exit));
   }
 
-  /** Pauses a driver until its lease has expired and another driver has taken its sessions. */
+  /** Pauses a driver until its lease has expired and a different driver has taken its sessions. */
   async #pauseDriver(random: Randomness): Promise<void> {
     const takeOver = this.#processes.running.some(isDriver);
     const short = { leaseMs: shortLeaseMs, pauseAfterMs: random.below(150) };
@@ -125,7 +132,7 @@ export class Round {
     const next = this.#start(this.#driverTask({ takeOver: false, isLast: false }), random, true);
     await Promise.race([next.ready, next.exit]);
     paused.resume();
-    // If the next driver was killed before it took over, the first one continues.
+    // If the next driver is killed before it takes over, the paused driver continues.
     await Promise.race([paused.exit, setTimeout(random.between(100, 500))]);
     paused.kill();
     await Promise.all([paused.exit, next.exit]);
@@ -141,8 +148,8 @@ export class Round {
     await this.#firstDriverReady.promise;
     while (!this.#isOver) {
       const producer = this.#start({ role: 'producer' }, random, true);
-      // The new producer supersedes or continues the records that the previous one wrote with these
-      // admissions.
+      // The new producer gets the admissions of the previous one. It supersedes or continues the
+      // previous records.
       for (const admission of this.history.admissions) producer.send(admission);
       await producer.exit;
     }
@@ -166,8 +173,7 @@ export class Round {
   }
 
   /**
-   * Runs after all writers are killed. A last driver closes the sessions, and the readers receive
-   * the end.
+   * Runs after all writers are killed. A last driver closes the sessions, so that the readers end.
    */
   async #finish(random: Randomness): Promise<void> {
     const known = this.sessions.filter(

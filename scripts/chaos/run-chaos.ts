@@ -19,11 +19,11 @@ interface ChaosOptions {
 
 interface ChaosResult {
   readonly faults: FaultReport;
-  /** Unexpected events, such as a process that exited by itself or a damaged file. */
+  /** Descriptions of unexpected events, such as a process that exited or a damaged file. */
   readonly failures: readonly string[];
   readonly kills: readonly Kill[];
   readonly records: number;
-  /** How often each other fault was injected. */
+  /** The number of injected faults other than kills. */
   readonly others: OtherFaults;
 }
 
@@ -36,8 +36,8 @@ interface OtherFaults {
 const killsPerRound = 50;
 
 /**
- * Kills processes in several rounds on one log file. After each round, it compares the reports with
- * the log.
+ * Kills processes in several rounds on one log file. After each round, it compares the reports of
+ * the processes with the log.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const { kills, seed, folder, onRound } = options;
@@ -74,14 +74,16 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   return { faults, failures, kills: killed, records, others };
 }
 
-/** Compiles the code of the worker process once, so that later starts are faster. */
+/** Compiles the code of the worker process once, so that later processes start faster. */
 async function warmCodeCache(codeCache: string): Promise<void> {
   const program = new URL('worker-process.ts', import.meta.url);
   const args = [JSON.stringify({ role: 'warm-up' })];
   await startProcess(program, { args, codeCache, onMessage: () => {} }).exit;
 }
 
-/** Returns a message for each session whose records do not fold, because a record is missing. */
+/**
+ * Returns a message for each session whose records cannot be folded. The cause is a missing record.
+ */
 function foldFailures(finals: Finals): readonly string[] {
   return [...finals].flatMap(([session, records]) => {
     const through = records.at(-1)?.offset ?? 0;

@@ -1,4 +1,4 @@
-// A worker process of the chaos run. Its argument is an assignment as JSON. Most workers run until
+// A worker process of the chaos run. Its argument is an assignment in JSON. Most workers run until
 // they are killed.
 import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
@@ -32,7 +32,7 @@ function killSelfAt(selfKill: Assignment['selfKill']): OnCommitPoint | undefined
   };
 }
 
-/** Changes the clock of this process, like an administrator or a time server. */
+/** Changes the clock of this process, as an administrator or a time server would. */
 function stepClock({ clockStep }: Assignment): void {
   if (clockStep === undefined) return;
   const wallTime = Date.now.bind(Date);
@@ -51,7 +51,7 @@ function exitWithParent(): void {
 
 async function run(assignment: Assignment): Promise<void> {
   if (assignment.role === 'warm-up') return;
-  // A producer reads its input itself and ends when the input ends.
+  // A producer reads its input and ends when the input ends. So it needs no check of the parent.
   if (assignment.role !== 'producer') exitWithParent();
   stepClock(assignment);
   const log = sqliteLog({ path: assignment.path, onPoint: killSelfAt(assignment.selfKill) });
@@ -86,7 +86,8 @@ try {
 }
 
 /**
- * Writes records with each admission that it receives. It repeats some appends to test idempotency.
+ * Writes records with each admission that it receives. Some appends are repeated to test
+ * idempotency.
  */
 async function produce(log: Log, name: string, seed: number): Promise<void> {
   const random = new Randomness(seed);
@@ -147,8 +148,7 @@ async function throughOrFenced(
 }
 
 /**
- * Sends commands to sessions. It repeats some commands that it or another submitter has already
- * sent.
+ * Sends commands to sessions. It repeats some commands that it or an earlier submitter has sent.
  */
 async function submit(log: Log, assignment: Assignment & SubmitterTask): Promise<void> {
   const random = new Randomness(assignment.seed);
@@ -194,7 +194,7 @@ async function read(log: Log, assignment: Assignment & ReaderTask): Promise<void
 }
 
 /**
- * Tries to open sessions without a take-over. That succeeds only if their driver was killed or
+ * Tries to open sessions without taking over. This succeeds only if the driver was killed or
  * paused.
  */
 async function contend(log: Log, { name, sessions, seed }: Assignment & ContenderTask) {
@@ -207,7 +207,7 @@ async function contend(log: Log, { name, sessions, seed }: Assignment & Contende
       report({ type: 'taken', session });
       await driver.release();
     } catch (error) {
-      // The next driver may already have taken over.
+      // The next driver may already have taken over the session.
       if (!isHeldError(error) && !isFencedError(error)) throw error;
     }
     await setTimeout(random.below(40));

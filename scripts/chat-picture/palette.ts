@@ -1,6 +1,6 @@
 /**
- * Colours that are readable on the picture's own background. So the background of the page does not
- * matter.
+ * Colors that are readable on the background of the picture. They do not depend on the background
+ * of the page.
  */
 export const palette = {
   background: '#161b22',
@@ -13,12 +13,12 @@ const basic = [
   ...['#6e7681', '#ff7b72', '#3fb950', '#d29922', '#58a6ff', '#bc8cff', '#39c5cf', '#b1bac4'],
   ...['#8b949e', '#ffa198', '#56d364', '#e3b341', '#79c0ff', '#d2a8ff', '#56d4dd', '#ffffff'],
 ];
-/** The levels of the 6 × 6 × 6 colour cube of terminals. */
+/** The levels of the terminal's 6 × 6 × 6 color cube. */
 const steps = [0, 95, 135, 175, 215, 255];
 
 /**
- * Returns the colour of an SGR code, such as `31`, `38;5;208` or `48;2;1;2;3`. Returns undefined
- * for other codes.
+ * Returns the color of an SGR code, such as `31`, `38;5;208` or `48;2;1;2;3`. Returns undefined for
+ * other codes.
  */
 export function colorOf(code: string): string | undefined {
   const [first = 0, kind, ...rest] = code.split(/[;:]/).map(Number);

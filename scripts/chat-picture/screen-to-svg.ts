@@ -13,7 +13,8 @@ const cell = { width: 8.4, height: 19, fontSize: 14 };
 const margin = { side: 18, top: 44, bottom: 14 };
 
 /**
- * Draws the lines of a coloured terminal screen as an SVG window. It looks the same with any font.
+ * Draws the lines of a colored terminal screen as an SVG window. The layout does not depend on the
+ * font.
  */
 export function screenToSvg(lines: readonly string[], { columns, title }: PictureOptions): string {
   const width = round(columns * cell.width + 2 * margin.side);
@@ -38,8 +39,8 @@ interface Run {
 }
 
 /**
- * Splits a line into runs. Wide characters and separated texts get their own run, so that their position
- * does not depend on the font.
+ * Splits a line into runs. Wide characters and texts after a gap get their own run, so that their
+ * position does not depend on the font.
  */
 function runsOf(line: string): readonly Run[] {
   const runs: Run[] = [];
@@ -58,7 +59,7 @@ function runsOf(line: string): readonly Run[] {
   return runs.flatMap(splitAtGaps);
 }
 
-/** Splits a run at two or more spaces, unless they have a background colour. */
+/** Splits a run at two or more spaces, unless the spaces have a background color. */
 function splitAtGaps(run: Run): readonly Run[] {
   if (appearanceOf(run.style).back !== undefined || run.cells !== lengthOf(run.text)) return [run];
   return [...run.text.matchAll(/\S+(?: \S+)*/g)].map(({ 0: text, index }) => ({

@@ -29,10 +29,10 @@ export class TmuxRun {
     }
     const command = [process.execPath, ...argv].map((word) => `'${word}'`).join(' ');
     const variables = ['HOME', 'TERM', 'COLORTERM'].map((name) => `${name}=${this.#valueOf(name)}`);
-    // The environment has no API keys and no user settings.
+    // The environment contains no API keys and no user settings.
     const clean = `env -i PATH='${process.env['PATH']}' ${variables.join(' ')} LANG=C.UTF-8 ${command}`;
     const size = ['-x', String(columns), '-y', String(rows)];
-    // The last output stays after the program ends, so that a person can read an error.
+    // The screen stays after the program ends, so that a person can read an error message.
     const kept = [';', 'set-option', 'remain-on-exit', 'on'];
     this.#tmux('-f', '/dev/null', 'new-session', '-d', ...size, '-c', work, clean, ...kept);
   }
@@ -42,7 +42,7 @@ export class TmuxRun {
     this.#tmux('send-keys', ...keys);
   }
 
-  /** Waits until the text is on the screen. Returns the screen with its colours. */
+  /** Waits until the screen shows the text. Returns the screen with its colors. */
   async waitFor(text: string, timeoutMs = 30_000): Promise<readonly string[]> {
     for (let leftMs = timeoutMs; leftMs > 0; leftMs -= 100) {
       if (this.#tmux('capture-pane', '-p').includes(text)) {

@@ -1,8 +1,8 @@
 import type { Names, Skeleton } from './skeleton.ts';
 
 /**
- * Returns the skeleton of a provider that streams over HTTP: options, request, stream, and the
- * conformance suite.
+ * Returns the skeleton of a provider that streams over HTTP. It has options, a request, a stream,
+ * and the conformance suite.
  */
 export function providerSkeleton(names: Names): Skeleton {
   const folder = `packages/providers/src/${names.kebab}`;

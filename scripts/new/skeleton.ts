@@ -3,16 +3,16 @@ import { storeSkeleton } from './store-skeleton.ts';
 import { toolSkeleton } from './tool-skeleton.ts';
 import { viewSkeleton } from './view-skeleton.ts';
 
-/** The files of a new extension, and the next steps of its author. */
+/** The files of a new extension, and the next steps for its author. */
 export interface Skeleton {
-  /** The text of each file, by its path relative to the root of the repository. */
+  /** The content of each file, by its path relative to the root of the repository. */
   readonly files: Readonly<Record<string, string>>;
   /** The new folder. It must not exist yet. */
   readonly folder: string;
   /** The path of the tests. */
   readonly test: string;
   readonly guide: string;
-  /** The steps that remain, in order. */
+  /** The remaining steps for the author, in order. */
   readonly steps: readonly string[];
 }
 
@@ -20,11 +20,11 @@ export interface Skeleton {
 export interface Names {
   /** The name as it was given: `acme-chat`. */
   readonly kebab: string;
-  /** `acmeChat` */
+  /** The name in camel case: `acmeChat`. */
   readonly camel: string;
-  /** `AcmeChat` */
+  /** The name in Pascal case: `AcmeChat`. */
   readonly pascal: string;
-  /** `ACME_CHAT` */
+  /** The name in upper case: `ACME_CHAT`. */
   readonly upper: string;
 }
 
@@ -37,7 +37,7 @@ const skeletons = {
 
 export const kinds: readonly string[] = Object.keys(skeletons);
 
-/** Returns the skeleton, or undefined for an unknown kind or an invalid name. */
+/** Returns the skeleton. Returns undefined for an unknown kind or an invalid name. */
 export function skeletonOf(kind: string, name: string): Skeleton | undefined {
   if (!Object.hasOwn(skeletons, kind) || !/^[a-z][a-z\d]*(?:-[a-z\d]+)*$/.test(name))
     return undefined;

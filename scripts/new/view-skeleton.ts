@@ -1,6 +1,9 @@
 import type { Names, Skeleton } from './skeleton.ts';
 
-/** Returns the skeleton of a view of the log as frames of an SSE stream, and its laws. */
+/**
+ * Returns the skeleton of a view, and the tests of its laws. A view converts the log to frames of
+ * an SSE stream.
+ */
 export function viewSkeleton(names: Names): Skeleton {
   const folder = `packages/server/src/${names.kebab}`;
   return {

@@ -6,27 +6,24 @@ import { root } from './published.ts';
 export interface BundleSize {
   /** The size of the minified and compressed code. */
   readonly bytes: number;
-  /** The parts of the code, the largest first. */
+  /** The parts of the code, largest first. */
   readonly parts: readonly SizeShare[];
 }
 
 /** One folder or one package in a bundle. */
 interface SizeShare {
   readonly name: string;
-  /** The part's compressed size. It is estimated from its share of the uncompressed size. */
+  /** The compressed size of the part. It is estimated from the uncompressed size. */
   readonly bytes: number;
 }
 
-/**
- * Modules that are not part of the measured size, because the platform or the application already
- * has them.
- */
+/** Modules that are not measured, because the platform or the application already has them. */
 const external = [/^node:/, /^react(?:$|\/)/];
 
 /**
- * Bundles the code of an entry file for a browser, like an application does, and measures it. The
- * code that loads at the start is one file. Bundlers such as webpack also put modules there that
- * the start shares with code that loads later.
+ * Bundles an entry file for a browser, as an application does, and measures the code that loads at
+ * the start. This code is one file. Some modules are needed at the start and also by code that
+ * loads later. Bundlers such as webpack put them into the start file.
  */
 export async function bundleSize(code: string): Promise<BundleSize> {
   const chunk = await bundled(code, false);
@@ -34,19 +31,26 @@ export async function bundleSize(code: string): Promise<BundleSize> {
   return { bytes, parts: shares(chunk, bytes) };
 }
 
-/** Returns the code that loads at the start, without the code that loads on demand. */
+/** Returns the code that loads at the start. Code that loads on demand is not included. */
 export async function startCode(code: string): Promise<string> {
   return (await bundled(code, false)).code;
 }
 
-/** Returns the only file of a bundle, with or without the code that loads on demand. */
+/**
+ * Bundles code into one file. If `isWhole` is true, the file includes the code that loads on
+ * demand.
+ */
 async function bundled(code: string, isWhole: boolean): Promise<OutputChunk> {
   const entry = `${root}packages/millrace/src/size-entry.ts`;
   const bundle = await rolldown({
     input: entry,
     cwd: root,
     platform: 'browser',
-    external,
+    external: [...external, /^react-dom(?:$|\/)/],
+    // The directive "use client" has no meaning in a module for browsers.
+    onLog: (level, log, next) => log.code === 'MODULE_LEVEL_DIRECTIVE' || next(level, log),
+    // Style sheets are files of their own.
+    moduleTypes: { '.css': 'empty' },
     resolve: { conditionNames: ['@millrace/source', 'browser', 'import', 'default'] },
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     plugins: [
@@ -66,8 +70,7 @@ async function bundled(code: string, isWhole: boolean): Promise<OutputChunk> {
 }
 
 /**
- * Returns the largest parts of a bundle as lines of text, for a person who wants to reduce the
- * size.
+ * Returns the largest parts of a bundle as lines of text. They help a developer to reduce the size.
  */
 export async function sizeTable(code: string, rows = 25): Promise<string> {
   const { bytes, parts } = await bundleSize(code);
@@ -99,7 +102,7 @@ function shares(chunk: OutputChunk, total: number): readonly SizeShare[] {
 }
 
 /**
- * Returns the place to which a module's size is added: its folder in this repository, or its
+ * Returns the name of the part to which a module belongs: its folder in this repository, or its
  * package.
  */
 function placeOf(path: string): string {

@@ -1,7 +1,7 @@
 /**
- * The format of the change logs. An entry contains only the text of its changeset and no commit
- * hash, because users do not need the hash. All packages have the same version. So one line
- * replaces the list of updated dependencies, which had one line for each changeset.
+ * The format of the change logs. An entry contains only the text of its changeset. Users do not
+ * need the commit hash. All packages have the same version, so one line replaces the list of
+ * updated dependencies.
  */
 export default { getReleaseLine, getDependencyReleaseLine };
 
@@ -13,7 +13,7 @@ interface DependencyRelease {
   readonly newVersion: string;
 }
 
-/** Returns the text of a changeset as an item of a list. */
+/** Returns the text of a changeset as a list item. */
 function getReleaseLine({ summary }: Changeset): string {
   const [first = '', ...others] = summary.trim().split('\n');
   const lines = others.map((line) => `  ${line}`.trimEnd());

@@ -5,14 +5,14 @@ import type { AddressInfo } from 'node:net';
 import { basename } from 'node:path';
 import type { PackedPackage } from './pack.ts';
 
-/** A registry on this machine. It has our packages before they are published. */
+/** A registry on this machine. It contains our packages before they are published. */
 export interface LocalRegistry {
-  /** Variables that make npm read packages of our scope from this registry. */
+  /** Environment variables that make npm read our packages from this registry. */
   readonly env: Readonly<Record<string, string>>;
   close(): void;
 }
 
-/** Starts a registry for packed packages. npm reads all other packages from its own registry. */
+/** Starts a registry for packed packages. npm reads all other packages from its usual registry. */
 export async function startRegistry(packages: readonly PackedPackage[]): Promise<LocalRegistry> {
   const answers = new Map<string, () => string | Buffer>();
   const server = createServer((request, response) => {

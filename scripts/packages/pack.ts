@@ -11,18 +11,18 @@ import { basename, dirname, join } from 'node:path';
 import { type Manifest, publishedPackages, readManifest, root } from './published.ts';
 import { runProgram } from './run-program.ts';
 
-/** A packed package. */
+/** A packed package, ready to be published. */
 export interface PackedPackage {
   readonly manifest: Manifest;
   /** The path of the .tgz file. */
   readonly tarball: string;
-  /** The folder with the files of the .tgz file. */
+  /** The folder with the unpacked files of the .tgz file. */
   readonly content: string;
 }
 
 /**
- * Builds and packs all published packages in a copy of the repository. So no file of an earlier
- * build and no ignored file gets into a package, and the repository stays unchanged.
+ * Builds and packs all published packages in a copy of the repository. So a package contains no
+ * files of an earlier build and no ignored files. The repository itself does not change.
  */
 export async function packAll(folder: string): Promise<readonly PackedPackage[]> {
   const copy = join(folder, 'repository');
@@ -77,14 +77,14 @@ function linkModules(from: string, to: string): void {
   }
 }
 
-/** Files that npm adds to each package. */
+/** Files that npm always adds to a package. */
 const always = ['package.json', 'README.md', 'LICENSE'];
 
 /** Matches paths that must not be in a package. */
 const stray =
   /\.(?:test|attack)\.|(?:^|\/)(?:testing|e2e|fixtures|node_modules|__\w+__)\/|\.tsbuildinfo$|(?:^|\/)(?:tsconfig[^/]*|\.[^/]*)$|~$|\.(?:orig|rej|log|tgz|local)$/;
 
-/** Returns the faults in the files of a packed package. */
+/** Returns the problems with the files of a packed package. */
 export function faultsOf({
   manifest,
   content,
@@ -109,8 +109,8 @@ export function faultsOf({
 }
 
 /**
- * Returns the faults of a file's source map. The source map and the sources that it names must be
- * in the package.
+ * Returns the problems with the source map of a file. The package must contain the source map and
+ * the sources that it names.
  */
 function mapFaults(content: string, path: string): readonly string[] {
   const folder = dirname(join(content, path));
@@ -131,7 +131,9 @@ function mapFaults(content: string, path: string): readonly string[] {
     .map((source) => `${path} names the source ${source}, which is missing`);
 }
 
-/** Returns true if a file is from an earlier build, because its source was renamed or deleted. */
+/**
+ * Returns true if a file comes from an earlier build, and its source was renamed or deleted since.
+ */
 function isStale(path: string, files: readonly string[]): boolean {
   const [, stem] = /^dist\/(.+?)(?:\.d\.ts|\.js)(?:\.map)?$/.exec(path) ?? [];
   return stem !== undefined && !['ts', 'tsx'].some((end) => files.includes(`src/${stem}.${end}`));

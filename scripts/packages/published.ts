@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 /** The folder of the repository. */
 export const root: string = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Version ranges by the names of packages. */
+/** Version ranges, by package name. */
 type Ranges = Readonly<Record<string, string>>;
 
-/** The fields of a package.json that the checks of the packages read. */
+/** The fields of a package.json that the package checks read. */
 export interface Manifest {
   readonly name: string;
   readonly version: string;
@@ -41,7 +41,7 @@ export interface PublishedPackage {
   readonly manifest: Manifest;
 }
 
-/** Returns the published packages. Each comes after the packages on which it depends. */
+/** Returns the published packages. Each package comes after the packages that it depends on. */
 export function publishedPackages(repository: string = root): readonly PublishedPackage[] {
   const found = globSync('{packages,apps}/*/package.json', { cwd: repository })
     .sort()

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 /** Options for running a program. */
 export interface ProgramOptions {
   readonly cwd: string;
-  /** Variables that are added to the environment of this process. */
+  /** Environment variables that are added to those of this process. */
   readonly env?: Readonly<Record<string, string>>;
   /** The standard input. Default: empty. */
   readonly input?: string;
@@ -17,7 +17,7 @@ export interface ProgramOutput {
   readonly stderr: string;
 }
 
-/** The maximum length of the output that is kept of one stream. */
+/** Maximum number of characters that are kept from one output stream. */
 const maxOutputLength = 16 * 2 ** 20;
 
 /** Runs a program. If it does not end with code 0, throws an error with its output. */

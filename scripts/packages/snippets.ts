@@ -1,9 +1,9 @@
 import { readManifest, root } from './published.ts';
 
-/** A TypeScript example of a document. */
+/** A TypeScript example in a document. */
 export interface Snippet {
   readonly code: string;
-  /** The output that the document shows. Undefined if it shows none. */
+  /** The expected output in the document. Undefined if the document shows no output. */
   readonly printed: string | undefined;
 }
 
@@ -13,9 +13,7 @@ export function snippetsOf(document: string): readonly Snippet[] {
   return [...document.matchAll(form)].map(([, code = '', printed]) => ({ code, printed }));
 }
 
-/**
- * Returns the packages of other authors that snippets import, with the versions that the tests use.
- */
+/** Returns the third-party packages that snippets import, with the versions that the tests use. */
 export function foreignPackages(snippets: readonly Snippet[]): readonly string[] {
   const names = snippets.flatMap(({ code }) =>
     [...code.matchAll(/from '((?:@[^/']+\/)?[^./'][^/']*)[^']*'/g)].map(([, name = '']) => name),

@@ -12,7 +12,7 @@ export interface TryOptions {
   readonly folder: string;
   /** The path of the Node program that runs everything. */
   readonly node: string;
-  /** Variables for npm. They set its cache, and the registry that has the packages. */
+  /** Environment variables for npm. They set its cache and the registry with our packages. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -23,8 +23,8 @@ export interface TryReport {
 }
 
 /**
- * Installs the umbrella package into an empty project, like a user. Then it runs the snippets of
- * the READMEs, imports every subpath, and runs the command.
+ * Installs the umbrella package into an empty project, as a user would. Then it runs the snippets
+ * of the READMEs, imports every subpath, and runs the command.
  */
 export async function tryLibrary(options: TryOptions): Promise<TryReport> {
   const umbrella = packageNamed(options, 'millrace');
@@ -42,8 +42,9 @@ export async function tryLibrary(options: TryOptions): Promise<TryReport> {
 }
 
 /**
- * Installs the packages that `millrace` does not contain, with their peers and with the packages
- * that the snippets of their READMEs import. Then it runs these snippets and imports every subpath.
+ * Installs the packages that `millrace` does not contain. It also installs their peers, and the
+ * packages that the snippets of their READMEs import. Then it runs these snippets and imports every
+ * subpath.
  */
 export async function tryOthers(options: TryOptions): Promise<TryReport> {
   const members = membersOf(options);
@@ -54,7 +55,8 @@ export async function tryOthers(options: TryOptions): Promise<TryReport> {
     snippets.some(({ code }) => code.includes(`from '${name}'`)),
   );
   const names = [...others, ...imported].map(({ manifest: { name, version }, tarball }) =>
-    // The local registry has only names with the scope.
+    // The local registry contains only packages with a scope. So a package without a scope is
+    // installed from its file.
     name.startsWith('@') ? `${name}@${version}` : tarball,
   );
   const project = await installed(options, [...names, ...foreignPackages(snippets)]);
@@ -80,8 +82,8 @@ async function installed(
   const manifest = { name: 'empty-project', private: true, type: 'module' };
   writeFileSync(join(project, 'package.json'), JSON.stringify(manifest));
   const path = [dirname(node), process.env['PATH'] ?? ''].join(delimiter);
-  // These variables are reset, because npm sets them for its scripts, and this process may be such
-  // a script.
+  // npm sets these variables for the scripts that it runs, and npm may have started this process.
+  // So they are reset.
   const own = { PATH: path, npm_execpath: '', npm_config_local_prefix: '', ...env };
   const result = {
     folder: project,
@@ -108,8 +110,9 @@ async function runSnippets({ folder, node, env }: Project, snippets: readonly Sn
 }
 
 /**
- * Imports every subpath, first without optional peers. Only subpaths may need an optional peer.
- * Then it installs these peers, as the READMEs say, and imports the rest.
+ * Imports every subpath. The first pass has no optional peers. A subpath may fail in this pass if
+ * it needs an optional peer. Then it installs these peers, as the READMEs tell users, and imports
+ * the rest.
  */
 async function importAll(project: Project, packages: readonly PackedPackage[]): Promise<number> {
   const { folder, node, env } = project;
@@ -123,7 +126,8 @@ async function importAll(project: Project, packages: readonly PackedPackage[]): 
   for (const { manifest } of packages) {
     const { name, peerDependencies = {}, peerDependenciesMeta = {} } = manifest;
     for (const key of Object.keys(manifest.exports ?? {})) {
-      if (key === './package.json') continue;
+      // Node cannot import data and style sheets.
+      if (/\.(?:json|css)$/.test(key)) continue;
       count += 1;
       await importOne(`${name}${key.slice(1)}`).catch((error: Error) => {
         const [, missing = ''] = /Cannot find package '([^']+)'/.exec(error.message) ?? [];
@@ -139,15 +143,15 @@ async function importAll(project: Project, packages: readonly PackedPackage[]): 
 }
 
 /**
- * Runs the command like `npx millrace`. It prints the version, and runs the demo with its tools.
+ * Runs the command as `npx millrace` does. It prints the version and runs the demo with its tools.
  */
 async function runCommand({ folder }: TryOptions, project: Project, version: string) {
   const work = join(folder, 'work');
   mkdirSync(join(work, 'src'), { recursive: true });
   writeFileSync(join(work, 'src/report.ts'), '// TODO: handle a missing forecast\n');
   const command = join(project.folder, 'node_modules/.bin/millrace');
-  // npm would ask before it downloads the command, so the answer is set. There is no key, so the
-  // demo runs.
+  // Usually npm asks before it downloads the command. This variable answers yes. There is no API
+  // key, so the demo runs.
   const env = {
     ...project.env,
     HOME: join(folder, 'home'),

@@ -6,13 +6,13 @@ import { type Manifest, readManifest, root } from './published.ts';
 const umbrellaFolder = 'packages/millrace';
 
 /**
- * The packages that `millrace` offers as subpaths. The other packages have large peer dependencies.
+ * The packages that `millrace` offers as subpaths. All other packages have large peer dependencies.
  */
 const members = ['core', 'providers', 'log', 'agent', 'tools', 'server', 'client'];
 
 /**
- * Returns the generated files of the package `millrace`: one file per subpath, and package.json
- * with its exports, its dependencies and its optional peer dependencies.
+ * Returns the generated files of the package `millrace`. These are one file per subpath, and
+ * package.json with exports, dependencies and optional peer dependencies.
  */
 export function umbrellaFiles(): ReadonlyMap<string, string> {
   const manifests = members.map((name) =>
@@ -31,10 +31,7 @@ export function umbrellaFiles(): ReadonlyMap<string, string> {
   return new Map([...files, [`${umbrellaFolder}/package.json`, text]] as [string, string][]);
 }
 
-/**
- * Returns the files of the umbrella package whose content is wrong, and files that should not
- * exist.
- */
+/** Returns the files of the umbrella package that are wrong, missing or superfluous. */
 export function outdatedUmbrellaFiles(): readonly string[] {
   const expected = umbrellaFiles();
   const wrong = [...expected].filter(([path, text]) => {
@@ -47,9 +44,9 @@ export function outdatedUmbrellaFiles(): readonly string[] {
 }
 
 interface Subpath {
-  /** The subpath in `millrace`, for example `providers/scripted`. */
+  /** The subpath of `millrace`, for example `providers/scripted`. */
   readonly path: string;
-  /** The import that it forwards, for example `@millrace/providers/scripted`. */
+  /** The module that the subpath exports again, for example `@millrace/providers/scripted`. */
   readonly target: string;
 }
 
@@ -79,8 +76,8 @@ function umbrellaManifest(manifests: readonly Manifest[], paths: readonly string
     dependencies: Object.fromEntries(
       manifests.map(({ name, version }) => [name, `^${version}`] as const).sort(),
     ),
-    // Some package managers isolate packages. They give a package only those peers that it
-    // declares.
+    // Some package managers isolate packages. With them, a package can import only the peers that
+    // it declares.
     peerDependencies: sorted as Manifest['peerDependencies'] & object,
     peerDependenciesMeta: Object.fromEntries(
       Object.keys(sorted).map((name) => [name, { optional: true }]),

@@ -1,4 +1,5 @@
-// Every wire of LiteLLM, in front of llama.cpp with the tiny model of make-model.py.
+// Tests every wire format of LiteLLM, as a proxy for llama.cpp with the tiny model of
+// make-model.py.
 import { afterAll, beforeAll, describe } from 'vitest';
 import {
   anthropic,
@@ -30,7 +31,8 @@ const wires: readonly WireCase[] = [
   {
     name: 'Messages',
     create: ({ url }) => anthropic({ baseUrl: url, model, apiKey }),
-    // LiteLLM calls llama.cpp's Responses API for this wire. It sends neither of them on.
+    // For this wire format, LiteLLM calls llama.cpp's Responses API. It does not forward reasoning
+    // and the stop reason `length`.
     loses: ['reasoning', 'length'],
   },
   {

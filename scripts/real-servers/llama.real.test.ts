@@ -1,4 +1,4 @@
-// Every wire of llama.cpp's own server, with the tiny model of make-model.py.
+// Tests every wire format of the llama.cpp server, with the tiny model of make-model.py.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Item, itemId } from '../../packages/core/src/index.ts';
 import {
@@ -49,7 +49,7 @@ describe.skipIf(isMissing('llama'))('llama.cpp', () => {
       const limited = limitContext(provider, { contextTokens });
       const long = [{ ...items[0], parts: [{ kind: 'text', text: 'q'.repeat(12_000) }] }] as never;
       const { error } = await limited.complete({ items: long });
-      // Exactly: the estimate would be a quarter of that.
+      // The number is exact. An estimate would give a quarter of it.
       expect(error?.message).toMatch(/it has 120\d\d tokens/);
     });
   });

@@ -1,5 +1,5 @@
-// Starts real model servers with the tiny model of make-model.py: llama.cpp's own server, and LiteLLM in
-// front of it. `npm run test:setup -- --models` installs them.
+// Starts real model servers with the tiny model of make-model.py. These are the server of
+// llama.cpp, and LiteLLM as a proxy for it. `npm run test:setup -- --models` installs them.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,8 +13,8 @@ import {
 const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
 
 /**
- * The programs, each in its own virtual environment of Python. They are cached outside of the
- * project.
+ * The programs of the servers. Each has its own Python virtual environment. They are cached outside
+ * of the project.
  */
 export const modelServers = {
   llama: {
@@ -28,10 +28,12 @@ export const modelServers = {
 } as const;
 
 const folder = import.meta.dirname;
-/** Maximum time for the start, to prevent hangs. LiteLLM takes half a minute on a busy machine. */
+/** Maximum start time, which only prevents hangs. LiteLLM takes half a minute on a busy machine. */
 const startTimeoutMs = 180_000;
 
-/** Returns true if the tests must be skipped. It then prints the reason on standard error. */
+/**
+ * Returns true if the tests must be skipped. In this case, it prints the reason to standard error.
+ */
 export function isMissing(name: keyof typeof modelServers): boolean {
   const isThere = existsSync(join(modelServers[name].path, 'bin', 'python'));
   const way = 'run npm run test:setup -- --models (Python 3.10 or later on Linux or macOS)';
@@ -42,21 +44,21 @@ export function isMissing(name: keyof typeof modelServers): boolean {
 export interface ModelServer {
   /** The URL without a path. */
   readonly url: string;
-  /** Kills the server, like a crash. Resolves when the process has ended. */
+  /** Kills the server, as in a crash. Resolves when the process has ended. */
   kill(): Promise<void>;
   /** Starts the server again on the same port. */
   restart(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Options of llama.cpp's server. */
+/** Options of the llama.cpp server. */
 export interface LlamaOptions {
-  /** The context of each slot, in tokens. One byte of a prompt is one token. Default: 8192. */
+  /** The context size of each slot, in tokens. One byte of a prompt is one token. Default: 8192. */
   readonly contextTokens?: number | undefined;
   readonly apiKey?: string | undefined;
 }
 
-/** Starts llama.cpp with two slots. */
+/** Starts llama.cpp with two slots, so that it can process two requests at the same time. */
 export async function startLlama({
   contextTokens = 8192,
   apiKey,
@@ -78,10 +80,10 @@ export async function startLlama({
 
 /** The key of the LiteLLM proxy. */
 export const litellmKey = 'sk-millrace-test';
-/** The name of the model at LiteLLM. */
+/** The name of the model in LiteLLM. */
 export const litellmModel = 'millrace-test';
 
-/** Starts LiteLLM in front of a llama.cpp server. */
+/** Starts LiteLLM as a proxy for a llama.cpp server. */
 export async function startLitellm(behind: ModelServer): Promise<ModelServer> {
   const temporary = mkdtempSync(join(tmpdir(), 'millrace-litellm-'));
   const config = join(temporary, 'config.yaml');
@@ -91,7 +93,7 @@ export async function startLitellm(behind: ModelServer): Promise<ModelServer> {
     general_settings: { master_key: litellmKey },
     litellm_settings: { num_retries: 0, drop_params: true, telemetry: false },
   };
-  // The file is YAML, and JSON is valid YAML.
+  // The configuration file must be YAML. JSON is valid YAML.
   writeFileSync(config, JSON.stringify(settings));
   const port = await freePort();
   const args = ['--config', config, '--host', '127.0.0.1', '--port', String(port)];

@@ -10,14 +10,11 @@ import { memoryLog } from '../../packages/log/src/index.ts';
 import type { Provider } from '../../packages/providers/src/index.ts';
 import type { ModelServer } from './model-servers.ts';
 
-/** One wire of one server. */
+/** A wire format of a server. */
 export interface WireCase {
   readonly name: string;
   readonly create: (server: ModelServer) => Provider;
-  /**
-   * The content that the server is known to lose. The test then checks only the content that
-   * arrives.
-   */
+  /** The content that the server is known to lose. The test does not expect this content. */
   readonly loses?: readonly ('reasoning' | 'length')[] | undefined;
 }
 
@@ -35,7 +32,9 @@ const weatherSchema = {
   required: ['town', 'unit'],
 } as const;
 
-/** Returns true if both slots of the llama.cpp server are free, or become free within a minute. */
+/**
+ * Waits up to a minute until both slots of the llama.cpp server are free. Returns true if they are.
+ */
 async function slotsBecomeFree({ url }: ModelServer): Promise<boolean> {
   const until = Date.now() + patientMs(60_000);
   while (Date.now() < until) {
@@ -49,7 +48,7 @@ async function slotsBecomeFree({ url }: ModelServer): Promise<boolean> {
 interface Servers {
   /** Returns the server to which the wire sends its requests. */
   readonly server: () => ModelServer;
-  /** Returns the llama.cpp server. It differs from `server` if the wire uses a proxy. */
+  /** Returns the llama.cpp server. If the wire uses a proxy, `server` returns the proxy. */
   readonly llama: () => ModelServer;
   readonly contextTokens: number;
 }
@@ -138,7 +137,8 @@ export function testWire(wire: WireCase, { server, llama, contextTokens }: Serve
     const request = { items: [said('Hello')], tools, toolChoice: { name: 'weather' } } as const;
     const { error, item, stop } = await provider().complete({ ...request, maxOutputTokens: 50 });
     const isCalled = item.parts.some(({ kind }) => kind === 'tool_call');
-    // If a server enforces the tool choice, this model writes until the answer is cut.
+    // If the server enforces the tool choice, this model writes until the maximum length. So the
+    // answer is cut.
     const isCut = stop.reason === 'length';
     expect(isCalled || isCut || error?.kind === 'model_output_invalid').toBe(true);
   });

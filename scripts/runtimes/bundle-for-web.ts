@@ -1,12 +1,10 @@
-// Bundles a module of the workspace for a runtime without Node, and reports the imports that such a
+// Bundles a module of the workspace for a runtime without Node. Reports the imports that this
 // runtime cannot resolve.
 import { isBuiltin } from 'node:module';
 import { relative } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
 
-/**
- * An import of a Node module, and the chain of files that leads to it. The entry is the first file.
- */
+/** An import of a Node module, and the files that lead to it. The first file is the entry. */
 interface NodeImport {
   readonly module: string;
   readonly chain: readonly string[];
@@ -17,7 +15,7 @@ export interface WebBundle {
   readonly nodeImports: readonly NodeImport[];
 }
 
-/** Optional peers. An entry imports them only if the user has installed them. */
+/** Optional peers. An entry can import them only if the user has installed them. */
 const optionalPeers = /^(?:aws4fetch|google-auth-library|react|react\/.*|@opentelemetry\/api)$/;
 
 /** Bundles one entry. Packages of the workspace are resolved to their TypeScript source. */
@@ -29,7 +27,7 @@ export async function bundleForWeb(
   const bundle = await rolldown({
     input: entry,
     platform: 'browser',
-    // The entries are libraries, so the bundle keeps the import of an optional peer.
+    // The entries are libraries, so the bundle does not include optional peers.
     external: (id) => optionalPeers.test(id) || external.includes(id),
     resolve: { conditionNames: ['@millrace/source', 'browser', 'import', 'default'] },
     plugins: [recordNodeImports(entry, nodeImports)],
@@ -44,7 +42,7 @@ export async function bundleForWeb(
 }
 
 function recordNodeImports(entry: string, found: NodeImport[]): Plugin {
-  /** The file that imported each file first. */
+  /** For each file, the first file that imported it. */
   const importers = new Map<string, string>();
   const chainTo = (file: string): readonly string[] => {
     const chain = [file];

@@ -1,5 +1,5 @@
 // Conformance tests of core, providers, log, agent and client, with a scripted model. The file is
-// bundled and runs in each runtime, so it uses nothing of Node.
+// bundled and runs in each runtime, so it uses no Node modules.
 import { createAgent, defineTool, subAgent } from '@millrace/agent';
 import { createClient } from '@millrace/client';
 import {
@@ -30,11 +30,14 @@ export interface RuntimeCase {
 
 export interface RuntimeReport {
   readonly passed: number;
-  /** The name of each failed case, and its error. */
+  /** The name and the error of each failed case. */
   readonly failures: readonly string[];
 }
 
-/** Returns all cases. The cases of the client need the URL of a server with the agent `weather`. */
+/**
+ * Returns all cases. The cases for the client need the URL of a server that has the agent
+ * `weather`.
+ */
 export function runtimeCases(serverUrl: string): readonly RuntimeCase[] {
   const memory = {
     isDurable: false,

@@ -10,10 +10,7 @@ const { platform, arch } = process;
 const bunArch = arch === 'arm64' ? 'aarch64' : arch;
 const denoLibc = platform === 'linux' ? '-glibc' : '';
 
-/**
- * The paths of the programs, by the name of their runtime. Some runtimes are not published for
- * every system.
- */
+/** The paths of the programs, by runtime name. Some runtimes do not exist for every system. */
 const programs = {
   bun: `@oven/bun-${platform}-${bunArch}/bin/bun`,
   deno: `@deno/${platform}-${arch}${denoLibc}/deno`,
@@ -32,7 +29,7 @@ export function programOf(name: RuntimeName): string {
 
 /**
  * Returns true if the tests of this runtime must be skipped. With MILLRACE_REQUIRE_ALL=1, it throws
- * instead.
+ * instead of returning true.
  */
 export function isRuntimeMissing(name: RuntimeName): boolean {
   const missing = `${name} is not installed for this test. Run npm run test:setup`;
@@ -59,7 +56,7 @@ export interface MiniflareOptions {
   readonly durableObjectsPersist?: string;
 }
 
-/** Starts workerd. */
+/** Starts workerd, the runtime of Cloudflare Workers. */
 export async function startMiniflare(options: MiniflareOptions): Promise<Miniflare> {
   const path = createRequire(join(import.meta.dirname, 'package.json')).resolve('miniflare');
   const found = (await import(pathToFileURL(path).href)) as {

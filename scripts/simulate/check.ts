@@ -11,11 +11,11 @@ import type { StoreState } from './stores/store-state.ts';
 export interface SentMessage {
   readonly task: string;
   readonly text: string;
-  /** The offset of the message's command in the log, as the server reported it. */
+  /** The offset of the message's command in the log, from the answer of the server. */
   readonly offset: number | undefined;
 }
 
-/** The data of a finished run that the checks use. */
+/** The data of a finished run, for the checks. */
 export interface Outcome {
   readonly cluster: Cluster;
   readonly sent: readonly SentMessage[];
@@ -24,7 +24,7 @@ export interface Outcome {
 
 /**
  * Checks the laws at the end of a run. It reads the store directly and uses the reference fold. So
- * it shares no code with the code that it checks.
+ * it does not depend on the code that it checks.
  */
 export function checkOutcome({ cluster, sent, handles }: Outcome): void {
   const tasks = new Set(handles.map(({ id }) => id));
@@ -45,7 +45,8 @@ function recordsOf({ disk }: Cluster, task: string): readonly LogRecord[] {
 }
 
 /**
- * Checks that offsets have no gaps, and that an earlier driver writes nothing after a later one.
+ * Checks that offsets have no gaps. Also checks that an earlier driver writes no records after a
+ * later one.
  */
 function checkOrder({ world }: Cluster, task: string, records: readonly LogRecord[]): void {
   let epoch = 0;
@@ -59,8 +60,8 @@ function checkOrder({ world }: Cluster, task: string, records: readonly LogRecor
 }
 
 /**
- * Checks that each confirmed message is in the log once, and is answered once unless its run
- * failed.
+ * Checks that each confirmed message is in the log once. Also checks that it has one answer, unless
+ * its run failed.
  */
 function checkAnswers(
   { world, disk }: Cluster,
@@ -91,7 +92,7 @@ function checkAnswers(
   }
 }
 
-/** Checks that the row of a task has a failed status only if the last run in the log failed. */
+/** Checks the status of a task row. It may be a failure only if the last run in the log failed. */
 function checkRow({ world, rows }: Cluster, task: string, records: readonly LogRecord[]): void {
   const status = rows.state.get('tasks')?.get(task)?.data['status'];
   const finished = records.flatMap(({ fact }) => (fact?.type === 'run_finished' ? [fact] : []));
@@ -106,8 +107,8 @@ function checkRow({ world, rows }: Cluster, task: string, records: readonly LogR
 }
 
 /**
- * Checks that no record that a driver has received is lost or changed, unless the store was rewound
- * later.
+ * Checks that records that a driver has received are not lost or changed, unless the store was
+ * rewound later.
  */
 function checkTold({ world, disk, told }: Cluster): void {
   const texts = new Map<string, string>();
@@ -122,7 +123,7 @@ function checkTold({ world, disk, told }: Cluster): void {
   for (const record of told) {
     const { session, offset, text } = record;
     const stored = texts.get(`${session} ${offset}`);
-    // A session may be deleted, because the check of the storage uses a temporary session.
+    // The session may be deleted. The storage check uses a temporary session.
     if (!disk.state.sessions.has(sessionId(session)) || stored === text || isRewound(record))
       continue;
     world.fail(
@@ -132,8 +133,8 @@ function checkTold({ world, disk, told }: Cluster): void {
 }
 
 /**
- * Checks that the command of each confirmed message has the offset that the server reported, unless
- * a rewind removed the command.
+ * Checks that the command of each confirmed message has the offset that the server reported.
+ * Commands that a rewind removed are exceptions.
  */
 function checkAcks({ world, disk }: Cluster, sent: readonly SentMessage[]): void {
   for (const { task, text, offset } of sent) {
@@ -153,9 +154,10 @@ function checkToolRuns({ world, disk, toolRuns }: Cluster): void {
 }
 
 /**
- * Returns the messages for which the tool with `afterCrash: 'fail'` ran too often, and how often. Runs
- * before the last rewind do not count. One more run does not count for each start of the call that a
- * rewind removed before it caused a run: the server may receive the answer of the store after the rewind.
+ * Returns the messages for which the tool with `afterCrash: 'fail'` ran too often, and the number
+ * of runs. Runs before the last rewind do not count. A rewind can remove the record of a start
+ * before the tool runs, and the server may receive the store's answer after the rewind. For each of
+ * these starts, one additional run is allowed.
  */
 export function doubledRuns(
   toolRuns: readonly ToolRun[],
@@ -175,7 +177,7 @@ export function doubledRuns(
   return doubled;
 }
 
-/** Counts the starts that rewinds removed, by the id of their tool call. */
+/** Counts the starts of tool calls that rewinds removed, by the id of the call. */
 function lostStarts(rewinds: readonly Rewind[]): ReadonlyMap<string, number> {
   const lost = new Map<string, number>();
   for (const { before, after } of rewinds) {

@@ -15,7 +15,7 @@ import { ModelStore } from './stores/model-store.ts';
 import { RowWatch } from './stores/row-watch.ts';
 import { Machine, type World } from './world.ts';
 
-/** Where the servers store their sessions: a model of SQLite or Postgres, or a real SQLite file. */
+/** The kind of store: a model of SQLite, a model of Postgres, or a real SQLite file. */
 export type StoreKind = 'sqlite' | 'postgres' | 'file';
 
 /** A record that a driver has received. It must not be lost. */
@@ -28,7 +28,8 @@ export interface ToldRecord {
 
 interface RestoreOptions {
   /**
-   * The state to restore: a copy of the whole store, or the current store without its last commits.
+   * The state to restore. `copy` is a copy of the whole store. `wal` is the current store without
+   * its last commits.
    */
   readonly what: 'copy' | 'wal';
   readonly withRows: boolean;
@@ -56,13 +57,16 @@ export class Cluster {
   readonly chaos = new Machine('faults');
   readonly toolRuns: ToolRun[] = [];
   readonly told: ToldRecord[] = [];
-  /** The index of the first commit that contains all tasks. The simulator restores no earlier state. */
+  /**
+   * The index of the first commit that contains all tasks. The simulation does not restore an
+   * earlier state.
+   */
   firstCommit: number | undefined;
   /** The database server. Undefined if the store is a file. */
   readonly database: DatabaseServer | undefined;
   #file: SharedFile | undefined;
   readonly #plant: Plant | undefined;
-  /** Servers that will start soon. */
+  /** Servers that are about to start. */
   readonly #booting = new Set<Machine>();
   readonly #rowConnections = new Map<Machine, DatabaseConnection>();
   readonly #services = new Map<Machine, HttpService>();
@@ -85,7 +89,7 @@ export class Cluster {
     for (const machine of this.servers) this.start(machine);
   }
 
-  /** Starts a server, at the beginning or after a crash. */
+  /** Starts a server for the first time or after a crash. */
   start(machine: Machine): void {
     machine.isUp = true;
     this.world.schedule(machine, 0, 'starts', () => this.#startServer(machine));
@@ -110,8 +114,9 @@ export class Cluster {
   }
 
   /**
-   * Restores an earlier state of the store. For this, the database server is stopped or, without
-   * one, all servers. With `withRows`, the rows are restored too. Otherwise they stay unchanged.
+   * Restores an earlier state of the store. The database server is stopped for this. If there is
+   * none, all servers are stopped. With `withRows`, the rows are restored too. Otherwise they do
+   * not change.
    */
   restore(commits: number, afterMs: number, { what, withRows }: RestoreOptions): void {
     if (this.firstCommit === undefined || commits < this.firstCommit) return;
@@ -124,7 +129,7 @@ export class Cluster {
     if (withRows) this.rows.state = before.rows;
   }
 
-  /** Compares a real file with the writes of the simulation, and removes the file. */
+  /** Compares a real file with the writes of the simulation, and then removes the file. */
   close(): void {
     if (this.#file === undefined) return;
     this.#file.compare();
@@ -132,7 +137,7 @@ export class Cluster {
     this.#file = undefined;
   }
 
-  /** Creates the client of a machine. Each of its requests goes to a random server. */
+  /** Creates a client on a machine. Each of its requests goes to a random server. */
   connect(machine: Machine): Client {
     const { random } = this.world;
     const pick = () => this.#services.get(random.oneOf(this.servers) as Machine);
@@ -163,7 +168,7 @@ export class Cluster {
       onDiagnostic: (problem) => world.note(`${machine.name} reports: ${problem}`),
     });
     this.#services.set(machine, { machine, fetch: server.fetch });
-    // The first request makes the server look for orphaned runs.
+    // On its first request, the server searches for orphaned runs.
     server.fetch(new Request('http://localhost/healthz')).catch(() => {});
   }
 
@@ -172,11 +177,11 @@ export class Cluster {
     const measuresClockOnce = this.#plant === 'C';
     if (database !== undefined) return postgresModelLog({ database, machine, measuresClockOnce });
     const store = this.#file?.open(machine) ?? new ModelStore(this.world, this.disk, machine);
-    // With a `clock`, the log uses the time of day for leases. This is the planted fault C.
+    // With a `clock`, the log uses the time of day for leases. This is planted fault C.
     return storeLog(store, this.#plant === 'C' ? { clock: systemClock } : {});
   }
 
-  /** Sends a request to the row store. The request and its answer take a random time. */
+  /** Sends a request to the row store. The request and the answer each take a random time. */
   async #askStore<T>(machine: Machine, work: () => T): Promise<T> {
     const { world, database } = this;
     if (database !== undefined) return this.#askDatabase(database, machine, work);
@@ -188,7 +193,9 @@ export class Cluster {
     }
   }
 
-  /** Sends a request for rows to the database. A lost connection becomes a storage error. */
+  /**
+   * Sends a row request to the database. If the connection is lost, this becomes a storage error.
+   */
   async #askDatabase<T>(database: DatabaseServer, machine: Machine, work: () => T): Promise<T> {
     const known = this.#rowConnections.get(machine);
     const isOpen = known?.isClosed === false;
@@ -214,8 +221,8 @@ function unreachable(cause: Error): RowsError {
 }
 
 /**
- * Returns a log whose answers reach the program after a random time. So a fault can happen between
- * a commit and the work that follows it. The order of the answers stays the same.
+ * Returns a log whose answers arrive after a random time. So a fault can happen between a commit
+ * and the code that follows it. The answers stay in order.
  */
 function withPauses(
   log: Log,
@@ -256,5 +263,5 @@ function withPauses(
   return pausing(log, (name, answer) => (name === 'open' ? driven(answer as Driver) : answer));
 }
 
-/** Receives the result of a method. Returns the value that the caller gets. */
+/** Called with the result of a method. Returns the value for the caller. */
 type OnAnswer = (method: string | symbol, answer: unknown) => unknown;

@@ -2,7 +2,7 @@ import { Randomness } from '../chaos/randomness.ts';
 import type { Cluster } from './cluster.ts';
 import type { Machine } from './world.ts';
 
-/** The kinds of faults, and how often each kind is chosen. */
+/** The kinds of faults, each with its relative frequency. */
 const weights = {
   crash: 4,
   crashAtCommit: 4,
@@ -21,28 +21,28 @@ const weights = {
 type FaultKind = keyof typeof weights;
 
 /**
- * A fault of a plan. All its numbers are fixed when the plan is made, so one fault can be removed
- * without changing the others.
+ * A fault in a plan. All its numbers are fixed when the plan is created. So removing a fault does
+ * not change the others.
  */
 export interface Fault {
   readonly number: number;
   readonly kind: FaultKind;
-  /** When the fault happens, in milliseconds since the start. */
+  /** The time of the fault, in milliseconds since the start. */
   readonly at: number;
   /** How long the fault lasts, in milliseconds. */
   readonly ms: number;
-  /** A number that selects the machine. `other` selects a second one. */
+  /** A number that selects the machine. `other` selects a second machine. */
   readonly target: number;
   readonly other: number;
-  /** A number from 0 to below 1. It selects the details of the fault. */
+  /** A number that is at least 0 and less than 1. It selects the details of the fault. */
   readonly amount: number;
 }
 
-/** The time in which faults happen. Afterwards the cluster must recover. */
+/** Faults happen only in this time. After it, the cluster must recover. */
 export const faultyMs = 90_000;
 const maxFaults = 9;
 
-/** Returns the faults of a seed, in the order of their times. */
+/** Returns the faults of a seed, sorted by time. */
 export function planFaults(seed: number): readonly Fault[] {
   const random = new Randomness(seed);
   const kinds = (Object.keys(weights) as FaultKind[]).flatMap((kind) =>
@@ -52,7 +52,7 @@ export function planFaults(seed: number): readonly Fault[] {
   return Array.from({ length: count }, () => ({
     kind: random.oneOf(kinds) ?? 'crash',
     at: random.below(faultyMs),
-    // The duration is either shorter or longer than a lease.
+    // Some durations are longer than a lease, and some are shorter.
     ms: random.oneIn(3) ? random.between(16_000, 40_000) : random.between(50, 8000),
     target: random.below(1000),
     other: random.below(1000),
@@ -79,7 +79,7 @@ export function injectFault(cluster: Cluster, fault: Fault): void {
     case 'crashAtCommit':
       return armCrash(cluster, server, fault);
     case 'pause':
-      // The machine is paused, like with SIGSTOP. Its messages and timers wait.
+      // The machine is paused, as with SIGSTOP. Its messages and timers wait.
       pick(amount < 0.8 ? servers : clients, fault.target).pausedUntil = until;
       return;
     case 'clockStep':
@@ -117,7 +117,7 @@ export function injectFault(cluster: Cluster, fault: Fault): void {
 
 const stepsMs = [20_000, -20_000, 3_600_000, -3_600_000];
 
-/** Crashes the server at its next commit. */
+/** Plans a crash of the server at its next commit. */
 function armCrash(cluster: Cluster, server: Machine, { amount, ms }: Fault): void {
   if (!server.isUp) return;
   const { disk } = cluster;

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { Randomness } from '../chaos/randomness.ts';
 import type { World } from './world.ts';
 
-// Replaces the time and the randomness of the process while a simulation runs. So the programs
-// under test can use their own defaults: the system clock, the monotonic clock, and random ids.
+// The real functions for time and randomness. A simulation replaces them while it runs. So the
+// programs under test can use their defaults: the system clock, the monotonic clock, and random
+// ids.
 
 const real = {
   Date: globalThis.Date,
@@ -31,8 +32,8 @@ class Timer {
 }
 
 /**
- * Installs the time and the randomness of the world. Code that runs outside of the world's events
- * keeps the real ones. Returns a function that restores everything.
+ * Installs the virtual time and randomness of a world. Code outside of the world's events still
+ * uses the real functions. Returns a function that restores everything.
  */
 export function installGlobals(world: World, seed: number): () => void {
   const random = new Randomness(seed);
@@ -46,7 +47,8 @@ export function installGlobals(world: World, seed: number): () => void {
       getRandomValues: (bytes: ArrayBufferView) => fill(bytes, random),
       randomUUID: () => randomUuid(random),
     }),
-    // The real function answers from another thread, at a time that the seed does not decide.
+    // The real function computes in a separate thread and answers at a time that the seed cannot
+    // determine. So it is replaced.
     replace(crypto.subtle, {
       digest: async (_: string, bytes: Uint8Array) =>
         new Uint8Array(createHash('sha256').update(bytes).digest()).buffer,
@@ -55,7 +57,7 @@ export function installGlobals(world: World, seed: number): () => void {
   ];
   const onRejection = (error: unknown) => {
     const { current } = world;
-    // A crashed program cannot handle a rejection, so it is ignored.
+    // If the program has crashed, it cannot handle a rejection. So the rejection is ignored.
     if (current?.isUp) world.fail(`${current.name}: unhandled rejection: ${describe(error)}`);
   };
   process.on('unhandledRejection', onRejection);

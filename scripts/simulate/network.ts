@@ -1,42 +1,42 @@
 import type { Machine, World } from './world.ts';
 
-/** Answers HTTP requests on a machine. */
+/** A service that answers HTTP requests on a machine. */
 export interface HttpService {
   readonly machine: Machine;
   readonly fetch: (request: Request) => Promise<Response>;
 }
 
-/**
- * Maximum number of chunks of a response that have not arrived yet. At this limit, the sender waits
- * for the receiver.
- */
+/** Maximum number of chunks of a response that are in transit. At this limit, the sender waits. */
 const window = 8;
 
 /**
- * The network between machines. Each message takes a random time. The messages of one connection
- * stay in order. Messages of different connections can overtake each other. While a link is
- * partitioned, messages wait.
+ * The network between machines. Each message takes a random time. Messages of one connection stay
+ * in order, but messages of different connections can overtake each other. While a link is
+ * partitioned, its messages wait.
  */
 export class Network {
   readonly #world: World;
-  /** The end of each partition, by the names of both machines. */
+  /** The end time of each partition, by the names of both machines. */
   readonly #blocked = new Map<string, number>();
   readonly #connections = new Set<Connection>();
-  /** Until this time, messages take longer. */
+  /** Until this time, messages are slower. */
   slowUntil = 0;
-  /** Until this time, requests that are safe to repeat may arrive twice. */
+  /**
+   * Until this time, some requests arrive twice. Only requests that are safe to repeat are
+   * affected.
+   */
   repeatUntil = 0;
 
   constructor(world: World) {
     this.#world = world;
   }
 
-  /** Stops all messages between two machines for a time. */
+  /** Blocks all messages between two machines for a time. */
   partition(a: Machine, b: Machine, ms: number): void {
     for (const link of [linkOf(a, b), linkOf(b, a)]) this.#blocked.set(link, this.#world.now + ms);
   }
 
-  /** Returns the time at which a message that is sent now arrives. */
+  /** Returns the arrival time of a message that is sent now. */
   arrival(from: Machine, to: Machine): number {
     const { now, random } = this.#world;
     const isSlow = this.slowUntil > now;
@@ -49,13 +49,13 @@ export class Network {
     return (this.#blocked.get(linkOf(a, b)) ?? 0) > this.#world.now;
   }
 
-  /** Breaks the open connections of a machine. */
+  /** Closes all open connections of a machine with an error. */
   cut(machine: Machine): void {
     for (const connection of [...this.#connections])
       if (connection.client === machine || connection.server === machine) connection.break();
   }
 
-  /** Returns a `fetch` for a client. `pick` chooses the server of each request. */
+  /** Returns a `fetch` function for a client. `pick` chooses the server for each request. */
   fetchFrom(client: Machine, pick: () => HttpService | undefined) {
     return (url: URL, init: RequestInit): Promise<Response> => {
       const service = pick();
@@ -75,7 +75,10 @@ export class Network {
     };
   }
 
-  /** Sends the request once more, like a proxy that got no answer. The second answer is ignored. */
+  /**
+   * Sends the request a second time, as a proxy does after a missing answer. The second answer is
+   * ignored.
+   */
   #repeat(client: Machine, service: HttpService, url: URL, init: RequestInit): void {
     const { signal: _, ...rest } = init;
     const { machine } = service;
@@ -106,7 +109,7 @@ class Connection {
   readonly #network: Network;
   readonly #service: HttpService;
   readonly #abort = new AbortController();
-  /** The arrival time of the last message to each side. Later messages must arrive after it. */
+  /** The arrival time of the last message to each side. The next message must arrive later. */
   readonly #lastAt = { client: 0, server: 0 };
   #isOver = false;
   #fail: (error: Error) => void = () => {};
@@ -142,7 +145,7 @@ class Connection {
     });
   }
 
-  /** Breaks the connection. Both sides get an error. */
+  /** Breaks the connection. Both sides receive an error. */
   readonly break = (): void => {
     if (this.#isOver) return;
     this.#end();
@@ -191,7 +194,7 @@ class Connection {
     if (reader !== undefined) pump().catch(() => this.break());
   }
 
-  /** Closes the connection from the side of the client. */
+  /** Closes the connection from the client side. */
   #leave(): void {
     if (this.#isOver) return;
     this.#send('server', 'loses a client', () => this.#abort.abort(), true);
@@ -216,7 +219,7 @@ class Connection {
   }
 }
 
-/** Makes a sender wait while too many of its chunks have not arrived. */
+/** Makes a sender wait while too many of its chunks are in transit. */
 class Acks {
   #pending = 0;
   #wake: () => void = () => {};

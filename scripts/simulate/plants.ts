@@ -1,26 +1,26 @@
 import { registerHooks } from 'node:module';
 
-/** Faults of earlier versions. The simulation can plant them again, to show that it finds them. */
+/** Faults of earlier versions. The simulation can plant them again to prove that it finds them. */
 export const plants = ['A', 'B', 'C'] as const;
 
 /**
- * - A: the rows ignore the epochs of runs, and a run that was fenced sets its task to FAILED.
- * - B: a store that was rewound keeps its incarnation and its counters.
- * - C: the time of day decides about leases.
+ * - A: the rows ignore the epochs of runs, and a fenced run sets its task to FAILED.
+ * - B: a rewound store keeps its incarnation and its counters.
+ * - C: leases depend on the time of day.
  */
 export type Plant = (typeof plants)[number];
 
-/** A change to a source file that removes a fix: it replaces the text `find` with `replace`. */
+/** A change to a source file that removes a fix. It replaces the text `find` with `replace`. */
 interface Mutation {
-  /** The path of the source file in the repository. The URL of a loaded module must end with it. */
+  /** The path of the source file in the repository. The URL of the loaded module ends with it. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
 }
 
 /**
- * The changes of each planted fault. Fault B and a part of fault A need no change, because the
- * store models contain them.
+ * The source changes for each planted fault. Fault B and a part of fault A need no change here,
+ * because the store models implement them.
  */
 const mutations: Readonly<Record<Plant, readonly Mutation[]>> = {
   A: [
@@ -35,9 +35,9 @@ const mutations: Readonly<Record<Plant, readonly Mutation[]>> = {
 };
 
 /**
- * Changes the sources of a planted fault while they are loaded. Call it before any module imports
- * them. The returned function throws if a source was not loaded or does not contain the searched
- * text. So a planted fault is never missing unnoticed.
+ * Changes source files for a planted fault while they are loaded. Call it before any module imports
+ * them. The returned function throws if a file was not loaded, or if it did not contain the
+ * searched text. So a missing change is always detected.
  */
 export function plantFault(plant: Plant): () => void {
   const missing = new Set(mutations[plant]);

@@ -4,13 +4,13 @@ import { type SeedOptions, type SeedResult, simulateSeed } from './simulate-seed
 export interface Failure {
   readonly seed: number;
   readonly problems: readonly string[];
-  /** The numbers of the faults that are needed for the failure. */
+  /** The numbers of the faults that cause the failure. */
   readonly faults: readonly number[];
-  /** The arguments that repeat the run. */
+  /** The command line arguments that repeat the run. */
   readonly replay: string;
 }
 
-/** The totals of all runs. */
+/** The totals over all runs. */
 export interface Totals {
   seeds: number;
   steps: number;
@@ -20,11 +20,11 @@ export interface Totals {
 }
 
 interface RunOptions extends Omit<SeedOptions, 'seed' | 'faults' | 'keepTrace'> {
-  /** The first seed. The following seeds are the next numbers. */
+  /** The first seed. The other seeds are the numbers after it. */
   readonly first: number;
   readonly count: number;
   readonly onFailure: (failure: Failure) => void;
-  /** If true, the run ends at the first failure. Default: false. */
+  /** If true, the run stops at the first failure. Default: false. */
   readonly isEndedByFailure?: boolean | undefined;
 }
 
@@ -35,12 +35,12 @@ export interface SeedRange {
 }
 
 /**
- * Maximum number of seeds per process. A simulated crash leaves its program unfinished, so its memory
- * stays in use until the process ends: 2 to 3 MB per seed.
+ * Maximum number of seeds per process. A simulated crash leaves an unfinished program in memory
+ * until the process ends. This takes 2 to 3 MB per seed.
  */
 const maxSeedsPerProcess = 200;
 
-/** Splits seeds into ranges, of which each runs in its own process. Each of the jobs gets some. */
+/** Splits seeds into ranges. Each range runs in its own process, and each job gets some ranges. */
 export function splitSeeds({ first, count }: SeedRange, jobs: number): readonly SeedRange[] {
   const size = Math.max(1, Math.min(maxSeedsPerProcess, Math.ceil(count / jobs)));
   return Array.from({ length: Math.ceil(count / size) }, (_, index) => ({
@@ -49,7 +49,9 @@ export function splitSeeds({ first, count }: SeedRange, jobs: number): readonly 
   }));
 }
 
-/** Runs several seeds. For each failed seed, it searches for the smallest set of faults. */
+/**
+ * Runs several seeds. For each failed seed, it finds the smallest set of faults that still fails.
+ */
 export async function runSeeds(options: RunOptions): Promise<Totals> {
   const { first, count, onFailure, isEndedByFailure = false, ...rest } = options;
   const totals = { seeds: 0, steps: 0, records: 0, messages: 0, faults: 0 };
@@ -73,7 +75,7 @@ export async function runSeeds(options: RunOptions): Promise<Totals> {
 const maxRuns = 60;
 
 /**
- * Removes faults as long as the run still fails: first half of them, then single ones (delta
+ * Removes faults while the run still fails. It removes half of them first, then single ones (delta
  * debugging). Each run starts from the beginning, so the reported failure can be repeated exactly.
  */
 async function shrink(options: SeedOptions, failed: SeedResult): Promise<Failure> {

@@ -1,5 +1,5 @@
-// The log loads this module on demand. Loading takes real time, in which virtual time would advance. It is
-// therefore loaded here, so that the same seed gives the same run.
+// The log loads this module on demand. During a simulation, loading takes real time, in which
+// virtual time would advance. So the module is loaded here, and the same seed gives the same run.
 import '../../packages/log/src/any-log/load-state.ts';
 import type { TaskHandle } from '@millrace/client';
 import { sessionId } from '@millrace/core';
@@ -33,12 +33,12 @@ export interface SeedResult {
   readonly digest: string;
   readonly steps: number;
   readonly trace: readonly string[];
-  /** The numbers of records and messages, for the summary. */
+  /** The number of records, for the summary. */
   readonly records: number;
   readonly messages: number;
 }
 
-/** The maximum time in which the cluster must recover after the last fault. */
+/** Maximum time for the cluster to recover after the last fault. */
 const recoveryMs = 900_000;
 
 /** Runs one simulation from start to end. */
@@ -51,8 +51,8 @@ export async function simulateSeed(options: SeedOptions): Promise<SeedResult> {
     random.seed(),
     random.seed(),
   ];
-  // Most seeds use the models of the stores. They are faster than a real file, and can fail in more
-  // ways.
+  // Most seeds use the models of the stores. The models are faster than a real file, and they can
+  // fail in more ways.
   const { store = random.oneOf(['sqlite', 'sqlite', 'postgres', 'postgres', 'file']) } = options;
   const plan = planFaults(planSeed);
   const faults = plan.filter(({ number }) => options.faults?.includes(number) ?? true);
@@ -109,8 +109,8 @@ class Workload {
             )
           ).id,
         );
-      // The rows that are stored with a commit do not contain later rows, so the next commit is the
-      // first one with all tasks.
+      // The rows that are saved with a commit can be older than the newest rows. So the next commit
+      // is the first one that includes all tasks.
       cluster.firstCommit = cluster.disk.commits + 1;
       for (const id of ids) this.#follow(first, client.task(id));
       for (const machine of others)
@@ -130,8 +130,8 @@ class Workload {
   }
 
   /**
-   * Returns true if all messages are sent, no run is open, and all clients have received
-   * everything.
+   * Returns true if all messages are sent, no run is open, and all clients have received all
+   * records.
    */
   isSettled(): boolean {
     if (this.#working > 0) return false;
@@ -145,7 +145,7 @@ class Workload {
     });
   }
 
-  /** Returns a text about the tasks and their clients, for a run that did not settle. */
+  /** Describes the tasks and their clients, for a run that did not reach a stable state. */
   describe(): string {
     const tasks = this.handles.map((handle) => {
       const row = this.#cluster.disk.state.sessions.get(sessionId(handle.id))?.row;
@@ -174,7 +174,7 @@ class Workload {
   }
 
   /**
-   * Opens a stream again after it has ended. A stream ends with its task, but a later message
+   * Opens a stream again after it has ended. A stream ends when its task ends, but a later message
    * resumes the task.
    */
   #onChange(machine: Machine, handle: TaskHandle): void {
@@ -187,7 +187,7 @@ class Workload {
     world.schedule(machine, 1000, 'reconnects', () => handle.reconnect());
   }
 
-  /** Repeats a request until it succeeds. The idempotency key makes this safe. */
+  /** Repeats a request until it succeeds. The idempotency key prevents duplicates. */
   async #retry<T>(machine: Machine, request: () => Promise<T>): Promise<T> {
     const { world } = this.#cluster;
     for (;;) {

@@ -8,7 +8,7 @@ import type { Machine, World } from './world.ts';
 
 export const agentName = 'simulated-agent';
 
-/** One execution of a tool, with its message and its time. */
+/** One execution of a tool, with the message that caused it and the time. */
 export interface ToolRun {
   readonly tool: string;
   readonly toolCallId: string;
@@ -16,10 +16,7 @@ export interface ToolRun {
   readonly at: number;
 }
 
-/**
- * The text that the agent sends before its tool calls. `expectedEnd` is the text after their
- * results.
- */
+/** The text before the tool calls of the agent. `expectedEnd` is the text after their results. */
 export const expectedBegin = (message: string): string => `Begin ${message}: one two three four.`;
 export const expectedEnd = (message: string): string => `End ${message}: five six seven.`;
 
@@ -27,7 +24,7 @@ interface AgentContext {
   readonly world: World;
   readonly machine: Machine;
   readonly log: Log;
-  /** Called when a tool runs. It stands for the tool's effect outside of the cluster. */
+  /** Called when a tool runs. It represents the effect of the tool outside of the cluster. */
   readonly onToolRun: (run: ToolRun) => void;
 }
 
@@ -42,7 +39,7 @@ export function simulatedAgent({ world, machine, log, onToolRun }: AgentContext)
       ...{ name, afterCrash, description: `Does it, with afterCrash ${afterCrash}` },
       input: z.object({ message: z.string() }),
       execute: async ({ message }, { toolCallId }) => {
-        // A crashed program has no effects.
+        // A crashed program must not have effects.
         if (machine.start === start) onToolRun({ tool: name, toolCallId, message, at: world.now });
         await world.sleep(machine, randomDelayMs(world) * 4, 'tool works');
         return `${name} did ${message}`;
@@ -62,8 +59,8 @@ export function simulatedAgent({ world, machine, log, onToolRun }: AgentContext)
 }
 
 /**
- * Returns a random delay. It is usually short, but sometimes so long that a run takes longer than a
- * lease.
+ * Returns a random delay. It is usually short. Sometimes it is so long that a run takes longer than
+ * a lease.
  */
 function randomDelayMs({ random }: World): number {
   return random.oneIn(4) ? random.between(500, 3000) : random.between(2, 60);

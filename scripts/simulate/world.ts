@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto';
 import { Randomness } from '../chaos/randomness.ts';
 
-// The scheduler of the simulation. Everything that a program waits for is an event here: timers,
-// messages, and answers of disks. One event runs at a time, together with all promise reactions
-// that it causes. The seed decides which event is next, so the same seed gives the same run.
+// The scheduler of the simulation. Programs wait only for events: timers, messages, and answers of
+// disks. One event runs at a time, together with all promise reactions that it causes. The seed
+// determines the next event, so the same seed gives the same run.
 
 interface Event {
   at: number;
-  /** The order of events that have the same time. */
+  /** Determines the order of events with the same time. */
   readonly order: number;
   readonly machine: Machine;
   /**
-   * The start of the machine to which the event belongs. After a crash, the event has no effect.
+   * The number of the machine's start to which the event belongs. After a crash, this event has no
+   * effect.
    */
   readonly start: number;
   readonly label: string;
@@ -19,14 +20,14 @@ interface Event {
   isCanceled: boolean;
 }
 
-/** A program with its own clock. It can crash, be paused and have its clock set. */
+/** A program with its own clock. It can crash and be paused, and its clock can be changed. */
 export class Machine {
   readonly name: string;
   isUp = true;
-  /** The number of starts so far. Events and handles of an earlier start have no effect. */
+  /** The number of starts. Events and handles of an earlier start have no effect. */
   start = 1;
   pausedUntil = 0;
-  /** The time of day minus the true time, in milliseconds. */
+  /** The difference between the machine's time of day and the true time, in milliseconds. */
   clockErrorMs = 0;
   /** Called when the machine crashes. */
   readonly onCrash: Set<() => void> = new Set();
@@ -36,22 +37,24 @@ export class Machine {
   }
 }
 
-/** The real function. It is read before the simulation replaces it. */
+/** The real function, saved before the simulation replaces it. */
 const { setImmediate: realImmediate } = globalThis;
 
 /** The time of day at the start of each simulation. */
 const epochMs = Date.UTC(2026, 0, 1);
-/** Maximum number of events, to stop endless loops. A normal run needs a tenth of it. */
+/**
+ * Maximum number of events, which stops endless loops. A normal run needs a tenth of this number.
+ */
 const maxEvents = 200_000;
 
 export class World {
-  /** Milliseconds since the start. No machine can set this clock. */
+  /** The true time in milliseconds since the start. Machines cannot change it. */
   now = 0;
-  /** The machine whose event runs now. */
+  /** The machine whose event is running. */
   current: Machine | undefined;
-  /** Number of events so far. */
+  /** The number of events that have run. */
   steps = 0;
-  /** Decides delays and the order of events. */
+  /** Determines delays and the order of events. */
   readonly random: Randomness;
   readonly problems: string[] = [];
   readonly #queue: Event[] = [];
@@ -70,16 +73,16 @@ export class World {
   }
 
   /**
-   * Runs `run` on a machine after a delay, unless the machine crashes before. Returns a function
+   * Runs `run` on a machine after a delay, unless the machine crashes first. Returns a function
    * that cancels it.
    */
   schedule(machine: Machine, delayMs: number, label: string, run: () => void): () => void {
-    // The random fraction shuffles the events of the same millisecond.
+    // The random fraction changes the order of events in the same millisecond.
     const at = this.now + Math.max(0, delayMs) + this.random.next() / 10;
     return this.scheduleAt(machine, at, label, run);
   }
 
-  /** Runs `run` at an exact time. Otherwise it is like `schedule`. */
+  /** Like `schedule`, but with an exact time. */
   scheduleAt(machine: Machine, at: number, label: string, run: () => void): () => void {
     const { start } = machine;
     const event = { at, order: ++this.#order, machine, start, label, run, isCanceled: false };
@@ -89,12 +92,12 @@ export class World {
     };
   }
 
-  /** Resolves on the machine after a delay. It never resolves if the machine crashes before. */
+  /** Resolves on the machine after a delay. If the machine crashes first, it never resolves. */
   sleep(machine: Machine, delayMs: number, label = 'sleep'): Promise<void> {
     return new Promise((resolve) => void this.schedule(machine, delayMs, label, resolve));
   }
 
-  /** Crashes a machine. Its timers, messages and handles have no effect afterwards. */
+  /** Crashes a machine. After that, its timers, messages and handles have no effect. */
   crash(machine: Machine): void {
     if (!machine.isUp) return;
     this.note(`${machine.name} crashes`);
@@ -113,13 +116,13 @@ export class World {
     this.#trace?.push(text);
   }
 
-  /** Reports that a law is violated. */
+  /** Reports a violation of a law. */
   fail(problem: string): void {
     this.note(`PROBLEM ${problem}`);
     if (!this.problems.includes(problem)) this.problems.push(problem);
   }
 
-  /** The lines of the trace. Empty if the trace is not kept. */
+  /** The lines of the trace. Empty if the trace is switched off. */
   get trace(): readonly string[] {
     return this.#trace ?? [];
   }
@@ -129,7 +132,10 @@ export class World {
     return this.#hash.copy().digest('hex').slice(0, 16);
   }
 
-  /** Runs events until `isDone` returns true or the time is over. Returns true if it is done. */
+  /**
+   * Runs events until `isDone` returns true or the deadline is reached. Returns true if `isDone`
+   * did.
+   */
   async runUntil(isDone: () => boolean, deadlineMs: number): Promise<boolean> {
     while (!isDone()) {
       const next = this.#queue[0];
@@ -163,7 +169,7 @@ export class World {
     } catch (error) {
       this.fail(`${machine.name}: ${event.label} threw ${String(error)}`);
     }
-    // Waits for a macrotask, because all promise reactions run before it.
+    // Waits for a macrotask. All promise reactions run before it.
     await new Promise<void>((resolve) => void realImmediate(resolve));
     this.current = undefined;
   }

@@ -6,8 +6,8 @@ import type { Snippet } from './read-snippets.ts';
 import type { SnippetOutcome } from './run-in-process.ts';
 
 /**
- * Snippets as files in one folder inside the repository. So their imports resolve like those of an
- * example.
+ * Snippets as files in one folder of the repository. So their imports resolve in the same way as in
+ * an example.
  */
 export interface SnippetFiles {
   readonly folder: string;
@@ -22,8 +22,8 @@ export function writeSnippets(snippets: readonly Snippet[]): SnippetFiles {
   for (const snippet of snippets) {
     const slug = snippet.document.replace(/\.md$/, '').replace(/[^a-zA-Z0-9]+/g, '-');
     const file = join(folder, `${slug}-${snippet.line}.${snippet.language}`);
-    // The export turns a snippet without imports into a module. It is at the end, so that line
-    // numbers stay the same.
+    // The export makes a file without imports a module. It is at the end, so that the line numbers
+    // stay correct.
     writeFileSync(file, `${snippet.code}export {};\n`);
     files.set(file, snippet);
   }
@@ -31,8 +31,7 @@ export function writeSnippets(snippets: readonly Snippet[]): SnippetFiles {
 }
 
 /**
- * The compiler options of a careful user: `strict`, and the two checks that `strict` does not
- * include.
+ * The compiler options of a careful user: `strict`, and two checks that `strict` does not include.
  */
 const compilerOptions = {
   strict: true,
@@ -62,9 +61,9 @@ const compilerOptions = {
 };
 
 /**
- * Returns the type errors of all snippets, each with its place in the document. All snippets are in
- * one program. The compiler checks only the snippets, because `npm run build` checks the sources of
- * the packages.
+ * Returns the type errors of all snippets, with their positions in the documents. All snippets are
+ * in one program. The compiler checks only the snippets, because `npm run build` checks the sources
+ * of the packages.
  */
 export async function typeErrors({ folder, files }: SnippetFiles): Promise<readonly string[]> {
   const config = join(folder, 'tsconfig.json');
@@ -98,11 +97,14 @@ export interface RanSnippet extends SnippetOutcome {
 }
 
 /**
- * Matches snippets that run after the others, because this package listens to unhandled rejections.
+ * Matches snippets that must run last. Their package listens for unhandled rejections of the
+ * process.
  */
 const listensToProcess = /from '@openai\/agents'/;
 
-/** Runs all snippets that can run. They share a process, so that the packages are loaded once. */
+/**
+ * Runs all snippets that can run. They share a process, so that the packages are loaded only once.
+ */
 export function runSnippets({ folder, files }: SnippetFiles): Promise<readonly RanSnippet[]> {
   const able = [...files].filter(([, snippet]) => snippet.checkOnly === undefined);
   const [first = [], last = []] = [false, true].map((isLast) =>
@@ -132,16 +134,16 @@ async function runTogether(
     const snippet = group[index]?.[1];
     return snippet === undefined ? [] : [{ ...outcome, snippet }];
   });
-  // A snippet that throws ends its process. The following snippets run in the next process.
+  // If a snippet throws, its process ends. The remaining snippets run in a new process.
   const rest = group.slice(outcomes.length);
   return rest.length === 0 ? ran : [...ran, ...(await runTogether(folder, `${name}-`, rest))];
 }
 
-/** The time after which a snippet that does not end is stopped. The error names the snippet. */
+/** A snippet that runs longer than this is stopped. The error contains its name. */
 const stuckMs = 120_000 * Number(process.env['MILLRACE_TEST_PATIENCE'] ?? 1);
 
 function run(...args: readonly string[]): Promise<{ code: number | null; output: string }> {
-  // The keys of this machine are removed, so that snippets behave the same everywhere.
+  // The API keys of this machine are removed, so that snippets behave the same on every machine.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/_API_KEY$|^NODE_OPTIONS$|^VITEST/.test(name)),
   );

@@ -3,17 +3,17 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 /** A fenced block of TypeScript in a document. */
 export interface Snippet {
   readonly document: string;
-  /** The number of the line in the document that contains the first line of the code. */
+  /** The line number of the first code line in the document. */
   readonly line: number;
   readonly language: 'ts' | 'tsx';
   readonly code: string;
-  /** The output that the document shows for the snippet. Empty if it shows none. */
+  /** The output that the document shows for the snippet. Empty if there is none. */
   readonly printed: string;
-  /** Why the snippet cannot run in a test. If it is set, only the types are checked. */
+  /** The reason why the snippet cannot run in a test. If it is set, only its types are checked. */
   readonly checkOnly?: string;
 }
 
-/** A fence that does not follow the rules in CONTRIBUTING.md. */
+/** A code fence that does not follow the rules in CONTRIBUTING.md. */
 export interface BadFence {
   readonly document: string;
   readonly line: number;
@@ -31,8 +31,8 @@ export const documents: readonly string[] = globSync('**/*.md', {
   .sort();
 
 /**
- * Removes the scope from imports. Documents import from `millrace`, and examples from the packages,
- * which have the same exports.
+ * Removes the scope from imports. Documents import from `millrace`, and examples import from the
+ * scoped packages. Both have the same exports.
  */
 const withoutScope = (code: string) => code.replaceAll("'@millrace/", "'millrace/");
 
@@ -44,7 +44,9 @@ function isPieceOf(code: string, path: string): boolean {
 const fence = /^```([a-z]*)(.*)\n([\s\S]*?)^```$/gm;
 const prints = /^\n?It prints:\n\n```text\n([\s\S]*?)^```$/m;
 
-/** Returns all snippets of a document, and the fences that the tests would overlook. */
+/**
+ * Returns all snippets of a document. Also returns fences that the tests would ignore by mistake.
+ */
 export function readSnippets(document: string): { snippets: Snippet[]; bad: BadFence[] } {
   const text = readFileSync(document, 'utf8');
   const snippets: Snippet[] = [];

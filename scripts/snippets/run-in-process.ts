@@ -1,6 +1,7 @@
-// Runs files one after the other in one process, and writes the output of each as JSON: node
-// run-in-process.ts files.json results.json. The next file starts when nothing keeps the process
-// alive. So late output still belongs to the file that printed it.
+// Runs files one after the other in one process, and writes the output of each as JSON:
+//   node run-in-process.ts files.json results.json
+// The next file starts when nothing keeps the process alive. So late output still belongs to the
+// file that printed it.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
@@ -23,7 +24,8 @@ process.stdout.write = (chunk: string | Uint8Array): boolean => {
 };
 
 /**
- * Resolves when nothing keeps the process alive. So a snippet must close everything that it opens.
+ * Resolves when nothing keeps the process alive. So a snippet must close all resources that it
+ * opens.
  */
 const untilIdle = () =>
   // Without the immediate, the process would end before the promise resolves.
@@ -38,15 +40,17 @@ async function runAll(): Promise<void> {
     } catch (thrown) {
       error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
     }
-    // The outcome is also recorded at exit, because some libraries end the process when it is idle.
+    // The outcome is also recorded when the process exits, because some libraries end an idle
+    // process.
     const record = () => {
-      // A document always shows whole lines.
+      // Documents always show whole lines, so a missing line break is added.
       if (printed !== '' && !printed.endsWith('\n')) printed += '\n';
       outcomes.push(error === undefined ? { file, printed } : { file, printed, error });
       writeFileSync(results, JSON.stringify(outcomes));
     };
     if (error !== undefined) {
-      // The snippet may have left a server open, so the process would never be idle.
+      // After an error, a server of the snippet may still be open, so the process would never be
+      // idle. The process exits now.
       record();
       process.exit();
     }

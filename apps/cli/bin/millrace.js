@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-// npm links this file as the `millrace` command. The file is part of the repository, because in a
-// clone npm creates the link before anything is built. In a clone, the first call of the command
-// builds the program.
+// npm links this file as the `millrace` command. In a clone, npm creates the link before the
+// program is built. So this file is part of the repository, and its first call builds the program.
 import { existsSync } from 'node:fs';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -9,16 +8,14 @@ import { fileURLToPath } from 'node:url';
 const program = new URL('../bundle/main.js', import.meta.url);
 if (existsSync(program) || (await build())) await import(program.href);
 
-/**
- * Builds the program in a clone. Returns false, and prints what to do, if the program cannot be
- * built.
- */
+/** Builds the program in a clone. If this fails, it prints instructions and returns false. */
 async function build() {
   const script = fileURLToPath(new URL('../../../scripts/bundle-cli.ts', import.meta.url));
   if (existsSync(script)) {
     process.stderr.write('Building millrace, once …\n');
     const { spawnSync } = await import('node:child_process');
-    // The output of the build goes to standard error, because a script may read standard output.
+    // The build prints to standard error, because a script may read the standard output of the
+    // command.
     const { status } = spawnSync(process.execPath, [script], { stdio: ['ignore', 2, 2] });
     if (status === 0) return true;
     process.stderr.write('Cannot build millrace: run npm ci in its repository first\n');

@@ -20,7 +20,7 @@ export function exitCodeOf(stop: Stop): number {
     case 'blocked':
     case 'error':
     case 'unknown':
-    // A run does not end with these reasons. If it did, it would be incomplete.
+    // A finished run never has these stop reasons. If one occurred, the run would be incomplete.
     case 'tool_use':
     case 'pause':
       return exitCodes.error;

@@ -53,11 +53,11 @@ interface Started {
 
 interface StartOptions {
   readonly stdout?: number | 'pipe';
-  /** The words that start the command. Default: the command as it is published. */
+  /** The arguments that start the command. Default: the published command. */
   readonly command?: readonly string[];
 }
 
-/** The command as a process of its own, with nobody at its input. */
+/** Starts the command as a separate process with an empty input. */
 function start(
   argv: readonly string[],
   { stdout = 'pipe', command = [builtProgram()] }: StartOptions = {},
@@ -85,7 +85,7 @@ function collect(stream: Readable | null): readonly string[] {
   return chunks;
 }
 
-/** The answer up to its end, which does not come. */
+/** The start of an answer whose end never arrives. */
 const unfinished =
   (words: string): ScriptedReply =>
   (request) => {

@@ -2,9 +2,9 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Creates a folder and the missing folders above it. By default, only the owner can access them.
- * Throws the error of the system. The recursive `mkdir` of Node.js is not used, because it never
- * returns if the system reports ENOENT although the parent exists, as below `/proc`.
+ * Creates a folder and its missing parents. By default, only the owner can access them. Throws the
+ * error of the system. Node's recursive `mkdir` is not used. It never returns if the system reports
+ * ENOENT although the parent exists, for example below `/proc`.
  */
 export function makeFolder(path: string, mode = 0o700): void {
   const missing: string[] = [];
@@ -13,7 +13,7 @@ export function makeFolder(path: string, mode = 0o700): void {
     try {
       mkdirSync(folder, { mode });
     } catch (error) {
-      // Another process may have created the folder meanwhile.
+      // A different process may have created the folder in the meantime.
       if (!isFolder(folder)) throw error;
     }
   }

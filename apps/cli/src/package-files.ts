@@ -5,17 +5,21 @@ import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Returns the version in package.json. The relative path is the same for source, build and bundle.
+ * Returns the version in package.json. The relative path to this file is the same for source, build
+ * and bundle.
  */
 export function version(): string {
   const manifest = new URL('../package.json', import.meta.url);
   return (JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string }).version;
 }
 
-/** The places of the web page: first in the published package, then in a clone. */
+/**
+ * The possible folders of the web page. The first is in the published package, the second in a
+ * clone.
+ */
 const pageFolders = ['../web/', '../../web/dist/'];
 
-/** Returns the folder of the built web page. Undefined if it was not built. */
+/** Returns the folder of the built web page. Returns undefined if the page is not built. */
 export function pageFolder(): string | undefined {
   const built = pageFolders
     .map((place) => new URL(place, import.meta.url))
@@ -26,8 +30,8 @@ export function pageFolder(): string | undefined {
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns the folder of the compiled code. It is below the user's home folder. In a folder for
- * temporary files, another user could plant code. With a relative path, a project could do so.
+ * Returns the folder for compiled code. It is in the user's home folder. In a temporary folder, a
+ * different user could put code. With a relative path, a project could do this.
  */
 export function compileCacheFolder(env: Env): string {
   const { XDG_CACHE_HOME: given = '' } = env;
@@ -36,8 +40,8 @@ export function compileCacheFolder(env: Env): string {
 }
 
 /**
- * Returns the paths whose content this program runs at its next start: its files, its compiled code
- * and Node.js. The paths need not exist.
+ * Returns the paths of all code that the next start of this program runs: its files, its compiled
+ * code, and Node.js. The paths need not exist.
  */
 export function ownPrograms(env: Env): readonly string[] {
   const paths = [
@@ -45,7 +49,7 @@ export function ownPrograms(env: Env): readonly string[] {
     pageFolder()?.replace(/(?<=.)\/$/, '') ?? '',
     process.argv[1] ?? '',
     process.execPath,
-    // Node.js uses another folder if an environment variable names one.
+    // Node.js uses a different folder if an environment variable is set.
     getCompileCacheDir() ?? '',
     compileCacheFolder(env),
   ];

@@ -2,18 +2,18 @@ import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 
 import { Socket } from 'node:net';
 import { MillraceError } from '@millrace/core';
 
-/** Thrown if a file cannot be used. The message is the reason, without the path. */
+/** Thrown if a file cannot be used. The message contains the reason, but not the path. */
 class FileError extends MillraceError<'not_a_file' | 'too_large'> {}
 
 interface ReadOptions {
   readonly maxBytes: number;
   /**
-   * If true, only the first `maxBytes` of a larger file are read. Default: false, which means that
-   * a larger file is an error.
+   * If true, only the first `maxBytes` of a larger file are read. If false, a larger file is an
+   * error. Default: false.
    */
   readonly clip?: boolean | undefined;
   /**
-   * If true, the file may be a pipe, such as `<(…)` of a shell. Use it only for a path that the
+   * If true, the file may be a pipe, such as `<(…)` of a shell. Use this only for a path that the
    * user typed. Default: false.
    */
   readonly pipes?: boolean | undefined;
@@ -21,15 +21,15 @@ interface ReadOptions {
 
 interface FileBytes {
   readonly bytes: Buffer;
-  /** True if the file has more bytes. */
+  /** True if the file has more bytes than were read. */
   readonly isClipped: boolean;
 }
 
 /**
  * Reads the start of a file that an untrusted person may have created. It never waits for a FIFO.
- * Opening a FIFO would block a thread, and then even `process.exit` would wait for that thread.
- * Throws a `FileError` if the file is too large or not a regular file. If the file cannot be opened
- * or read, throws the error of the system.
+ * Opening a FIFO would block a thread, and `process.exit` would wait for this thread. Throws a
+ * `FileError` if the file is too large or not a regular file. Throws the error of the system if the
+ * file cannot be opened or read.
  */
 export async function readFileSafely(
   path: string,
@@ -37,7 +37,7 @@ export async function readFileSafely(
 ): Promise<FileBytes> {
   const fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   const stats = fstatSync(fd);
-  // The socket in `readPipe` closes the descriptor.
+  // The socket in `readPipe` also closes the descriptor.
   if (pipes && stats.isFIFO())
     return { bytes: await readPipe(fd, path, maxBytes), isClipped: false };
   try {
@@ -60,8 +60,8 @@ function readStart(fd: number, maxLength: number): Buffer {
 }
 
 /**
- * Reads a pipe to its end. It uses a socket, because a socket waits for data in the event loop,
- * where a signal can end the process.
+ * Reads a pipe to its end. A socket waits for data in the event loop. So a signal can still end the
+ * process.
  */
 async function readPipe(fd: number, path: string, maxBytes: number): Promise<Buffer> {
   const socket = new Socket({ fd, readable: true, writable: false });

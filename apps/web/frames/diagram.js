@@ -4,7 +4,7 @@ const mermaid = globalThis.mermaid;
 addEventListener('message', async ({ data, source }) => {
   if (source !== parent || typeof data?.text !== 'string') return;
   const theme = data.isDark ? 'dark' : 'neutral';
-  // Without it, the browser gives the frame a white background on a dark page.
+  // Without this color scheme, the browser gives the frame a white background on a dark page.
   document.documentElement.style.colorScheme = data.isDark ? 'dark' : 'light';
   mermaid.initialize({ startOnLoad: false, securityLevel: 'strict', theme, maxTextSize: 50_000 });
   try {

@@ -1,7 +1,7 @@
-// Receives a document from the page, shows it, and runs its scripts. The policy of this frame runs no
-// other script than this one and those that it starts. So code of the document runs only in a window
-// from which this script has removed WebRTC first. A frame in the document has a new window with WebRTC,
-// but no script of the document runs there.
+// Receives a document from the page, shows it, and runs its scripts. The content security policy of
+// this frame allows this script and the scripts that it starts, and no other scripts. This script
+// first removes WebRTC from the window. Only then does it run code of the document. A frame inside
+// the document has a new window with WebRTC, but no script of the document can run there.
 
 // WebRTC opens connections that no content security policy stops.
 for (const name of Object.getOwnPropertyNames(globalThis))
@@ -20,7 +20,7 @@ async function show(text) {
   }).observe(document, { childList: true, subtree: true });
   startHandlers(document.documentElement);
   await Promise.all([...document.scripts].map(startScript));
-  // The document is complete now. Its scripts may wait for these events.
+  // The document is complete now. Its scripts may listen for these events.
   document.dispatchEvent(new Event('DOMContentLoaded', { bubbles: true }));
   dispatchEvent(new Event('load'));
 }
@@ -38,7 +38,7 @@ function startScript(old) {
   });
 }
 
-/** Starts attributes such as `onclick` of an element and of everything in it. */
+/** Enables the event attributes, such as `onclick`, of an element and of all elements inside it. */
 function startHandlers(node) {
   if (!(node instanceof Element)) return;
   for (const element of [node, ...node.querySelectorAll('*')])
@@ -54,7 +54,7 @@ function startHandlers(node) {
     }
 }
 
-/** Returns a script element. It runs in the order of the document when it is added. */
+/** Returns a script element. Added script elements run in the order in which they are added. */
 function scriptOf(code) {
   const script = document.createElement('script');
   script.async = false;

@@ -1,5 +1,4 @@
-// This module is imported first, so that its request starts before the rest of the page is
-// evaluated.
+// This import comes first, so that its request starts before the other modules run.
 import './server/early-stream.ts';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -7,9 +6,10 @@ import { App } from './app/app.tsx';
 import { applyAppearance } from './app/appearance.ts';
 import { shareToken } from './app/token-sharing.ts';
 import './design/fonts.css';
-import './design/tokens.css';
-import './design/base.css';
-import './design/race.css';
+import '@millrace/react/design/tokens.css';
+import '@millrace/react/design/base.css';
+import './design/page.css';
+import '@millrace/react/design/race.css';
 
 applyAppearance();
 shareToken();

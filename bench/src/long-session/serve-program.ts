@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { sessionStates } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
+import { limitYoungGeneration } from '../../../apps/cli/src/serve/young-generation.ts';
 import { fillSession } from './long-agent.ts';
 import { startWordsServer } from './words-server.ts';
 
@@ -24,6 +25,8 @@ export interface ServerUsage {
 }
 
 const [folder = ''] = process.argv.slice(2);
+// `millrace serve` does the same.
+limitYoungGeneration();
 const log = sqliteLog({ path: join(folder, 'log.db') });
 const server = await startWordsServer(folder, log);
 

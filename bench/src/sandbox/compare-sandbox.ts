@@ -25,6 +25,7 @@ export async function compareSandbox(): Promise<void> {
     const closed = {
       hiddenPaths: async () => [],
       allow: async () => true,
+      hideDenied: async () => undefined,
       placeOf: async () => ({ place: 'closed', hide: [] }) as const,
     };
     const all = [

@@ -1,4 +1,4 @@
-// Mounts the agents in an Express app, beside its other routes.
+// Mounts the agents in an Express app, next to its other routes.
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { server } from '../weather-agent.ts';

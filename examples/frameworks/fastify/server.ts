@@ -1,4 +1,4 @@
-// Mounts the agents in a Fastify app, beside its other routes.
+// Mounts the agents in a Fastify app, next to its other routes.
 import { fastifyPlugin } from '@millrace/server/fastify';
 import fastify from 'fastify';
 import { server } from '../weather-agent.ts';

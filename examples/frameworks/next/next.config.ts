@@ -4,8 +4,8 @@ import type { NextConfig } from 'next';
 const config: NextConfig = {
   // Node loads these packages directly, so Next.js does not bundle them.
   serverExternalPackages: ['@millrace/agent', '@millrace/server'],
-  // This option is needed only in this repository, where the packages are links to folders outside
-  // of this one.
+  // Only this repository needs this option, because its packages are links to folders outside of
+  // this folder.
   turbopack: { root: join(import.meta.dirname, '../../..') },
 };
 

@@ -1,39 +1,41 @@
 import type { Clock } from '@millrace/providers';
 
-/** The value that `raceAbort` resolves with if the signal aborts first. */
+/** `raceAbort` resolves with this value if the signal aborts first. */
 export const halted: unique symbol = Symbol('halted');
 
 /**
- * The reason of every abort inside a run. One shared error is used, because creating an error costs more
- * than the abort itself. It is not a `DOMException`, because some runtimes do not have that class.
+ * The reason that every abort inside a run uses. All aborts share this one error, because creating an error
+ * costs more than the abort itself. The error is not a `DOMException`, because some runtimes do not have that
+ * class.
  */
 const stopped = Object.assign(new Error('This operation was aborted'), { name: 'AbortError' });
 
 /**
- * Returns a signal that is already aborted. It is a function and not a constant, because Cloudflare
- * Workers cannot create such a signal while a module loads.
+ * Returns a signal that is already aborted. This is a function and not a constant, because Cloudflare Workers
+ * cannot create an aborted signal while a module loads.
  */
 export function abortedSignal(): AbortSignal {
   return AbortSignal.abort(stopped);
 }
 
 /**
- * Aborts the controller with the shared error. Every run ends with several aborts, so a new error for
- * each would be wasted.
+ * Aborts the controller with the shared error. Every run ends with several aborts, and sharing one error
+ * saves the cost of creating one for each abort.
  */
 export function abort(controller: AbortController): void {
   if (!controller.signal.aborted) controller.abort(stopped);
 }
 
-/** How long `raceAbort` keeps waiting for the work after the abort. */
+/** The time for which `raceAbort` continues to wait for the work after an abort. */
 interface GracePeriod {
   readonly clock: Clock;
   readonly ms: number;
 }
 
 /**
- * Waits for `work`. Resolves with `halted` if the signal aborts first, or after the grace period if there
- * is one. A promise of user code that never settles therefore cannot block an abort.
+ * Waits for `work`. Resolves with `halted` if the signal aborts first. With a grace period, it resolves with
+ * `halted` only after that period. A promise from user code that never settles therefore cannot block an
+ * abort.
  */
 export function raceAbort<T>(
   work: Promise<T>,
@@ -66,7 +68,7 @@ export function raceAbort<T>(
   });
 }
 
-/** Resolves after `ms` milliseconds, or at once if the signal aborts. */
+/** Resolves after `ms` milliseconds, or immediately when the signal aborts. */
 export function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

@@ -4,7 +4,7 @@ import { AgentError } from './contract/agent-error.ts';
 import type { Compaction, Limits, RequestOptions, RetrySettings } from './contract/settings.ts';
 import { assertKnownOptions } from './known-options.ts';
 
-/** The options of `createAgent` that are objects themselves. */
+/** The options of `createAgent` whose values are objects. */
 interface NestedOptions {
   readonly limits?: Partial<Limits> | undefined;
   readonly retry?: Partial<RetrySettings> | undefined;
@@ -33,6 +33,7 @@ const compactionNames: OptionNames<Compaction> = {
   whenTokens: true,
   keepSteps: true,
   summarize: true,
+  keep: true,
 };
 
 const requestNames: OptionNames<RequestOptions> = {
@@ -48,7 +49,7 @@ const requestNames: OptionNames<RequestOptions> = {
   providerOptions: true,
 };
 
-/** Throws `bad_option` if one of the nested options has an unknown name. */
+/** Throws `bad_option` if one of the nested option objects has an unknown field. */
 export function assertNestedOptions(options: NestedOptions): void {
   const { limits = {}, retry = {}, compaction = {}, request = {} } = options;
   assertKnownOptions('createAgent: limits', limits, limitNames);
@@ -57,7 +58,7 @@ export function assertNestedOptions(options: NestedOptions): void {
   assertRequestOptions('createAgent: request', request);
 }
 
-/** Throws `bad_option` if one of the request options has an unknown name. */
+/** Throws `bad_option` if the request options have an unknown field. */
 export function assertRequestOptions(of: string, request: RequestOptions): void {
   assertKnownOptions(of, request, requestNames);
 }
@@ -88,7 +89,7 @@ function notAProvider(given: unknown): AgentError {
   return new AgentError('bad_option', message, { of: 'createAgent', option: 'provider' });
 }
 
-/** Returns a sentence that shows how to pass a model by its name. */
+/** Returns a sentence that shows how to create a provider for a model name. */
 export function providerHint(model: unknown): string {
   const name = typeof model === 'string' && /^[\w.:/-]{1,100}$/.test(model) ? model : 'gpt-5';
   const create = /claude/i.test(name)

@@ -57,11 +57,11 @@ export interface AgentOptions<
 > {
   /** The main model provider. */
   readonly provider: Provider;
-  /** Providers to use if the main one fails, in this order. Default: none. */
+  /** Providers to use if the main provider fails, in this order. Default: none. */
   readonly fallbacks?: readonly Provider[] | undefined;
   /**
-   * The tools that the model can call. An entry can be a function that returns the tools of a step, for
-   * tools that change during a run. Default: none.
+   * The tools that the model can call. An entry can be a function that returns tools for each step. Use this
+   * for tools that change during a run. Default: none.
    */
   readonly tools?:
     | readonly (
@@ -73,15 +73,15 @@ export interface AgentOptions<
   readonly instructions?: Instructions<
     Context & NotInferred<ContextOfTools<AllTools<Tools, Dynamic>>>
   >;
-  /** Name of the agent, for hand-offs, traces and lease holders. Default: `agent`. */
+  /** The name of the agent. Hand-offs, traces and leases use it. Default: `agent`. */
   readonly name?: string | undefined;
-  /** Stores the sessions. Default: `memoryLog()`. */
+  /** The log that stores the sessions. Default: `memoryLog()`. */
   readonly log?: Log | undefined;
-  /** Called after each committed record. Default: none. */
+  /** The observers, which are called after each committed record. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
   /**
-   * Decides whether a call may run. Default: a call may run, unless the provider requires an approval. In
-   * that case the run asks the user.
+   * Decides whether a call may run. Default: every call may run, but the run asks the user if the provider
+   * requires an approval.
    */
   readonly approve?:
     | ((
@@ -90,16 +90,22 @@ export interface AgentOptions<
       ) => ApprovalDecision | Promise<ApprovalDecision>)
     | undefined;
   /**
-   * Whether a run waits while a call needs an approval. `wait` keeps the run alive. `park` ends the run
-   * until the session is resumed. Default: `wait`.
+   * What a run does while a call needs an approval. `wait` keeps the run alive. `park` ends the run until the
+   * session is resumed. Default: `wait`.
    */
   readonly whileAsking?: Settings['whileAsking'] | undefined;
-  /** Options for every request, such as the temperature. Default: none. */
+  /**
+   * What happens when a tool asks the user with a form. `ask` shows the form to the clients of the session
+   * and waits. `decline` gives the tool the answer that the user declined, for runs without a user.
+   * Default: `ask`.
+   */
+  readonly forms?: Settings['forms'] | undefined;
+  /** Options that are added to every request, such as the temperature. Default: none. */
   readonly request?: RequestOptions | undefined;
   /**
    * Called before the first attempt of each step. It returns the settings that differ in this step: the
-   * provider, the tools, the instructions, the items or the request options. After a crash, the next
-   * process calls it again for the interrupted step. Default: each step uses the agent's settings.
+   * provider, the tools, the instructions, the items or the request options. After a crash, the next process
+   * calls it again for the interrupted step. Default: each step uses the agent's settings.
    */
   readonly prepareStep?:
     | ((
@@ -107,49 +113,50 @@ export interface AgentOptions<
       ) => PreparedStep | undefined | Promise<PreparedStep | undefined>)
     | undefined;
   /**
-   * Conditions that end a run before its next request, for example `toolCalled('submit')`. The run ends
-   * with the stop reason `limit` and the cause of the condition. Default: none.
+   * Conditions that end a run before its next request, for example `toolCalled('submit')`. The run ends with
+   * the stop reason `limit`, and the condition provides the cause. Default: none.
    */
   readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
   /**
-   * Checks of the input, the output and the tool calls. They run in this order, and each gets the changes
-   * of the checks before it. They can stop the run, change the content, or ask the user. Default: none.
+   * Checks of the input, the output and the tool calls. They run in the order of this list, and each check
+   * gets the content as the earlier checks changed it. They can stop the run, change the content, or ask the
+   * user. Default: none.
    */
   readonly guardrails?:
     | readonly Guardrail<Context & NotInferred<ContextOfTools<AllTools<Tools, Dynamic>>>>[]
     | undefined;
   /**
-   * Schema for the answers, in any library that implements Standard Schema. The result has the validated
-   * `value`. Default: answers are texts.
+   * The schema for the answers, from any library that implements Standard Schema. The result of a run has the
+   * validated `value`. Default: answers are texts.
    */
   readonly output?: Output | undefined;
-  /** Shortens the context when it gets long. Default: off. */
+  /** Shortens the context when it becomes long. Default: off. */
   readonly compaction?: (Pick<Compaction, 'whenTokens'> & Partial<Compaction>) | undefined;
   /** Filters for the items of each request, for example `dropReasoning()`. Default: none. */
   readonly contextFilters?: readonly ContextFilter[] | undefined;
   /**
    * Prompt caching. `auto` marks the instructions, the tools and the conversation in each request, for
-   * providers that need marks. `{ ttl: '1h' }` keeps the cache longer, at a higher price for writes.
-   * Hints in `request.cache` replace this option. Default: `auto`.
+   * providers that need marks. `{ ttl: '1h' }` keeps the cache longer, but writing to it costs more. Hints in
+   * `request.cache` replace this option. Default: `auto`.
    */
   readonly cache?: CacheOption | undefined;
-  /** Limits of each run. Default: the defaults of `Limits`. */
+  /** Limits of each run. Default: see `Limits`. */
   readonly limits?: Partial<Limits> | undefined;
-  /** How failed requests are retried. Default: the defaults of `RetrySettings`. */
+  /** Settings for repeating failed requests. Default: see `RetrySettings`. */
   readonly retry?: Partial<RetrySettings> | undefined;
   /**
-   * Decides what happens to an interrupted answer after a crash. `keep` keeps it as a partial answer. `retry`
-   * sends the request again. Default: `keep`.
+   * The rule for an answer that a crash interrupted. `keep` keeps it as a partial answer. `retry` sends the
+   * request again. Default: `keep`.
    */
   readonly onInterrupted?: Settings['onInterrupted'] | undefined;
-  /** Time source. Default: the system clock. */
+  /** The clock that the agent uses. Default: the system clock. */
   readonly clock?: Clock | undefined;
-  /** Id generator. Default: random ids. */
+  /** The generator of ids. Default: random ids. */
   readonly ids?: Ids | undefined;
-  /** Random numbers for the retry delay. Default: `Math.random`. */
+  /** Returns random numbers, which vary the delay of retries. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
   /**
-   * Called for problems that do not stop the run, such as an observer that throws. Default: problems are
+   * Called for problems that do not stop the run, for example if an observer throws. Default: problems are
    * ignored.
    */
   readonly onDiagnostic?: ((problem: string, record?: LogRecord) => void) | undefined;
@@ -195,7 +202,7 @@ export function createAgent<
   DeepPartial<StandardSchemaV1.InferInput<Output>>,
   Context & ContextOfTools<AllTools<Tools, Dynamic>>
 > {
-  // The compiler has checked the types of the tools. The loop itself needs no such types.
+  // The compiler has already checked the types of the tools. The loop itself does not use these types.
   const settings = settingsFrom(options as unknown as AgentOptions);
   const { log, ids } = settings;
   const startFork = (
@@ -285,7 +292,7 @@ export function createAgent<
   return agent as never;
 }
 
-/** Loads the code for approvals on demand, because many agents have none. */
+/** Loads the code for approvals on demand, because many agents have no approvals. */
 const decisions = () => import('./input/submit-command.ts');
 
 type ForkedOptions = ForkedRunOptions & ContextOption<unknown>;
@@ -319,6 +326,7 @@ const optionNames: OptionNames<AgentOptions> = {
   observers: true,
   approve: true,
   whileAsking: true,
+  forms: true,
   request: true,
   prepareStep: true,
   stopWhen: true,
@@ -336,10 +344,10 @@ const optionNames: OptionNames<AgentOptions> = {
   onDiagnostic: true,
 };
 
-/** Throws `bad_option` if an option is unknown or cannot be used. */
+/** Throws `bad_option` if an option is unknown or its value is invalid. */
 function assertOptions(options: AgentOptions): void {
   const { model, provider } = (options ?? {}) as AgentOptions & { readonly model?: unknown };
-  // Hints for option names of other libraries, and for similar names.
+  // Hints for users who pass an option name of a different library, or a similar name.
   const hints: Readonly<Record<string, string>> = {
     model: providerHint(model),
     system: 'Use instructions',
@@ -359,6 +367,7 @@ function assertOptions(options: AgentOptions): void {
   assertNestedOptions(options);
   assertProviders([provider, ...(options.fallbacks ?? [])]);
   assertOneOf('whileAsking', options.whileAsking, ['wait', 'park']);
+  assertOneOf('forms', options.forms, ['ask', 'decline']);
   assertOneOf('onInterrupted', options.onInterrupted, ['keep', 'retry']);
 }
 
@@ -385,6 +394,7 @@ function settingsFrom(options: AgentOptions): Settings {
     observers: options.observers ?? [],
     approve: options.approve ?? askIfProviderAsks,
     whileAsking: options.whileAsking ?? 'wait',
+    forms: options.forms ?? 'ask',
     compaction: compacting,
     contextFilters: options.contextFilters ?? [],
     cache: readCacheOption(options.cache),
@@ -399,7 +409,7 @@ function settingsFrom(options: AgentOptions): Settings {
 }
 
 /**
- * Wraps `prepareStep` with the validation of its return value. The validation loads on demand, because
+ * Returns a `prepareStep` that also validates the return value. The validation code loads on demand, because
  * few agents have `prepareStep`.
  */
 function stepPreparer(prepare: AgentOptions['prepareStep']): Settings['prepareStep'] {
@@ -444,13 +454,13 @@ function notAFunction(option: string): AgentError {
   return new AgentError('bad_option', message, { of: 'createAgent', option });
 }
 
-/** Returns a diagnostic callback that never throws, because a diagnostic must not break the run. */
+/** Returns a diagnostic callback that never throws. A failing diagnostic must not end the run. */
 function withoutThrowing(report: AgentOptions['onDiagnostic']): Settings['onDiagnostic'] {
   return (...problem) => {
     try {
       report?.(...problem);
     } catch {
-      // The callback itself failed, so the error cannot be reported.
+      // The user's callback threw, so there is no way to report the problem.
     }
   };
 }

@@ -66,6 +66,7 @@ export type {
   CheckedToolCall,
   ClientSide,
   FileChangeRecord,
+  FormAnswer,
   HandOff,
   StepInfo,
   Tool,

@@ -3,7 +3,7 @@ import { AgentError } from './contract/agent-error.ts';
 
 /**
  * Throws `bad_option` if the options are not an object, or have an unknown name. `of` is the name of the
- * function that takes the options. `hintFor` can return a special hint for an unknown name.
+ * function that takes the options. `hintFor` can return a specific hint for an unknown name.
  */
 export function assertKnownOptions<Options extends object>(
   of: string,

@@ -1,16 +1,16 @@
 import type { StopCondition } from './contract/settings.ts';
 
 /**
- * Returns a condition for `stopWhen`. It is met when the run has finished this many steps. A step is a
- * request with its tool calls.
+ * Returns a condition for `stopWhen` that ends the run after this many steps. A step is a request with its
+ * tool calls.
  */
 export function stepCount(count: number): StopCondition {
   return ({ steps }) => (steps >= count ? `${count} steps` : false);
 }
 
 /**
- * Returns a condition for `stopWhen`. It is met when one of these tools has returned a result in this
- * run. A call that was rejected or that failed does not count, because the model can repeat it.
+ * Returns a condition for `stopWhen` that ends the run after one of these tools has returned a result. A
+ * rejected or failed call does not end the run, because the model can repeat the call.
  */
 export function toolCalled(...names: readonly string[]): StopCondition {
   return ({ items }) => {

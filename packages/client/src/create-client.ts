@@ -17,19 +17,20 @@ import { LiveTask } from './task/live-task.ts';
 
 /** Options of `createClient`. */
 export interface ClientOptions {
-  /** The address of the server. In a web page it can be relative to the page. */
+  /** The address of the server. On a web page, it can be relative to the page's address. */
   readonly url: string | URL;
   /**
-   * The token, or a function that returns it. The function is called before each request, so that a token
-   * can be renewed. Default: no token is sent.
+   * The token, or a function that returns the token. The client calls the function before each request, so it
+   * can return a renewed token. Default: no token is sent.
    */
   readonly token?: HttpOptions['token'];
   /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: HttpOptions['fetch'] | undefined;
-  /** The clock for delays and timeouts. Default: the clock of the system. */
+  /** The clock for delays and timeouts. Default: the system clock. */
   readonly clock?: Clock | undefined;
   /**
-   * Returns a number from 0 up to 1. With it, clients reconnect at different times. Default: `Math.random`.
+   * Returns a random number from 0 up to 1. It spreads the reconnects of many clients over time. Default:
+   * `Math.random`.
    */
   readonly random?: (() => number) | undefined;
   /**
@@ -38,22 +39,25 @@ export interface ClientOptions {
    */
   readonly backOff?: Partial<BackOff> | undefined;
   /**
-   * The interval of the server's heartbeats, in milliseconds. After 2.5 intervals without data, the
-   * connection counts as dead. Default: 15,000.
+   * The interval of the server's heartbeats, in milliseconds. After 2.5 intervals without data, the client
+   * reconnects. Default: 15,000.
    */
   readonly heartbeatMs?: number | undefined;
-  /** How long a stream without subscribers stays open, in milliseconds. Default: 5,000. */
+  /** How long a stream stays open after its last subscriber has left, in milliseconds. Default: 5,000. */
   readonly lingerMs?: number | undefined;
-  /** The timeout of requests that can be repeated safely, in milliseconds. Default: 30,000. */
+  /** The timeout of requests that are safe to repeat, in milliseconds. Default: 30,000. */
   readonly answerTimeoutMs?: number | undefined;
   /**
-   * Returns the trace context of a message, command or new task. It is called once for each of them, and
-   * not again if the request is repeated. The client sends the trace context in the W3C headers
-   * `traceparent` and `tracestate`. The runs, model requests and tool calls that follow belong to this
-   * trace. Default: no trace is sent.
+   * Returns the trace context for a message, a command or a new task. The client calls it once for each of
+   * them, and not again for a retry. It sends the trace context in the W3C headers `traceparent` and
+   * `tracestate`. The resulting runs, model requests and tool calls belong to this trace. Default: no trace
+   * is sent.
    */
   readonly trace?: (() => TraceContext | undefined) | undefined;
-  /** Calls a listener at events that make an early reconnect useful. Default: the events of the page. */
+  /**
+   * Calls a listener at events after which an early reconnect can succeed. Default: the browser events of the
+   * page.
+   */
   readonly wakeUps?: WakeUps | undefined;
 }
 
@@ -76,10 +80,10 @@ export interface TaskFilter {
   /** The name of the agent. */
   readonly agent?: string | undefined;
   readonly status?: TaskStatus | undefined;
-  /** A text that the title, the name or the id must contain. Upper and lower case are equal. */
+  /** A text that the title, the name or the id must contain. The case of letters does not matter. */
   readonly search?: string | undefined;
   readonly limit?: number | undefined;
-  /** The value of `next` of the previous page. */
+  /** The value of `next` on the previous page. */
   readonly cursor?: string | undefined;
 }
 
@@ -94,7 +98,7 @@ export interface Page<T> {
 export interface NewTask {
   /** The name of the agent. */
   readonly agent: string;
-  /** The name of the task. If a task with this name exists, it is returned. */
+  /** The name of the task. If a task with this name exists, the client returns that task. */
   readonly name?: string | undefined;
   readonly params?: JsonObject | undefined;
 }
@@ -103,12 +107,20 @@ export interface NewTask {
 export interface Client {
   /** Lists the agents of the server. */
   agents(options?: Cancelable): Promise<readonly AgentInfo[]>;
-  /** Lists tasks page by page. The task that changed last comes first. */
+  /** Lists tasks page by page. The most recently changed task comes first. */
   tasks(filter?: TaskFilter, options?: Cancelable): Promise<Page<TaskSummary>>;
   /** Creates a task and returns its handle. */
   createTask(task: NewTask, options?: CommandOptions): Promise<TaskHandle>;
-  /** Returns the handle of a task. While a handle is in use, the same id returns the same handle. */
+  /**
+   * Returns the handle of a task. While a handle is in use, later calls with the same id return the same
+   * handle.
+   */
   task(id: string): TaskHandle;
+  /**
+   * Returns the handle of a sub-agent's session, at any depth below a task. A client that may read the task
+   * may read this session. Its questions are answered with the handle of the task.
+   */
+  subAgent(taskId: string, sessionId: string): TaskHandle;
   /** Closes all handles. Runs on the server continue. */
   close(): void;
 }
@@ -130,7 +142,7 @@ export function createClient(options: ClientOptions): Client {
   const http = new Http({
     url: options.url,
     token: options.token,
-    // A browser's `fetch` throws if it is called as a method of another object.
+    // A browser's `fetch` throws if it is called as a method of a different object.
     fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
@@ -141,14 +153,17 @@ export function createClient(options: ClientOptions): Client {
   const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
   const newKey = () => ids.session();
   const handles = new TaskHandles(
-    (id, onClose) => new LiveTask({ http, id, newKey, heartbeatMs, lingerMs, wakeUps, onClose }),
+    ({ id, path }, onClose) =>
+      new LiveTask({ http, id, path, newKey, heartbeatMs, lingerMs, wakeUps, onClose }),
   );
   return {
     agents: (given) => listAgents(http, given),
     tasks: (filter, given) => listTasks(http, filter, given),
     createTask: async (task, given) =>
-      handles.get(await createTask(http, task, { ...given, key: given?.key ?? newKey() })),
-    task: (id) => handles.get(id),
+      handles.get(taskAt(await createTask(http, task, { ...given, key: given?.key ?? newKey() }))),
+    task: (id) => handles.get(taskAt(id)),
+    subAgent: (taskId, id) =>
+      handles.get({ id, path: `${taskAt(taskId).path}/sub-agents/${encodeURIComponent(id)}` }),
     close: () => handles.close(),
   };
 }
@@ -191,28 +206,39 @@ function asList<T>(value: unknown, what: string): readonly T[] {
   throw new ClientError('bad_answer', `Cannot ${what}: the answer is no list`);
 }
 
+/** A session and the path of its routes. */
+interface SessionPlace {
+  readonly id: string;
+  readonly path: string;
+}
+
+function taskAt(id: string): SessionPlace {
+  return { id, path: `/tasks/${encodeURIComponent(id)}` };
+}
+
 /**
- * Stores one handle per task while the application uses it. The references are weak, so that unused handles
- * can be collected.
+ * Stores one handle per task while the application uses it. The references are weak, so unused handles can be
+ * garbage-collected.
  */
 class TaskHandles {
-  readonly #make: (id: string, onClose: () => void) => TaskHandle;
+  readonly #make: (place: SessionPlace, onClose: () => void) => TaskHandle;
   readonly #known = new Map<string, WeakRef<TaskHandle>>();
-  readonly #lost = new FinalizationRegistry<string>((id) => {
+  readonly #lost = new FinalizationRegistry<string>((path) => {
     // A new handle may have replaced the one that was collected.
-    if (this.#known.get(id)?.deref() === undefined) this.#known.delete(id);
+    if (this.#known.get(path)?.deref() === undefined) this.#known.delete(path);
   });
 
-  constructor(make: (id: string, onClose: () => void) => TaskHandle) {
+  constructor(make: (place: SessionPlace, onClose: () => void) => TaskHandle) {
     this.#make = make;
   }
 
-  get(id: string): TaskHandle {
-    const known = this.#known.get(id)?.deref();
+  get(place: SessionPlace): TaskHandle {
+    const { path } = place;
+    const known = this.#known.get(path)?.deref();
     if (known !== undefined) return known;
-    const handle = this.#make(id, () => this.#known.delete(id));
-    this.#known.set(id, new WeakRef(handle));
-    this.#lost.register(handle, id);
+    const handle = this.#make(place, () => this.#known.delete(path));
+    this.#known.set(path, new WeakRef(handle));
+    this.#lost.register(handle, path);
     return handle;
   }
 

@@ -29,7 +29,7 @@ function countingFetch() {
   return { counted, count };
 }
 
-/** Starts a server that has nothing in memory. */
+/** Starts a server without cached data. */
 async function serve(folder: string) {
   const stored = sqliteLog({ path: join(folder, 'log.db'), commitIntervalMs: 0 });
   const { log, take } = countingLog(stored);
@@ -56,7 +56,10 @@ test('21.F law 18: a message costs server and client the same in a long task', a
   const folder = mkdtempSync(join(tmpdir(), 'millrace-long-tasks-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   let task: string | undefined;
-  /** Sends messages to a new server. Returns the costs of the first one, and the most of the others. */
+  /**
+   * Sends messages to a new server. Returns the costs of the first message, and the maximum costs of the
+   * later messages.
+   */
   const round = async (messages = 12) => {
     const { url, take, close } = await serve(folder);
     const { counted, count } = countingFetch();
@@ -82,7 +85,7 @@ test('21.F law 18: a message costs server and client the same in a long task', a
     await close();
     return { opening: costs[0], later: most(costs.slice(1)) };
   };
-  // Sessions of up to 1,000 records are read at once.
+  // Sessions of up to 1,000 records are read in one step.
   await round(66);
   await round();
   const short = await round();
@@ -92,7 +95,7 @@ test('21.F law 18: a message costs server and client the same in a long task', a
   for (const when of ['opening', 'later'] as const)
     for (const name of ['calls', 'records', 'bytesRead', 'requests', 'received'] as const) {
       const [before = 0, after = 0] = [short[when]?.[name], long[when]?.[name]];
-      // A message with a compaction, or with a snapshot, costs a little more than others.
+      // A message with a compaction or a snapshot costs a little more than an ordinary message.
       const more = name === 'bytesRead' || name === 'received' ? 5000 : 20;
       expect(after, `${when}: ${name}`).toBeLessThanOrEqual(1.3 * before + more);
     }

@@ -29,11 +29,11 @@ async function serve(port: number, path: string): Promise<Served> {
 
 const texts = ({ items }: Pick<TaskSnapshot, 'items'>) =>
   items.flatMap(({ parts }) => parts.map((part) => ('text' in part ? part.text : part.kind)));
-/** The run has ended, too: recovery would fail a task whose restored log has an open run. */
+/** The run must have ended too, because recovery would fail a task whose restored log has an open run. */
 const hasAnswer = (text: string) => (snapshot: TaskSnapshot) =>
   snapshot.state.run === undefined && texts(snapshot).filter((said) => said === text).length === 2;
 
-/** Stops the server, puts the backup back, and starts a server on the same port. */
+/** Stops the server, restores the backup, and starts a server on the same port. */
 async function restoreBackup({ server, log, port }: Served, path: string): Promise<Served> {
   await server.close();
   await log.close();
@@ -79,7 +79,7 @@ test('21.B: a client that was connected shows what a restored log contains, and 
   expect(texts(task.snapshot())).toEqual(['one', 'one', 'two', 'two', 'three', 'three']);
   expect(task.snapshot().state).toEqual(again.snapshot().state);
   expect(shown.at(-1)).toEqual(texts(task.snapshot()));
-  // Events cannot be taken back, so their reader gets an error.
+  // The client cannot take back events, so their reader gets an error.
   expect(await ended).toMatchObject({ code: 'rewound' });
   const old = `${url}/tasks/${task.id}/stream?from=${through}-0000000001`;
   const refusal = await fetch(old);

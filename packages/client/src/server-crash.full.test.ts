@@ -56,7 +56,7 @@ test('a server that is killed in the middle of an answer and comes back is caugh
   expect(whole.startsWith(told)).toBe(true);
   const words = whole.trim().split(' ');
   expect(words).toEqual(words.map((_, index) => `word${index + 1}`));
-  // Nothing that was shown was ever taken back.
+  // The client never removed text that it had shown.
   for (const text of shown) expect(whole.startsWith(text)).toBe(true);
 
   await task.send('Go on');

@@ -20,7 +20,7 @@ async function serve(store: string) {
   });
   void child.exit.then(({ stderr }) => said.reject(new Error(`It did not start: ${stderr}`)));
   onTestFinished(async () => {
-    // A stopped process is killed too.
+    // SIGKILL also ends a stopped process.
     child.kill('SIGKILL');
     await child.exit;
   });
@@ -41,8 +41,8 @@ const isAnswered = (task: TaskHandle) =>
   );
 
 /**
- * The first server is stopped beyond its lease, the second one takes over and finishes, and the first
- * one wakes up. The row, the log and both clients must agree.
+ * The first server is stopped for longer than its lease. The second server takes over the run and finishes
+ * it. Then the first server continues. The row, the log and both clients must agree.
  */
 async function takenOver(store: string, openLog: () => Log): Promise<void> {
   const first = await serve(store);
@@ -54,11 +54,11 @@ async function takenOver(store: string, openLog: () => Log): Promise<void> {
   await stale.send('Go');
   await stale.until(() => lengthOf(stale.transcript) > 200);
   first.child.kill('SIGSTOP');
-  // The lease of the first server expires, and the second one scans for orphaned runs.
+  // The lease of the first server expires, and the second server scans for orphaned runs.
   await isAnswered(task);
   first.child.kill('SIGCONT');
   await isAnswered(stale);
-  // When it has closed, the first server has written all that it ever will.
+  // After it has closed, the first server writes nothing more.
   first.child.send('close');
   expect(await first.child.exit).toMatchObject({ code: 0 });
 

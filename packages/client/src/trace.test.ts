@@ -32,7 +32,7 @@ async function modelServer(): Promise<ScriptedServer> {
 const modelAt = ({ url }: ScriptedServer, more: object = {}) =>
   openaiChat({ model: 'gpt', apiKey: 'none', baseUrl: `${url}/v1`, ...more });
 
-/** What the model was sent, as a traceparent says it. */
+/** Returns the trace headers that the model received. */
 const tracesAt = ({ requests }: ScriptedServer) =>
   requests.map(({ headers }) => parseTraceparent(String(headers['traceparent'])));
 
@@ -52,7 +52,7 @@ async function exporting() {
   return { exporter, spans: collected.spans };
 }
 
-/** An agent loop that calls a tool once and then answers; what the tool was given. */
+/** Returns an agent loop that calls a tool once and then answers, and the context that the tool received. */
 function millers(model: ScriptedServer) {
   const log = memoryLog();
   const contexts: ToolContext[] = [];
@@ -93,7 +93,7 @@ test('what a client asks for is one trace: request, run, turns, attempts and too
   const tool = only(spans, 'execute_tool grind');
   expect(tool.parentSpanId).toBe(turns[0]?.spanId);
 
-  // What went out names the very spans that were collected.
+  // The sent headers contain the ids of the collected spans.
   expect(tracesAt(model)).toEqual(chats.map(({ spanId }) => ({ traceId, spanId, flags: 1 })));
   expect(model.requests.map(({ headers }) => headers['tracestate'])).toEqual([
     ...['mill=stream', 'mill=stream'],
@@ -211,7 +211,7 @@ test('a run whose process is killed goes on in the same trace in another one, wh
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const { url: collectorUrl, spans } = await collector();
   const model = await modelServer();
-  // The first try says nothing until its process is gone.
+  // The first attempt gets no answer until its process has ended.
   model.reply(() => new Promise(() => {}));
   model.answer({ text: 'It turns.' });
   const serve = async () => {

@@ -1,18 +1,17 @@
 /**
- * The ids, offsets and paths that locate an error. It never contains content, so errors cannot leak
- * secrets.
+ * The ids, offsets and paths that locate an error. They never contain content of a session, so errors cannot
+ * leak secrets.
  */
 export type ErrorPlace = Readonly<Record<string, string | number | undefined>>;
 
 /**
- * The base class of every error that Millrace throws on purpose. Programs use `code`. The message
- * is for people: it names the thing, its state and the way to fix it. `place` contains the ids that
- * the message refers to.
+ * The base class of every error that Millrace throws on purpose. Programs use `code`. The message is for
+ * people: it names the object, its state and the fix. `place` contains the ids that the message refers to.
  */
 export class MillraceError<Code extends string = string> extends Error {
   readonly code: Code;
   readonly place: ErrorPlace;
-  /** Identifies Millrace errors across several installed copies of this package. */
+  /** Marks an error as a Millrace error, even if several copies of this package are installed. */
   readonly isMillraceError: true = true;
 
   constructor(code: Code, message: string, place: ErrorPlace = {}, options?: ErrorOptions) {
@@ -23,8 +22,8 @@ export class MillraceError<Code extends string = string> extends Error {
   }
 
   /**
-   * Makes `instanceof` accept errors of other installed copies of this package. Such an error has a
-   * class with the same name among its classes.
+   * Makes `instanceof` accept errors from other installed copies of this package. It compares the names of
+   * the classes that the error inherits from.
    */
   static override [Symbol.hasInstance](value: unknown): boolean {
     // biome-ignore lint/complexity/noThisInStatic: `this` is the class of the check, a subclass

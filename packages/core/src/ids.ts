@@ -10,8 +10,8 @@ export type RunId = Id<'run'>;
 /** The id of an item. */
 export type ItemId = Id<'item'>;
 /**
- * The id of a part. It has the form `turn.attempt.name`, so it names the attempt that the part
- * belongs to. It is never reused.
+ * The id of a part. It has the form `turn.attempt.name`, so it contains the turn and the attempt of the part.
+ * It is never reused.
  */
 export type PartId = Id<'part'>;
 /** The id of a tool call. The provider usually assigns it. */
@@ -25,7 +25,9 @@ const maxIdLength = 1024;
 const unprintable = /[\u0000-\u001f\u007f]/;
 const partIdForm = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\../s;
 
-/** Returns whether a text is an id: 1 to 1024 printable characters, well-formed. */
+/**
+ * Returns whether a text is an id: 1 to 1024 UTF-16 units, without control characters and lone surrogates.
+ */
 export function isId(text: string): boolean {
   return (
     text.length > 0 && text.length <= maxIdLength && text.isWellFormed() && !unprintable.test(text)
@@ -83,7 +85,9 @@ export function attemptOf(id: PartId): Attempt {
   return { turn: turn ?? 0, attempt: attempt ?? 0 };
 }
 
-/** Creates new ids. The caller provides it, so a test or a replay can create the same ids again. */
+/**
+ * Creates new ids. The caller passes an implementation, so a test or a replay can create the same ids again.
+ */
 export interface Ids {
   /** Creates the id of a session. */
   session(): SessionId;
@@ -91,9 +95,9 @@ export interface Ids {
   run(): RunId;
   /** Creates the id of an item. */
   item(): ItemId;
-  /** Creates the id of a part. It names the turn and the attempt. */
+  /** Creates the id of a part. The id contains the turn and the attempt. */
   part(turn: number, attempt: number): PartId;
-  /** Creates the id of a tool call that the provider sent without one. */
+  /** Creates an id for a tool call that the provider sent without an id. */
   toolCall(): ToolCallId;
   /** Creates the id of an execution. `call` is the tool call that it belongs to, if any. */
   execution(call?: ToolCallId): ExecutionId;
@@ -126,8 +130,8 @@ export function countingIds(): Ids {
 }
 
 /**
- * Bytes with an `ArrayBuffer` of their own, as `new Uint8Array(length)` creates them. Since
- * TypeScript 5.7 this type is `Uint8Array<ArrayBuffer>`. Older versions have no such type argument.
+ * The type of `new Uint8Array(length)`: bytes with their own `ArrayBuffer`. Since TypeScript 5.7 this type is
+ * `Uint8Array<ArrayBuffer>`. Older versions have no such type argument.
  */
 export type NewBytes = ReturnType<Uint8ArrayConstructor['of']>;
 

@@ -45,6 +45,17 @@ export {
   usageByAgent,
 } from './fold/transcript.ts';
 export { validate } from './fold/validate.ts';
+export { checkForm, type FormCheck } from './forms/check-form.ts';
+export {
+  type FormField,
+  type FormOption,
+  type FormQuestion,
+  type FormResult,
+  formDismissed,
+  formLimits,
+  readForm,
+  type TextFormat,
+} from './forms/form.ts';
 export {
   type Attempt,
   attemptOf,

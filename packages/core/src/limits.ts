@@ -39,7 +39,7 @@ export const defaultContentLimits: ContentLimits = {
   maxDocumentLength: 64 * 2 ** 20,
 };
 
-/** Returns the given limits, with the defaults for limits that are undefined. */
+/** Returns complete limits: the given limits, and the default for each limit that is undefined. */
 export function completeLimits(
   given: { readonly [Name in keyof ContentLimits]?: ContentLimits[Name] | undefined } = {},
 ): ContentLimits {

@@ -1,4 +1,6 @@
+export { type ReadBackwardOptions, readBackward, readRecords } from './any-log/read-session.ts';
 export { type RetentionPolicy, type RetentionResult, retain } from './any-log/retain.ts';
+export { findRunEnd, type RunEndOptions, stateAfterRun } from './any-log/run-ends.ts';
 export {
   SessionStates,
   type SessionStatesOptions,

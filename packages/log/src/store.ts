@@ -1,5 +1,6 @@
-// This file exports what a program needs to store logs in its own database. These are the contract of a
-// store, the log on a store, and functions that most stores use. The guide is docs/extend/store.md.
+// This file is for programs that store logs in their own database. It exports the contract of a store, a
+// function that creates a log on a store, and functions that most stores use. The guide is
+// docs/extend/store.md.
 
 export { type StoreLogSettings, storeLog } from './engine/local-log.ts';
 export { referencedBlobs } from './storage/blob-references.ts';

@@ -27,7 +27,7 @@ import {
   paragraphLeaf,
 } from './open-blocks.ts';
 
-/** The maximum depth of containers. At a greater depth, the marks of quotes and items are text. */
+/** The maximum nesting of quotes and list items. At a greater depth, their marks are text. */
 const maxDepth = 12;
 
 /** Turns lines into blocks. It reads each line once and never reads earlier lines again. */
@@ -40,17 +40,20 @@ export class BlockParser {
   #sawBlank = false;
   /** The ids of the containers of the last block. Undefined before the first block. */
   #last: readonly number[] | undefined;
-  /** The current line with its tabs, and its length after the tabs are expanded. */
+  /** The current line with its tabs, and the length of the line with spaces instead of tabs. */
   #line = '';
   #columns = 0;
-  /** True if the next line is not complete yet. More characters can then change its meaning. */
+  /** True if the next line is not complete yet. Characters that arrive later can change its meaning. */
   #isLastLine = false;
 
   constructor(onWork?: OnWork) {
     this.#onWork = onWork;
   }
 
-  /** Returns a new parser that continues from the same position. The finished blocks stay in this parser. */
+  /**
+   * Returns a new parser that continues at the same position. The new parser does not contain the finished
+   * blocks.
+   */
   copy(isLastLine = false): BlockParser {
     const copy = new BlockParser(this.#onWork);
     copy.#containers = this.#containers.copy();
@@ -92,7 +95,7 @@ export class BlockParser {
     this.#closeTo(0);
   }
 
-  /** Reads the rest of a line that was too long to be read at once. */
+  /** Reads the next piece of a line that is too long for one piece. */
   #continueLine(text: string): void {
     const kind = this.#leaf?.kind;
     if (kind === 'fence' || kind === 'math' || kind === 'indented') {
@@ -130,15 +133,15 @@ export class BlockParser {
       return;
     }
     this.#closeLeaf();
-    // An item that starts with an empty line ends at the next empty line.
+    // A list item that starts with an empty line ends at the next empty line.
     const isOver = depth === this.#containers.depth && this.#containers.isEmptyItem;
     this.#closeTo(isOver ? depth - 1 : depth);
     this.#sawBlank = true;
   }
 
   /**
-   * Returns true if the line continues a paragraph although it lacks the marks of the paragraph's
-   * containers.
+   * Returns true if the line continues a paragraph, although it does not start with the marks of the
+   * paragraph's quotes and list items.
    */
   #isLazy(rest: string, depth: number): boolean {
     if (this.#leaf?.kind !== 'paragraph') return false;
@@ -166,8 +169,8 @@ export class BlockParser {
   }
 
   /**
-   * Opens a quote, an item or a footnote that starts at this line. Returns the line without the mark.
-   * Returns undefined if none starts.
+   * Opens a quote, a list item or a footnote that starts at this line. Returns the line without its mark.
+   * Returns undefined if the line starts none of them.
    */
   #container(line: string): string | undefined {
     if (indentOf(line) >= codeIndent || this.#containers.depth >= maxDepth) return undefined;
@@ -192,8 +195,8 @@ export class BlockParser {
   }
 
   /**
-   * Returns whether an item can start here. Inside a paragraph, a lone hyphen or a year does not start a
-   * list.
+   * Returns whether an item can start here. Inside a paragraph, a hyphen without text does not start a list,
+   * and a number other than 1, such as a year, does not either.
    */
   #maySplit({ number = 1, isEmpty }: ItemStart): boolean {
     return this.#leaf?.kind !== 'paragraph' || (number === 1 && !isEmpty);
@@ -216,7 +219,7 @@ export class BlockParser {
     this.#emit({ kind: 'code_line', text: this.#withTabs(text), isCut: false });
   }
 
-  /** Returns the end of the current line with the tabs of the source. */
+  /** Returns the end of the current line, with tabs as in the source. */
   #withTabs(end: string): string {
     return fromColumn(this.#line, this.#columns - end.length);
   }
@@ -243,8 +246,8 @@ export class BlockParser {
   }
 
   /**
-   * Reads a line that can still become an underline, a rule or a list item. Until then, it is shown as a
-   * paragraph.
+   * Reads an incomplete line that can still become an underline, a rule or a list item. Until it is complete,
+   * the line is a paragraph.
    */
   #undecided(line: string): void {
     this.#closeLeaf();
@@ -252,8 +255,8 @@ export class BlockParser {
   }
 
   /**
-   * Opens a code block, a formula or an HTML block. Returns false if none starts. The lines of these blocks are
-   * emitted one by one.
+   * Opens a code block, a formula or an HTML block. Returns false if the line starts none of them. The parser
+   * emits the lines of these blocks one by one.
    */
   #open(line: string): boolean {
     const fence = fenceStart(line);
@@ -316,9 +319,9 @@ export class BlockParser {
   }
 
   /**
-   * Returns the number of containers that the empty line before a block belongs to. Returns undefined if
-   * there is no empty line. Blocks outside of containers are always separated. In lists and quotes, blocks
-   * are separated only if the source has an empty line.
+   * Returns the number of containers (quotes and list items) that contain the empty line before a block.
+   * Returns undefined if there is no empty line. Blocks outside of containers are always separated. Inside
+   * containers, two blocks are separated only if the source has an empty line between them.
    */
   #gap(ids: readonly number[]): number | undefined {
     const last = this.#last;

@@ -1,4 +1,6 @@
-/** Called with the number of steps that were done. Tests use it to check that the work is linear. */
+/**
+ * Called with the number of steps that a function has done. Tests use it to check that the time is linear.
+ */
 export type OnWork = (steps: number) => void;
 
 /** A quote, a list item or a footnote that contains a block. */
@@ -14,18 +16,18 @@ export type Container =
       readonly id: number;
       /** The label of the references, for example `1` for `[^1]`. */
       readonly label: string;
-      /** True if this block is the first one of the footnote. The label is shown beside it. */
+      /** True if this block is the first block of the footnote. A view shows the label beside this block. */
       readonly opens: boolean;
     }
   | {
       readonly kind: 'item';
       /** Identifies the item in its stream. */
       readonly id: number;
-      /** Identifies the list. Items with the same `list` belong to one list. */
+      /** The id of the list. Items with the same `list` belong to one list. */
       readonly list: number;
-      /** The number that is shown, for example `3.` or `3)`. Undefined if the list has bullets. */
+      /** The number of the item, for example `3.` or `3)`. Undefined if the list has bullets. */
       readonly number?: string | undefined;
-      /** True if this block is the first one of the item. The marker is shown beside it. */
+      /** True if this block is the first block of the item. A view shows the marker beside this block. */
       readonly opens: boolean;
     };
 
@@ -34,18 +36,18 @@ export interface BlockPosition {
   /** The containers of the block, outermost first. */
   readonly within: readonly Container[];
   /**
-   * Set if an empty line separates this block from the previous one. The value is the number of containers
-   * that the empty line belongs to.
+   * Set if an empty line separates this block from the previous block. The value is the number of containers
+   * (quotes and list items) that contain the empty line.
    */
   readonly gap?: number | undefined;
 }
 
-/** One block of a document. Text that arrives later never changes it. */
+/** One block of a document. It never changes when more text arrives. */
 export type Block = BlockPosition & BlockContent;
 
 /**
  * The content of a block. The texts of headings, paragraphs and table cells are source text for
- * `parseInline`. If `isRest` is true, the block continues the previous one.
+ * `parseInline`. If `isRest` is true, the block continues the previous block.
  */
 export type BlockContent =
   | { readonly kind: 'heading'; readonly level: number; readonly text: string }
@@ -73,7 +75,7 @@ export interface CodeLine {
   readonly kind: 'code_line';
   /** The line with its tabs, without the indentation of its containers. */
   readonly text: string;
-  /** True if this line continues the previous one, which was too long to be read at once. */
+  /** True if this line continues the previous line, because the source line was too long for one piece. */
   readonly isCut: boolean;
 }
 
@@ -102,7 +104,7 @@ export function taskOf(block: Block): Task | undefined {
   return { isChecked: mark !== ' ', text: block.text.slice(box.length) };
 }
 
-/** Returns true if the block is the first one of the list item that directly contains it. */
+/** Returns true if the block is the first block of the list item that directly contains it. */
 export function startsItem({ within }: BlockPosition): boolean {
   const innermost = within.at(-1);
   return innermost?.kind === 'item' && innermost.opens;
@@ -115,7 +117,7 @@ export type Alignment = 'left' | 'center' | 'right';
 export interface TableHead {
   /** The texts of the head, one per column. They are source text for `parseInline`. */
   readonly cells: readonly string[];
-  /** The alignments, one per column. Undefined if the table does not define one. */
+  /** The alignments, one per column. Undefined for a column without an alignment. */
   readonly alignments: readonly (Alignment | undefined)[];
 }
 
@@ -126,8 +128,8 @@ export function tableHead(rows: readonly string[]): TableHead {
 }
 
 /**
- * Splits a row of a `table` block into cells. If there are too many cells, the surplus becomes part of the
- * last cell, so that no text is lost. A row can have fewer cells than the head.
+ * Splits a row of a `table` block into cells. If there are too many cells, the last cell contains the text of
+ * all additional cells, so that no text is lost. A row can have fewer cells than the head.
  */
 export function tableRow(row: string, columns: number): readonly string[] {
   const cells = cellsOf(row);

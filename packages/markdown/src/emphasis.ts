@@ -10,7 +10,7 @@ export interface DelimiterRun {
   readonly slot: Slot;
   /** The position of this run among all runs. Later runs have higher numbers. */
   readonly order: number;
-  /** The number of characters that the run has in the source. */
+  /** The number of characters of the run in the source. */
   readonly length: number;
   readonly canOpen: boolean;
   readonly canClose: boolean;
@@ -21,9 +21,9 @@ export interface DelimiterRun {
 }
 
 /**
- * The delimiter runs that have no partner yet. The algorithm of CommonMark pairs them. For a run that can
- * close, it searches backwards for a run that can open. It stores where a search failed, so that no run is
- * searched twice.
+ * The delimiter runs that have no partner yet. The class pairs them with the algorithm of CommonMark: for
+ * each run that can close emphasis, it searches backwards for a run that can open it. The class stores where
+ * a search failed, so that later searches stop there.
  */
 export class DelimiterStack {
   readonly #onWork: OnWork | undefined;
@@ -45,7 +45,7 @@ export class DelimiterStack {
     this.#last = run;
   }
 
-  /** Pairs all runs after `bottom`. Runs that stay without a partner are text. */
+  /** Pairs all runs after `bottom`. Runs without a partner become text. */
   pair(bottom: DelimiterRun | undefined): void {
     const searched = new Map<string, number>();
     const lowest = bottom?.order ?? -1;
@@ -57,7 +57,7 @@ export class DelimiterStack {
     while (this.#last !== bottom && this.#last !== undefined) this.#remove(this.#last);
   }
 
-  /** Finds a partner for a run that can close. Returns the run to check next. */
+  /** Finds a partner for a run that can close emphasis. Returns the run to check next. */
   #close(
     closer: DelimiterRun,
     lowest: number,
@@ -110,7 +110,7 @@ export class DelimiterStack {
 function arePair(opener: DelimiterRun, closer: DelimiterRun): boolean {
   if (opener.char !== closer.char || !opener.canOpen) return false;
   if (closer.char === '~') return opener.length === closer.length;
-  // This is CommonMark's rule about multiples of 3. Because of it, the two characters in the middle of
+  // This is CommonMark's rule about multiples of 3. With this rule, the two characters in the middle of
   // `*a**b*` are text.
   const isUnclear = opener.canClose || closer.canOpen;
   const isMultiple = opener.length % 3 === 0 && closer.length % 3 === 0;
@@ -126,8 +126,8 @@ const space = /^\s$/u;
 const punctuation = /^[\p{P}\p{S}]$/u;
 
 /**
- * Returns whether a run can start emphasis, and whether it can end emphasis. The characters beside the run
- * decide this.
+ * Returns whether a run can start emphasis, and whether it can end emphasis. This depends on the characters
+ * before and after the run.
  */
 export function flanking(
   source: string,

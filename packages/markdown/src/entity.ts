@@ -1,4 +1,4 @@
-/** The named entities that are common in prose. Other entities are shown as they are written. */
+/** The named entities that are common in prose. All other entities stay as they are in the source. */
 const named: ReadonlyMap<string, string> = new Map(
   Object.entries({
     amp: '&',
@@ -38,8 +38,8 @@ interface Entity {
 }
 
 /**
- * Reads an entity such as `&amp;` at a position. Returns undefined if there is none. The text of the entity
- * can be a control character.
+ * Reads an entity such as `&amp;` at a position. Returns undefined if there is no entity. The text of the
+ * entity can be a control character.
  */
 export function entityAt(source: string, at: number): Entity | undefined {
   form.lastIndex = at;

@@ -14,7 +14,7 @@ export interface MathToken {
   readonly text: string;
   /** The formula with its delimiters, for views that show the source. */
   readonly source: string;
-  /** True if the formula has a line of its own: `$$…$$` or `\[…\]`. */
+  /** True if the formula is on lines of its own: `$$…$$` or `\[…\]`. */
   readonly isDisplay: boolean;
 }
 
@@ -22,13 +22,16 @@ export interface MathToken {
 export interface FootnoteToken {
   readonly type: 'footnote';
   readonly label: string;
-  /** The reference in the source, for example `[^1]`. Show it if the text has no such footnote. */
+  /**
+   * The reference in the source, for example `[^1]`. Show it as text if the document has no footnote with
+   * this label.
+   */
   readonly source: string;
 }
 
 /**
- * A part of a paragraph, a heading or a table cell. Each `open` token has a `close` token, and they
- * are properly nested. The text of an `html` token is source text that must not be interpreted.
+ * A part of a paragraph, a heading or a table cell. Each `open` token has a `close` token, and they are
+ * properly nested. The text of an `html` token is source text. A view must not interpret it as HTML.
  */
 export type InlineToken =
   | { readonly type: 'text' | 'code' | 'html'; readonly text: string }
@@ -36,14 +39,14 @@ export type InlineToken =
   | FootnoteToken
   | {
       readonly type: 'break';
-      /** True if the source contains an explicit line break. False if only a line of the source ends here. */
+      /** True for an explicit line break. False if only the source line ends here. */
       readonly isHard: boolean;
     }
   | { readonly type: 'open' | 'close'; readonly mark: Mark };
 
 /**
- * A position in the text during parsing. A delimiter at this position can become marks when later
- * characters are read.
+ * A position in the text during parsing. Delimiters at this position can become marks when the parser reads
+ * later characters.
  */
 export interface Slot {
   token: InlineToken | undefined;

@@ -1,10 +1,13 @@
-/** Maximum length of a piece. A longer line is read in pieces, so that it can be shown before it ends. */
+/**
+ * Maximum length of a piece. A longer line is read in several pieces, so that a view can show its start
+ * before its end arrives.
+ */
 const maxPiece = 16_384;
 
 /** A line of the source, or a piece of a long line. */
 export interface SourceLine {
   readonly text: string;
-  /** True if this piece continues the previous one. */
+  /** True if this piece continues the previous piece. */
   readonly isRest: boolean;
 }
 
@@ -18,7 +21,7 @@ export class LineReader {
   #open = '';
   #isRest = false;
 
-  /** The line that is not complete yet. Undefined if there is none. */
+  /** The line that is not complete yet. Undefined if there is no such line. */
   get open(): SourceLine | undefined {
     const isEnded = this.#held === '\r';
     const text = isEnded ? this.#open : this.#open + this.#held.toWellFormed();
@@ -76,8 +79,8 @@ export function expandTabs(line: string): string {
 }
 
 /**
- * Returns the part of a line that starts at a column, with its tabs. A tab in the indentation
- * becomes spaces if its width would be different at the start of a line.
+ * Returns the part of a line from a column on, with its tabs. The width of a tab depends on its column. A tab
+ * in the indentation becomes spaces if its width would change.
  */
 export function fromColumn(line: string, column: number): string {
   if (!line.includes('\t')) return line.slice(column);

@@ -1,6 +1,6 @@
 import { cellsOf } from './block.ts';
 
-// These functions recognize how blocks start. They all expect a line without tabs.
+// These functions recognize the first line of a block. They all expect a line without tabs.
 
 /** A line with at least this indentation is code. */
 export const codeIndent = 4;
@@ -13,7 +13,7 @@ export function isBlank(line: string): boolean {
   return indentOf(line) === line.length;
 }
 
-/** Returns false if the line cannot start a block. It is a quick check that excludes most lines. */
+/** Returns false if the line cannot start a block. This quick check excludes most lines. */
 export function mayStart(line: string): boolean {
   return /^ {0,3}(?:[>#*+_=`~<$\\\d-]|\[\^| |$)/.test(line);
 }
@@ -74,7 +74,7 @@ export function isFenceEnd(line: string, { mark, length }: FenceStart): boolean 
 }
 
 /**
- * Returns the mark that ends the formula that a line starts. The line contains only `$$` or `\[`.
+ * If the line contains only `$$` or `\[`, it starts a formula. Returns the mark that ends this formula.
  * Returns undefined for other lines.
  */
 export function mathEnd(line: string): string | undefined {
@@ -82,7 +82,7 @@ export function mathEnd(line: string): string | undefined {
   return mark === '\\[' ? '\\]' : mark;
 }
 
-/** Returns the length of the mark of a quote. Returns undefined if the line does not start with one. */
+/** Returns the length of the mark of a quote. Returns undefined if the line does not start a quote. */
 export function quoteStart(line: string): number | undefined {
   return /^ {0,3}> ?/.exec(line)?.[0].length;
 }
@@ -101,7 +101,7 @@ export function footnoteStart(line: string): FootnoteStart | undefined {
 
 export interface ItemStart {
   readonly number: number | undefined;
-  /** The mark of the item: `-`, `*`, `+`, `.` or `)`. All items of a list have the same mark. */
+  /** The mark of the list item: `-`, `*`, `+`, `.` or `)`. All items of a list have the same mark. */
   readonly mark: string;
   /** The length of the marker including the spaces after it. */
   readonly offset: number;
@@ -113,15 +113,15 @@ export function itemStart(line: string): ItemStart | undefined {
   if (marker === undefined || (number === '') !== /[-*+]/.test(mark)) return undefined;
   const rest = line.slice(marker.length);
   const isEmpty = rest.trim() === '';
-  // If there are more spaces, one of them belongs to the marker, and the rest indents code.
+  // If there are more spaces, the first space belongs to the marker, and the rest is the indentation of code.
   const space = isEmpty || indentOf(rest) > codeIndent ? 1 : indentOf(rest);
   const counted = number === '' ? undefined : Number(number);
   return { number: counted, mark, offset: marker.length + space, isEmpty };
 }
 
 /**
- * The maximum length of the first two lines of a table, and the maximum number of columns. Larger tables
- * are shown as text.
+ * The maximum length of the first two lines of a table, and the maximum number of columns. A larger table
+ * stays text.
  */
 const maxHead = 2048;
 const maxColumns = 32;

@@ -20,10 +20,9 @@ export function safeLink(address: string, maxLength = 4096): string | undefined 
 }
 
 /**
- * Tells whether the text of a link is its address, apart from the scheme and a final slash.
+ * Returns whether the text of a link equals its address. The scheme and a final slash are ignored.
  *
- * @example
- * showsAddress('example.com', 'https://example.com/'); // true
+ * @example showsAddress('example.com', 'https://example.com/'); // true
  */
 export function showsAddress(text: string, address: string): boolean {
   const bare = (url: string) =>
@@ -35,15 +34,15 @@ export function showsAddress(text: string, address: string): boolean {
 }
 
 /**
- * Tells whether the text of a link looks like an address, but not like the one that the link has.
- * Show the address then, because the text hides where the link leads.
+ * Returns whether the text of a link looks like an address, but differs from the real address of the link. In
+ * this case, a view should show the real address.
  *
- * @example
- * hidesAddress('https://bank.example', 'https://evil.example'); // true
- * hidesAddress('the bank', 'https://evil.example'); // false
+ * @example hidesAddress('https://bank.example', 'https://evil.example'); // true hidesAddress('the bank',
+ * 'https://evil.example'); // false
  */
 export function hidesAddress(text: string, address: string): boolean {
-  // Browsers accept other forms of a letter or a dot in a host name, and do not draw some characters.
+  // In a host name, browsers accept other Unicode forms of a letter or a dot, and some characters are
+  // invisible. This code converts or removes them.
   const plain = text
     .normalize('NFKC')
     .replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '')
@@ -51,7 +50,7 @@ export function hidesAddress(text: string, address: string): boolean {
   return addressText.test(plain) && !showsAddress(plain, address);
 }
 
-/** An address at the start, or an address of a page anywhere. */
+/** Matches an address at the start of a text, or the address of a web page anywhere in it. */
 const addressText =
   /^\s*(?:[a-z][a-z\d+.-]*:(?!\s)|[\w-]+(?:\.[\w-]+)+(?:[/:?#]|\s*$))|(?:^|[^\w])(?:https?:\/\/|www\.)\w/i;
 
@@ -63,8 +62,8 @@ interface LinkTail {
 }
 
 /**
- * Maximum lengths of addresses and titles, and maximum nesting of parentheses. Larger ones are text. The
- * limits make the search for their end fast.
+ * Maximum lengths of addresses and titles, and maximum nesting of parentheses. A link beyond these limits is
+ * text. The limits make the search for the end of a link fast.
  */
 const maxAddress = 2048;
 const maxTitle = 256;
@@ -76,7 +75,10 @@ const angled = /<((?:\\.|[^<>\\\n])*)>/y;
 const title = /\s+(?:"(?:\\[\s\S]|[^"\\])*"|'(?:\\[\s\S]|[^'\\])*'|\((?:\\[\s\S]|[^()\\])*\))/y;
 const escapedOrEntity = /\\([!-/:-@[-`{-~])|&[#\w]{2,9};/g;
 
-/** Reads `(address "title")` after a `]`. Returns undefined if it is not there. */
+/**
+ * Reads `(address "title")` after a `]`. Returns undefined if the text at this position does not have this
+ * form.
+ */
 export function linkTailAt(source: string, at: number): LinkTail | undefined {
   if (source[at] !== '(') return undefined;
   const text = source.slice(at, at + maxAddress);
@@ -103,8 +105,8 @@ function endOf(form: RegExp, text: string, at: number): number | undefined {
 }
 
 /**
- * Returns the end of an address without angle brackets. It ends at a space, or at a closing parenthesis
- * that has no opening one in the address.
+ * Returns the end of an address without angle brackets. The address ends at a space, or at a closing
+ * parenthesis without an opening parenthesis in the address.
  */
 function bareEnd(text: string, from: number): number | undefined {
   if (text[from] === '<') return undefined;
@@ -119,7 +121,7 @@ function bareEnd(text: string, from: number): number | undefined {
   return undefined;
 }
 
-/** Maximum length of a tag. Longer tags are text. The limit makes the search for their end fast. */
+/** Maximum length of a tag. A longer tag is text. The limit makes the search for the end of a tag fast. */
 const maxTag = 512;
 
 const address = /^<([a-zA-Z][a-zA-Z\d+.-]{1,31}:[^\s<>]*)>/;
@@ -144,8 +146,8 @@ interface TokenMatch {
 }
 
 /**
- * Reads an address in angle brackets, a line break tag or an HTML tag at a `<`. Returns undefined if there
- * is none.
+ * Reads an address in angle brackets, a line break tag or an HTML tag at a `<`. Returns undefined if there is
+ * none of these.
  */
 export function angleBracketsAt(source: string, at: number): TokenMatch | undefined {
   const text = source.slice(at, at + maxTag);
@@ -181,8 +183,8 @@ const inWord = /[a-z\d]/i;
 const trailing = /[?!.,:;*_~'"]$/;
 
 /**
- * Reads an address that has no brackets. Punctuation at the end of a sentence is not part of it. Returns
- * undefined if there is none.
+ * Reads an address without brackets. Punctuation after the address is not part of it. Returns undefined if
+ * there is no address at this position.
  */
 export function bareAddressAt(source: string, at: number): TokenMatch | undefined {
   if (at > 0 && inWord.test(source.charAt(at - 1))) return undefined;

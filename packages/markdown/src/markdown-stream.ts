@@ -36,15 +36,15 @@ export class MarkdownStream {
     return this.#parser.take();
   }
 
-  /** The blocks that are not finished, as they would be if the text ended here. */
+  /** The unfinished blocks, as if the text ended here. */
   get tail(): readonly Block[] {
     return this.#preview(this.#parser.copy());
   }
 
   /**
-   * Like `tail`, but an incomplete last line does not turn the text before it into a heading. This line is
-   * a separate paragraph until it ends. Otherwise a text would briefly become a heading while the first
-   * list item after it arrives.
+   * Like `tail`, but an incomplete last line does not turn the text before it into a heading. Until this line
+   * is complete, it is a separate paragraph. Otherwise, a paragraph would briefly become a heading while the
+   * `-` of a list item after it arrives.
    */
   get steadyTail(): readonly Block[] {
     return this.#preview(this.#parser.copy(true));

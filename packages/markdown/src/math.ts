@@ -1,7 +1,7 @@
 import type { OnWork } from './block.ts';
 import type { MathToken } from './inline-token.ts';
 
-/** The maximum length of a formula. A longer one is text. */
+/** The maximum length of a formula. A longer formula is text. */
 const maxLength = 4096;
 
 /** The delimiters of formulas, the longest first. */
@@ -19,7 +19,10 @@ const delimiters = [
 export class MathFinder {
   readonly #source: string;
   readonly #onWork: OnWork | undefined;
-  /** The next position of each delimiter that was searched. No text is searched twice for it. */
+  /**
+   * For each delimiter, the position that the last search found. With it, no part of the text is searched
+   * twice.
+   */
   readonly #next = new Map<string, number>();
 
   constructor(source: string, onWork: OnWork | undefined) {
@@ -27,7 +30,10 @@ export class MathFinder {
     this.#onWork = onWork;
   }
 
-  /** Returns the formula that starts at a position, if there is one. The positions of the calls grow. */
+  /**
+   * Returns the formula that starts at a position, or undefined. Each call must have a higher position than
+   * the previous call.
+   */
   at(start: number): MathToken | undefined {
     const found = delimiters.find(({ open }) => this.#source.startsWith(open, start));
     if (found === undefined) return undefined;
@@ -60,8 +66,9 @@ export class MathFinder {
   }
 
   /**
-   * Returns whether the text between two dollar signs is a formula. It is none if a space is at one
-   * of its ends, or if a letter or a digit is beside one of the signs, as in `$5 or $6` and `US$5`.
+   * Returns whether the text between two dollar signs is a formula. It is not a formula if it starts or ends
+   * with a space. It is also not a formula if a letter or a digit comes directly before the first sign or
+   * directly after the second sign, as in `US$5` and `$5 or $6`.
    */
   #isFormula(start: number, end: number): boolean {
     const inner = this.#source.slice(start + 1, end);

@@ -116,8 +116,8 @@ export class ContainerStack {
   }
 
   /**
-   * Ends the lists at this depth, so that the next item starts a new list. It is called for each block that
-   * is not an item.
+   * Ends the lists at this depth, so that the next item starts a new list. The parser calls it for each block
+   * that is not a list item.
    */
   endList(): void {
     this.#lists.length = Math.min(this.#lists.length, this.#open.length);
@@ -162,17 +162,17 @@ export type Leaf =
   | TextLeaf
   | { readonly kind: 'fence'; readonly fence: FenceStart }
   /**
-   * Indented code. Empty lines are stored until more code follows. If no code follows, they are not part of
-   * the block.
+   * Indented code. Empty lines are kept until more code follows. If no code follows, the empty lines are not
+   * part of the block.
    */
   | { readonly kind: 'indented'; readonly blanks: string[] }
-  /** A formula. A line that ends with `end` is its last one. An empty line ends it too. */
+  /** A formula. A line that ends with `end` is the last line of the formula. An empty line also ends it. */
   | { readonly kind: 'math'; readonly end: string }
   | { readonly kind: 'html'; readonly end: RegExp | undefined };
 
 /**
- * Maximum size of a paragraph or table in characters. A longer one is emitted in parts, which limits the
- * cost of each part.
+ * Maximum size of a paragraph or table in characters. A longer paragraph or table is emitted in parts, which
+ * limits the time for each part.
  */
 const maxSize = 32_768;
 
@@ -185,7 +185,7 @@ export function isText(leaf: Leaf | undefined): leaf is TextLeaf {
 }
 
 interface GrownLeaf {
-  /** The content of a part that is complete. Undefined if the block only grew. */
+  /** The content of a complete part. Undefined if the block only became longer. */
   readonly done?: BlockContent | undefined;
   readonly leaf: TextLeaf;
 }
@@ -217,8 +217,8 @@ function textLeaf(kind: TextLeaf['kind'], lines: string[], isRest = false): Text
 }
 
 /**
- * Returns the block that ends a leaf. Returns undefined for HTML, whose lines were emitted one by one, and
- * for an empty paragraph.
+ * Returns the content of the block when a leaf ends. Returns undefined for HTML, whose lines were emitted one
+ * by one, and for an empty paragraph.
  */
 export function contentOf(leaf: Leaf): BlockContent | undefined {
   switch (leaf.kind) {

@@ -5,9 +5,9 @@ import { type InlineToken, type Slot, slotOf, tokensOf } from './inline-token.ts
 import { angleBracketsAt, bareAddressAt, linkTailAt } from './links.ts';
 import { MathFinder } from './math.ts';
 
-/** Matches the characters that can have a meaning other than text. */
+/** Matches the characters that can have a special meaning. */
 const special = /[\\`*_~[\]<&$\n]|!\[|https?:\/\/|www\./gi;
-/** A reference to a footnote. It has an address in parentheses if it is the text of a link instead. */
+/** Matches a reference to a footnote. If a parenthesis follows, the text is a link and not a reference. */
 const footnote = /\[\^([^\s[\]^]{1,64})\](?!\()/y;
 const escapable = /^[!-/:-@[-`{-~]$/;
 
@@ -87,7 +87,7 @@ class InlineParser {
     }
   }
 
-  /** Reads a formula. Returns false if none starts here. */
+  /** Reads a formula. Returns false if no formula starts here. */
   #formula(): boolean {
     const formula = this.#math.at(this.#at);
     if (formula === undefined) return false;
@@ -96,7 +96,7 @@ class InlineParser {
     return true;
   }
 
-  /** Reads a reference to a footnote. Returns false if none starts here. */
+  /** Reads a reference to a footnote. Returns false if no reference starts here. */
   #footnote(): boolean {
     footnote.lastIndex = this.#at;
     const [source, label] = footnote.exec(this.#source) ?? [];
@@ -178,7 +178,9 @@ class InlineParser {
     this.#at += found.length;
   }
 
-  /** Reads a line break and removes the spaces around it. Two spaces before it make it a hard line break. */
+  /**
+   * Reads a line break and removes the spaces around it. With two spaces before it, it is a hard line break.
+   */
   #newline(isHard = this.#source.endsWith('  ', this.#at)): void {
     const last = this.#slots.at(-1);
     if (last?.token?.type === 'text') {
@@ -208,14 +210,17 @@ class InlineParser {
 interface Bracket {
   readonly slot: Slot;
   readonly isImage: boolean;
-  /** The last delimiter run before the bracket. Later runs are inside of the brackets. */
+  /** The last delimiter run before the bracket. All later runs are inside the brackets. */
   readonly below: DelimiterRun | undefined;
 }
 
 /** The `[` and `![` that are still open. */
 class BracketStack {
   readonly #open: Bracket[] = [];
-  /** The number of outermost open brackets that can only start images, because links cannot be nested. */
+  /**
+   * The number of open brackets, counted from the outermost one, that already contain a link. They can start
+   * only images, because links cannot be nested.
+   */
   #withoutLinks = 0;
 
   push(bracket: Bracket): void {
@@ -233,7 +238,10 @@ class BracketStack {
     return isForbidden ? undefined : bracket;
   }
 
-  /** Prevents the open brackets from becoming links. It is called after a link inside of them. */
+  /**
+   * Prevents the open brackets from becoming links. The parser calls it after it has found a link inside
+   * these brackets.
+   */
   forbidLinks(): void {
     this.#withoutLinks = this.#open.length;
   }
@@ -245,8 +253,8 @@ interface CodeSpan {
 }
 
 /**
- * Finds code between backticks. It stores the positions of all runs of backticks once. A text with many
- * unpaired backticks is therefore not searched again for each of them.
+ * Finds code between backticks. It finds the positions of all runs of backticks only once. A text with many
+ * unpaired backticks therefore needs no separate search for each backtick.
  */
 class CodeSpans {
   readonly #source: string;
@@ -263,7 +271,7 @@ class CodeSpans {
   after(length: number, at: number): CodeSpan | undefined {
     this.#runs ??= runsByLength(this.#source);
     const positions = this.#runs.get(length) ?? [];
-    // The calls come in the order of positions, so earlier runs are not needed any more.
+    // The positions of the calls increase, so earlier runs are no longer needed.
     while (positions.length > 0 && (positions.at(-1) ?? 0) < at) positions.pop();
     const close = positions.at(-1);
     if (close === undefined) return undefined;

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Starts the command, which is in the package @millrace/cli, so that `npx millrace` works and the library
-// does not contain the command. If @millrace/cli is not installed beside this package, npm runs it from
-// its cache, or downloads it first.
+// Starts the command of the package @millrace/cli. With this file, `npx millrace` works although the library
+// does not contain the command. If @millrace/cli is not installed beside this package, npm runs it from its
+// cache, or downloads it first.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,10 @@ const installed = installedCommand();
 if (installed === undefined) runWithNpm();
 else await import(installed.href);
 
-/** Node looks beside this package. The current folder is not searched: it may belong to somebody else. */
+/**
+ * Node searches only beside this package. It does not search the current folder, because somebody else may
+ * have created its files.
+ */
 function installedCommand() {
   try {
     const manifest = new URL(import.meta.resolve('@millrace/cli/package.json'));
@@ -29,17 +32,18 @@ function readManifest(url) {
 }
 
 function runWithNpm() {
-  // In an empty folder, npm finds neither a package nor a .npmrc of the current folder's project.
+  // npm runs in an empty folder, where it finds no package and no .npmrc of the current project.
   const folder = mkdtempSync(join(tmpdir(), 'millrace-start-'));
   const removeFolder = () => rmSync(folder, { recursive: true, force: true });
   const { program, first } = npmCommand();
-  // A user who ran npx without an installed package has agreed to the download.
+  // The user ran npx without an installed package, so the user has already agreed to the download.
   const isAgreed = fileURLToPath(import.meta.url).includes(`${sep}_npx${sep}`);
-  // A version never changes, so npm need not ask the registry for a copy that it has.
+  // A published version never changes, so npm can use its cached copy without asking the registry.
   const options = ['--prefer-offline', '--prefix', folder, '--package', `@millrace/cli@${version}`];
   const args = [...first, 'exec', ...(isAgreed ? ['--yes'] : []), ...options, '--', 'millrace'];
   const npm = spawn(program, [...args, ...process.argv.slice(2)], { stdio: 'inherit' });
-  // A terminal sends this signal to npm too. This process waits for the exit code.
+  // The terminal also sends this signal to npm. This process must not end before npm, because it returns the
+  // exit code of npm.
   process.on('SIGINT', () => {});
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => npm.kill(signal));
   npm.once('error', (error) => {
@@ -55,10 +59,10 @@ function runWithNpm() {
   });
 }
 
-/** The npm that started this process, or the one in PATH. */
+/** Returns the npm that started this process, or the npm in PATH. */
 function npmCommand() {
   const starter = process.env.npm_execpath ?? '';
-  // Under npx it names npx-cli.js, which is in the same folder.
+  // Under npx, the variable contains the path of npx-cli.js, which is in the same folder as npm-cli.js.
   const script = join(dirname(starter), 'npm-cli.js');
   const isNpm = /^np[mx]-cli\.js$/.test(basename(starter)) && existsSync(script);
   return isNpm ? { program: process.execPath, first: [script] } : { program: 'npm', first: [] };

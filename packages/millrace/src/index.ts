@@ -1,5 +1,5 @@
-// The most used parts of core, providers, log and agent. This entry needs no optional package and
-// imports no module of Node. Everything else is in the subpaths: `millrace/tools`, `millrace/server`,
+// The most used parts of core, providers, log and agent. This entry needs no optional package and imports no
+// module of Node. All other parts are in the subpaths: `millrace/tools`, `millrace/server`,
 // `millrace/log/sqlite` …
 export {
   type Agent,

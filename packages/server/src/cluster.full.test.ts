@@ -35,7 +35,7 @@ describe('two servers and a worker on Postgres and Redis', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** A task that is created and used on B, and watched on A. */
+  /** Creates a task that a client uses on server B and a second client watches on server A. */
   async function watched(): Promise<{ readonly a: TaskHandle; readonly b: TaskHandle }> {
     const [viaA, viaB] = [cluster.a, cluster.b].map(({ url }) => createClient({ url }));
     if (viaA === undefined || viaB === undefined) throw new Error('There are two servers');

@@ -25,37 +25,40 @@ import { createTaskService } from './tasks/create-task-service.ts';
 
 /** Options of `createServer`. */
 export interface ServerOptions {
-  /** The agents of this process. Other processes can register remote agents. Default: none. */
+  /**
+   * The agents that run in this process. Agents in different processes can register themselves later.
+   * Default: none.
+   */
   readonly agents?: readonly ServedAgent[] | undefined;
-  /** Stores the sessions. Default: in memory. The caller must close a log that it passes in. */
+  /** The store of the sessions. Default: a store in memory. The caller must close a log that it passes in. */
   readonly log?: Log | undefined;
   /**
-   * Stores agents, tasks, states, spans, trackers and tokens. Default: in memory. The caller must
-   * close a store that it passes in.
+   * The store of agents, tasks, states, spans, trackers and tokens. Default: a store in memory. The caller
+   * must close a store that it passes in.
    */
   readonly rows?: Rows | undefined;
   /**
-   * Bearer tokens with full access. Each token has at least 32 characters. `createToken()` creates one.
-   * With `'none'`, no request needs a token, so every user of this machine can use and change everything. A
-   * server without tokens can listen only on loopback, and answers only requests from this machine.
-   * Required.
+   * Bearer tokens with full access. Each token has at least 32 characters. `createToken()` creates one. With
+   * `'none'`, no request needs a token: every user of this machine can use and change everything. A server
+   * without tokens can listen only on loopback, and answers only requests from this machine. Required.
    */
   readonly tokens: readonly string[] | 'none';
   /**
-   * The secret from which the API keys of remote agents are derived. If the secret changes, the keys become
-   * invalid. Default: derived from `tokens`. With `'none'`, the default is a new secret at each start.
+   * The secret from which the API keys of remote agents are derived. If the secret changes, these keys become
+   * invalid. Default: derived from `tokens`. With `tokens: 'none'`, the default is a new secret at each
+   * start.
    */
   readonly secret?: string | undefined;
   /**
-   * The networks in which remote agents may be: `loopback`, `private`, `public`, and networks such as
-   * `10.1.0.0/16`. The server checks the address of each connection. Metadata services of clouds,
-   * link-local and multicast addresses are never allowed. Default: `public`, and also `loopback` if the
+   * The networks in which remote agents may run: `loopback`, `private`, `public`, and networks such as
+   * `10.1.0.0/16`. The server checks the address of each connection. It never connects to cloud metadata
+   * services, link-local addresses or multicast addresses. Default: `public`, and also `loopback` if the
    * server listens on loopback.
    */
   readonly agentNetworks?: readonly string[] | undefined;
   /** Host names that the server accepts, in addition to localhost and IP addresses. Default: none. */
   readonly hosts?: readonly string[] | undefined;
-  /** Origins of other hosts whose pages may call the server. Default: none. */
+  /** Web origins whose pages may call the server, in addition to the server's own origin. Default: none. */
   readonly origins?: readonly string[] | undefined;
   /**
    * The path at which the server is mounted, for example `/api/agents`. Requests to other paths get
@@ -71,21 +74,21 @@ export interface ServerOptions {
     | ((request: IncomingRequest) => RequestAccess | undefined | Promise<RequestAccess | undefined>)
     | undefined;
   /**
-   * Returns the address of the client, for rate limits and the request log. Set it if the server is behind
-   * a proxy that you trust, or if you use `fetch`, which has no connection. Default: the other end of the
+   * Returns the address of the client, for rate limits and the request log. Set it if the server is behind a
+   * proxy that you trust, or if you use `fetch`, which has no connection. Default: the address of the
    * connection.
    */
   readonly clientAddress?: ((request: IncomingRequest) => string | undefined) | undefined;
   /**
    * The proxies in front of the server: `loopback`, `private`, addresses such as `10.1.2.3`, and networks
-   * such as `10.1.0.0/16`. The server reads `X-Forwarded-For` and `X-Forwarded-Host` of requests from these
-   * addresses, for rate limits, the request log, `hosts` and the check of origins. Default: none, and these
-   * headers have no effect.
+   * such as `10.1.0.0/16`. For requests from these addresses, the server reads `X-Forwarded-For` and
+   * `X-Forwarded-Host`. It uses them for rate limits, the request log, `hosts` and the check of origins.
+   * Default: none; these headers then have no effect.
    */
   readonly trustedProxies?: readonly string[] | undefined;
   /**
-   * The folder of a built web page, which is served at `/` and below `/app/`, both below `basePath`.
-   * Default: none.
+   * The folder of a built web page. The server serves it at `/` and below `/app/`, both relative to
+   * `basePath`. Default: none.
    */
   readonly page?: string | undefined;
   /** Limits for HTTP requests. Default: `defaultHttpLimits`. */
@@ -99,12 +102,12 @@ export interface ServerOptions {
   readonly requestLog?: RequestLogOptions | undefined;
   /**
    * Receives descriptions of unexpected events that do not affect a result. They never contain content.
-   * Default: ignored.
+   * Default: these events are ignored.
    */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
   /**
    * Receives the spans of requests, runs and handlers, for example `otlpExporter({ url })`. Default: no
-   * spans. The server passes on the trace of a request in both cases.
+   * spans. The server forwards the trace of a request even without an exporter.
    */
   readonly exporter?: SpanExporter | undefined;
   /** The source of time. Tests can replace it. Default: the system clock. */
@@ -112,8 +115,8 @@ export interface ServerOptions {
   /** Creates ids. Tests can replace it. Default: random ids. */
   readonly ids?: Ids | undefined;
   /**
-   * Returns a number from 0 up to 1. With it, several servers scan for orphaned runs at different times.
-   * Default: `Math.random`.
+   * Returns a random number from 0 up to 1. It spreads the scans for orphaned runs, so that several servers
+   * do not scan at the same time. Default: `Math.random`.
    */
   readonly random?: (() => number) | undefined;
 }
@@ -123,10 +126,10 @@ export interface Server {
   /** Starts to listen, resumes orphaned runs, and returns the server's URL. */
   listen(options?: ListenOptions): Promise<{ readonly url: string }>;
   /**
-   * Answers a request of the Fetch API. Use it with Next.js, Hono, TanStack Start, Bun, Deno and others.
-   * All checks and limits apply. The body of a stream is produced as fast as it is read, and ends when the
-   * request is aborted. The first request starts the server, which resumes orphaned runs. Further arguments
-   * are ignored, so the function can be a route handler.
+   * Answers a request of the Fetch API. Use it with Next.js, Hono, TanStack Start, Bun, Deno and others. All
+   * checks and limits apply. The server produces a stream only as fast as the client reads it, and ends it
+   * when the request is aborted. The first request starts the server, which resumes orphaned runs. The
+   * function ignores further arguments, so it can be a route handler.
    */
   readonly fetch: (request: Request) => Promise<Response>;
   /**
@@ -135,8 +138,8 @@ export interface Server {
    */
   handler(options?: HandlerOptions): NodeHandler;
   /**
-   * Closes the server. It accepts no more work, stops or parks current work, and ends streams with a hint
-   * to reconnect.
+   * Closes the server. The server refuses new work, stops or suspends current work, and ends streams with a
+   * hint to reconnect.
    */
   close(): Promise<void>;
 }
@@ -220,7 +223,7 @@ export function createServer(options: ServerOptions): Server {
     },
     async close() {
       await http.close(() => service.close());
-      // The caller must close stores that it passed in.
+      // The server closes only stores that it created. The caller closes its own stores.
       if (options.log === undefined) await log.close();
       if (options.rows === undefined) await rows.close();
     },
@@ -228,8 +231,8 @@ export function createServer(options: ServerOptions): Server {
 }
 
 /**
- * Returns a function that runs the work at its first call. All callers get the same promise. If the work
- * failed, the next call runs it again.
+ * Returns a function that starts the work at its first call. All callers get the same promise. If the work
+ * failed, the next call starts it again.
  */
 function once(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
@@ -243,19 +246,19 @@ function once(work: () => Promise<void>): () => Promise<void> {
 }
 
 /**
- * Returns the error that requests get if the server could not start. The cause is not about the request,
- * so it must not be sent as its answer. For example, a client gives up after `not_found`.
+ * Returns the error for requests while the server cannot start. It hides the code of the cause, because a
+ * client would misunderstand it. For example, a client gives up after `not_found`.
  */
 function notStarted(cause: unknown): ServerError {
-  // Only the messages of server errors are for clients.
+  // Only the message of a `ServerError` may reach clients.
   const reason = cause instanceof ServerError ? cause.message : 'it could not start. Try again';
   const message = `The server is not ready: ${reason}`;
   return new ServerError('unavailable', message, {}, { cause, retryAfterMs: 1000 });
 }
 
 /**
- * Returns how long to wait for work that was stopped, in milliseconds. It is short enough that the rest can
- * be stored before the server closes.
+ * Returns the maximum time to wait for stopped work, in milliseconds. The rest of `closeTimeoutMs` remains
+ * for writing the results.
  */
 function graceMsFor({ closeTimeoutMs }: HttpLimits): number {
   return Math.min(1000, closeTimeoutMs / 4);

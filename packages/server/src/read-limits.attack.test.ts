@@ -2,8 +2,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createServer, type ServerOptions } from './create-server.ts';
 import { testToken } from './testing/servers/test-server.ts';
 
-// A limit comes from an environment variable that is missing or misspelled. Then nothing would limit
-// what a client sends.
+// A limit comes from an environment variable that is missing or misspelled. Without a check, clients could
+// send data of any size.
 
 const tokens = [testToken('operator')];
 const create = (options: object) =>

@@ -2,9 +2,9 @@ import { assertOptionNames, type OptionNames } from '@millrace/core';
 import { ServerError } from './contract/server-error.ts';
 
 /**
- * Returns the limits with defaults for the missing ones. Throws `invalid` for an unknown name, and for a
- * value that is not a number from 0. The check is needed because a limit that is undefined or NaN would
- * never be exceeded. Such a value can come from a missing environment variable.
+ * Returns the limits with defaults for missing values. Throws `invalid` for an unknown name, and for a value
+ * that is not a number of at least 0. A limit of undefined or NaN, for example from a missing environment
+ * variable, would never be exceeded.
  */
 export function readLimits<Limits extends object>(
   option: string,

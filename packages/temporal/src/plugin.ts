@@ -80,8 +80,8 @@ function withIdInterceptors(modules: readonly string[] = []): string[] {
 }
 
 /**
- * Returns a webpack hook. When run from sources, the packages that workflow code imports must also be
- * resolved from sources.
+ * Returns a webpack hook. If this package runs from its sources, the hook resolves the imports of workflow
+ * code from sources too.
  */
 function resolveFromSources(hook: BundleOptions['webpackConfigHook'] = (config) => config) {
   const conditionNames = ['@millrace/source', 'webpack', 'import', 'require', 'default'];

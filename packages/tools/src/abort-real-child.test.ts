@@ -68,7 +68,7 @@ async function resultsOf({ result }: Run) {
   return parts.filter((part) => part.kind === 'tool_result');
 }
 
-// With the default grace times, to test that those of the loop and of the tool fit together.
+// These tests use the default grace times, to check that those of the loop and of the tool fit together.
 describe.each([
   ['that sleeps', ''],
   ['that ignores SIGTERM', 'trap "" TERM; '],
@@ -88,7 +88,7 @@ describe.each([
 
     await running.run.abort('enough');
     await running.run.result;
-    // Checked first, so that the processes get no extra time to end.
+    // This check comes first, so that the processes get no extra time to end.
     expect(pids.map(isGone)).toEqual([true, true]);
 
     expect(await resultsOf(running.run)).toEqual([

@@ -1,7 +1,7 @@
 /**
- * Waits for a promise, but rejects with the reason of the signal as soon as the signal aborts. The work
- * behind the promise may ignore the signal. Its later result is then dropped. The listener is removed
- * when the promise settles, so a long-lived signal does not collect listeners.
+ * Waits for a promise. When the signal aborts, it rejects immediately with the reason of the signal. The work
+ * itself may ignore the signal, and its later result is dropped. The listener is removed when the promise
+ * settles, so a long-lived signal does not collect listeners.
  *
  * @example
  * const answer = await abortable(askPerson(question), signal);

@@ -25,6 +25,7 @@ export { type LsInput, lsTool } from './files/ls-tool.ts';
 export { applyPatchTool } from './files/patch-tool.ts';
 export { type ChangePreview, previewChange } from './files/preview-change.ts';
 export { type ReadInput, readTool } from './files/read-tool.ts';
+export { type UnifiedDiff, unifiedDiff } from './files/unified-diff.ts';
 export { type WriteInput, writeTool } from './files/write-tool.ts';
 export {
   type GitSafetyOptions,
@@ -33,6 +34,11 @@ export {
 } from './git/git-environment.ts';
 export { readGitBranch } from './git/read-branch.ts';
 export { type GitResult, type RunGitOptions, runGit } from './git/run-git.ts';
+export {
+  type ApproveInModeOptions,
+  approveInMode,
+  type PermissionMode,
+} from './modes/approve-in-mode.ts';
 export { type ApproveByPolicyOptions, approveByPolicy } from './permissions/approve-by-policy.ts';
 export type { PolicyCall, PolicyDecision } from './permissions/decide.ts';
 export {
@@ -44,6 +50,11 @@ export type { PermissionRule } from './permissions/permission-rule.ts';
 export { parseStandingRule, type StandingRule } from './permissions/standing-rule.ts';
 export type { ToolKind } from './permissions/tool-kinds.ts';
 export { applyFilePlan } from './rewind/apply-file-plan.ts';
+export {
+  type CommandFiles,
+  type CommandFilesOptions,
+  commandFiles,
+} from './rewind/command-files.ts';
 export { type FileChangeOnLog, readFileChanges } from './rewind/file-changes.ts';
 export {
   type FileConflict,
@@ -67,13 +78,21 @@ export { type GlobInput, globTool } from './search/glob-tool.ts';
 export { type GrepInput, grepTool } from './search/grep-tool.ts';
 export type { SearchToolOptions } from './search/search-options.ts';
 export { type BashInput, type BashToolOptions, bashTool } from './shell/bash-tool.ts';
-export type { ShellEnv } from './shell/safe-env.ts';
+export { type ShellEnv, safeEnv } from './shell/safe-env.ts';
 export {
   type OfferedAgent,
   type SubAgentsInput,
   type SubAgentsToolOptions,
   subAgentsTool,
 } from './sub-agents/sub-agents-tool.ts';
+export {
+  openTasks,
+  readTodo,
+  type TodoInput,
+  type TodoState,
+  type TodoTask,
+  todoTool,
+} from './todo/todo-tool.ts';
 export type { FolderEntry, FolderListing } from './workspace/list-folder.ts';
 export type { FileContent, FileVersion, OpenFile } from './workspace/open-file.ts';
 export type { ChangeLog } from './workspace/record-change.ts';

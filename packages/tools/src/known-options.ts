@@ -3,13 +3,13 @@ import { assertOptionNames, type OptionNames } from '@millrace/core';
 
 /**
  * Throws `bad_option` if the options are not an object, or have an unknown name. Without this check, a
- * misspelt option could turn a limit or the sandbox off.
+ * misspelled option could silently disable a limit or the sandbox.
  *
  * @example
  * assertKnownOptions('createWorkspace', options, { root: true });
  */
 export function assertKnownOptions<Options extends object>(
-  /** The name of the function that takes the options. */
+  /** The name of the function that receives the options. */
   of: string,
   options: Options,
   names: OptionNames<Options>,

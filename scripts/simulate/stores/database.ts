@@ -4,30 +4,30 @@ import { Machine, type World } from '../world.ts';
 import type { Disk } from './disk.ts';
 
 /**
- * Thrown if the connection to the database is lost. A request without an answer may have had an
- * effect or not.
+ * Thrown if the connection to the database is lost. If a request has no answer, its effect is
+ * unknown.
  */
 export class ConnectionLost extends Error {}
 
 /** How long a client waits for an answer. */
 const answerTimeoutMs = 10_000;
-/** How long a transaction may wait for its client. It is the same as in the real store. */
+/** Maximum time that a transaction may wait for its client. The real store uses the same value. */
 const idleTransactionMs = 10_000;
 
 /**
- * A model of a database server. It is a separate machine. A lock on a session ends with its
- * connection. The content of the database is on the disk, so it survives crashes.
+ * A model of a database server on a separate machine. A session lock ends with its connection. The
+ * content of the database is on the disk, so it survives crashes.
  */
 export class DatabaseServer {
   readonly machine: Machine = new Machine('database');
   readonly world: World;
   readonly network: Network;
   readonly disk: Disk;
-  /** The number of the last commit of each writer. */
+  /** The number of the last commit, by writer. */
   readonly stamps: Map<string, number> = new Map();
   readonly #connections = new Set<DatabaseConnection>();
   readonly #locks = new Map<SessionId, DatabaseConnection>();
-  /** The attempts of connections that wait for locks, in order. */
+  /** Connections that wait for locks, in order. Each entry tries to take the locks. */
   readonly #waiting = new Set<() => void>();
 
   constructor(world: World, network: Network, disk: Disk) {
@@ -54,13 +54,13 @@ export class DatabaseServer {
     });
   }
 
-  /** Breaks the connections of a client, or all of them. */
+  /** Closes the connections of a client with an error. Without a client, closes all connections. */
   cut(client?: Machine): void {
     for (const connection of [...this.#connections])
       if (client === undefined || connection.client === client) connection.close();
   }
 
-  /** Calls `onLocked` when the connection has the locks of all sessions. */
+  /** Takes the locks of all sessions for a connection, and then calls `onLocked`. */
   lock(connection: DatabaseConnection, sessions: readonly SessionId[], onLocked: () => void): void {
     const attempt = () => {
       if (connection.isClosed) return void this.#waiting.delete(attempt);
@@ -73,7 +73,7 @@ export class DatabaseServer {
     attempt();
   }
 
-  /** Releases the locks of a connection. Waiting connections then try to get them. */
+  /** Releases the locks of a connection. Then waiting connections try to take them. */
   release(connection: DatabaseConnection): void {
     for (const [session, holder] of [...this.#locks])
       if (holder === connection) this.#locks.delete(session);
@@ -90,7 +90,7 @@ export class DatabaseServer {
   }
 }
 
-/** A connection from a program to the database. The database runs its requests in order. */
+/** A connection of a program to the database. The database processes its requests in order. */
 export class DatabaseConnection {
   readonly client: Machine;
   isClosed = false;
@@ -105,12 +105,12 @@ export class DatabaseConnection {
     this.#database = database;
     this.client = client;
     this.#start = client.start;
-    // The sockets of a crashed process are closed.
+    // When a process crashes, its sockets are closed.
     client.onCrash.add(this.close);
   }
 
   /**
-   * Runs a request on the database and returns its answer. `work` calls `answer` when it is
+   * Runs a request on the database and returns its answer. `work` must call `answer` when it is
    * finished.
    */
   ask<T>(label: string, work: (answer: (value: () => T) => void) => void): Promise<T> {
@@ -162,8 +162,8 @@ export class DatabaseConnection {
   };
 
   /**
-   * Closes the connection of a client that holds locks and sends no request, for example because it
-   * is paused.
+   * Closes the connection of a client that holds locks but sends no requests. The client may be
+   * paused.
    */
   #endIdleTransaction(number: number): void {
     const { world, machine } = this.#database;

@@ -5,12 +5,12 @@ import { LeaseWatch } from './lease-watch.ts';
 import { emptyState, type RowsState, type StoreState, withIncarnation } from './store-state.ts';
 
 /**
- * When a machine crashes at a commit: before the commit is stored, or after it is stored and before
- * the program gets the answer.
+ * The moment of a crash: before the commit is stored, or after it is stored but before the program
+ * gets the answer.
  */
 export type CommitCrash = 'before' | 'after';
 
-/** A rewind of the store. Everything that is in `before` and not in `after` is lost. */
+/** A rewind of the store. Data in `before` that is not in `after` is lost. */
 export interface Rewind {
   readonly at: number;
   readonly before: StoreState;
@@ -18,23 +18,23 @@ export interface Rewind {
 }
 
 interface DiskOptions {
-  /** If true, the incarnation stays the same after a rewind. This is the planted fault B. */
+  /** If true, the incarnation stays the same after a rewind. This is planted fault B. */
   readonly keepsIncarnation: boolean;
   /** Returns the current rows. */
   readonly rows: () => RowsState;
 }
 
-/** Thrown if a crashed program calls a store. The call has no effect. */
+/** Thrown if a crashed program uses a store. The call has no effect. */
 export class CrashedError extends Error {}
 
 /**
- * The disk below the store of a log. It keeps every earlier state, so that it can lose its last
- * commits, or be restored from a backup.
+ * The disk of the store. It keeps all earlier states. So it can lose its last commits, or restore a
+ * backup.
  */
 export class Disk {
   readonly #world: World;
   readonly #states: StoreState[];
-  /** The rows at each commit, for backups. */
+  /** The rows at each commit. They are part of a backup. */
   readonly #rows: RowsState[] = [];
   readonly #listeners = new Map<Machine, Set<(writer: Machine) => void>>();
   readonly leases: LeaseWatch;
@@ -43,7 +43,7 @@ export class Disk {
   fullUntil = 0;
   /** Until this time, writes fail with `storage`. */
   brokenUntil = 0;
-  /** The machines that crash at their next commit. */
+  /** The machines that will crash at their next commit. */
   readonly crashAt = new Map<Machine, CommitCrash>();
   readonly #options: DiskOptions;
 
@@ -59,7 +59,7 @@ export class Disk {
     return this.#states.at(-1) as StoreState;
   }
 
-  /** Number of commits so far. */
+  /** The number of commits. */
   get commits(): number {
     return this.#states.length;
   }
@@ -74,8 +74,8 @@ export class Disk {
   }
 
   /**
-   * Stores a state. If a crash is planned for the machine, the machine crashes before or after. The
-   * transaction began at `begunAt`. Default: now.
+   * Stores a state. If a crash is planned for the machine, the machine crashes before or after the
+   * commit. `begunAt` is the start of the transaction. Default: now.
    */
   commit(machine: Machine, state: StoreState, begunAt: number = this.#world.now): void {
     const crash = this.crashAt.get(machine);
@@ -92,7 +92,7 @@ export class Disk {
     throw new CrashedError(`${machine.name} crashed ${crash} a commit`);
   }
 
-  /** Stores a state without a commit. It is used for counters that a rollback does not reset. */
+  /** Stores a state without a commit. It is for counters that a rollback does not reset. */
   advance(state: StoreState): void {
     this.#states.push(state);
     this.#rows.push(this.#options.rows());
@@ -113,9 +113,7 @@ export class Disk {
     return { state: this.#states[index] ?? this.state, rows: this.#rows[index] ?? new Map() };
   }
 
-  /**
-   * Returns to an earlier state, like a restored backup or a store that has lost its last commits.
-   */
+  /** Returns to an earlier state, as after restoring a backup or losing the last commits. */
   rewind(state: StoreState): void {
     this.#world.note(`the store goes back after ${this.commits} commits`);
     this.rewinds.push({ at: this.#world.now, before: this.state, after: state });

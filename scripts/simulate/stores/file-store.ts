@@ -19,8 +19,8 @@ interface FileCopy {
 const commitsPerCopy = 25;
 
 /**
- * A real SQLite file that all servers use. The disk of the simulation gets the same writes. So the
- * laws are checked in the same way as for the models, and the file is compared with the disk.
+ * A real SQLite file that all servers use. Every write also goes to the disk of the simulation. So
+ * the same laws are checked as for the models. The file is also compared with the disk.
  */
 export class SharedFile {
   readonly #world: World;
@@ -35,7 +35,7 @@ export class SharedFile {
     this.#disk = disk;
   }
 
-  /** Opens the file for a machine. If the machine crashes, the file is closed. */
+  /** Opens the file for a machine. When the machine crashes, the file is closed. */
   open(machine: Machine): RecordStore {
     const store = this.#openStore();
     machine.onCrash.add(() => this.#close(store));
@@ -43,8 +43,8 @@ export class SharedFile {
   }
 
   /**
-   * Restores the newest copy that has at most this number of commits, or only removes the WAL. All
-   * machines must be stopped. Returns the content of the file afterwards.
+   * Restores the newest copy with at most this number of commits, or only removes the WAL. All
+   * machines must be stopped. Returns the content of the file after the change.
    */
   restore(commits: number, what: 'copy' | 'wal'): StoreState | undefined {
     for (const store of [...this.#open]) this.#close(store);
@@ -70,7 +70,7 @@ export class SharedFile {
     }
   }
 
-  /** Reports sessions that differ between the file and the disk of the simulation. */
+  /** Reports the sessions that differ between the file and the disk of the simulation. */
   compare(): void {
     const [stored, expected] = [this.content(), this.#disk.state];
     const text = (state: StoreState, session: SessionId) =>
@@ -100,7 +100,8 @@ export class SharedFile {
   #copy(store: SqliteStore): void {
     const { commits } = this.#disk;
     if (commits - (this.#copies.at(-1)?.commits ?? 0) < commitsPerCopy) return;
-    // A checkpoint moves all commits from the WAL into the file itself.
+    // A checkpoint moves all commits from the WAL to the database file. The copy then contains
+    // them.
     if (!store.checkpoint()) return;
     const path = join(this.#folder, `copy-${commits}`);
     copyFileSync(this.#path, path);
@@ -117,7 +118,7 @@ function allRecords(store: SqliteStore, session: SessionId): readonly LogRecord[
   }
 }
 
-/** Reads from the file, and writes to the file and to the disk of the simulation. */
+/** A store that reads from the file, and writes to the file and to the disk of the simulation. */
 class MirroredStore extends ModelStore implements RecordStore {
   readonly #disk: Disk;
   readonly #machine: Machine;
@@ -156,7 +157,8 @@ class MirroredStore extends ModelStore implements RecordStore {
       this.#onCommit();
       return result;
     } catch (error) {
-      // After a rollback, `commit` crashes the machine and does not store the state either.
+      // After the rollback, `commit` crashes the machine before it stores the state. So the disk
+      // does not change either.
       if (isRolledBack) this.#disk.commit(this.#machine, draft.result);
       throw error;
     }
@@ -169,13 +171,13 @@ class MirroredStore extends ModelStore implements RecordStore {
 
   override records(session: SessionId, after: number): readonly LogRecord[] {
     this.assertRunning();
-    // The pages are short, like those of the model.
+    // The pages are as short as in the model of SQLite.
     return this.#store.records(session, after, 4096);
   }
 }
 
 /**
- * The writes that are repeated on the draft of the simulation. Numbers, such as epochs, come from
+ * The writes that are repeated on the disk of the simulation. Numbers, such as epochs, come from
  * the file.
  */
 const writes = ['putSession', 'putProducer', 'putCommand', 'insert', 'replace', 'deleteSession'];

@@ -3,7 +3,7 @@ import type { SessionRow } from '@millrace/log/store';
 import type { Machine, World } from '../world.ts';
 import type { StoreState } from './store-state.ts';
 
-/** A lease in the view of the simulation: who took it, and the true time of its last renewal. */
+/** A lease as the simulation sees it: its owner, and the true time of the last renewal. */
 interface KnownLease {
   readonly machine: Machine;
   readonly start: number;
@@ -11,12 +11,12 @@ interface KnownLease {
   renewedAt: number;
 }
 
-/** The duration of a lease, which is the default of `Log.open`. */
+/** The duration of a lease. It equals the default of `Log.open`. */
 const leaseMs = 15_000;
 
 /**
- * Checks each commit. A session must have only one driver, and a lease must not be taken from a
- * live driver.
+ * Checks each commit. A session must have only one driver. A lease must not be taken from a live
+ * driver.
  */
 export class LeaseWatch {
   readonly #world: World;
@@ -26,12 +26,14 @@ export class LeaseWatch {
     this.#world = world;
   }
 
-  /** Drops all leases after the store was rewound. */
+  /** Forgets all leases, because the store was rewound. */
   forget(): void {
     this.#leases.clear();
   }
 
-  /** Returns true if a running driver has renewed its lease recently, by the true time. */
+  /**
+   * Returns true if a running driver has renewed its lease recently, according to the true time.
+   */
   isDriven(session: SessionId): boolean {
     const known = this.#leases.get(session);
     if (known === undefined || known.machine.start !== known.start) return false;
@@ -40,7 +42,7 @@ export class LeaseWatch {
   }
 
   /**
-   * Compares the sessions before and after a commit of the machine. A lease lasts from `begunAt`, which is
+   * Compares the sessions before and after a commit of the machine. A lease starts at `begunAt`,
    * when the transaction began.
    */
   compare(machine: Machine, before: StoreState, after: StoreState, begunAt: number): void {
@@ -79,5 +81,5 @@ export class LeaseWatch {
   }
 }
 
-/** The tolerance for clocks with whole milliseconds, and for answers that take time. */
+/** The tolerance for rounding to whole milliseconds, and for the delay of answers. */
 const slackMs = 100;

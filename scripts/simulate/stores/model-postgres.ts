@@ -26,8 +26,8 @@ import { ConnectionLost, type DatabaseConnection, type DatabaseServer } from './
 import { recordsOf, rowOf, rowsOf, StateDraft, type StoreState } from './store-state.ts';
 
 /**
- * How long requests with a lost connection are retried. These four values are those of the real
- * store.
+ * How long requests are retried after a lost connection. The real store uses the same values for
+ * this and the next three constants.
  */
 const retryMs = 15_000;
 const retryPauseMs = 50;
@@ -38,15 +38,15 @@ interface PostgresModelOptions {
   readonly database: DatabaseServer;
   readonly machine: Machine;
   /**
-   * If true, the offset to the database's clock is measured only once, and then the time of day is
-   * used. This is the planted fault C.
+   * If true, the difference to the database clock is measured only once. After that, the time of
+   * day is used. This is planted fault C.
    */
   readonly measuresClockOnce: boolean;
 }
 
 /**
- * Opens a log on a model of Postgres. The queue, the drafts, the leases and the followers are the
- * real code.
+ * Opens a log on a model of Postgres. The queue, the drafts, the leases and the followers are real
+ * code.
  */
 export function postgresModelLog(options: PostgresModelOptions): Log {
   const { database, machine } = options;
@@ -60,7 +60,7 @@ export function postgresModelLog(options: PostgresModelOptions): Log {
   return new StoreLog(new LogContext({ reader, commits, feeds, clock, leases }));
 }
 
-/** The clock of the database. Each answer sets it. */
+/** A copy of the database clock. Each answer of the database sets it. */
 type DatabaseClock = Clock & Pick<ServerClock, 'set'>;
 
 class OnceMeasuredClock extends ServerClock {
@@ -75,7 +75,7 @@ class OnceMeasuredClock extends ServerClock {
   }
 }
 
-/** The connections of one program to the database. */
+/** The connections from one program to the database. */
 class Access {
   readonly database: DatabaseServer;
   readonly machine: Machine;
@@ -90,7 +90,7 @@ class Access {
     return known === undefined || known.isClosed ? this.database.connect(this.machine) : known;
   }
 
-  /** Reads something from the database. */
+  /** Reads data from the database. */
   read<T>(label: string, read: (state: StoreState) => T): Promise<T> {
     return this.withRetries(() => {
       this.#connection = this.connect(this.#connection);
@@ -99,7 +99,7 @@ class Access {
     });
   }
 
-  /** Repeats work whose connection was lost, for a limited time. */
+  /** Repeats work after a lost connection, for a limited time. */
   async withRetries<T>(work: () => Promise<T>): Promise<T> {
     const { world } = this.database;
     for (const begunAt = world.now; ; ) {
@@ -125,7 +125,7 @@ function unreachable(cause: Error): LogError {
 interface Committed {
   readonly outcomes: readonly JobOutcome[];
   readonly commit: number;
-  /** True if the connection was lost during the commit, so that its outcome is unknown. */
+  /** True if the connection was lost during the commit. In this case, the outcome is unknown. */
   readonly isUnknown: boolean;
 }
 
@@ -210,13 +210,13 @@ class ModelWriter implements PrefetchWriter {
   }
 
   #serverTime = 0;
-  /** When the current transaction began, by the true time. */
+  /** When the current transaction began, in true time. */
   #begunAt = 0;
 
   #fetch(fetched: FetchedRows, request: RowRequest): void {
     const { disk } = this.#access.database;
     if (request.what === 'epoch' || request.what === 'made') {
-      // The numbers come from sequences, which a rollback does not reset.
+      // The numbers come from database sequences, and a rollback does not reset sequences.
       const draft = new StateDraft(disk.state);
       if (request.what === 'epoch') fetched.epochs.push(draft.nextEpoch());
       else {
@@ -276,7 +276,7 @@ class ModelWriter implements PrefetchWriter {
   }
 }
 
-/** Returns the state with the changes of a draft. */
+/** Applies the changes of a draft to a state, and returns the new state. */
 function written(draft: TransactionDraft, state: StoreState): StoreState {
   const result = new StateDraft(state);
   for (const one of draft.sessionDrafts) {
@@ -338,7 +338,7 @@ class ModelReader implements LogReader {
   }
 
   /**
-   * Calls the listener after commits. Notices of commits may be lost, so it is also called at
+   * Calls the listener after commits. Notifications may be lost, so the listener is also called at
    * regular intervals.
    */
   watch(listener: (sessions?: readonly SessionId[]) => void): () => void {

@@ -24,15 +24,18 @@ interface RowsOptions {
   readonly shared: SharedRows;
   readonly disk: Disk;
   readonly machine: Machine;
-  /** Sends a request to the store and returns its answer. Both take time, and both can fail. */
+  /**
+   * Sends a request to the store and returns its answer. The request and the answer take time, and
+   * both can fail.
+   */
   readonly ask: <T>(work: () => T) => Promise<T>;
-  /** If true, the epochs of runs are ignored. This is the planted fault A. */
+  /** If true, the rows ignore the epochs of runs. This is planted fault A. */
   readonly ignoresEpochs: boolean;
 }
 
 /**
- * A model of the row stores. Each call is a request. When it arrives, it changes the rows
- * atomically.
+ * A model of the row stores. Each call is a request that changes the rows atomically when it
+ * arrives.
  */
 export class ModelRows implements Rows {
   readonly #options: RowsOptions;

@@ -10,14 +10,14 @@ import { CrashedError, type Disk } from './disk.ts';
 import { recordsOf, rowOf, rowsOf, StateDraft } from './store-state.ts';
 
 /**
- * The delay with which a process notices a commit if the file system event is lost. The real store
+ * The delay after which a process notices a commit without a file system event. The real store
  * checks at this interval.
  */
 const safetyCheckMs = 1000;
 
 /**
- * A model of the SQLite store. Several processes of a machine use one file. Calls return at once,
- * and a commit is atomic. Other processes notice a commit a little later.
+ * A model of the SQLite store. Several processes of a machine use one file. Calls return
+ * immediately, and commits are atomic. Other processes notice a commit after a short delay.
  */
 export class ModelStore implements RecordStore {
   readonly #world: World;

@@ -4,21 +4,23 @@ import type { Machine, World } from '../world.ts';
 import type { Disk } from './disk.ts';
 import type { SharedRows } from './model-rows.ts';
 
-/** How long a wrong status may stay before the driver of the task corrects it. */
+/**
+ * Maximum time that a wrong status may stay. Within this time, the driver of the task must correct
+ * it.
+ */
 const graceMs = 10_000;
 
 interface RowWatchOptions {
   readonly world: World;
   readonly disk: Disk;
   readonly rows: SharedRows;
-  /** The machine whose timers check the rows. */
+  /** The machine on which the checks run. */
   readonly machine: Machine;
 }
 
 /**
- * Checks that no row has the status of an ended task while a driver works on the task. An old
- * server may write such a status just before the new driver claims the row. The claim then corrects
- * it.
+ * Checks that no row has an end status while a driver works on its task. An old server may write
+ * this status just before the new driver claims the row. The claim then corrects it.
  */
 export class RowWatch {
   readonly #options: RowWatchOptions;
@@ -38,8 +40,7 @@ export class RowWatch {
   }
 
   /**
-   * Returns the epoch of the live driver, if the session has open work. Otherwise returns
-   * undefined.
+   * Returns the epoch of the live driver if the session has open work. Otherwise returns undefined.
    */
   #drivenBy(session: SessionId): number | undefined {
     const { disk } = this.#options;

@@ -10,7 +10,7 @@ import type {
 import { counterJump, hasWork } from '@millrace/log/store';
 import type { Row, Table } from '@millrace/server';
 
-/** A session in a state. It is immutable, so each change creates a new one. */
+/** A session in a store state. It is immutable, so each change creates a new object. */
 export interface StoredSession {
   readonly row: SessionRow;
   readonly records: readonly LogRecord[];
@@ -19,7 +19,7 @@ export interface StoredSession {
 }
 
 /**
- * The whole content of a store after a commit. It is immutable, so each earlier state can be
+ * The whole content of a store after a commit. It is immutable, so every earlier state can be
  * restored.
  */
 export interface StoreState {
@@ -38,8 +38,8 @@ export function emptyState(incarnation: number): StoreState {
 }
 
 /**
- * Returns the state with a new incarnation. Leases and cursors of the earlier incarnation are then
- * invalid.
+ * Returns the state with a new incarnation. This makes leases and cursors of the earlier
+ * incarnation invalid.
  */
 export function withIncarnation(state: StoreState, incarnation: number): StoreState {
   const { epochs, made } = state;
@@ -47,7 +47,7 @@ export function withIncarnation(state: StoreState, incarnation: number): StoreSt
 }
 
 /**
- * Returns the row of a session. It has the current incarnation of the store, not the incarnation of
+ * Returns the row of a session. Its incarnation is the current one of the store, and not the one of
  * its last change.
  */
 export function rowOf(state: StoreState, session: SessionId): SessionRow | undefined {
@@ -66,7 +66,7 @@ export function rowsOf(state: StoreState, filter: SessionRowFilter): readonly Se
     .slice(0, limit);
 }
 
-/** Returns the records after an offset. Pages are short, so that readers need several. */
+/** Returns the records after an offset. Pages are short, so that readers need several pages. */
 export function recordsOf(
   state: StoreState,
   session: SessionId,
@@ -79,8 +79,8 @@ export function recordsOf(
 const pageLength = 40;
 
 /**
- * A transaction. It is a copy of a state that can be changed. The changes are stored only if the
- * caller commits `result`.
+ * A transaction. It is a mutable copy of a state. The changes take effect only if the caller
+ * commits `result`.
  */
 export class StateDraft implements StoreTransaction {
   #state: StoreState;

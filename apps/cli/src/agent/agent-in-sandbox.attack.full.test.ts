@@ -9,7 +9,7 @@ import { loadConfig } from '../config/load-config.ts';
 import type { ConfigArgs } from '../contract/args.ts';
 import { folderWith, testAgent } from '../testing/test-agent.ts';
 
-// A hostile model calls bash. Nobody approves anything, as if the user had stepped away.
+// A hostile model calls bash. No user approves a call.
 
 const agentKey = 'canary-of-the-agent';
 
@@ -19,7 +19,10 @@ interface Attempt {
   readonly args?: ConfigArgs;
 }
 
-/** Returns what the model got and whether the user was asked. A question is answered with no. */
+/**
+ * Returns the result that the model received, and whether the user was asked. Each approval request
+ * is denied.
+ */
 async function attempt(context: Pick<TestContext, 'skip'>, { input, cwd, args = {} }: Attempt) {
   const found = await findSandbox();
   if (found.sandbox === undefined) {

@@ -1,4 +1,5 @@
 import type { AgentOptions } from '@millrace/agent';
+import { openTasks } from '@millrace/tools';
 import type { BuildOptions, ChosenModel } from '../contract/agent.ts';
 import { ModelError } from '../contract/errors.ts';
 
@@ -12,7 +13,12 @@ export function commonOptions(options: BuildOptions): Omit<AgentOptions, 'tools'
     request: chosen.request,
     limits: limitsOf(config, chosen),
     retry: retryOptions,
-    compaction: { whenTokens: config.compactAtTokens ?? compactionThreshold(chosen) },
+    // Nobody can answer a form in a run that does not wait.
+    forms: options.approve === 'wait' ? 'ask' : 'decline',
+    compaction: {
+      whenTokens: config.compactAtTokens ?? compactionThreshold(chosen),
+      keep: openTasks,
+    },
     cache: cacheOption(config),
     clock,
     ids,
@@ -46,8 +52,8 @@ function noPriceError({ label }: ChosenModel): ModelError {
 
 const defaultCompactionTokens = 150_000;
 /**
- * The highest number of tokens at which a conversation is compacted, also for a model with a larger
- * context window. Every request pays for its whole context.
+ * Maximum number of tokens before a conversation is compacted, even if the context window is
+ * larger. Each request pays for all tokens of its context.
  */
 const maxCompactionTokens = 250_000;
 
@@ -63,8 +69,9 @@ function compactionThreshold({ contextTokens }: ChosenModel): number {
 const defaultMaxAttempts = 4;
 
 /**
- * The maximum number of attempts for temporary failures: no network, an overloaded provider, a rate
- * limit. They get more attempts than other failures, because they often end by themselves.
+ * Maximum number of attempts for each kind of temporary failure: no network, an overloaded
+ * provider, or a rate limit. These failures get more attempts than others, because they often go
+ * away.
  */
 const attemptsByErrorKind: Readonly<Record<string, number>> = {
   network: 8,
@@ -74,7 +81,7 @@ const attemptsByErrorKind: Readonly<Record<string, number>> = {
 
 /**
  * The retry options of the agent. Temporary failures are retried for about two minutes. If the
- * provider asks for a delay, the agent waits that long. If the delay is longer than five minutes,
+ * provider requests a delay, the agent waits that long. If this delay is longer than five minutes,
  * the agent does not retry.
  */
 export const retryOptions: NonNullable<AgentOptions['retry']> = {
@@ -82,7 +89,7 @@ export const retryOptions: NonNullable<AgentOptions['retry']> = {
   ...{ baseDelayMs: 1000, maxDelayMs: 300_000 },
 };
 
-/** Returns the maximum number of attempts for a request that fails with this kind of error. */
+/** Returns the maximum number of attempts after a request fails with this kind of error. */
 export function maxAttemptsFor(kind: string): number {
   return Object.hasOwn(attemptsByErrorKind, kind)
     ? (attemptsByErrorKind[kind] ?? defaultMaxAttempts)

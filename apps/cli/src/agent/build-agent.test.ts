@@ -35,7 +35,7 @@ const resultsOf = (items: readonly Item[]) =>
     .flatMap(({ parts }): readonly Part[] => parts)
     .flatMap((part) => (part.kind === 'tool_result' ? [part.text] : []));
 
-/** Runs, and allows what is asked about. */
+/** Runs the agent and allows all calls that need approval. */
 async function run({ agent }: Pick<TestAgent, 'agent'>, of: SessionId = session) {
   const going = agent.run('Go', { session: of });
   const asked: string[] = [];
@@ -48,7 +48,7 @@ async function run({ agent }: Pick<TestAgent, 'agent'>, of: SessionId = session)
   return { ...result, asked, results: resultsOf(result.items) };
 }
 
-/** The first call in a session that somebody is asked about. */
+/** Returns the id of the first call in a session that needs approval. */
 async function firstAsk({ log }: TestAgent, of: SessionId): Promise<ToolCallId> {
   for await (const { records } of log.follow(of))
     for (const { fact } of records) if (fact?.type === 'approval_asked') return fact.toolCallId;
@@ -66,10 +66,11 @@ describe('the tools are those of the folder', () => {
       ...reading,
       ...changing,
       'task',
+      'todo',
       'ask_user',
     ]);
     const script = await testAgent({ provider, approve: 'park' });
-    expect(namesOf(script)).toEqual([...reading, ...changing, 'task']);
+    expect(namesOf(script)).toEqual([...reading, ...changing, 'task', 'todo']);
   });
 
   test('that change nothing, where it is to be read alone', async () => {
@@ -79,7 +80,7 @@ describe('the tools are those of the folder', () => {
       provider: scriptedProvider([]),
       config: { ...config, mcpServers },
     });
-    expect(namesOf(built)).toEqual([...reading, 'task', 'ask_user']);
+    expect(namesOf(built)).toEqual([...reading, 'task', 'todo', 'ask_user']);
     const task = built.tools.find(({ name }) => name === 'task');
     expect(task?.description).not.toContain('worker');
   });
@@ -243,7 +244,7 @@ describe('what may be done', () => {
     expect(results[1]).toContain('y.txt');
     expect(results[2]).toContain('y.txt');
     expect(readFileSync(join(elsewhere, 'new.txt'), 'utf8')).toBe('made');
-    // The question names the real path, so the approval covers it.
+    // The approval request shows the real path, so the approval covers it.
     expect(results[4]).toContain('behind the link');
   });
 
@@ -296,7 +297,7 @@ describe('what may be done', () => {
     let child: SessionId | undefined;
     for await (const event of going.events) {
       if (event.type === 'tool_execution_started') child = event.child;
-      // It has a session since it speaks.
+      // The sub-agent's session exists when its first output arrives.
       if (event.type === 'tool_execution_update' && child !== undefined) break;
     }
     if (child === undefined) throw new Error('It has no session');
@@ -449,7 +450,7 @@ describe('there is an end to', () => {
         JSON.stringify(request).includes('Summarise the'),
       );
     };
-    // The result of the last call counts too. It has fewer than 200 tokens.
+    // The result of the last call also counts. It has fewer than 200 tokens.
     expect([await asked(tokens - 200), await asked(tokens)]).toEqual([false, true]);
   });
 });
@@ -464,4 +465,26 @@ test('a folder that is not there is refused', async () => {
   await expect(testAgent({ provider: scriptedProvider([]), cwd })).rejects.toThrow(
     'it is not a folder',
   );
+});
+
+test('the mode auto needs a sandbox', async () => {
+  const config = { permissions: { mode: 'auto', rules: [] } } as const;
+  await expect(testAgent({ provider: scriptedProvider([]), config })).rejects.toThrow(
+    /^Cannot use the mode auto: it needs a sandbox for commands\..*Use --mode accept-edits/,
+  );
+  const built = await testAgent({ provider: scriptedProvider([]) });
+  expect(built.modes).toEqual(['ask', 'accept-edits', 'plan']);
+});
+
+test('a new mode applies to the next call, and plan mode refuses changes', async () => {
+  const provider = scriptedProvider([write('a'), 'Hm.', write('a'), 'Done.']);
+  const config = { permissions: { mode: 'plan', rules: [] } } as const;
+  const built = await testAgent({ provider, config });
+  const refused = await run(built);
+  expect(refused.asked).toEqual([]);
+  expect(refused.results[0]).toContain('The session is in plan mode');
+  built.setMode('accept-edits');
+  const { asked } = await run(built);
+  expect(asked).toEqual([]);
+  expect(readFileSync(join(built.cwd, 'a'), 'utf8')).toBe('x');
 });

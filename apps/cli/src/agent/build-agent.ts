@@ -1,17 +1,35 @@
-import { type AgentOptions, createAgent, systemClock, type Tool } from '@millrace/agent';
+import {
+  type AgentOptions,
+  createAgent,
+  type Observer,
+  systemClock,
+  type Tool,
+} from '@millrace/agent';
 import { parseJson, type ToolCallPart } from '@millrace/core';
 import {
+  type CommandFiles,
+  commandFiles,
   createWorkspace,
   previewChange,
   readGitBranch,
   subAgentsTool,
+  todoTool,
   type Workspace,
 } from '@millrace/tools';
 import { forgetRule, readRememberedRules, rememberRule } from '../config/folders-file.ts';
 import type { AgentChanges, BuildOptions, BuiltAgent } from '../contract/agent.ts';
+import type { SessionMode } from '../contract/config.ts';
+import { ConfigError } from '../contract/errors.ts';
+import {
+  type ConnectedExtensions,
+  connectExtensions,
+  type OpenedAgent,
+} from '../extensions/connect-extensions.ts';
+import type { SessionHooks } from '../extensions/session-hooks.ts';
 import { commonOptions } from './agent-options.ts';
 import { openSandbox } from './command-sandbox.ts';
-import { connectMcpServers, type ServerTools } from './mcp-servers.ts';
+import { connectMcpServers, type ServerTools, toolPrefix } from './mcp-servers.ts';
+import { offeredModes } from './session-mode.ts';
 import { createSessionPolicy, type SessionPolicy } from './session-policy.ts';
 import { readProjectInstructions, systemPrompt } from './system-prompt.ts';
 import { runUserCommand } from './user-command.ts';
@@ -28,84 +46,140 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const linkProblems: string[] = [];
   const [protection, project, branch] = await Promise.all([
     isReadOnly ? undefined : openSandbox(config.sandbox),
-    readProjectInstructions(cwd, (problem) => linkProblems.push(problem), rules),
+    readProjectInstructions(
+      cwd,
+      (problem) => linkProblems.push(problem),
+      rules,
+      options.extensions?.instructions,
+    ),
     readGitBranch(cwd),
   ]);
   const sandbox = protection?.sandbox;
+  if (mode === 'auto' && sandbox === undefined) throw noSandboxError(protection?.summary);
   const policy = createSessionPolicy({
     workspace,
     rules,
+    mode,
     isConfined: sandbox !== undefined,
     unconfined: protection?.unconfined,
     saveRule: saveRule,
     deleteRule: deleteRule,
   });
+  const extended = await connectExtensions(options, {
+    approveFreely: policy.approveFreely,
+    servers: config.mcpServers.map(({ name }) => toolPrefix(name)),
+  });
   const servers = connectMcpServers(isReadOnly ? [] : config.mcpServers, options);
-  // A script needs all tools in its first request. The chat shows its prompt at once instead.
+  // A script needs all tools in its first request, so it waits for the servers. The chat does not
+  // wait, so that it can show its prompt immediately.
   if (options.approve !== 'wait') await servers.ready;
   const { platform } = process;
   const { system } = config;
   const { env: allow, maskSecrets } = config.commands ?? {};
-  const commands = { sandbox, reading: policy.reading, env: { allow }, maskSecrets };
+  const { copies } = options;
+  const files = copies === undefined ? undefined : commandFiles({ workspace, copies });
+  const commands = { sandbox, reading: policy.reading, env: { allow }, maskSecrets, files };
   return assemble({
     options,
+    observers: [
+      ...(files === undefined || isReadOnly ? [] : [readFilesOnStart(files)]),
+      ...(extended.hooks?.observer === undefined ? [] : [extended.hooks.observer]),
+    ],
+    extended,
     workspace,
     policy,
+    modes: offeredModes({ first: mode, hasSandbox: sandbox !== undefined }),
     servers,
     linkProblems,
     questions: createQuestions(options.ask),
-    reading: readingTools(workspace, policy.current),
+    reading: [...readingTools(workspace, policy.current), ...extended.tools],
     changing: isReadOnly ? [] : changingTools(workspace, commands),
     protection: protection?.summary,
-    // The chat shows `protection` itself, so it does not need this sentence.
+    // The chat already shows `protection`, so it does not need this second text.
     unconfined:
       protection?.unconfined && options.approve !== 'wait' ? protection.summary : undefined,
     closeSandbox: async () => {
       await sandbox?.settled();
       sandbox?.close();
     },
-    instructions: systemPrompt({ cwd, platform, now: clock.now(), branch, project, system }),
+    instructions: systemPrompt({
+      ...{ cwd, platform, now: clock.now(), branch, project, system },
+      skills: extended.prompt,
+    }),
   });
 }
 
-/** Everything that an agent and its variants (see `BuiltAgent.with`) share. */
+function noSandboxError(summary = ''): ConfigError {
+  const message = `Cannot use the mode auto: it needs a sandbox for commands. ${summary} Use --mode accept-edits, or see millrace doctor`;
+  return new ConfigError(message, { name: 'permissions.mode' });
+}
+
+/** The parts that an agent shares with its variants (see `BuiltAgent.with`). */
 interface AgentParts {
   readonly options: BuildOptions;
+  /** Observers beside those of the options. */
+  readonly observers: readonly Observer[];
   readonly workspace: Workspace;
   readonly policy: SessionPolicy;
+  readonly modes: readonly SessionMode[];
   readonly servers: ServerTools;
   readonly linkProblems: readonly string[];
+  readonly extended: ConnectedExtensions;
   readonly questions: Questions;
   readonly reading: readonly Tool[];
   readonly changing: readonly Tool[];
   readonly instructions: string;
   readonly protection: string | undefined;
-  /** A sentence for a user who does not see `protection`, if there is no sandbox. */
+  /**
+   * A warning that commands run without a sandbox, for users to whom `protection` is not shown.
+   * Undefined if there is a sandbox.
+   */
   readonly unconfined: string | undefined;
   readonly closeSandbox: () => Promise<void>;
 }
 
 function assemble(parts: AgentParts): BuiltAgent {
-  const { options, policy, servers, reading, changing, instructions } = parts;
+  const { options, servers, instructions, extended } = parts;
+  const { hooks } = extended;
+  const wrap = (tool: Tool) => hooks?.wrap(tool) ?? tool;
+  const [reading, changing] = [parts.reading.map(wrap), parts.changing.map(wrap)];
+  const approveByRules = parts.policy.approve;
+  const policy = { ...parts.policy, approve: hooks?.approve(approveByRules) ?? approveByRules };
   const { chosen, approve: whileAsking, output } = options;
-  const common = commonOptions(options);
+  const observers = [...(options.observers ?? []), ...parts.observers];
+  const common = commonOptions({ ...options, observers });
   const asking = whileAsking === 'wait' ? [parts.questions.tool] : [];
   const task = helpersTool({
     common: { ...common, approve: policy.approve },
-    ...{ instructions, reading, changing },
+    ...{ instructions, reading, changing, hooks, files: extended.agents },
+    commonFor: (own) => ({
+      ...commonOptions({ ...options, observers, chosen: own }),
+      approve: policy.approve,
+    }),
   });
-  const own = [...reading, ...changing, task, ...asking];
+  // Sub-agents do not get `todo`, so they cannot replace the list that the user sees.
+  const own = [...reading, ...changing, wrap(task), todoTool(), ...asking];
   const names = new Set(own.map(({ name }) => name));
-  const serverTools = () => servers.current().tools.filter(({ name }) => !names.has(name));
+  const serverTools = () =>
+    servers
+      .current()
+      .tools.filter(({ name }) => !names.has(name))
+      .map(wrap);
   const allTools = () => [...own, ...serverTools()];
   const isLive = whileAsking === 'wait' && options.config.mcpServers.length > 0;
   const tools = isLive ? [...own, serverTools] : allTools();
-  const problems = [chosen.warning, parts.unconfined, ...parts.linkProblems];
+  const problems = [
+    ...[chosen.warning, parts.unconfined],
+    ...[...parts.linkProblems, ...extended.problems],
+  ];
   const name = options.name ?? `millrace (process ${process.pid})`;
   const { approve } = policy;
   const ways = { approve, whileAsking, output };
   return {
-    agent: createAgent({ ...common, ...ways, name, tools, instructions }),
+    agent: createAgent({
+      ...{ ...common, ...ways, name, tools, instructions },
+      guardrails: hooks?.guardrails,
+    }),
     chosen,
     get tools() {
       return allTools();
@@ -117,9 +191,14 @@ function assemble(parts: AgentParts): BuiltAgent {
       connecting: servers.connecting,
       ready: servers.ready,
       onChange: servers.onChange,
+      list: servers.list,
+      reconnect: servers.reconnect,
       problems: () => (isLive ? servers.current().problems : []),
     },
     protection: parts.protection,
+    modes: parts.modes,
+    mode: policy.mode,
+    setMode: policy.setMode,
     policy: policy.current,
     allows: (call, judged) => isAllowed(policy, call, judged, allTools()),
     remember: policy.remember,
@@ -129,17 +208,31 @@ function assemble(parts: AgentParts): BuiltAgent {
     runUserCommand: (command, signal) =>
       runUserCommand(command, { ...options, workspace: parts.workspace, signal }),
     setQuestionHandler: parts.questions.setHandler,
+    extensions: extended.extensions,
+    onNotice: extended.onNotice,
     with: (changes) => assemble({ ...parts, options: withChanges(options, changes) }),
     close: async () => {
+      await extended.close();
       await servers.close();
       await parts.closeSandbox();
     },
   };
 }
 
+/** Reads the files while the model answers the first message, so that the first command need not wait. */
+function readFilesOnStart(files: CommandFiles): Observer {
+  let hasStarted = false;
+  const observe = ({ fact }: Parameters<Observer>[0]) => {
+    if (hasStarted || fact?.type !== 'run_started') return;
+    hasStarted = true;
+    void files.warm();
+  };
+  return Object.assign(observe, { ignoresDeltas: true });
+}
+
 /**
- * Returns true if the current rules allow a call. Returns false for a call with unreadable input,
- * because the agent itself reports that error to the model.
+ * Returns true if the current rules allow a call. Returns false for a call with invalid input. The
+ * agent reports that error to the model.
  */
 async function isAllowed(
   { approve }: SessionPolicy,
@@ -156,40 +249,62 @@ async function isAllowed(
   return ruling.decision === 'allow' && (judged === undefined || ruling.judged === judged);
 }
 
-/** Applies changes to the options. Fields that are not given keep their value. */
+/**
+ * Returns the options with the changes. Fields that `changes` does not contain keep their values.
+ */
 function withChanges(options: BuildOptions, changes: AgentChanges): BuildOptions {
   const { chosen = options.chosen, output = options.output } = changes;
   return { ...options, chosen, output, observers: changes.observers ?? options.observers };
 }
 
 interface HelpersOptions {
-  /** The options that the sub-agents share with the main agent. */
+  /** The options that the main agent shares with the sub-agents. */
   readonly common: Omit<AgentOptions, 'tools' | 'instructions' | 'name'>;
   readonly instructions: string;
   readonly reading: readonly Tool[];
   /** The tools that change files and run programs. Empty in read-only mode. */
   readonly changing: readonly Tool[];
+  readonly hooks: SessionHooks | undefined;
+  /** The sub-agents from files. */
+  readonly files: readonly OpenedAgent[];
+  /** Returns the common options for a different model. */
+  readonly commonFor: (chosen: NonNullable<OpenedAgent['chosen']>) => HelpersOptions['common'];
 }
 
 const reportInstructions = `You were given one task by another agent. It sees only your last message, and nobody answers questions. End with a report that contains what was asked for, with locations as path:line, and what you could not find out or do.`;
 
 /**
- * Creates the `task` tool. It offers an agent that only reads and, if changes are allowed, one with
- * all tools.
+ * Creates the `task` tool, which starts sub-agents. It offers a sub-agent that can only read. If
+ * changes are allowed, it also offers a sub-agent with all tools. The sub-agents from files follow.
  */
 function helpersTool(options: HelpersOptions): Tool {
-  const { common, reading, changing } = options;
+  const { common, reading, changing, hooks, files, commonFor } = options;
   const instructions = `${options.instructions}\n\n${reportInstructions}`;
-  const explore = createAgent({ ...common, name: 'explore', tools: reading, instructions });
-  const agents = {
-    explore: {
-      agent: explore,
-      description: 'Answers questions by reading and searching files. Changes nothing.',
-    },
+  const all = [...reading, ...changing];
+  const create = (name: string, tools: readonly Tool[], more: Partial<AgentOptions> = {}) =>
+    createAgent({
+      ...{ ...common, instructions, guardrails: hooks?.subAgentGuardrails(name) },
+      ...{ ...more, name, tools },
+    });
+  const explore = {
+    agent: create('explore', reading),
+    description: 'Answers questions by reading and searching files. Changes nothing.',
   };
-  if (changing.length === 0) return subAgentsTool({ agents });
-  const tools = [...reading, ...changing];
-  const worker = createAgent({ ...common, name: 'worker', tools, instructions });
-  const description = 'Does a task on its own: reads and changes files, runs commands.';
-  return subAgentsTool({ agents: { ...agents, worker: { agent: worker, description } } });
+  const worker = {
+    agent: create('worker', all),
+    description: 'Does a task on its own: reads and changes files, runs commands.',
+  };
+  const fromFiles = files.map(({ file, chosen }) => {
+    const { name, description, text, tools: wanted } = file;
+    const tools = wanted === undefined ? all : all.filter((tool) => wanted.includes(tool.name));
+    const own = chosen === undefined ? {} : commonFor(chosen);
+    const agent = create(name, tools, { ...own, instructions: `${instructions}\n\n${text}` });
+    return [name, { agent, description }] as const;
+  });
+  const agents = {
+    explore,
+    ...(changing.length > 0 && { worker }),
+    ...Object.fromEntries(fromFiles),
+  };
+  return subAgentsTool({ agents });
 }

@@ -3,27 +3,29 @@ import type { SandboxConfig } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
 import { ownPrograms } from '../package-files.ts';
 
-/** How the user is protected from the commands of the agent. */
+/** Describes how the system protects the user from commands of the agent. */
 export interface Protection {
   readonly sandbox: Sandbox | undefined;
-  /** One sentence for the user. */
+  /** A sentence that tells the user about the protection. */
   readonly summary: string;
-  /** How to get a sandbox, if there is none. */
+  /** How the user can get a sandbox. Undefined if there is one. */
   readonly advice?: string | undefined;
-  /** Why there is no sandbox although the user did not switch it off. */
+  /**
+   * The reason why there is no sandbox. Undefined if there is one, or if the user switched it off.
+   */
   readonly unconfined?: Unconfined | undefined;
 }
 
-/** Why commands are not confined. */
+/** The reason why commands run without a sandbox. */
 export interface Unconfined {
   readonly problem: SandboxProblem;
   readonly reason: string;
 }
 
 /**
- * Opens the sandbox that the configuration asks for. If this system has no sandbox, commands run
- * unconfined, or this throws a `ConfigError` if the user required a sandbox. No command can change
- * the files of this program, not even if they are in the workspace.
+ * Opens the sandbox that the configuration requests. If this system has no sandbox, commands run
+ * without one. If the user requires a sandbox, a `ConfigError` is thrown instead. In the sandbox,
+ * commands cannot change the files of this program, even if the files are in the workspace.
  */
 export async function openSandbox(
   config: SandboxConfig | undefined,

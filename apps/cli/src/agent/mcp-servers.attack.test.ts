@@ -8,7 +8,7 @@ import { folderWith } from '../testing/test-agent.ts';
 import { connectMcpServers } from './mcp-servers.ts';
 
 // A hostile project contains a program with the name of a server that the user configured for all
-// projects. Millrace starts the servers before it asks anything.
+// projects. Millrace starts the servers before it asks the user anything.
 
 let outer: string;
 let project: string;
@@ -23,7 +23,7 @@ afterEach(() => void vi.unstubAllEnvs());
 
 const usualPath = process.env['PATH'] ?? '';
 
-/** Starts a server of the user's own file, and tells whether a program of the project ran. */
+/** Starts a server of the user's own file. Returns whether a program of the project ran. */
 async function runsProject(server: object, options: { path?: string; trusted?: boolean } = {}) {
   const { path = usualPath, trusted = false } = options;
   const home = join(outer, 'home');
@@ -44,7 +44,7 @@ async function runsProject(server: object, options: { path?: string; trusted?: b
   mkdirSync(join(project, 'node_modules/.bin'));
   symlinkSync('../my-mcp/run.sh', join(project, 'node_modules/.bin/my-mcp'));
   symlinkSync(join(project, 'node_modules/.bin'), join(outer, 'link'));
-  // Servers get the variables of this process.
+  // Servers inherit the environment variables of this process.
   vi.stubEnv('PATH', path);
   const env = { HOME: home, PATH: path };
   const config = await loadConfig({ args: { trust: trusted }, env, cwd: project });
@@ -53,7 +53,7 @@ async function runsProject(server: object, options: { path?: string; trusted?: b
   await servers.ready;
   const { problems } = servers.current();
   await servers.close();
-  // Neither the program of the project nor a missing one is a server.
+  // The program of the project is not used, and the real program is missing. So the server fails.
   expect(problems).toHaveLength(1);
   return existsSync(mark);
 }
@@ -94,7 +94,7 @@ test('attack 22: a relative command of the user is not one of the project', asyn
 
 test('18.80: attack: no tool gets a name that belongs to another server', async () => {
   // The test server has a tool `fail_mutely`. A rule for the tool `mutely` of the server `a_fail`
-  // would allow it.
+  // has the same name, so it would allow this tool.
   const servers = ['a', 'a_fail'].map((name) => ({ ...stdioServer(), name }));
   const connected = connectMcpServers(servers);
   await connected.ready;

@@ -1,26 +1,33 @@
 import type { Tool } from '@millrace/agent';
 import type { McpTools } from '@millrace/tools/mcp';
+import type { ServerState } from '../contract/agent.ts';
 import type { ConfiguredMcpServer } from '../contract/config.ts';
 import { oneLine } from '../text/cells/printable.ts';
 
 /** The MCP servers of an agent. They connect in the background. */
 export interface ServerTools {
-  /** Returns the tools of the servers that are connected now, and a message for each problem. */
+  /** Returns the tools of all servers that are connected now, and a message for each problem. */
   current(): { readonly tools: readonly Tool[]; readonly problems: readonly string[] };
   /** Returns the names of the servers that are not connected yet. */
   connecting(): readonly string[];
-  /** Calls the function after each server that is connected or has failed. */
+  /** Calls the listener each time a server has connected or failed. */
   onChange(listener: () => void): void;
   /** Resolves when each server is connected or has failed, or when the signal aborts. */
   readonly ready: Promise<void>;
+  /** Returns the state of each server. */
+  list(): readonly ServerState[];
+  /** Connects to a server again. Resolves when it has connected or failed. */
+  reconnect(name: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** How long a server may take to start. Some download their program at the first start. */
+/**
+ * Maximum time for the start of a server. Some servers download their program on the first start.
+ */
 const defaultConnectTimeoutMs = 60_000;
 /**
- * Maximum length of a message about a failed server. The last output of the server may have many
- * lines.
+ * Maximum length of a message about a failed server. The message contains output of the server,
+ * which may have many lines.
  */
 const maxProblemLength = 500;
 
@@ -35,12 +42,17 @@ const noServers: ServerTools = {
   connecting: () => [],
   onChange: () => {},
   ready: Promise.resolve(),
+  list: () => [],
+  reconnect: async () => {},
   close: async () => {},
 };
 
 type Outcome = { readonly connected: McpTools } | { readonly problem: string };
 
-/** Connects to all MCP servers in parallel. A server that fails is skipped and reported. */
+/**
+ * Connects to all MCP servers in parallel. If a server fails, it is skipped, and the problem is
+ * reported.
+ */
 export function connectMcpServers(
   servers: readonly ConfiguredMcpServer[],
   { onProblem, signal }: ConnectOptions = {},
@@ -48,39 +60,57 @@ export function connectMcpServers(
   if (servers.length === 0 || signal?.aborted) return noServers;
   const outcomes = new Map<string, Outcome>();
   const listeners: (() => void)[] = [];
-  const connecting = servers.map(async (server) => {
+  const connect = async (server: ConfiguredMcpServer) => {
     const outcome = await connectServer(server, onProblem);
     outcomes.set(server.name, outcome);
     for (const listener of listeners) listener();
     return outcome;
-  });
+  };
+  const connecting = servers.map(connect);
   const names = servers.map(({ name }) => name);
   return {
     current: () => currentTools(names, outcomes),
     connecting: () => names.filter((name) => !outcomes.has(name)),
     onChange: (listener) => void listeners.push(listener),
     ready: Promise.race([Promise.all(connecting).then(() => {}), whenAborted(signal)]),
+    list: () => names.map((name) => stateOf(name, outcomes.get(name))),
+    reconnect: async (name) => {
+      const server = servers.find((one) => one.name === name);
+      const before = outcomes.get(name);
+      // A server that still connects is not started a second time.
+      if (server === undefined || before === undefined) return;
+      outcomes.delete(name);
+      for (const listener of listeners) listener();
+      await closeServer(before);
+      await connect(server);
+    },
     close: async () => {
-      // Nothing waits for a server that still starts, because it ends with the process.
+      // The function does not wait for servers that are still starting. They end with this process.
       for (const one of connecting) one.then(closeServer).catch(() => {});
       await Promise.all([...outcomes.values()].map(closeServer));
     },
   };
 }
 
-/** Connects to one server, also for `millrace doctor`. Never throws. */
+/** Connects to one server. `millrace doctor` also uses this function. It never throws. */
 export async function connectServer(
   { connectTimeoutMs = defaultConnectTimeoutMs, ...server }: ConfiguredMcpServer,
   onProblem?: (problem: string) => void,
 ): Promise<Outcome> {
   try {
-    // The module is loaded on demand, because it is large and most users have no MCP server.
+    // The module is loaded on demand, because it is large and most users have no MCP servers.
     const { connectMcp } = await import('@millrace/tools/mcp');
     return { connected: await connectMcp(server, { connectTimeoutMs, onProblem }) };
   } catch (error) {
     const why = error instanceof Error ? error.message : 'The connection failed';
     return { problem: oneLine(why, maxProblemLength).replace(/\.+$/, '') };
   }
+}
+
+function stateOf(name: string, outcome: Outcome | undefined): ServerState {
+  if (outcome === undefined) return { name, state: 'connecting', tools: 0 };
+  if ('problem' in outcome) return { name, state: 'failed', tools: 0, problem: outcome.problem };
+  return { name, state: 'connected', tools: outcome.connected.tools.length };
 }
 
 async function closeServer(outcome: Outcome): Promise<void> {
@@ -112,10 +142,10 @@ function whenAborted(signal: AbortSignal | undefined): Promise<void> {
 }
 
 /**
- * Collects the tools of all servers. Tool names must be unique, so only the first tool of a name is
- * used. A tool whose name begins with the name of another server is left out, even if that server has
- * no such tool now. A rule for a tool of the other server must not allow it. Tools that are left out
- * are reported in `problems`.
+ * Collects the tools of all servers. Tool names must be unique, so only the first tool with a name
+ * is used. A tool is also dropped if its name starts with the prefix of a different server.
+ * Otherwise a permission rule for that server could allow this tool. Dropped tools are reported in
+ * `problems`.
  */
 function dropAmbiguousTools(
   connected: readonly { readonly server: string; readonly tools: McpTools['tools'] }[],
@@ -137,14 +167,17 @@ function dropAmbiguousTools(
   return { tools: [...tools.values()], problems };
 }
 
-/** Whether the name of a tool begins with the longer name of another server. */
+/**
+ * Returns true if the name of a tool of the server `own` also starts with the prefix of the server
+ * `other`, and the prefix of `other` is longer than the prefix of `own`.
+ */
 function isNamedAs(tool: string, own: string, other: string): boolean {
   return (
     toolPrefix(other).length > toolPrefix(own).length && tool.startsWith(`${toolPrefix(other)}_`)
   );
 }
 
-/** As `connectMcp` makes the names of tools. */
-function toolPrefix(server: string): string {
+/** Returns the prefix that `connectMcp` adds to the tool names of a server. */
+export function toolPrefix(server: string): string {
   return server.replace(/[^A-Za-z0-9_-]/gu, '_').slice(0, 32);
 }

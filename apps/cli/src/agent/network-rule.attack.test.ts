@@ -6,7 +6,7 @@ import { ruleFromText } from '../config/rule-text.ts';
 import { folderWith } from '../testing/test-agent.ts';
 import { createSessionPolicy } from './session-policy.ts';
 
-// The user copied the rule for network from the README.
+// The user copied the network rule from the README.
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 const example = /--allow "(bash\+network[^"]*)"/.exec(readme)?.[1] ?? '';

@@ -5,8 +5,8 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import { folderWith, testAgent } from '../testing/test-agent.ts';
 
-// A model names files by other paths than those of the workspace. While the question is open, a
-// command replaces a folder by a link.
+// A model uses paths outside of the workspace. While the approval request is open, a command
+// replaces a folder by a link.
 
 interface Places {
   readonly base: string;
@@ -28,7 +28,7 @@ interface Attack {
   readonly swap?: (() => void) | undefined;
 }
 
-/** Runs a call, swaps a folder at the question, and approves. */
+/** Runs a call, replaces a folder while the approval request is open, and approves the call. */
 async function attack({ places: { root }, call: [name, input], swap }: Attack) {
   const call = toolCallPart(toolCallId('c'), name, input);
   const provider = scriptedProvider([{ content: { parts: [call] } }, 'Done.']);
@@ -46,7 +46,7 @@ async function attack({ places: { root }, call: [name, input], swap }: Attack) {
   return { asked, text: result?.text ?? '', isError: result?.isError };
 }
 
-/** Replaces a folder by a link to another one. */
+/** Replaces a folder by a link to the target. */
 function swapped(path: string, target: string): void {
   renameSync(path, `${path}.kept`);
   symlinkSync(target, path);

@@ -9,10 +9,11 @@ import { mergePermissions } from '../config/permissions.ts';
 import { ruleFromText } from '../config/rule-text.ts';
 import { createSessionPolicy } from './session-policy.ts';
 
-// A hostile model uses rules that the user granted, in the form in which the command stores them.
+// A hostile model misuses rules that the user granted. The rules have the form in which the command
+// stores them.
 
 interface Granted {
-  /** Rules of `--allow`. */
+  /** The rules of `--allow`. */
   readonly flags?: readonly string[];
   /** Rules that the chat stored for the folder. */
   readonly stored?: readonly string[];
@@ -35,7 +36,7 @@ async function decisionOn([name, input]: Called, { flags = [], stored = [] }: Gr
   const nothing = async () => {};
   const policy = createSessionPolicy({
     ...{ workspace, rules, saveRule: nothing, deleteRule: nothing },
-    // The sandbox has attacks of its own.
+    // Other tests attack the sandbox.
     isConfined: false,
   });
   const tools = [
@@ -60,7 +61,7 @@ const read = (path: string): Called => ['read', { path }];
 interface Attack extends Granted {
   readonly number: number;
   readonly call: Called;
-  /** A call that the same rules are meant for. */
+  /** A call that the rules are supposed to allow. */
   readonly meant: Called;
 }
 
@@ -105,4 +106,25 @@ const attacks: readonly Attack[] = [
 test.for(attacks)('attack $number: $call is asked about', async ({ call, meant, ...granted }) => {
   expect(await decisionOn(meant, granted)).toBe('allow');
   expect(await decisionOn(call, granted)).toBe('ask');
+});
+
+test.each([
+  ['a command', { command: 'npm test' }, 'allow'],
+  ['network', { command: 'npm install', network: true }, 'ask'],
+  ['a place outside of the sandbox', { command: 'npm install', outside_sandbox: true }, 'ask'],
+])('attack: a hook of the user that allows a call of bash: %s', async (_what, input, decision) => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'policy-')));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  const workspace = createWorkspace({ root });
+  const nothing = async () => {};
+  const policy = createSessionPolicy({
+    ...{ workspace, rules: [], saveRule: nothing, deleteRule: nothing, isConfined: true },
+  });
+  const tool = bashTool({ workspace });
+  const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name: 'bash' } as const;
+  const call = { ...part, arguments: JSON.stringify(input) };
+  const asked = { name: 'bash', call, tool, input, summary: 'bash' };
+  const decided = await policy.approveFreely(asked);
+  expect(typeof decided === 'string' ? decided : decided.decision).toBe(decision);
+  expect(policy.current().remembered).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import type { ApprovalDecision, CheckedToolCall } from '@millrace/agent';
 import {
   approveByPolicy,
+  approveInMode,
   approveInSandbox,
   approveUnconfined,
   type PermissionPolicy,
@@ -11,26 +12,44 @@ import {
   type Workspace,
 } from '@millrace/tools';
 import { ruleToText } from '../config/rule-text.ts';
+import type { SessionMode } from '../contract/config.ts';
 import type { Unconfined } from './command-sandbox.ts';
 
-/** A permission policy to which rules can be added while the agent runs. */
+/** A permission policy that can get new rules, and a new mode, while the agent runs. */
 export interface SessionPolicy {
+  /** Returns the current mode. */
+  mode(): SessionMode;
+  /** Changes the mode. It applies to the next call. */
+  setMode(mode: SessionMode): void;
   current(): PermissionPolicy;
   remember(rule: PermissionRule, forHowLong: 'session' | 'always'): Promise<void>;
-  /** Removes the rule. Matching calls need approval again, in this and in later sessions. */
+  /** Removes a rule. Matching calls need an approval again, in this session and in later ones. */
   forget(rule: PermissionRule): Promise<void>;
-  /** Decides which commands run without approval in the sandbox. Undefined without a sandbox. */
+  /**
+   * Decides which commands can run in the sandbox without an approval. Undefined if there is no
+   * sandbox.
+   */
   readonly reading: UnaskedReading | undefined;
-  /** Decides on a call with the current rules. */
+  /** Decides about a call according to the current rules. */
   approve(call: CheckedToolCall): Promise<ApprovalDecision>;
+  /**
+   * Decides about a call as if a weak rule allowed its tool. Rules that deny or ask, and protected
+   * paths, still apply. Hooks of the user that allow a call use it.
+   */
+  approveFreely(call: CheckedToolCall): Promise<ApprovalDecision>;
 }
 
 interface SessionPolicyOptions {
   readonly workspace: Workspace;
   readonly rules: readonly PermissionRule[];
-  /** Whether a sandbox confines commands. */
+  /** The first mode. Default: `ask`. */
+  readonly mode?: SessionMode | undefined;
+  /** True if commands run in a sandbox. */
   readonly isConfined: boolean;
-  /** Why no sandbox confines commands. Undefined if the user switched the sandbox off. */
+  /**
+   * The reason why commands run without a sandbox. Undefined if there is a sandbox, or if the user
+   * switched it off.
+   */
   readonly unconfined?: Unconfined | undefined;
   /** Stores a rule for later sessions. */
   readonly saveRule: (rule: PermissionRule) => Promise<void>;
@@ -40,29 +59,53 @@ interface SessionPolicyOptions {
 
 export function createSessionPolicy(options: SessionPolicyOptions): SessionPolicy {
   const { workspace, rules, isConfined, unconfined, saveRule, deleteRule } = options;
+  let { mode = 'ask' } = options;
   let policy = permissionPolicy({
     root: workspace.root,
     rules,
-    // `task` needs no approval, because each call of a sub-agent is checked by itself.
-    // `read_output` needs none, because it only reads existing output.
-    kinds: { task: 'free', read_output: 'free' },
+    // `task` needs no approval, because the calls of a sub-agent are checked one by one.
+    // `read_output` needs none, because it only reads output that exists. `skill` reads only files
+    // of a skill that the user trusts.
+    kinds: { task: 'free', read_output: 'free', skill: 'free' },
     searchesSkipDenied: true,
     freeReading: true,
+    hidesDenied: isConfined,
   });
   let lastWrite: Promise<void> = Promise.resolve();
-  const current = () => policy;
+  const current = () => withModeRules(policy, mode);
   const reading = isConfined ? unaskedReading(current) : undefined;
-  const byPolicy: SessionPolicy['approve'] = (call) =>
-    approveByPolicy(policy, workspace, { lasting: 'wide' })(call);
-  const approve = unconfined ? approveUnconfined(current, byPolicy, unconfined) : byPolicy;
+  const place = `a command ${isConfined ? 'in the sandbox' : 'without a sandbox'} in ${workspace.root}`;
+  const approveWith = (use: () => PermissionPolicy): SessionPolicy['approve'] => {
+    const byPolicy: SessionPolicy['approve'] = (call) =>
+      approveByPolicy(use(), workspace, { lasting: 'wide' })(call);
+    const open = unconfined ? approveUnconfined(use, byPolicy, unconfined) : byPolicy;
+    const inMode = approveInMode({
+      // The rules of `withModeRules` decide in the other two modes.
+      mode: () => (mode === 'allow' || mode === 'read-only' ? 'ask' : mode),
+      ...{ policy: use, workspace, reading },
+      approve: reading === undefined ? open : approveInSandbox(use, open, reading),
+    });
+    return async (call) => {
+      const ruling = await inMode(call);
+      if (call.call.name !== commandTool) return ruling;
+      // An answer applies only to commands in this folder and with this sandbox. A different process
+      // can continue the session in a different folder, or on a system without a sandbox.
+      const decided = typeof ruling === 'string' ? { decision: ruling } : ruling;
+      return { ...decided, judged: place };
+    };
+  };
   return {
+    mode: () => mode,
+    setMode: (next) => {
+      mode = next;
+    },
     current,
     reading,
     remember: async (rule, forHowLong) => {
       policy = policy.remember(rule);
       if (forHowLong === 'session') return;
-      // Writes run one after the other, because each one reads the file that the previous one
-      // wrote.
+      // Writes run one after the other, because each write first reads the file that the previous
+      // write stored.
       const keeping = lastWrite.then(() => saveRule(rule));
       lastWrite = keeping.catch(() => {});
       await keeping;
@@ -80,8 +123,29 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
       lastWrite = dropping.catch(() => {});
       await dropping;
     },
-    approve: reading === undefined ? approve : approveInSandbox(current, approve, reading),
+    approve: approveWith(current),
+    approveFreely: (call) => {
+      const rule = { tool: call.name, decision: 'allow', yields: true } as const;
+      return approveWith(() => withModeRules(policy.remember(rule), mode))(call);
+    },
   };
+}
+
+/** The tool that runs commands. */
+const commandTool = 'bash';
+
+const readOnlyRules: readonly PermissionRule[] = ['write', 'edit', 'bash'].map((tool) => ({
+  tool,
+  decision: 'deny',
+  reason: 'this session is read-only',
+}));
+
+/** Returns the policy with the rules of the mode. They come after the configured rules. */
+function withModeRules(policy: PermissionPolicy, mode: SessionMode): PermissionPolicy {
+  if (mode === 'allow')
+    return permissionPolicy({ ...policy, rules: [...policy.rules, { decision: 'allow' }] });
+  if (mode !== 'read-only') return policy;
+  return permissionPolicy({ ...policy, rules: [...policy.rules, ...readOnlyRules] });
 }
 
 function isSameRule(one: PermissionRule, other: PermissionRule): boolean {

@@ -6,11 +6,12 @@ import { expect, test } from 'vitest';
 import { folderWith, testAgent } from '../testing/test-agent.ts';
 import { createSessionPolicy } from './session-policy.ts';
 
-// The user allowed a command for the session. The session continues in a folder of somebody else.
+// The user allowed a command for the session. The session then continues in a folder that belongs
+// to a different person.
 
 const session = sessionId('s');
 
-/** Runs a command in a session. Allows it for the session if it is asked about. */
+/** Runs a command in a session. If the command needs approval, allows it for the session. */
 async function asksFor(log: Log, cwd: string, call: readonly [name: string, input: JsonObject]) {
   const id = toolCallId(crypto.randomUUID());
   const parts = [toolCallPart(id, ...call)];

@@ -28,8 +28,8 @@ test('they are read from the root of the repository down, and not from above it'
   put(repository, 'root\n');
   put(deep, 'deep');
   expect(await readProjectInstructions(deep)).toEqual([
-    { path: join(repository, 'AGENTS.md'), text: 'root', isClipped: false },
-    { path: join(deep, 'AGENTS.md'), text: 'deep', isClipped: false },
+    { path: join(repository, 'AGENTS.md'), text: 'root', isClipped: false, origin: 'project' },
+    { path: join(deep, 'AGENTS.md'), text: 'deep', isClipped: false, origin: 'project' },
   ]);
   expect(await textsAt(repository)).toEqual(['root']);
 });

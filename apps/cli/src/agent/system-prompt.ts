@@ -1,21 +1,24 @@
 import { realpath } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { basename, join, relative, sep } from 'node:path';
 import { type PermissionRule, permissionPolicy } from '@millrace/tools';
 import { foldersUpToRoot, isInside, isOwn } from '../config/config-paths.ts';
+import type { InstructionFile } from '../contract/extensions.ts';
 import { readFileSafely } from '../safe-files.ts';
 
 /** The facts about the environment that the system prompt contains. */
 interface PromptContext {
   readonly cwd: string;
-  /** A platform name of Node: `linux`, `darwin`, `win32`. */
+  /** The platform as Node names it: `linux`, `darwin` or `win32`. */
   readonly platform: string;
   /** The current time in milliseconds since 1970. */
   readonly now: number;
   readonly branch?: string | undefined;
   /** The AGENTS.md files, ordered from the repository root to the folder. */
   readonly project: readonly ProjectInstructions[];
-  /** Further instructions of the user. */
+  /** Additional instructions from the user. */
   readonly system?: string | undefined;
+  /** The list of skills. Default: none. */
+  readonly skills?: string | undefined;
 }
 
 export function systemPrompt(context: PromptContext): string {
@@ -23,6 +26,7 @@ export function systemPrompt(context: PromptContext): string {
     baseInstructions,
     environmentText(context),
     ...context.project.map(projectText),
+    context.skills ?? '',
     context.system ?? '',
   ]
     .filter((text) => text.trim() !== '')
@@ -35,7 +39,6 @@ How you work:
 - Look before you change: read a file before you edit it, and follow the style that is there.
 - Use ls, glob, grep and read to find your way, rather than bash. Calls that do not need each other's results go into one turn.
 - Change files with edit, and make new ones with write. Make the smallest change that does what was asked, and nothing beside it.
-- bash has no terminal and no input, and each call is a new shell. Start nothing there that does not end.
 - Give work that needs a lot of looking around to task, and tasks that are independent at the same time.
 - After a change, check it: run the tests, the compiler or the program, if there is a way.
 - Some calls are put before the person first. What was denied stays undone: do not try to get there by another way, but say what you would need.
@@ -56,58 +59,89 @@ function environmentText({ cwd, platform, now, branch }: PromptContext): string 
 - Date: ${date} (UTC)${git}`;
 }
 
-function projectText({ path, text, isClipped }: ProjectInstructions): string {
+function projectText({ path, text, isClipped, origin }: ProjectInstructions): string {
   const note = isClipped ? '\n(It goes on; read the file for the rest.)' : '';
-  return `Instructions of the project, from ${path}:\n\n${text}${note}`;
+  return `Instructions of the ${origin}, from ${path}:\n\n${text}${note}`;
 }
 
-/** The content of one AGENTS.md file. */
+/** The content of one AGENTS.md file, or of a file with the same purpose. */
 interface ProjectInstructions {
   readonly path: string;
   readonly text: string;
-  /** True if the file is longer than the text that was read. */
+  /** True if the file is longer than `text`. */
   readonly isClipped: boolean;
+  readonly origin: InstructionFile['origin'];
 }
 
 const fileName = 'AGENTS.md';
 const maxBytes = 64 * 1024;
+/** Maximum length of all instructions together. Files that come later are left out. */
+const maxTotalLength = 256 * 1024;
 
 /**
  * Reads the AGENTS.md files from the repository root down to a folder. The nearest file comes last,
- * because later instructions have more weight. The text of these files is sent to the provider of
- * the model. So a symbolic link is not followed if it leads out of the repository, into `.git`, or
- * to a file that looks like a secret. A file that belongs to another user, or that one of the rules
- * denies, is not read. `warn` is called with a sentence for the user about each file that is not
- * read.
+ * because later instructions have more weight. The texts are sent to the provider of the model. So
+ * a symbolic link is not followed if it leads out of the repository, into `.git`, or to a file that
+ * looks like a secret. A file is not read if it belongs to a different user, or if a rule denies
+ * it. `warn` receives a sentence for the user about each file that is not read.
+ *
+ * `others` contains further files that the user trusts, such as CLAUDE.md. A file of the user may be
+ * anywhere. Such a file is left out if an earlier file has the same content.
  */
 export async function readProjectInstructions(
   cwd: string,
   warn: (problem: string) => void = () => {},
   rules: readonly PermissionRule[] = [],
+  others: readonly InstructionFile[] = [],
 ): Promise<readonly ProjectInstructions[]> {
   const folders = await foldersUpToRoot(cwd);
   const root = await realpath(folders.at(-1) ?? cwd);
   const { decide } = permissionPolicy({ root: await realpath(cwd), rules });
   const isDenied = (path: string) => decide({ tool: 'read', input: { path } }).decision === 'deny';
-  const found = await Promise.all(
-    folders
-      .toReversed()
-      .map((folder) => readInstructions(join(folder, fileName), { root, cwd, isDenied, warn })),
+  const ofProject = folders
+    .toReversed()
+    .map((folder) => ({ path: join(folder, fileName), origin: 'project' as const }));
+  // The user's own files come first, because the instructions of a project are more specific.
+  const files = [
+    ...others.filter(({ origin }) => origin === 'user'),
+    ...[...ofProject, ...others.filter(({ origin }) => origin === 'project')],
+  ];
+  const context = { root, cwd, isDenied, warn };
+  const found = await Promise.all(files.map((file) => readInstructions(file, context)));
+  return withinLimit(
+    found.filter((file) => file !== undefined),
+    warn,
   );
-  return found.filter((file) => file !== undefined);
+}
+
+function withinLimit(
+  files: readonly ProjectInstructions[],
+  warn: (problem: string) => void,
+): readonly ProjectInstructions[] {
+  const texts = new Set<string>();
+  let length = 0;
+  return files.filter(({ path, text }) => {
+    // Many projects have a CLAUDE.md with the same text as AGENTS.md.
+    if (texts.has(text) && basename(path) !== fileName) return false;
+    texts.add(text);
+    length += text.length;
+    if (length <= maxTotalLength) return true;
+    warn(`${path} is not used as instructions: all instructions together are too long.`);
+    return false;
+  });
 }
 
 interface InstructionsContext {
-  /** The real path of the repository. */
+  /** The real path of the repository root. */
   readonly root: string;
   readonly cwd: string;
-  /** Returns whether a rule denies to read a real path. */
+  /** Returns true if a rule forbids reading this real path. */
   readonly isDenied: (path: string) => boolean;
   readonly warn: (problem: string) => void;
 }
 
 async function readInstructions(
-  path: string,
+  { path, origin }: InstructionFile,
   { root, cwd, isDenied, warn }: InstructionsContext,
 ): Promise<ProjectInstructions | undefined> {
   const real = await realpath(path).catch(() => undefined);
@@ -116,7 +150,8 @@ async function readInstructions(
     warn(`${path} is not used as instructions: it belongs to another user.`);
     return undefined;
   }
-  const problem = isDenied(real) ? 'a file that a rule denies' : whyNotRead(real, root);
+  const forbidden = origin === 'user' ? undefined : whyNotRead(real, root);
+  const problem = isDenied(real) ? 'a file that a rule denies' : forbidden;
   if (problem !== undefined) {
     warn(`${path} is not used as instructions: it leads to ${problem}.`);
     return undefined;
@@ -124,7 +159,7 @@ async function readInstructions(
   const found = await readFileSafely(real, { maxBytes, clip: true }).catch(() => undefined);
   if (found === undefined) return undefined;
   const text = new TextDecoder().decode(found.bytes).trim();
-  return text === '' ? undefined : { path, text, isClipped: found.isClipped };
+  return text === '' ? undefined : { path, text, isClipped: found.isClipped, origin };
 }
 
 function whyNotRead(real: string, root: string): string | undefined {

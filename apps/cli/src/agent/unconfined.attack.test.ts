@@ -8,8 +8,8 @@ import { folderWith, testAgent } from '../testing/test-agent.ts';
 import type { Unconfined } from './command-sandbox.ts';
 import { createSessionPolicy } from './session-policy.ts';
 
-// A hostile repository makes the sandbox fail. The user has allowed commands, because the sandbox
-// confined them.
+// A hostile repository makes the sandbox fail. The user had allowed commands only because of the
+// sandbox.
 
 async function rulingOn(command: string, unconfined: Unconfined, ...allow: readonly string[]) {
   const workspace = createWorkspace({ root: folderWith({ 'a.txt': 'text' }) });

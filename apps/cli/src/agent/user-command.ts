@@ -8,13 +8,13 @@ interface UserCommandOptions extends Pick<BuildOptions, 'config' | 'log'> {
   readonly signal: AbortSignal;
 }
 
-/** The time limit of a command. It is long, because the user can stop the command with Esc. */
+/** The time limit of a command. It is long, because the user can stop a command with Esc. */
 const timeoutMs = 600_000;
 
 /**
- * Runs a command of the user. It needs no approval and no sandbox, because the user typed it, as in a
- * shell. Its output goes to the model, so it gets the environment of the agent's commands, without
- * keys, and keys in its output are masked.
+ * Runs a command that the user typed. As in a shell, it needs no approval and runs without a
+ * sandbox. Its output is sent to the model. So it gets the same environment without API keys as the
+ * agent's commands, and keys in its output are masked.
  */
 export async function runUserCommand(
   command: string,

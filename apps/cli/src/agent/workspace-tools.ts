@@ -34,7 +34,7 @@ export function readingTools(
 /** Returns the tools that change files and run programs. */
 export function changingTools(
   workspace: Workspace,
-  commands: Pick<BashToolOptions, 'sandbox' | 'reading' | 'env' | 'maskSecrets'> = {},
+  commands: Pick<BashToolOptions, 'sandbox' | 'reading' | 'env' | 'maskSecrets' | 'files'> = {},
 ): readonly Tool[] {
   return [
     withOutsidePaths(workspace, editTool, 'file'),
@@ -44,8 +44,8 @@ export function changingTools(
 }
 
 /**
- * Creates a search tool that hides denied paths. It reads the policy on every call, so rules that
- * are added later apply as well.
+ * Creates a search tool that hides denied paths. The tool reads the policy on every call, so rules
+ * that are added later apply too.
  */
 function searchTool(
   make: (options: SearchToolOptions) => Tool,
@@ -63,7 +63,7 @@ function searchTool(
   return withOutsidePaths(workspace, makeIn, 'folder');
 }
 
-/** The `ask_user` tool, whose handler can be replaced while the agent runs. */
+/** The `ask_user` tool. Its handler can be replaced while the agent runs. */
 export interface Questions {
   readonly tool: Tool;
   setHandler(ask: AskUserOptions['ask'] | undefined): void;
@@ -80,10 +80,10 @@ export function createQuestions(initial: AskUserOptions['ask'] | undefined): Que
 }
 
 /**
- * Lets a file tool work on paths outside of its workspace. Such a call runs only after the user, or
- * a rule that names the path, has allowed it. Whether a path is outside depends on the real path
- * that the permission check found, not on the path's text. The tool fails if the path leads to
- * another place when the call runs.
+ * Lets a file tool work on paths outside of the workspace. The user, or a rule that names the path,
+ * must allow this call. The permission check resolves the path to its real path, which decides
+ * whether the call is outside. The tool fails if the path leads to a different place when the call
+ * runs.
  */
 function withOutsidePaths(
   workspace: Workspace,

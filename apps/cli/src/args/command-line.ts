@@ -19,23 +19,23 @@ export interface CommandLine {
   readonly flags: readonly ParsedFlag[];
   /** The words that are neither a flag nor the value of a flag. */
   readonly operands: readonly string[];
-  /** True if the first operand comes before `--`. Only then it can be a command. */
+  /** True if the first operand comes before `--`. Only then can it be the name of a command. */
   readonly startsWithOperand: boolean;
 }
 
 const parserOptions = Object.fromEntries(
   flagNames.map((name) => {
     const { short, value } = getFlag(name);
-    // `parseArgs` of Node has no optional values. It reports such a value as an operand. The code
-    // below joins the operand with its flag.
+    // Node's `parseArgs` does not support optional values and reports them as operands. The code
+    // below joins each of them with its flag.
     const type = value?.startsWith('<') ? ('string' as const) : ('boolean' as const);
     return [name, { type, ...(short === undefined ? {} : { short }) }];
   }),
 );
 
 /**
- * Splits the command line with Node's parser and checks the flags. Throws a `UsageError` that says
- * what to type instead.
+ * Splits the command line with Node's parser and checks the flags. Throws a `UsageError` with a
+ * correction for the user.
  */
 export function readCommandLine(argv: readonly string[]): CommandLine {
   const args = argv.map(markDash);
@@ -59,8 +59,8 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
     const next = tokens.find(
       ({ kind, index }) => kind === 'positional' && index === token.index + 1,
     );
-    // After `-p`, all operands are part of the prompt. For `--resume`, only the next word is the
-    // id.
+    // The optional value of `--resume` is the word after it. All other operands after `-p` are part
+    // of the prompt.
     const id =
       name === 'resume' && token.value === undefined && token.index + 1 < end ? next : undefined;
     if (id?.kind === 'positional') usedIndexes.add(id.index);
@@ -79,7 +79,7 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
 }
 
 /**
- * Marks words that start like a list item (a dash and a space), because they are text and not
+ * A mark for words that start with a dash and a space, such as a list item. They are text and not
  * flags. The mark is NUL, which no argument can contain.
  */
 const dashMark = '\0';
@@ -113,14 +113,14 @@ function checkValue(name: FlagName, value: string | undefined, isSure: boolean):
   throw new UsageError(`--${name} needs a value: --${name} ${shown}${found}`, { flag: name });
 }
 
-/** Shortens long input so that a message stays readable. */
+/** Shortens long input, so that an error message stays readable. */
 function clip(text: string): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
 /**
- * Returns the value of a flag. If the flag is given twice, the last one is used, so a user can
- * override a shell alias.
+ * Returns the value of a flag. If the flag occurs twice, the last value counts. So a user can
+ * override a flag of a shell alias.
  */
 export function flagText({ flags }: CommandLine, name: FlagName): string | undefined {
   return flags.findLast((flag) => flag.name === name)?.value;

@@ -1,21 +1,23 @@
 import type { HelpTopic } from '../contract/args.ts';
 
-/** The command that a flag belongs to. `run` is the chat; `print` is the chat command with `-p`. */
+/**
+ * The command to which a flag belongs. `run` is the chat. `print` is the chat command with `-p`.
+ */
 export type FlagOwner = 'run' | 'print' | HelpTopic;
 
 export interface Flag {
   readonly short?: string;
   /**
-   * The placeholder for the value in the help: `<…>` for a required value, `[…]` for an optional
-   * one. Undefined if the flag takes no value.
+   * The placeholder for the value in the help text. `<…>` means a required value, and `[…]` an
+   * optional one. Undefined if the flag takes no value.
    */
   readonly value?: string;
-  /** Placeholders that differ from `value`, by command. */
+  /** Different placeholders for some commands. */
   readonly valueByOwner?: Partial<Record<FlagOwner, string>>;
   readonly owners: readonly FlagOwner[];
-  /** The text for the help. */
+  /** The description in the help text. */
   readonly help: string;
-  /** Help texts that differ from `help`, by command. */
+  /** Different descriptions for some commands. */
   readonly helpByOwner?: Partial<Record<FlagOwner, string>>;
 }
 
@@ -35,6 +37,7 @@ export type FlagName =
   | 'max-turns'
   | 'max-tokens'
   | 'max-cost'
+  | 'mode'
   | 'yes'
   | 'read-only'
   | 'allow'
@@ -78,7 +81,7 @@ const sessionCommands: readonly FlagOwner[] = [
 const allCommands: readonly FlagOwner[] = [...sessionCommands, 'serve'];
 const agentRuns: readonly FlagOwner[] = ['run', 'print'];
 
-/** All flags, in the order of the help. A flag has the same meaning in all commands. */
+/** All flags, in the order of the help text. A flag has the same meaning in all commands. */
 const flags: Readonly<Record<FlagName, Flag>> = {
   print: {
     short: 'p',
@@ -149,6 +152,11 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     owners: agentRuns,
     help: 'Stop at this cost, such as 0.50. The price of the model must be known',
   },
+  mode: {
+    value: '<mode>',
+    owners: agentRuns,
+    help: 'Start in this mode: "plan" (only reads and proposes), "ask", "accept-edits" (changes files in the folder without asking) or "auto" (also runs commands in the sandbox without asking). Shift-Tab changes it. Default: ask',
+  },
   yes: {
     short: 'y',
     owners: ['run', 'print', 'sessions', 'serve'],
@@ -180,7 +188,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   },
   trust: {
     owners: agentRuns,
-    help: "Trust all settings of this folder's millrace.json, including programs that it starts, until they change",
+    help: 'Trust the millrace.json, the hooks, skills, commands and other extensions of this folder, including programs that they start, until they change',
   },
   all: { short: 'a', owners: ['sessions'], help: 'Include the sessions of all folders' },
   output: {

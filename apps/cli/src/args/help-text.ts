@@ -1,7 +1,7 @@
 import type { HelpTopic } from '../contract/args.ts';
 import { type FlagName, type FlagOwner, flagNames, getFlag } from './flags.ts';
 
-/** Returns the help page of a command, or the main page. */
+/** Returns the help page of a command. Without a command, returns the main page. */
 export function helpText(topic?: HelpTopic): string {
   const { usage, about, flagOwners, examples, footer } = helpPage(topic);
   const own = flagNames.filter((name) =>

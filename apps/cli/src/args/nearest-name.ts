@@ -1,6 +1,9 @@
 import { editDistance, nearestNames } from '@millrace/core';
 
-/** Returns the name that is most similar to a misspelled one, or undefined if none is similar. */
+/**
+ * Returns the name that is most similar to a misspelled name. Returns undefined if no name is
+ * similar.
+ */
 export function nearestName(name: string, names: readonly string[]): string | undefined {
   const isNear = (distance: number, other: string) =>
     distance <= Math.max(1, Math.floor(other.length / 3));
@@ -12,7 +15,7 @@ export function nearestName(name: string, names: readonly string[]): string | un
  * contain `name`.
  */
 export function nearestModels(name: string, names: readonly string[], most = 3): readonly string[] {
-  // The name is shortened, because the time of a comparison grows with the product of both lengths.
+  // The name is shortened, because the comparison gets slow for long names.
   const wanted = name.slice(0, 100).toLowerCase();
   return nearestNames(wanted, new Set(names), {
     most,
@@ -22,9 +25,9 @@ export function nearestModels(name: string, names: readonly string[], most = 3):
 }
 
 /**
- * Returns how much a model name differs from `wanted`, in letters. A name that contains `wanted`
- * counts as one wrong letter. The vendor before the slash and the version may be missing in
- * `wanted`.
+ * Returns how much a model name differs from `wanted`, as a number of wrong letters. If the name
+ * contains `wanted`, this counts as one wrong letter. `wanted` may lack the vendor before the
+ * slash, and the version.
  */
 function nameDistance(wanted: string, other: string): number {
   if (other === wanted) return 0;

@@ -81,6 +81,8 @@ describe('without a command', () => {
   test('--yes and --read-only say what is allowed', () => {
     expect(parse('--yes')).toMatchObject({ permissions: 'allow' });
     expect(parse('--read-only')).toMatchObject({ permissions: 'read-only' });
+    expect(parse('--mode', 'plan')).toMatchObject({ permissions: 'plan' });
+    expect(parse('--mode=accept-edits')).toMatchObject({ permissions: 'accept-edits' });
     expect(parse()).toMatchObject({ permissions: undefined });
   });
 });
@@ -202,6 +204,8 @@ describe('an error about a mistake says what to do', () => {
     [['--max-cost', 'free'], '--max-cost takes an amount in dollars above 0'],
     [['-c', '-r', 'x'], '--continue and --resume both choose a session'],
     [['-p', '-r'], '--resume needs an id with -p'],
+    [['--mode', 'plan', '--yes'], '--mode, --yes and --read-only all set the mode'],
+    [['--mode', 'fast'], '--mode must be one of read-only, plan, ask, accept-edits, auto, allow'],
     [['--yes', '--read-only'], '--yes allows everything and --read-only allows only reading'],
     [['-p', 'x', '--json', '--output-schema', 'f'], 'Use only one of them'],
     [['--allow', 'github:push'], 'github supports neither a path nor a command'],

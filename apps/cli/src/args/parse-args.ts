@@ -8,7 +8,7 @@ import {
   type SessionChoice,
   streamSettings,
 } from '../contract/args.ts';
-import { sandboxSettings } from '../contract/config.ts';
+import { sandboxSettings, sessionModes } from '../contract/config.ts';
 import { UsageError } from '../contract/errors.ts';
 import {
   type CommandLine,
@@ -91,10 +91,7 @@ function findTopic(word: string | undefined): HelpTopic | undefined {
   throw new UsageError(`There is no such help topic. Topics: ${topics.join(', ')}`);
 }
 
-/**
- * Throws for a flag that the command would ignore, because the user expects the flag to have an
- * effect.
- */
+/** Throws if the command does not support a flag. The user expects that the flag has an effect. */
 function checkFlagOwners({ flags }: CommandLine, owner: FlagOwner): void {
   const misplaced = flags.find(({ name }) => !getFlag(name).owners.includes(owner));
   if (misplaced === undefined) return;
@@ -182,9 +179,23 @@ function sandboxSetting(line: CommandLine): RunArgs['sandbox'] {
 
 function permissionMode(line: CommandLine): RunArgs['permissions'] {
   const isReadOnly = hasFlag(line, 'read-only');
-  if (!hasFlag(line, 'yes')) return isReadOnly ? 'read-only' : undefined;
-  if (!isReadOnly) return 'allow';
-  throw new UsageError(
-    '--yes allows everything and --read-only allows only reading. Use only one of them',
-  );
+  const isAllowed = hasFlag(line, 'yes');
+  if (isReadOnly && isAllowed)
+    throw new UsageError(
+      '--yes allows everything and --read-only allows only reading. Use only one of them',
+    );
+  const named = modeSetting(line);
+  if (named !== undefined && (isReadOnly || isAllowed))
+    throw new UsageError('--mode, --yes and --read-only all set the mode. Use only one of them', {
+      flag: 'mode',
+    });
+  if (isReadOnly) return 'read-only';
+  return isAllowed ? 'allow' : named;
+}
+
+function modeSetting(line: CommandLine): RunArgs['permissions'] {
+  const text = flagText(line, 'mode');
+  const mode = sessionModes.find((one) => one === text);
+  if (text === undefined || mode !== undefined) return mode;
+  throw new UsageError(`--mode must be one of ${sessionModes.join(', ')}`, { flag: 'mode' });
 }

@@ -41,7 +41,7 @@ function unknownAction(word: string): never {
   );
 }
 
-/** Flags that only some actions of `millrace sessions` take. */
+/** Flags that belong only to some actions of `millrace sessions`. */
 const flagActions: Readonly<Partial<Record<FlagName, readonly SessionsAction[]>>> = {
   all: ['list'],
   json: ['list', 'show'],
@@ -151,7 +151,9 @@ export function serveArgs(line: CommandLine): ServeArgs {
   };
 }
 
-/** Returns the values of a flag, which can be repeated and can have several values with commas. */
+/**
+ * Returns the values of a flag. The flag can be repeated, and each value can be a list with commas.
+ */
 function flagList({ flags }: CommandLine, name: FlagName): readonly string[] {
   const values = flags.flatMap((flag) => (flag.name === name ? (flag.value ?? '').split(',') : []));
   return values.map((value) => value.trim()).filter((value) => value !== '');

@@ -5,8 +5,8 @@ import { MillraceError } from '@millrace/core';
 import { sqliteLog } from '@millrace/log/sqlite';
 import type { StoredRow } from '@millrace/server';
 
-// A backup is one SQLite file, which `sqliteLog` can open as a log. It has two more tables. One
-// holds the rows of the server. The other describes the backup and holds a checksum of everything.
+// A backup is one SQLite file, which `sqliteLog` can open as a log. It has two additional tables.
+// One contains the rows of the server. The other describes the backup and contains a checksum.
 
 /**
  * Describes the content of a backup. `server` means that the backup also contains the rows of a
@@ -14,7 +14,7 @@ import type { StoredRow } from '@millrace/server';
  */
 export interface BackupSummary {
   readonly kind: 'sessions' | 'server';
-  /** Milliseconds since 1970. */
+  /** When the backup was created, in milliseconds since 1970. */
   readonly createdAt: number;
   readonly sessions: number;
   readonly blobs: number;
@@ -25,22 +25,24 @@ const formatVersion = 1;
 const [infoTable, rowsTable] = ['backup_info', 'backup_rows'];
 
 /**
- * Creates an empty file that no other user can read, not even while the copy grows. SQLite gives
- * the same permissions to the files that it creates beside this file.
+ * Creates an empty file that only this user can read. The permissions are set before any data is
+ * written. SQLite gives the same permissions to the files that it creates next to this file.
  */
 export function createPrivateFile(path: string): void {
   closeSync(openSync(path, 'wx', 0o600));
 }
 
-/** Turns a copied log into a backup. `rows` is undefined for a store without a server. */
+/**
+ * Turns a copied log into a backup. `rows` is undefined if the store does not belong to a server.
+ */
 export async function finishBackup(
   path: string,
   rows: AsyncIterable<StoredRow> | Iterable<StoredRow> | undefined,
 ): Promise<BackupSummary> {
   const database = new DatabaseSync(path);
   try {
-    // The backup must be one file, so it has no write-ahead log. An incarnation of -1 makes SQLite
-    // logs choose a new incarnation when they open the file.
+    // The backup must be one file, so the write-ahead log is switched off. An incarnation of -1
+    // makes a SQLite log choose a new incarnation when it opens the file.
     database.exec('PRAGMA journal_mode = DELETE; UPDATE counters SET incarnation = -1');
     database.exec(`CREATE TABLE ${infoTable} (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
       CREATE TABLE ${rowsTable} (
@@ -52,8 +54,8 @@ export async function finishBackup(
     database.exec('BEGIN');
     for await (const { table, id, version, createdAt, updatedAt, keys, data, epoch } of rows ?? [])
       put.run(table, id, version, createdAt, updatedAt, keys, data, epoch);
-    // A row refuses runs with an earlier epoch than its own. So the log must continue with later
-    // epochs.
+    // A row rejects runs whose epoch is earlier than its own. So new runs of the log must get later
+    // epochs than all rows.
     const last = `(SELECT coalesce(max(epoch), 0) FROM ${rowsTable})`;
     database.exec(`UPDATE counters SET drivers = max(drivers, ${last})`);
     const summary: BackupSummary = {
@@ -73,8 +75,8 @@ export async function finishBackup(
 }
 
 /**
- * Checks that a backup is complete and unchanged. Throws `bad_backup`, or `too_new` for a backup of
- * a newer version.
+ * Checks that a backup is complete and unchanged. Throws `bad_backup`, or `too_new` if a newer
+ * version wrote the backup.
  */
 export function verifyBackup(path: string): BackupSummary {
   const database = openBackup(path);
@@ -130,15 +132,15 @@ export function* rowsOf(path: string): Generator<StoredRow> {
 }
 
 /**
- * Writes the log of a backup to an empty file. The file gets new tables, and only their rows come
- * from the backup. So a trigger in the backup cannot change later writes.
+ * Writes the log of a backup to an empty file. New tables are created in the file, and only the
+ * rows are copied. So a trigger in the backup cannot affect later writes.
  */
 export async function writeLogFile(from: string, to: string): Promise<void> {
   const copy = `${to}-copy`;
   try {
     createPrivateFile(copy);
     copyFileSync(from, copy);
-    // Opening a file creates its tables, or migrates those of an earlier version.
+    // Opening a file creates its tables, or migrates the tables of an earlier version.
     for (const path of [copy, to]) await sqliteLog({ path, onRewound: () => {} }).close();
     copyRows(copy, to);
   } finally {
@@ -181,7 +183,7 @@ function countsOf(database: DatabaseSync): Pick<BackupSummary, 'sessions' | 'blo
   return { sessions: count('sessions'), blobs: count('blobs'), rows: count(rowsTable) };
 }
 
-/** Returns the checksum of all rows of all tables, except the table that holds the checksum. */
+/** Returns a checksum of all rows in all tables, except the table that contains the checksum. */
 function digestOf(database: DatabaseSync): string {
   const hash = createHash('sha256');
   const tables = database

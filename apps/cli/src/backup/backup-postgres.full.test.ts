@@ -31,16 +31,18 @@ beforeAll(async () => {
 afterAll(() => postgres?.remove());
 const folder = temporaryFolder('backup-postgres');
 
-/** Causes one deadlock: it holds one table, and wants another one that the restore holds. */
+/** Causes one deadlock. It holds a table and waits for a table that the restore holds. */
 async function lockInOtherOrder(url: string): Promise<{ readonly end: Promise<void> }> {
   const client = new Client({ connectionString: url });
   await client.connect();
-  // The other side of a deadlock is ended, because this one never checks for it.
+  // With this setting, this side never checks for deadlocks. So Postgres ends the transaction of
+  // the restore.
   await client.query("SET deadlock_timeout = '1h'");
   await client.query('BEGIN');
   await client.query('SELECT 1 FROM millrace_rows.rows FOR SHARE');
   const end = async () => {
-    // The restore has dropped the schema of the log, and waits for the schema of the rows.
+    // At this point, the restore has dropped the schema of the log and waits for the schema of the
+    // rows.
     const waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'";
     while ((await client.query(waiting)).rows.length === 0) await setTimeout(10);
     await client.query('SELECT 1 FROM millrace_log.sessions');
@@ -56,7 +58,7 @@ describe('21.3: a backup of servers on Postgres', () => {
     const target = backupTarget({ store: url }, {}, { env: {}, cwd: folder() });
     const log = postgresLog({ url });
     const rows = await postgresRows({ url });
-    // The restored sessions get other generation numbers than these have.
+    // This session makes sure that the restored sessions get different generation numbers.
     await (await log.open('deleted before')).release();
     await log.delete('deleted before');
     await writeFixture(log);
@@ -81,12 +83,12 @@ describe('21.3: a backup of servers on Postgres', () => {
     await expect(driver.append(markers(1))).rejects.toMatchObject({
       code: expect.stringMatching(/fenced|no_session/) as string,
     });
-    // The lease of the original is not part of the restored session.
+    // The restored session does not contain the lease of the original.
     const { chat, ...others } = contents.sessions;
     const expected = { ...contents, sessions: { ...others, chat: { ...chat, holder: null } } };
     expect(await readContents(log)).toEqual(expected);
     expect(await rows.get('tasks', 't')).toEqual(before);
-    // No epoch is used again, so no row refuses the next run.
+    // No epoch is used twice, so the rows accept the next run.
     expect((await log.open('chat fork')).epoch).toBeGreaterThan(driver.epoch + 1_000_000_000);
     await log.renewIncarnation();
     await log.close();

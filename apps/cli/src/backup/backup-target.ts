@@ -6,14 +6,14 @@ import type { Env } from '../contract/host.ts';
 import { storePath } from '../store/open-store.ts';
 
 /**
- * A store to back up or to restore: the file of the sessions, the folder of a server, or a server's
- * Postgres database.
+ * A store to back up or to restore. It is the session file, the folder of a server, or the Postgres
+ * database of a server.
  */
 export type BackupTarget =
   | { readonly type: 'files'; readonly name: string; readonly log: string; readonly rows?: string }
   | { readonly type: 'postgres'; readonly name: string; readonly url: string };
 
-/** Finds the store that the flags name. Default: the file of the sessions. */
+/** Returns the store that the flags name. Default: the session file. */
 export function backupTarget(
   args: { readonly store?: string | undefined; readonly data?: string | undefined },
   config: Pick<Config, 'store'>,
@@ -26,7 +26,7 @@ export function backupTarget(
     const { host, pathname } = new URL(store);
     return { type: 'postgres', name: `Postgres at ${host || 'localhost'}${pathname}`, url: store };
   }
-  // A mistyped URL must not become a file name, because messages would show its password.
+  // A mistyped URL must not be used as a file name, because error messages would show its password.
   if (store !== undefined && /^[a-z][a-z0-9+]+:/i.test(store)) throw unknownStore();
   const given = store === undefined ? undefined : resolve(cwd, store);
   if (given !== undefined && isFolder(given)) return serverFolder(given);
@@ -53,7 +53,7 @@ function unknownStore(): MillraceError {
   return new MillraceError('bad_store', message);
 }
 
-/** Returns the error for a store that has content, which a restore would delete. */
+/** Returns the error for a store that is not empty. A restore would delete its content. */
 export function notEmpty(name: string): MillraceError {
   const message = `Cannot restore into ${name}: it is not empty. Add --replace to delete its content`;
   return new MillraceError('not_empty', message, { name });

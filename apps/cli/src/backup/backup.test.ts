@@ -81,7 +81,7 @@ describe('21.3: a backup of a server', () => {
     const rows = sqliteRows({ path: join(folder(), 'two/tasks.db') });
     expect(await rows.list('tasks', { where: { status: 'DONE' } })).toHaveLength(1);
     await rows.close();
-    // Two stores of one backup have different histories from now on.
+    // From now on, two stores of the same backup have different histories.
     await restoreBackup({ path, target: server('three'), replace: false });
     expect((await contentsIn('three/sessions.db')).incarnation).not.toBe(after.incarnation);
   });
@@ -118,7 +118,7 @@ describe('21.3: a backup of a server', () => {
     const driver = await log.open('pairs');
     let isOver = false;
     let pairs = 0;
-    // Each row names the last record of the log, and is written after it.
+    // Each row contains the offset of the last log record. It is written after that record.
     const writing = (async () => {
       while (!isOver) {
         const { through } = await driver.append(markers(1));
@@ -144,7 +144,7 @@ describe('21.3: a backup of a server', () => {
       const { through = 0 } = (await copy.info('pairs')) ?? {};
       await copy.close();
       const last = rowsIn(name).find(({ table }) => table === 'states')?.data ?? '{"through":0}';
-      // Between the two writes of a pair, the log is one record ahead.
+      // A backup between the two writes of a pair has a log that is one record ahead.
       const { through: named } = JSON.parse(last) as { readonly through: number };
       expect([0, 1]).toContain(through - named);
     }
@@ -175,7 +175,7 @@ describe('21.3: a restore', () => {
     const info = await restored.info('chat');
     expect(info?.through).toBe(8);
     expect(info?.incarnation).not.toBe(incarnation);
-    // No number of the replaced log is used again.
+    // No epoch of the replaced log is used again.
     expect((await restored.open('chat')).epoch).toBeGreaterThan(1_000_000_000);
     await restored.close();
     expect(await codeOf(restoreBackup({ path, target: server('x'), replace: true }))).toBe(

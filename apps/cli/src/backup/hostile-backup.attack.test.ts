@@ -8,8 +8,8 @@ import { backupTarget } from './backup-target.ts';
 import { restoreBackup } from './restore-backup.ts';
 import { writeBackup } from './write-backup.ts';
 
-// Somebody restores a backup that another person has changed. Its content is theirs, but it must not
-// change what is written to the log later.
+// A user restores a backup that a hostile person has changed. The restored content comes from that
+// person, but the backup must not affect later writes.
 
 const folder = temporaryFolder('hostile-backup');
 const target = (name: string) =>

@@ -17,13 +17,13 @@ import { type BackupTarget, notEmpty } from './backup-target.ts';
 interface RestoreOptions {
   readonly path: string;
   readonly target: BackupTarget;
-  /** Whether to replace a store that is not empty. */
+  /** True if the restore may replace a store that is not empty. */
   readonly replace: boolean;
 }
 
 /**
- * Restores a backup into a store. The whole backup is checked first, and the store changes only when
- * everything is ready. The log gets a new incarnation, so clients read it again.
+ * Restores a backup into a store. First, the whole backup is checked. The store changes only when
+ * everything is ready. The log gets a new incarnation, so clients read it again from the start.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<BackupSummary> {
   const { path, target } = options;
@@ -60,11 +60,11 @@ async function restoreFiles(
         importSqliteRows(ready, rowsOf(path));
       }
     }
-    // The checks run again, because another process may have changed the files while the copies
+    // The checks run again, because a different process may have changed the files while the copies
     // were written.
     for (const { to, table } of files) assertReplaceable(to, table, replace);
     for (const { to, ready } of files) {
-      // The `-mark` file stays, so that no commit number in it is used again.
+      // The `-mark` file stays, because it prevents the reuse of commit numbers.
       for (const end of ['-wal', '-shm', '-journal']) rmSync(to + end, { force: true });
       renameSync(ready, to);
     }
@@ -75,12 +75,16 @@ async function restoreFiles(
   }
 }
 
-/** Throws if another process uses the file, or if it has content that must not be replaced. */
+/**
+ * Throws if a different process uses the file, or if the file has content that must not be
+ * replaced.
+ */
 function assertReplaceable(path: string, table: string, replace: boolean): void {
   if (!existsSync(path)) return;
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    // Each process that uses the file holds a shared lock on it.
+    // Each process that uses the file holds a shared lock on it. If there is one, this exclusive
+    // lock fails.
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     if (!replace && !isEmpty(database, table)) throw notEmpty(path);
   } catch (error) {
@@ -104,8 +108,8 @@ function isEmpty(database: DatabaseSync, table: string): boolean {
 }
 
 /**
- * Copies the backup and calls the function with the path of the copy. The copy opens as a log, and
- * the backup itself stays unchanged.
+ * Copies the backup and calls the function with the path of the copy. The copy can be opened as a
+ * log. The backup itself does not change.
  */
 async function withLogCopy(path: string, use: (copy: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-restore-'));

@@ -4,26 +4,24 @@ import { type BackupTarget, notEmpty } from './backup-target.ts';
 
 interface RestorePostgresOptions {
   readonly target: Extract<BackupTarget, { readonly type: 'postgres' }>;
-  /** A copy of the backup that opens as a log. */
+  /** The path of a copy of the backup. The copy can be opened as a log. */
   readonly copy: string;
   readonly rows: () => Iterable<StoredRow>;
   readonly replace: boolean;
 }
 
-/**
- * The schemas of a server, and the temporary schemas that a restore fills before it replaces them.
- */
+/** The schemas of a server. A restore first fills temporary schemas, which then replace these. */
 const schemas = { log: 'millrace_log', rows: 'millrace_rows' } as const;
 const prepared = { log: 'millrace_log_restoring', rows: 'millrace_rows_restoring' } as const;
 /**
- * The functions of a log. Each of them refers to its schema by name, so the name must be set again
- * after the schema is renamed.
+ * The functions of a log. Each function contains the name of its schema. After a schema is renamed,
+ * this name must be set again.
  */
 const functions = ['renew_incarnation()', 'note_history(text)'];
 
 /**
- * Restores a backup into Postgres. It fills new schemas, and one transaction replaces the old
- * schemas with them. Servers that are running continue with the restored data.
+ * Restores a backup into Postgres. It fills new schemas. Then one transaction replaces the old
+ * schemas with the new ones. Running servers continue with the restored data.
  */
 export async function restorePostgres(options: RestorePostgresOptions): Promise<void> {
   const { target, copy, rows, replace } = options;
@@ -33,7 +31,7 @@ export async function restorePostgres(options: RestorePostgresOptions): Promise<
   await client.connect();
   try {
     if (!replace && !(await isEmpty(client))) throw notEmpty(target.name);
-    // An interrupted restore may have left these schemas.
+    // An earlier restore that was interrupted may have left these schemas.
     for (const schema of Object.values(prepared))
       await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
     const lastEpoch = await copyLog(copy, target.url);
@@ -44,13 +42,13 @@ export async function restorePostgres(options: RestorePostgresOptions): Promise<
   }
 }
 
-/** Maximum number of tries for the transaction, if other processes cause deadlocks. */
+/** Maximum number of tries for the transaction. Other processes can cause deadlocks. */
 const maxTries = 50;
 
 /**
- * Replaces the old schemas with the prepared ones. Running servers lock tables in another order, so
- * Postgres may cancel this transaction because of a deadlock. The transaction has then changed
- * nothing, and it is tried again.
+ * Replaces the old schemas with the prepared ones. Running servers lock the tables in a different
+ * order, so Postgres may cancel this transaction because of a deadlock. A cancelled transaction has
+ * no effect and is tried again.
  */
 async function replaceSchemas(client: Queries, lastEpoch: number, tries = 1): Promise<void> {
   try {
@@ -77,9 +75,9 @@ async function replaceInTransaction(client: Queries, lastEpoch: number): Promise
   }
   for (const name of functions)
     await client.query(`ALTER FUNCTION ${schemas.log}.${name} SET search_path = ${schemas.log}`);
-  // The new incarnation wakes the followers of running servers.
+  // The new incarnation notifies the running servers, which then read the restored log.
   await client.query(`SELECT ${schemas.log}.renew_incarnation()`);
-  // The sequence continues after the last epoch of the backup and of the replaced log, so no epoch
+  // The sequence continues after the last epoch of the backup and of the replaced log. So no epoch
   // is used twice.
   const drivers = `'${schemas.log}.drivers'`;
   await client.query(`SELECT setval(${drivers}, $1 + nextval(${drivers}))`, [used]);
@@ -104,7 +102,10 @@ async function isEmpty(client: Queries): Promise<boolean> {
   return true;
 }
 
-/** Returns the last epoch of the log that the restore replaces. Returns 0 if there is no log. */
+/**
+ * Returns the last epoch of the log that the restore replaces. Returns 0 if the database has no
+ * log.
+ */
 async function lastEpochIn(client: Queries): Promise<number> {
   const exists = 'SELECT 1 FROM pg_sequences WHERE schemaname = $1 AND sequencename = $2';
   if ((await client.query(exists, [schemas.log, 'drivers'])).rows.length === 0) return 0;

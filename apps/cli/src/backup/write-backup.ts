@@ -4,12 +4,13 @@ import { MillraceError } from '@millrace/core';
 import { type BackupSummary, createPrivateFile, finishBackup } from './backup-file.ts';
 import type { BackupTarget } from './backup-target.ts';
 
-/** The endings of all files that SQLite and the log create for one path. */
+/** The suffixes of all files that SQLite and the log create for one path. */
 const ends = ['', '-journal', '-wal', '-shm', '-mark'];
 
 /**
- * Writes the log, its blobs and the server's rows into one file, all from the same moment. Other
- * processes can continue to write meanwhile. The file gets its final name when it is complete.
+ * Writes the log, its blobs and the server's rows into one file. All of them are from the same
+ * moment. Other processes can write to the store during the backup. The file gets its final name
+ * when it is complete.
  */
 export async function writeBackup(target: BackupTarget, path: string): Promise<BackupSummary> {
   if (existsSync(path)) throw fileExists(path);
@@ -45,7 +46,7 @@ async function copyFiles(
 
 /**
  * Migrates the copy, because the store may have the tables of an earlier version. The store itself
- * stays unchanged.
+ * does not change.
  */
 async function migrateCopy(part: string): Promise<void> {
   const { sqliteLog } = await import('@millrace/log/sqlite');
@@ -83,8 +84,8 @@ async function copyPostgres(
 }
 
 /**
- * Gives the finished file its name with a hard link, because a hard link fails if the name exists.
- * A rename would replace the existing file.
+ * Gives the finished file its final name with a hard link. A hard link fails if a file with this
+ * name exists. A rename would replace that file.
  */
 function linkIntoPlace(part: string, path: string): void {
   try {
@@ -92,7 +93,7 @@ function linkIntoPlace(part: string, path: string): void {
   } catch (error) {
     const { code } = error as { readonly code?: string };
     if (code === 'EEXIST') throw fileExists(path);
-    // Some file systems have no hard links.
+    // Some file systems do not support hard links.
     renameSync(part, path);
   }
 }

@@ -1,22 +1,28 @@
-import type { Clock } from '@millrace/agent';
+import type { Clock, RunResult } from '@millrace/agent';
 import { type Ids, randomIds, type SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
+import { modeTexts } from '../agent/session-mode.ts';
 import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
-import type { Config } from '../contract/config.ts';
+import type { Config, SessionMode, ThemeName } from '../contract/config.ts';
+import { editInProgram } from '../input/edit-in-program.ts';
 import type { Key } from '../input/keys/key.ts';
-import type { Theme } from '../text/theme/theme.ts';
-import { isCommand, runSlashCommand } from './commands/command-table.ts';
+import { oneLine } from '../text/cells/printable.ts';
+import { clipboardText } from '../text/terminal/terminal-gate.ts';
+import { type Theme, themeNamed } from '../text/theme/theme.ts';
+import { allCommands, isCommand, runSlashCommand } from './commands/command-table.ts';
 import type { CommandContext } from './commands/slash-command.ts';
 import { type Block, note } from './contract/block.ts';
 import type { ChatState } from './contract/chat-state.ts';
 import type { PickList } from './contract/dialog.ts';
 import { ChangePreviews } from './dialog/change-previews.ts';
 import { DialogController } from './dialog/dialog-controller.ts';
+import { FormAnswers } from './dialog/form-answers.ts';
 import { OpenQuestions } from './dialog/open-questions.ts';
 import { RememberedAnswers } from './dialog/remembered-answers.ts';
 import type { DebouncedSize } from './screen/debounced-size.ts';
 import { Display } from './screen/display.ts';
 import type { ScreenOutput } from './screen/screen-output.ts';
+import { SecondPress } from './second-press.ts';
 import { Conversation } from './session/conversation.ts';
 import { ReplaySession } from './session/replay-session.ts';
 import { UserCommands } from './session/user-commands.ts';
@@ -30,66 +36,54 @@ interface ChatAppOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly theme: Theme;
-  readonly screen: Pick<ScreenOutput, 'columns' | 'rows' | 'redraw'> & {
+  readonly screen: Pick<ScreenOutput, 'columns' | 'rows' | 'redraw' | 'send'> & {
     readonly size: Pick<DebouncedSize, 'pause' | 'resume'>;
   };
   readonly onQuit: () => void;
   readonly ids?: Ids | undefined;
   /**
-   * Returns false if the session is no longer stored, because the session file was deleted.
-   * Default: a function that always returns true.
+   * Returns false if the session file was deleted, so the session is lost. Default: a function that
+   * always returns true.
    */
   readonly isStored?: (() => boolean) | undefined;
   /**
-   * Stops the process as Ctrl-Z does in a shell, and resolves when it continues. Without it, Ctrl-Z
-   * has no effect.
+   * Suspends the process, as Ctrl-Z does in a shell. Resolves when the process continues. If
+   * undefined, Ctrl-Z has no effect.
    */
   readonly suspendProcess?: (() => Promise<void>) | undefined;
 }
 
-/** A second Ctrl-C within this time closes the chat, and a second Esc goes back to a message. */
-const secondKeyMs = 2000;
+/**
+ * Maximum time between two presses of a key. The second Ctrl-C closes the chat. The second Esc
+ * offers to go back to a message.
+ */
 
-/** Waits for the second press of a key after the first one. */
-class SecondPress {
-  readonly #chat: Pick<ChatApp, 'clock' | 'display'>;
-  #cancelWait: (() => void) | undefined;
+/** The answer to the question after a plan that changes nothing. */
+const keepPlanning = 'Keep planning';
+/** The message that starts the work on a plan. */
+const goMessage = 'Go: carry out the plan.';
 
-  constructor(chat: Pick<ChatApp, 'clock' | 'display'>) {
-    this.#chat = chat;
-  }
-
-  /** True between the first press and the second one. */
-  get isAwaited(): boolean {
-    return this.#cancelWait !== undefined;
-  }
-
-  /** Handles a press. Returns true if it is the second one. */
-  press(): boolean {
-    const { clock, display } = this.#chat;
-    const isSecond = this.isAwaited;
-    this.cancel();
-    if (!isSecond)
-      this.#cancelWait = clock.after(secondKeyMs, () => {
-        this.#cancelWait = undefined;
-        display.drawNow();
-      });
-    display.drawNow();
-    return isSecond;
-  }
-
-  cancel(): void {
-    this.#cancelWait?.();
-    this.#cancelWait = undefined;
-  }
+/** The functions with which the chat reads and changes the text of the prompt. */
+interface PromptAccess {
+  /** Puts a withdrawn message back into the prompt. */
+  readonly putBack: (text: string) => void;
+  /** Replaces the text of the prompt. */
+  readonly set: (text: string) => void;
+  readonly text: () => string;
+  /** Returns the texts that the user sent before, oldest first. */
+  readonly history: () => readonly string[];
 }
+
+const noPrompt: PromptAccess = {
+  ...{ putBack: () => {}, set: () => {}, text: () => '', history: () => [] },
+};
 
 type Suspend = (callback: () => Promise<void>) => Promise<void>;
 
 const noSuspend = () => Promise.resolve();
 
 /**
- * The chat without its terminal: the current session, the open dialog and the content of the
+ * The chat without its terminal. It has the current session, the open dialog and the content of the
  * display.
  */
 export class ChatApp implements CommandContext {
@@ -103,13 +97,15 @@ export class ChatApp implements CommandContext {
   readonly #options: ChatAppOptions;
   readonly #ids: Ids;
   readonly #questions: OpenQuestions;
+  readonly #forms: FormAnswers;
   readonly #previews: ChangePreviews;
   readonly #commands: UserCommands;
   #built: BuiltAgent;
   #conversation: Conversation;
   #replay: ReplaySession | undefined;
   #suspendTerminal: () => Promise<void> = noSuspend;
-  #putBack: (text: string) => void = () => {};
+  #releaseTerminal: Suspend = noSuspend;
+  #prompt: PromptAccess = noPrompt;
   readonly #ctrlC = new SecondPress(this);
   readonly #escape = new SecondPress(this);
 
@@ -124,16 +120,24 @@ export class ChatApp implements CommandContext {
     this.#ids = options.ids ?? randomIds((bytes) => crypto.getRandomValues(bytes));
     this.#built = built;
     this.display = new Display({ clock, theme, size: () => screen, isBusy: () => this.isBusy });
+    if (theme.styles.strong.length > 0)
+      this.display.theme = themeNamed(config.theme ?? 'auto', theme);
     this.#questions = new OpenQuestions(() => this.display.requestDraw());
     this.#previews = new ChangePreviews(
-      // A session of another folder gets no preview, because a file of the same name in this folder
-      // is a different file.
+      // A call in a different folder gets no preview, because a file with the same name in this
+      // folder is a different file.
       async (call) =>
         this.#conversation.otherFolder === undefined ? this.#built.preview(call) : undefined,
       () => this.display.requestDraw(),
     );
     this.#commands = new UserCommands({ built: () => this.#built, print: this.print });
     this.#built.setQuestionHandler(this.#questions.ask);
+    this.#forms = new FormAnswers({
+      ask: this.#questions.ask,
+      approve: (approval, how) => this.#conversation.approve(approval, how),
+      deny: (approval, reason) => this.#conversation.deny(approval, reason),
+      runInBackground: (work) => this.#runInBackground(work),
+    });
     this.#conversation = this.#newConversation(session);
     this.dialogs = this.#newDialogController();
   }
@@ -147,8 +151,7 @@ export class ChatApp implements CommandContext {
   }
 
   /**
-   * The state to show. During a replay, it is the state of the replay, otherwise the state of the
-   * session.
+   * The state to show: the state of the replay during a replay, otherwise the state of the session.
    */
   get state(): ChatState {
     return this.#replay?.state ?? this.#conversation.state;
@@ -171,9 +174,43 @@ export class ChatApp implements CommandContext {
 
   readonly quit = (): void => this.#options.onQuit();
 
-  readonly putBack = (text: string): void => this.#putBack(text);
+  readonly putBack = (text: string): void => this.#prompt.putBack(text);
 
-  /** Opens a session and prints its end. Undefined opens a new session. */
+  readonly setTheme = (name: ThemeName): boolean => {
+    const { theme } = this.#options;
+    if (theme.styles.strong.length === 0) return name === 'none' || name === 'auto';
+    this.display.theme = themeNamed(name, theme);
+    this.#options.screen.redraw();
+    return true;
+  };
+
+  readonly copy = (text: string): void => this.#options.screen.send(clipboardText(text));
+
+  /** Handles Ctrl-G and /editor: opens the editor of the user with the text of the prompt. */
+  readonly editPrompt = async (): Promise<void> => {
+    const before = this.#prompt.text();
+    let after = before;
+    await this.#releaseTerminal(async () => {
+      after = await editInProgram(before, this.env);
+    });
+    if (after !== before) this.#prompt.set(after);
+  };
+
+  /** Handles Ctrl-R: shows the earlier messages. Typing filters them. */
+  #searchHistory(): void {
+    const texts = [...new Set(this.#prompt.history().toReversed())];
+    if (texts.length === 0) return this.print(note('dim', 'There is no earlier message.'));
+    this.pick({
+      title: 'Earlier messages.',
+      items: texts.map((label) => ({ label: oneLine(label, 200) })),
+      onPick: async (index) => {
+        const text = texts[index];
+        if (text !== undefined) this.#prompt.set(text);
+      },
+    });
+  }
+
+  /** Opens a session and prints its last blocks. Undefined opens a new session. */
   async open(session: SessionId | undefined): Promise<void> {
     const before = this.#conversation;
     this.#conversation = this.#newConversation(session ?? this.newSession());
@@ -182,7 +219,7 @@ export class ChatApp implements CommandContext {
     await this.showSession();
   }
 
-  /** Prints the end of the session and resumes its unfinished work. */
+  /** Prints the last blocks of the session and resumes its unfinished work. */
   async showSession(): Promise<void> {
     const conversation = this.#conversation;
     const { blocks, count: total } = await conversation.open();
@@ -196,6 +233,37 @@ export class ChatApp implements CommandContext {
     this.#built = this.#built.with({ chosen });
     this.display.requestDraw();
   };
+
+  readonly setMode = (mode: SessionMode): void => {
+    this.#built.setMode(mode);
+    this.display.drawNow();
+  };
+
+  /** Handles Shift-Tab: changes to the next mode. */
+  #nextMode(): void {
+    const { modes } = this.#built;
+    if (modes.length < 2) return this.print(note('dim', modeTexts[this.#built.mode()].about));
+    const next = modes[(modes.indexOf(this.#built.mode()) + 1) % modes.length];
+    if (next !== undefined) this.setMode(next);
+  }
+
+  /** Asks whether to carry out the plan, after a run in plan mode has ended with an answer. */
+  async #askToGo({ stop }: RunResult): Promise<void> {
+    const isOver = stop.reason === 'stop' && !this.#conversation.hasQueued;
+    if (this.#built.mode() !== 'plan' || !isOver) return;
+    const ways = this.#built.modes.flatMap((mode) =>
+      mode === 'plan' ? [] : [{ mode, label: `Go: ${modeTexts[mode].label}` }],
+    );
+    const conversation = this.#conversation;
+    const options = [...ways.map(({ label }) => ({ label })), { label: keepPlanning }];
+    const asked = { question: 'Go ahead with this plan?', options, multiple: false };
+    const answer = await this.#questions.ask(asked, new AbortController().signal);
+    if (typeof answer !== 'string' || answer === keepPlanning) return;
+    if (conversation !== this.#conversation) return;
+    const way = ways.find(({ label }) => label === answer);
+    if (way !== undefined) this.setMode(way.mode);
+    await conversation.send(way === undefined ? answer : goMessage);
+  }
 
   readonly replay = (speed: number): void => {
     const { log, clock, display } = this;
@@ -222,10 +290,20 @@ export class ChatApp implements CommandContext {
     this.#runInBackground(this.#perform(text));
   };
 
+  /**
+   * Sends the prompt of the command line. It is never a command with `!`, because a script may have put the
+   * text of somebody else into it.
+   */
+  readonly sendFirst = (text: string): void => this.submit(text.replace(/^!/, ' !'));
+
   async #perform(text: string): Promise<void> {
-    const command = /^!(?!!)([\s\S]+)$/.exec(text.trim())?.[1]?.trim();
-    if (command !== undefined) await this.#commands.run(command);
-    else if (isCommand(text)) await runSlashCommand(this, text);
+    // A text that starts with a space is a message, because the user did not type the `!` first.
+    const command = /^!(?!!)([\s\S]+)$/.exec(text.trimEnd())?.[1]?.trim();
+    const isReadOnly = this.#built.mode() === 'read-only';
+    if (command !== undefined && isReadOnly)
+      this.print(note('bad', '✗ It did not run, because this session is read-only (--read-only).'));
+    else if (command !== undefined) await this.#commands.run(command);
+    else if (isCommand(text, allCommands(this))) await runSlashCommand(this, text);
     else await this.#conversation.send(text);
     this.display.requestDraw();
   }
@@ -245,8 +323,8 @@ export class ChatApp implements CommandContext {
   };
 
   /**
-   * Handles Ctrl-C while idle. The user must press Ctrl-C twice to leave, because the first one was
-   * often meant for a run that has just ended.
+   * Handles Ctrl-C while idle. To leave, the user must press it twice. The first press was often
+   * meant for a run that has just ended.
    */
   readonly interrupt = (): void => {
     if (this.#ctrlC.press()) this.quit();
@@ -259,7 +337,10 @@ export class ChatApp implements CommandContext {
     return this.#conversation.canRetry ? 'Enter sends; in an empty prompt it retries' : undefined;
   }
 
-  /** Handles Esc in an empty prompt while idle. The second one asks to which message to go back. */
+  /**
+   * Handles Esc in an empty prompt while idle. The second press shows the messages to which the
+   * user can go back.
+   */
   readonly escapeIdle = (): void => {
     if (this.#escape.press()) this.submit('/rewind');
   };
@@ -267,18 +348,26 @@ export class ChatApp implements CommandContext {
   /** Handles Up in an empty prompt: withdraws the last queued message. */
   readonly withdrawLast = (): void => this.#runInBackground(this.#conversation.withdrawLast());
 
-  /** Sets the function that puts a withdrawn message back into the prompt. */
-  onPutBack(putBack: (text: string) => void): () => void {
-    this.#putBack = putBack;
+  /** Connects the prompt to the chat. */
+  onPrompt(prompt: PromptAccess): () => void {
+    this.#prompt = prompt;
     return () => {
-      this.#putBack = () => {};
+      this.#prompt = noPrompt;
     };
   }
 
-  /** Handles the keys that work everywhere. Returns true if the key was handled. */
+  /** Handles keys that work everywhere in the chat. Returns true if the key was handled. */
   readonly press = (key: Key): boolean => {
+    const isShiftTab = key.type === 'key' && key.name === 'tab' && key.shift;
+    if (isShiftTab && this.dialogs.list === undefined) {
+      this.#nextMode();
+      return true;
+    }
     if (key.type !== 'chord' || !key.ctrl) return false;
-    if (key.char === 'r') this.#toggleReasoning();
+    const isFree = this.dialogs.list === undefined;
+    if (key.char === 't') this.#toggleReasoning();
+    else if (key.char === 'r' && isFree) this.#searchHistory();
+    else if (key.char === 'g' && isFree) this.#runInBackground(this.editPrompt());
     else if (key.char === 'l') this.#options.screen.redraw();
     else if (key.char === 'z') this.#runInBackground(this.#suspendTerminal());
     else return false;
@@ -288,13 +377,15 @@ export class ChatApp implements CommandContext {
   /** Sets the function that releases the terminal while the process is suspended. */
   onSuspend(suspend: Suspend): () => void {
     const { suspendProcess, screen } = this.#options;
-    if (suspendProcess === undefined) return () => {};
-    this.#suspendTerminal = async () => {
+    this.#releaseTerminal = async (work) => {
       screen.size.pause();
-      await suspend(suspendProcess).finally(() => screen.size.resume());
+      await suspend(work).finally(() => screen.size.resume());
     };
+    if (suspendProcess !== undefined)
+      this.#suspendTerminal = () => this.#releaseTerminal(suspendProcess);
     return () => {
       this.#suspendTerminal = noSuspend;
+      this.#releaseTerminal = noSuspend;
     };
   }
 
@@ -307,7 +398,7 @@ export class ChatApp implements CommandContext {
     display.drawNow();
   }
 
-  /** Stops the run of this process and stops following the session. */
+  /** Stops the run of this process, and stops following the session. */
   async close(): Promise<void> {
     this.#ctrlC.cancel();
     this.#escape.cancel();
@@ -332,15 +423,19 @@ export class ChatApp implements CommandContext {
       takeOutputs: () => this.#commands.takeOutputs(),
       newKey: () => this.#ids.execution(),
       print: (blocks) => this.display.print(blocks),
-      onChange: () => this.display.requestDraw(),
-      putBack: (text) => this.#putBack(text),
+      onChange: () => {
+        this.#forms.update(conversation.approvals);
+        this.display.requestDraw();
+      },
+      putBack: (text) => this.#prompt.putBack(text),
       onCallFinished: () => this.#renewPreviews(),
+      onRunEnded: (result) => this.#runInBackground(this.#askToGo(result)),
     });
     return conversation;
   }
 
   /**
-   * Computes the previews of waiting calls again, because a finished call may have changed their
+   * Computes the previews of waiting calls again, because a finished call may have changed the
    * files.
    */
   #renewPreviews(): void {
@@ -354,7 +449,7 @@ export class ChatApp implements CommandContext {
     });
     return new DialogController({
       clock: this.clock,
-      approvals: () => this.#conversation.approvals,
+      approvals: () => this.#conversation.approvals.filter(({ form }) => form === undefined),
       question: () => this.#questions.first,
       isChild: ({ agents }) => agents !== undefined,
       ...{ previews: this.#previews, otherFolder: () => this.#conversation.otherFolder },

@@ -27,11 +27,11 @@ export async function chatInTerminal(options: RunChatOptions): Promise<number> {
     return exitCodes.usage;
   }
   const theme = themeFor({ env, isTTY: stdout.isTTY === true });
-  const hasColor = theme.styles.strong.length > 0;
+  let app: ChatApp | undefined;
   const screen = new ScreenOutput({
     terminal: stdout,
     clock,
-    hasColor,
+    hasColor: () => (app?.display.theme ?? theme).styles.strong.length > 0,
     reflows: terminalReflows(env),
   });
   const quit = Promise.withResolvers<void>();
@@ -40,7 +40,7 @@ export async function chatInTerminal(options: RunChatOptions): Promise<number> {
   const canStop = stdin === process.stdin && process.platform !== 'win32';
   const suspend = canStop ? suspendProcess : undefined;
   const isStored = storeCheck(options);
-  const app = new ChatApp(
+  app = new ChatApp(
     {
       log,
       built,
@@ -62,6 +62,7 @@ export async function chatInTerminal(options: RunChatOptions): Promise<number> {
   app.print(...welcome({ version: version(), chosen, cwd, home: env['HOME'], protection }));
   app.print(...built.problems.map((problem) => note('mark', problem)));
   showServerProblems(app, built);
+  built.onNotice((text) => app.print(note('mark', text)));
   const onExit = () => screen.close();
   process.once('exit', onExit);
   const root = <ChatRoot app={app} history={history.entries} onSent={history.add} />;
@@ -77,8 +78,8 @@ export async function chatInTerminal(options: RunChatOptions): Promise<number> {
   if (signal?.aborted) onAbort();
   try {
     await app.showSession();
-    if (options.prompt !== undefined) app.submit(options.prompt);
-    // A bug in the rendering also ends the chat. The error is thrown after the terminal is
+    if (options.prompt !== undefined) app.sendFirst(options.prompt);
+    // If the rendering fails, the chat ends too. The error is thrown after the terminal is
     // restored.
     await Promise.race([quit.promise, instance.waitUntilExit()]);
   } finally {
@@ -94,7 +95,7 @@ export async function chatInTerminal(options: RunChatOptions): Promise<number> {
   return signal?.aborted ? exitCodes.aborted : exitCodes.done;
 }
 
-/** Prints each problem with an MCP server once, and updates the status line. */
+/** Prints each problem of an MCP server once, and updates the status line. */
 function showServerProblems(app: ChatApp, { servers }: RunChatOptions['built']): void {
   const shown = new Set<string>();
   const show = () => {
@@ -144,9 +145,9 @@ async function promptHistory({ config, env }: RunChatOptions): Promise<ChatHisto
 
 /** Suspends the process and resolves when it continues. */
 async function suspendProcess(): Promise<void> {
-  // The output that restores the screen must be written first.
+  // The output that restores the screen must be written before the process stops.
   await new Promise((resolve) => setImmediate(resolve));
-  // The keyboard is released, so a timer must keep the process alive until SIGCONT arrives.
+  // The process no longer reads the keyboard. A timer keeps it alive until SIGCONT arrives.
   const keepAlive = setInterval(() => {}, 1000);
   await new Promise<void>((resolve) => {
     process.once('SIGCONT', () => resolve());

@@ -5,7 +5,8 @@ import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { TestChat, toolCalls } from '../testing/test-chat.ts';
 
-// A session runs in the folder of another terminal. Its question can be answered here.
+// A session runs in the folder of a different terminal. The user can answer its approval request in
+// this terminal.
 
 const bash = defineTool({
   ...{ name: 'bash', description: 'Runs', input: z.object({ command: z.string() }) },
@@ -13,7 +14,7 @@ const bash = defineTool({
 });
 const rule = { tool: 'bash', command: 'make test', exact: true, decision: 'allow' };
 
-/** Opens a second terminal, in another folder, on a session that asks. */
+/** Opens a second terminal in a different folder, on a session that waits for approval. */
 async function following(text: object) {
   const clock = new VirtualClock();
   const log = memoryLog({ clock });

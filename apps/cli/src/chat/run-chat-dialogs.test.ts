@@ -100,7 +100,7 @@ describe('a call that needs approval', () => {
     const chat = await chatWithDialog({ script: [noteCall, 'Done.'] });
     chat.type('c');
     await chat.waitForText('as JSON');
-    // Moves back over the brace, the line end and the closing quote.
+    // The cursor is at the end of the JSON, so this text makes the JSON invalid.
     chat.type(`x${keys.enter}`);
     await chat.waitForText('Not valid JSON');
     chat.type('\u007f');
@@ -419,7 +419,7 @@ describe('20: a guardrail that asks', () => {
   };
   const questions = { input: 'careful', output: 'careful', call: 'note' } as const;
 
-  /** A chat with the question of a guardrail. */
+  /** Opens a chat with an approval request of a guardrail. */
   async function asked(on: keyof typeof guards): Promise<TestChat> {
     const script = [...(on === 'call' ? [noteCall] : []), 'Fine.'];
     const chat = new TestChat({ script, tools: [note], guardrails: [guards[on]] });

@@ -29,7 +29,10 @@ async function advanceUntilSettled(clock: VirtualClock, work: Promise<unknown>):
   await end;
 }
 
-/** A chat with a transcript of `count` items: opened with them, or open while they arrived. */
+/**
+ * Two ways to create a chat with a transcript of `count` items: the chat opens them, or it is open
+ * while they arrive.
+ */
 const chatKinds = {
   'that was resumed': async (count: number, options: TestChatOptions) => {
     const clock = new VirtualClock();
@@ -44,7 +47,7 @@ const chatKinds = {
     const log = memoryLog({ clock });
     const script = ['Good day.', ...(options.script ?? [])];
     const chat = new TestChat({ ...options, script, log, clock, session });
-    // A session exists, and is followed, from its first run on.
+    // The first run creates the session. From then on, the chat follows it.
     await chat.send('Hello');
     await chat.waitForText('Good day.');
     await chat.idle();
@@ -148,7 +151,7 @@ describe.each(Object.entries(chatKinds))('in a session of many items %s', (_, op
     };
     const [small, large] = [await callsWith(few), await callsWith(many)];
     for (const step of ['key', 'frame'] as const) {
-      // One call per item would add ten times `many`, because each step is done ten times.
+      // Each step is done ten times. One call per item would add ten times `many` calls.
       expect(Math.abs(large[step] - small[step])).toBeLessThan(1000);
       expect(small[step]).toBeGreaterThan(1000);
     }
@@ -206,13 +209,13 @@ function scriptOf({ thought, lines, text }: RandomScript) {
   ];
 }
 
-/** Records for each write how far above the cursor it went and what it erased. */
+/** Records for each write how far it moved above the cursor and what it erased. */
 function watch({ terminal }: TestChat) {
   const write = terminal.write.bind(terminal);
   const seen = { highest: 0, erased: 0 };
   terminal.write = (data, ...rest) => {
     const text = String(data);
-    // The drawn lines start at the cursor's row and go down.
+    // The drawn lines start in the cursor's row.
     let row = 0;
     let top = 0;
     let erased = 0;
@@ -231,7 +234,9 @@ function watch({ terminal }: TestChat) {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what moves a cursor
 const moves = /(\u001b\[(\d*)([A-Za-z]))|\n/g;
 
-/** Clears the screen, the scrollback or everything, or switches to the alternate screen. */
+/**
+ * Sequences that clear the screen, the scrollback or everything, or switch to the alternate screen.
+ */
 const clearing = ['\u001b[2J', '\u001b[3J', '\u001bc', '\u001b[?1049h'];
 // biome-ignore lint/suspicious/noControlCharactersInRegex: goes to the first row of the screen
 const home = /\u001b\[[\d;]*H/;
@@ -251,8 +256,7 @@ interface Size {
 }
 
 /**
- * Runs a chat from its first message to its end, in a terminal with these sizes one after the
- * other.
+ * Runs a chat from its first message to its end. The terminal has these sizes one after the other.
  */
 async function chatIn([first, ...others]: readonly Size[], random: RandomScript, reflows = false) {
   const options = { script: scriptOf(random), tools: [print], pauseMs: 1, prompt: 'Go', reflows };
@@ -269,11 +273,11 @@ async function chatIn([first, ...others]: readonly Size[], random: RandomScript,
   return { ...seen, written, text };
 }
 
-/** High enough for all live content. */
+/** A height that is enough for all live content. */
 const tall = 150;
 
 describe('in a terminal of any size', () => {
-  // Each run is two whole chats.
+  // Each run executes two complete chats.
   const numRuns = isFull ? 10 : 4;
 
   test('the live region is lower than the terminal, nothing above it is erased, and only the messages remain', async () => {
@@ -315,7 +319,7 @@ describe('in a terminal of any size', () => {
   });
 });
 
-/** Returns the lines that are not among the others, in order. */
+/** Returns the lines that are not in `others`, in order. */
 function missing(lines: readonly string[], others: readonly string[]): readonly string[] {
   let from = 0;
   return lines.filter((line) => {

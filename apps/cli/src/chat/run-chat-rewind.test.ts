@@ -1,18 +1,19 @@
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createWorkspace, writeTool } from '@millrace/tools';
+import { bashTool, commandFiles, createWorkspace, writeTool } from '@millrace/tools';
 import { expect, test } from 'vitest';
+import type { SessionMode } from '../contract/config.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { keys, TestChat, toolCalls } from '../testing/test-chat.ts';
 
 const folder = temporaryFolder('chat-rewind');
 
 /** A chat whose agent has written a file in two versions, one per message. */
-async function chatWithTwoMessages() {
+async function chatWithTwoMessages(mode?: SessionMode) {
   const cwd = mkdtempSync(join(folder(), 'files-'));
   const file = join(cwd, 'a.txt');
   const chat = new TestChat({
-    cwd,
+    ...{ cwd, mode },
     tools: [writeTool(createWorkspace({ root: cwd }))],
     approve: () => 'allow',
     script: [
@@ -57,7 +58,7 @@ test('Esc twice goes back to a message with the files', async () => {
   await chat.quiet();
   await chat.press(`${keys.down}`);
   await chat.press(keys.enter);
-  await chat.waitForText('What goes back?');
+  await chat.waitForText('What changes?');
   await chat.quiet();
   await chat.press(keys.enter);
   await chat.waitForText('You went back.');
@@ -72,4 +73,84 @@ test('/undo refuses if somebody else changed a file, and says which', async () =
   await chat.waitForText('Somebody else changed it since.');
   expect(text()).toBe('mine\n');
   expect(chat.terminal.text).not.toContain('You went back.');
+});
+
+/** A chat whose agent has changed a file with a command. */
+async function chatWithCommand(maxFiles?: number) {
+  const cwd = mkdtempSync(join(folder(), 'files-'));
+  const copies = mkdtempSync(join(folder(), 'copies-'));
+  const file = join(cwd, 'a.txt');
+  writeFileSync(file, 'one\n');
+  writeFileSync(join(cwd, 'b.txt'), '');
+  const workspace = createWorkspace({ root: cwd });
+  const files = commandFiles({ workspace, copies, maxFiles });
+  const chat = new TestChat({
+    cwd,
+    tools: [bashTool({ workspace, files }), writeTool(workspace)],
+    approve: () => 'allow',
+    script: [
+      toolCalls(['c1', 'bash', { command: 'echo two > a.txt' }]),
+      toolCalls(['c2', 'write', { path: 'new.txt', content: 'new\n' }]),
+      'Done it.',
+    ],
+  });
+  await chat.send('Change it');
+  await chat.waitForText('Done it.');
+  await chat.idle();
+  return { chat, cwd, text: () => readFileSync(file, 'utf8') };
+}
+
+test('/undo takes back what a command changed', async () => {
+  const { chat, cwd, text } = await chatWithCommand();
+  expect(text()).toBe('two\n');
+  await chat.send('/undo');
+  await chat.waitForText('You went back.');
+  expect([text(), existsSync(join(cwd, 'new.txt'))]).toEqual(['one\n', false]);
+});
+
+test('/undo asks first if the log does not have the changes of a command', async () => {
+  const { chat, cwd, text } = await chatWithCommand(1);
+  await chat.send('/undo');
+  await chat.waitForText('A command changed files in this folder');
+  await chat.quiet();
+  await chat.press(keys.enter);
+  await chat.idle();
+  expect([text(), existsSync(join(cwd, 'new.txt'))]).toEqual(['two\n', true]);
+  await chat.send('/undo');
+  await chat.waitForText('Take back only');
+  await chat.quiet();
+  await chat.press(keys.down);
+  await chat.press(keys.enter);
+  await chat.waitForText('You went back.');
+  expect([text(), existsSync(join(cwd, 'new.txt'))]).toEqual(['two\n', false]);
+});
+
+test('/tree shows the copies of a session, and goes to one with its files', async () => {
+  const { chat, text } = await chatWithTwoMessages();
+  await chat.send('/tree');
+  await chat.waitForText('This session has no copies.');
+  await chat.send('/undo');
+  await chat.waitForText('You went back.');
+  chat.type(keys.ctrlC);
+  await chat.idle();
+  expect(text()).toBe('one\n');
+  await chat.send('/tree');
+  await chat.waitForText('Go to which copy?');
+  expect(chat.terminal.screen).toMatch(/○ Write two[\s\S]*● Write one/);
+  await chat.quiet();
+  await chat.press(keys.enter);
+  await chat.waitForText('What changes?');
+  await chat.quiet();
+  await chat.press(keys.enter);
+  await chat.until(() => text() === 'two\n');
+  await chat.idle();
+});
+
+test('attack: a read-only session changes no file and runs no command, also not for the user', async () => {
+  const { chat, text } = await chatWithTwoMessages('read-only');
+  await chat.send('/undo');
+  await chat.waitForText('Nothing was changed, because this session is read-only');
+  await chat.send('!touch x');
+  await chat.waitForText('It did not run');
+  expect(text()).toBe('two\n');
 });

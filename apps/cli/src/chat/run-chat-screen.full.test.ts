@@ -47,11 +47,11 @@ describe('the live region stays below the height of the terminal, and nothing is
     const script = [many, { content: { parts: [thought, `${words}\n\n${code}\n\n${words}`] } }];
     const approve = () => ({ decision: 'ask', reason: words, rule: 'r' }) as const;
     const chat = new TestChat({ script, tools: [print], approve, columns, rows, pauseMs: 1 });
-    chat.type(`${keys.ctrlR}Go${keys.enter}`);
+    chat.type(`${keys.ctrlT}Go${keys.enter}`);
     for (let asked = 0; asked < 12; asked++) {
       await chat.until(() => chat.terminal.screen.includes('› No'));
       await chat.quiet();
-      // A small window does not show all of it.
+      // A small window does not show the whole request.
       await chat.press('v');
       await chat.quiet();
       await chat.press('y');
@@ -103,7 +103,7 @@ describe('a terminal that changes its size', () => {
       chat.terminal.resize(columns, rows);
       await chat.advance(500);
       const { screen, text } = chat.terminal;
-      expect(screen.match(/^script/gm), screen).toHaveLength(1);
+      expect(screen.match(/^asks/gm), screen).toHaveLength(1);
       expect(screen.match(/^>/gm), screen).toHaveLength(1);
       for (const word of ['word0', 'word20', 'word39'])
         expect(text.match(new RegExp(`${word}\\b`, 'g')), text).toHaveLength(1);
@@ -118,7 +118,7 @@ describe('a terminal that changes its size', () => {
       drawnMs: fc.constant(0),
       pauseMs: fc.nat(400),
     }),
-    // Nobody can know what a terminal did with frames for the old size while it changed again.
+    // While the size changes, the terminal may show frames for the old size in any form.
     'and reports it late, each time after content was drawn for the old size': fc.record({
       size,
       drawnMs: fc.nat(60),
@@ -155,12 +155,12 @@ describe('a terminal that changes its size', () => {
           await chat.waitForText('mark19b');
           await chat.idle();
           const { text, screen } = chat.terminal;
-          // Joins the rows that the terminal wrapped.
+          // Joins the rows that the terminal wrapped into one text.
           const whole = text.replaceAll('\n', '');
           for (const mark of marks) expect(whole, text).toContain(mark);
           expect(whole).toContain('› Go');
           expect(screen.match(/^>/gm), screen).toHaveLength(1);
-          expect(screen.match(/^script/gm), screen).toHaveLength(1);
+          expect(screen.match(/^asks/gm), screen).toHaveLength(1);
           await chat.abort();
         }),
         { numRuns: isFull ? 5 : 2, endOnFailure: true },

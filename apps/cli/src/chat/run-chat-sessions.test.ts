@@ -58,7 +58,8 @@ describe('an existing session', () => {
 
   test('has the same status values as when it was live', async () => {
     const open = chatsOnOneLog();
-    const statusOf = ({ terminal: { screen } }: TestChat) => /^script · .*$/m.exec(screen)?.[0];
+    const statusOf = ({ terminal: { screen } }: TestChat) =>
+      /^asks first · script · .*$/m.exec(screen)?.[0];
     const first = open({ script: ['One two three four five six.'], pauseMs: 300 });
     await first.send('Go');
     await first.waitForText('six.');

@@ -279,7 +279,7 @@ describe('a failed run', () => {
   });
 });
 
-test('reasoning is folded to its last lines, and Ctrl-R shows all of it', async () => {
+test('reasoning is folded to its last lines, and Ctrl-T shows all of it', async () => {
   const text = Array.from({ length: 12 }, (_, line) => `thought ${line}`).join('\n');
   const thought = { kind: 'reasoning', text, form: 'full' } as const;
   const parts = { parts: [thought, 'Well.'] };
@@ -290,7 +290,7 @@ test('reasoning is folded to its last lines, and Ctrl-R shows all of it', async 
   await chat.waitForText('Well.');
   await chat.idle();
   expect(chat.terminal.text).toMatch(/∴ thought for [\d.]+ s\n\nWell\./);
-  chat.type(keys.ctrlR);
+  chat.type(keys.ctrlT);
   await chat.waitForText('thought 0\n  thought 1\n');
   await chat.send('Again');
   await chat.until(() => chat.terminal.text.split('thought 0\n').length === 3);

@@ -1,6 +1,6 @@
 import type { RunChatOptions } from './contract/chat-options.ts';
 
-// The chat module loads slowly, so its loading starts when this module is imported.
+// The chat module is slow to load, so loading starts when this module is imported.
 const loadedChat = loadForProduction(() => import('./chat-in-terminal.tsx'));
 
 loadedChat.catch(() => {});
@@ -12,8 +12,8 @@ export async function runChat(options: RunChatOptions): Promise<number> {
 }
 
 /**
- * Loads a module with NODE_ENV set to `production`. React reads the variable while it loads.
- * Without it, React runs many extra checks.
+ * Loads a module while NODE_ENV is `production`. React reads this variable when it loads. With
+ * other values, React does many extra checks.
  *
  * The variable is set only during loading, because tool processes inherit the environment.
  */

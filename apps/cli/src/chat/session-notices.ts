@@ -1,5 +1,6 @@
 import { sep } from 'node:path';
 import type { ChosenModel } from '../contract/agent.ts';
+import { shellQuote } from '../print/closing-message.ts';
 import { shortIdLength } from '../store/session-summaries.ts';
 import { type Block, note } from './contract/block.ts';
 import { formatCount } from './render/format-amounts.ts';
@@ -11,13 +12,13 @@ interface WelcomeOptions {
   readonly chosen: Pick<ChosenModel, 'why'>;
   readonly cwd: string;
   readonly home: string | undefined;
-  /** The sentence about how the user is protected from commands. Undefined if there is none. */
+  /** A sentence about the protection from commands. Undefined if there is none. */
   readonly protection: string | undefined;
 }
 
 /**
- * Returns the first lines of the chat: the version, the folder, the model and why it was chosen,
- * the help, and the protection from commands.
+ * Returns the first lines of the chat. They contain the version, the folder, the model and the
+ * reason for its choice, the help, and the protection from commands.
  */
 export function welcome({
   version,
@@ -33,13 +34,13 @@ export function welcome({
   ];
 }
 
-/** Creates a note about how to resume the session. */
+/** Creates a note that tells how to resume the session. */
 export function resumeNotice(session: string): Block {
-  const id = session.slice(0, shortIdLength);
+  const id = shellQuote(session.slice(0, shortIdLength));
   return note('dim', `To continue: millrace --continue, or later: millrace --resume ${id}`);
 }
 
-/** Creates a note that the session is lost. */
+/** Creates a note that the session file was deleted. */
 export function storeDeletedNotice(): Block {
   return note('bad', '✗ The session file was deleted, so this session is not stored.');
 }
@@ -58,7 +59,7 @@ interface ScreenfulOptions {
 }
 
 /**
- * Returns the last blocks of a session, as many as fill a screen, and a note about how to see the
+ * Returns the last blocks of a session, as many as fit on a screen. A note tells how to see the
  * rest.
  */
 export function lastScreenful(
@@ -75,7 +76,7 @@ export function lastScreenful(
   const shown = blocks.slice(first);
   const hidden = total - shown.length;
   if (hidden <= 0) return shown;
-  const id = session.slice(0, shortIdLength);
+  const id = shellQuote(session.slice(0, shortIdLength));
   const text = `… ${formatCount(hidden, 'earlier block')}. Show all: millrace sessions show ${id}`;
   return [note('dim', text), ...shown];
 }

@@ -7,7 +7,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { TestChat, type TestChatOptions, toolCalls } from '../testing/test-chat.ts';
 
-// What a question shows must be what runs, although files change while the question is open.
+// The call that runs must be the call that the dialog showed, even if files change while the dialog
+// is open.
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'shown-'));
@@ -46,7 +47,7 @@ test('attack: a call that changes the effect of the next one also changes its pr
   await chat.waitForText('Edit a.js (+2 −1)');
   await chat.quiet();
   await chat.press('y');
-  // The second change is now in the other function.
+  // The second change now applies to the other function.
   await chat.until(() => /function authorize[^?]*\+ {3}return true/.test(chat.terminal.screen));
   await chat.until(() => readFileSync(join(folder, 'a.js'), 'utf8').includes('check()'));
 });
@@ -149,7 +150,7 @@ test('attack: a terminal in another folder previews no file of its own', async (
   await follower.waitForText(`Write conf.txt in ${driven}?`);
   await follower.quiet();
   expect(follower.terminal.screen).not.toContain('(new)');
-  // A terminal in the same folder shows the change.
+  // A terminal in the same folder shows the preview of the change.
   const same = chatIn(driven, { log, clock, name: 'third', columns: 120 });
   await same.waitForText('Write conf.txt (replaces 12 lines)?');
 });

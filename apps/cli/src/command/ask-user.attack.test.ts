@@ -5,7 +5,7 @@ import { quietMs, settleMs } from '../input/answer/answer-guard.ts';
 import { CapturedOutput } from '../testing/output-streams.ts';
 import { askForTrust, askYesNo } from './ask-user.ts';
 
-/** A person at a question. Each step waits and then delivers one read. */
+/** Simulates a person who answers a question. Each step waits and then delivers one read. */
 async function answer(
   reads: readonly (readonly [waitMs: number, bytes: string])[],
   question = 'Trust it?',
@@ -100,7 +100,7 @@ test.for(longQuestions)(
       [quietMs, ' '],
       [0, ' '],
     ] as const;
-    // A key right after the last page does not count.
+    // A key that arrives immediately after the last page does not count.
     expect(await answer([...pages, [quietMs - 1, 'y']], question)).not.toBe(true);
     expect(await answer([...pages, [quietMs, 'y']], question)).toBe(true);
   },

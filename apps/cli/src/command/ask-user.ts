@@ -1,6 +1,8 @@
+import { relative } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { type Clock, systemClock } from '@millrace/agent';
 import type { Config, UntrustedFile } from '../contract/config.ts';
+import type { UntrustedExtensions } from '../contract/extensions.ts';
 import type { Host } from '../contract/host.ts';
 import { AnswerGuard, refusalIn } from '../input/answer/answer-guard.ts';
 import { type KeyRead, KeyReader } from '../input/keys/key-reader.ts';
@@ -11,7 +13,7 @@ import { TerminalText, writeText } from '../text/terminal/terminal-gate.ts';
 
 /** The terminal in which a question is asked. */
 export type AskHost = Pick<Host, 'stdin' | 'signal'> & {
-  /** The output. It has a size if it is a terminal. */
+  /** The output. If it is a terminal, it has a size. */
   readonly stdout: Host['stdout'] & {
     readonly rows?: number | undefined;
     readonly columns?: number | undefined;
@@ -21,7 +23,7 @@ export type AskHost = Pick<Host, 'stdin' | 'signal'> & {
 
 /**
  * Asks the user for a line of text before the chat starts. Returns undefined if the user cancels.
- * If the answer allows something, use `askYesNo`.
+ * If the answer gives a permission, use `askYesNo`.
  */
 export async function askUser(
   { stdin, stdout, signal }: AskHost,
@@ -34,7 +36,7 @@ export async function askUser(
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
   try {
-    // `question` never resolves when the input ends, so it is raced with `cancelled`.
+    // `question` never resolves if the input ends. So the code also waits for `cancelled`.
     return await Promise.race([lines.question(TerminalText.of(question).ansi), cancelled]);
   } finally {
     lines.close();
@@ -42,11 +44,10 @@ export async function askUser(
 }
 
 /**
- * Asks a question to which only a single `y` means yes. The rules are those of an approval in the
- * chat. A key is ignored if it was typed before the question, within a second after it, or together
- * with other keys. A question that is longer than the window is shown in pages. Enter, `n` and Esc
- * on any page mean no. Returns undefined if the user cancels with Ctrl-C or Ctrl-D, or if the input
- * ends.
+ * Asks a question. Only a single `y` means yes, as for an approval in the chat. A key is ignored if
+ * it arrives before the question, less than a second after it, or together with other keys. A long
+ * question is shown in pages. Enter, `n` and Esc on any page mean no. Returns undefined if the user
+ * cancels with Ctrl-C or Ctrl-D, or if the input ends.
  */
 export async function askYesNo(host: AskHost, question: string): Promise<boolean | undefined> {
   const { stdin, stdout, signal, clock = systemClock } = host;
@@ -96,7 +97,7 @@ export async function askYesNo(host: AskHost, question: string): Promise<boolean
   }
 }
 
-/** The lines of a page that the hint and the cursor need. */
+/** The number of lines that the hint and the cursor need on a page. */
 const reservedRows = 2;
 const minRows = 3;
 
@@ -128,7 +129,7 @@ interface AnswerHandlers {
   readonly onAnswer: (answer: boolean | undefined) => void;
   /** Called if a key was ignored. */
   readonly onEarly: () => void;
-  /** True if the whole question was shown. */
+  /** True after the whole question was shown. */
   readonly canApprove: boolean;
 }
 
@@ -173,8 +174,8 @@ export async function askForTrust(
 }
 
 /**
- * Returns the question about a project's file. The names in it come from the project, so hidden
- * characters are made visible.
+ * Returns the question about a project's file. The file can contain hidden characters, so they are
+ * made visible.
  */
 function trustQuestion({ path, parts, content }: UntrustedFile): string {
   const visible = (name: string) => revealHidden(name.replaceAll('\n', '␊'));
@@ -182,4 +183,49 @@ function trustQuestion({ path, parts, content }: UntrustedFile): string {
     (part) => `  - ${riskDescriptions[part] ?? visible(part)} (${visible(part)})\n`,
   );
   return `${visible(path)} wants to:\n${wants.join('')}These are the settings:\n${revealHidden(content)}\nAny project can contain such a file. Trust all of it?\nYou are asked again when it changes.`;
+}
+
+/**
+ * Asks the user whether to use the extensions of a project. Returns undefined if the user cancels.
+ */
+export async function askForExtensions(
+  untrusted: UntrustedExtensions,
+  host: AskHost,
+): Promise<boolean | undefined> {
+  return askYesNo(host, extensionsQuestion(untrusted));
+}
+
+/** Returns the question about the extensions of a project. It shows everything that would be used. */
+function extensionsQuestion({ root, found }: UntrustedExtensions): string {
+  const visible = (text: string) => revealHidden(text.replaceAll('\n', '␊'));
+  const shown = (path: string) => visible(relative(root, path));
+  const list = (wants: string, lines: readonly string[]) =>
+    lines.length === 0 ? '' : `  - ${wants}:\n${lines.map((line) => `      ${line}\n`).join('')}`;
+  const { hooks, instructions, skills, commands, agents } = found;
+  const parts = [
+    list(
+      'run programs outside of the sandbox (hooks)',
+      hooks.map(({ event, matcher, condition, command }) => {
+        const on = [event, matcher, condition].filter((one) => one !== undefined).join(' ');
+        return `${visible(on)}: ${visible(command)}`;
+      }),
+    ),
+    list(
+      'add instructions to the prompt',
+      instructions.map(({ path }) => shown(path)),
+    ),
+    list(
+      'add skills',
+      skills.map(({ name, path }) => `${visible(name)} (${shown(path)})`),
+    ),
+    list(
+      'add commands',
+      commands.map(({ name, path }) => `/${visible(name)} (${shown(path)})`),
+    ),
+    list(
+      'add sub-agents',
+      agents.map(({ name, path }) => `${visible(name)} (${shown(path)})`),
+    ),
+  ];
+  return `Files in ${visible(root)} want to:\n${parts.join('')}Any project can contain such files. Trust all of them?\nYou are asked again when a hook changes or a file is added.`;
 }

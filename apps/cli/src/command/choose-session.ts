@@ -42,7 +42,7 @@ async function pickSession(
   host: Pick<Host, 'stdin' | 'stdout' | 'signal'>,
 ): Promise<SessionId | undefined> {
   const shown = (await listSummaries(log, { cwd })).slice(0, maxListed);
-  // `findSession` throws an error that says how to start a session.
+  // Without sessions, `findSession` throws an error that tells how to start one.
   if (shown.length === 0) return (await findSession(log, 'last', cwd)).id;
   writeText(host.stdout, `${shown.map(listLine).join('\n')}\n`);
   for (let left = maxTries; left > 0; left--) {

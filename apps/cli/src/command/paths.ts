@@ -5,8 +5,8 @@ import { UsageError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 
 /**
- * Resolves the paths in the arguments against the folder in which the user typed the command, not
- * against `--cwd`.
+ * Makes the paths in the arguments absolute. They are relative to the folder in which the user
+ * typed the command, and not to `--cwd`.
  */
 export function resolveArgPaths<Given extends Args>(args: Given, from: string): Given {
   const given: Readonly<Record<string, unknown>> = { ...args };
@@ -22,22 +22,22 @@ export function resolveArgPaths<Given extends Args>(args: Given, from: string): 
 const urlCommands: ReadonlySet<Args['command']> = new Set(['serve', 'backup', 'restore']);
 
 /**
- * Returns true if a store is a database URL and not a path. A scheme has at least two letters,
- * because one letter is a Windows drive.
+ * Returns true if a store is a database URL and not a path. A URL scheme has at least two letters,
+ * because a single letter is a Windows drive.
  */
 function isUrl(text: string): boolean {
   return /^[a-z][a-z0-9+]+:/i.test(text);
 }
 
-/** Resolves the operands of `sessions import`, which are paths of files. */
+/** Makes the file paths of `sessions import` absolute. */
 function resolveImportFiles(args: Args, from: string): Pick<SessionsArgs, 'operands'> | undefined {
   if (args.command !== 'sessions' || args.action !== 'import') return undefined;
   return { operands: args.operands.map((path) => resolve(from, path)) };
 }
 
 /**
- * Resolves the paths in environment variables against the folder in which the user typed the
- * command.
+ * Makes the paths in environment variables absolute. They are relative to the folder in which the
+ * user typed the command.
  */
 export function resolveEnvPaths(env: Env, from: string): Env {
   const paths = ['MILLRACE_STORE', 'MILLRACE_CONFIG'].flatMap((name) => {
@@ -50,8 +50,8 @@ export function resolveEnvPaths(env: Env, from: string): Env {
 const pathArgs = ['config', 'store', 'outputSchema', 'output', 'agents', 'data', 'file'] as const;
 
 /**
- * Returns the real path of the working folder. Sessions are stored with this path, so they are
- * found through every link to the folder.
+ * Returns the real path of the working folder. Sessions are stored with the real path. So a user
+ * who opens the folder through a link finds the same sessions.
  */
 export async function resolveWorkFolder(
   { cwd }: Pick<SharedArgs, 'cwd'>,

@@ -13,8 +13,8 @@ interface Failure {
 const maxLength = 1000;
 
 /**
- * Formats an error. A `MillraceError` becomes one line that says what to do. Any other error is
- * reported as a bug.
+ * Formats an error for the user. A `MillraceError` becomes one line with advice. All other errors
+ * are reported as bugs.
  */
 export function describeFailure(error: unknown, env: Env): Failure {
   const isKnown = isMillraceError(error);
@@ -24,7 +24,7 @@ export function describeFailure(error: unknown, env: Env): Failure {
   return { text: `${line}${details}\n`, exitCode };
 }
 
-/** The codes of errors that the user can fix by calling the command differently. */
+/** Codes of errors that the user can fix by changing the command or the configuration. */
 const usageCodes: ReadonlySet<string> = new Set(['usage', 'bad_config']);
 
 function exitCodeOfError(code: string): number {

@@ -1,8 +1,10 @@
 import { memoryLog } from '@millrace/log';
+import { fileCopiesFolder } from '../config/config-paths.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
 import type { ChatArgs, PrintArgs, RunArgs } from '../contract/args.ts';
 import type { Config } from '../contract/config.ts';
+import type { Extensions } from '../contract/extensions.ts';
 import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import { OpenResources } from '../store/open-resources.ts';
@@ -11,7 +13,7 @@ import { writeText } from '../text/terminal/terminal-gate.ts';
 import { chooseSession } from './choose-session.ts';
 import { resolveWorkFolder } from './paths.ts';
 import { untilStopped } from './stop-signals.ts';
-import { trustedConfig } from './trusted-config.ts';
+import { trustedConfig, trustedExtensions } from './trusted-config.ts';
 import { hasTerminal, printInsteadOfChat } from './without-terminal.ts';
 
 /** Runs a chat, or prints one answer. */
@@ -29,24 +31,38 @@ async function printAnswer(args: PrintArgs, host: Host, isDemo: boolean): Promis
   const cwd = await untilStopped(signal, resolveWorkFolder(args, host.cwd));
   const config = await untilStopped(signal, loadConfig({ args, env: host.env, cwd }));
   printWarnings(config, host);
-  return withAgent({ args, config, host, cwd, approve: 'park', isDemo }, async (run) => {
-    const { printRun } = await printing;
-    const { stdin, stdout, stderr, env } = host;
-    return printRun({ args, ...run, stdin, stdout, stderr, env, cwd, signal, isKept: !isDemo });
-  });
+  const extended = await untilStopped(
+    signal,
+    trustedExtensions(args, { env: host.env, cwd, config }),
+  );
+  if (extended?.warning !== undefined) writeText(host.stderr, `${extended.warning}\n`);
+  const extensions = extended?.extensions;
+  return withAgent(
+    { args, config, extensions, host, cwd, approve: 'park', isDemo },
+    async (run) => {
+      const { printRun } = await printing;
+      const { stdin, stdout, stderr, env } = host;
+      return printRun({ args, ...run, stdin, stdout, stderr, env, cwd, signal, isKept: !isDemo });
+    },
+  );
 }
 
 async function openChat(args: ChatArgs, host: Host): Promise<number> {
   const { env, signal } = host;
-  // Loading React takes as long as all the work below, so it starts first. If loading fails, the
-  // error is thrown when the module is used.
+  // Loading React takes as long as the work below, so it starts first. If it fails, the error is
+  // thrown when the module is used.
   const chatting = import('../chat/run-chat.ts');
   chatting.catch(() => {});
   const cwd = await untilStopped(signal, resolveWorkFolder(args, host.cwd));
   const config = await untilStopped(signal, trustedConfig(args, host, cwd));
   if (config === undefined) return exitCodes.aborted;
   printWarnings(config, host);
-  return withAgent({ args, config, host, cwd, approve: 'wait', isDemo: false }, async (run) => {
+  const extended = await untilStopped(signal, trustedExtensions(args, { env, cwd, config }, host));
+  if (extended === undefined) return exitCodes.aborted;
+  const { extensions, warning } = extended;
+  if (warning !== undefined) writeText(host.stderr, `${warning}\n`);
+  const setup = { args, config, extensions, host, cwd, approve: 'wait', isDemo: false } as const;
+  return withAgent(setup, async (run) => {
     const session = await chooseSession(args.session, { ...run, cwd, host });
     if (session === undefined) return exitCodes.aborted;
     const { runChat } = await chatting;
@@ -61,10 +77,11 @@ function printWarnings({ warnings }: Config, { stderr }: Host): void {
 interface AgentSetup {
   readonly args: RunArgs;
   readonly config: Config;
+  readonly extensions: Extensions | undefined;
   readonly host: Host;
   readonly cwd: string;
   readonly approve: 'wait' | 'park';
-  /** True for one turn of the demo whose session is not stored. */
+  /** True for a single turn of the demo. Its session is not stored. */
   readonly isDemo: boolean;
 }
 
@@ -73,9 +90,9 @@ interface ReadyAgent extends Pick<Store, 'log'> {
   readonly chosen: ChosenModel;
 }
 
-/** Opens everything that a run needs, calls `use`, and closes everything again. */
+/** Opens all resources of a run, calls `use`, and closes the resources. */
 async function withAgent(
-  { args, config, host, cwd, approve, isDemo }: AgentSetup,
+  { args, config, extensions, host, cwd, approve, isDemo }: AgentSetup,
   use: (ready: ReadyAgent) => Promise<number>,
 ): Promise<number> {
   const { env, signal } = host;
@@ -90,7 +107,8 @@ async function withAgent(
     loading,
   );
   const choosing = isDemo ? openDemoModel(cwd, host) : chooseModel({ config, env, cwd });
-  // The error is handled below, after the store is open.
+  // The code below handles the error when the store is open. This empty handler prevents an
+  // unhandled rejection.
   choosing.catch(() => {});
   await using opened = new OpenResources();
   const { observers, close } = startTracing(args.otlp, host);
@@ -99,13 +117,18 @@ async function withAgent(
   opened.defer(() => store.close());
   const { log } = store;
   const chosen = await untilStopped(signal, choosing);
-  const building = buildAgent({ config, chosen, log, cwd, approve, observers, signal });
+  const copies = isDemo ? undefined : fileCopiesFolder(env);
+  const building = buildAgent({
+    ...{ config, chosen, log, cwd, approve, observers, copies, signal, env },
+    extensions: isDemo ? undefined : extensions,
+    openModel: (model) => chooseModel({ config: { ...config, model }, env, cwd }),
+  });
   const built = await untilStopped(signal, building);
   opened.defer(() => built.close());
   return await use({ log, built, chosen });
 }
 
-/** Creates the model of the demo. Without a terminal, the demo does not pause between tokens. */
+/** Creates the demo model. If there is no terminal, it does not pause between tokens. */
 async function openDemoModel(cwd: string, { stdout }: Host): Promise<ChosenModel> {
   const { demoProvider } = await import('../demo/demo-provider.ts');
   const provider = demoProvider({ cwd, ...(stdout.isTTY ? {} : { pauseMs: 0 }) });

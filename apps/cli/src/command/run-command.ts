@@ -22,8 +22,7 @@ export async function runCommand(host: Host): Promise<number> {
 }
 
 /**
- * Returns the environment with the effect of `--no-color`, for code that reads only the
- * environment.
+ * Returns the environment with the effect of `--no-color`. Some code reads only the environment.
  */
 function envFor(args: Args, env: Host['env']): Host['env'] {
   if (!('color' in args) || args.color) return env;
@@ -31,7 +30,7 @@ function envFor(args: Args, env: Host['env']): Host['env'] {
 }
 
 /**
- * Runs one command. Its module is loaded on demand, so that no command waits for code that it does
+ * Runs one command. Its module is loaded on demand, so a command does not load code that it does
  * not need.
  */
 async function dispatch(args: Args, host: Host): Promise<number> {
@@ -64,7 +63,10 @@ async function dispatch(args: Args, host: Host): Promise<number> {
   }
 }
 
-/** Prints a text. A closed pipe is ignored, but any other failed write is an error. */
+/**
+ * Prints a text. If the reader closed the pipe, this is not an error. All other failed writes are
+ * errors.
+ */
 async function printText(stdout: Host['stdout'], text: string): Promise<number> {
   const output = new Output(stdout);
   await output.write(text);

@@ -5,19 +5,19 @@ import { describeFailure } from './report-failure.ts';
 import { runCommand } from './run-command.ts';
 import { abortOnSignals } from './stop-signals.ts';
 
-// How long open connections can delay the end of the process.
+// Maximum time by which open connections can delay the end of the process.
 const exitGraceMs = 2000;
 
 /**
- * Runs the command in the real process. Only this module reads the process's arguments, streams and
- * signals.
+ * Runs the command in the real process. This is the only module that reads the arguments, streams
+ * and signals of the process.
  */
 export async function runProcess(
   process: NodeJS.Process,
   argv: readonly string[],
 ): Promise<number> {
   const { env, stdin, stdout, stderr } = process;
-  // `Output` handles a failed write. Without a listener, the error event would end the process.
+  // `Output` handles failed writes. Without this listener, the error event would end the process.
   for (const stream of [stdout, stderr]) stream.on('error', () => {});
   process.once('uncaughtException', (error) => {
     writeText(stderr, describeFailure(error, env).text);
@@ -31,8 +31,8 @@ export async function runProcess(
 }
 
 /**
- * Returns the working folder. A deleted folder has no path; the error is then reported when the
- * folder is used.
+ * Returns the working folder. A deleted folder has no path. In this case, the error is reported
+ * when the folder is used.
  */
 function currentFolder(process: NodeJS.Process): string {
   try {

@@ -13,7 +13,7 @@ import { untilStopped } from './stop-signals.ts';
 
 type SubArgs = SessionsArgs | ReplayArgs | InspectArgs | ModelsArgs | DoctorArgs | BackupArgs;
 
-/** Runs the commands that call no model. */
+/** Runs the commands that use no model. */
 export async function runSubCommand(args: SubArgs, host: Host): Promise<number> {
   const { env, stdin, stdout, stderr, signal } = host;
   const cwd = await untilStopped(signal, resolveWorkFolder(args, host.cwd));

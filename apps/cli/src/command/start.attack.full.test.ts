@@ -20,8 +20,8 @@ import { childEnv, patientMs } from '../../../../packages/core/src/testing/runs.
 import { exitCodes } from '../exit-code.ts';
 import { builtProgram } from '../testing/built-program.ts';
 
-// The command starts in a hostile folder, or with a hostile environment. The attack works if it
-// hangs, spins, or ignores the first signal.
+// The command starts in a hostile folder, or with a hostile environment. The attack succeeds if the
+// command hangs, loops forever, or ignores the first signal.
 
 /** Only a process that hangs takes this long. It is then killed, and the exit code is null. */
 const hangMs = patientMs(30_000);
@@ -47,9 +47,13 @@ interface Result {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Starts the command as its own process. `input`: `ignore` has an end, `pipe` has none. */
+/**
+ * Starts the command as a separate process. With `ignore`, its input ends immediately. With `pipe`,
+ * its input never ends.
+ */
 function start(words: readonly string[], env: Variables = {}, input: 'ignore' | 'pipe' = 'ignore') {
-  // Node's cache of compiled code is shared, except where the attack is a folder that the command uses.
+  // The processes share Node's cache of compiled code. Attacks on a folder that the command uses
+  // need their own cache.
   const isOwnFolder = 'HOME' in env || 'XDG_CACHE_HOME' in env;
   const shared = isOwnFolder ? { PATH: process.env['PATH'] } : childEnv();
   const own = { ...shared, HOME: home, ...env };
@@ -68,7 +72,9 @@ function start(words: readonly string[], env: Variables = {}, input: 'ignore' | 
   return { child, ended };
 }
 
-/** The demo answers this question at once. The tour, which it starts otherwise, takes seconds. */
+/**
+ * The demo answers this question immediately. Other questions start the tour, which takes seconds.
+ */
 const ask = ['-p', 'what are you?', '--model', 'demo', '--read-only'];
 const put = (path: string, text = '') => {
   mkdirSync(dirname(join(home, path)), { recursive: true });
@@ -214,7 +220,7 @@ test.for(signals)(
   async (signal) => {
     pipe('project/pipe');
     const { child, ended } = start([...ask, '--config', 'pipe']);
-    // Resolves when the command has opened the other end.
+    // Resolves when the command has opened the other end of the pipe.
     const writer = await open(join(cwd, 'pipe'), 'w');
     child.kill(signal);
     expect((await ended).code).toBe(exitCodes.aborted);
@@ -226,7 +232,7 @@ test('attack 18: a signal before the program is loaded ends it', async () => {
   const { child, ended } = start(ask);
   await once(child, 'spawn');
   child.kill('SIGTERM');
-  // Before the handler exists, the system ends the process.
+  // If the signal arrives before the handler exists, the system ends the process.
   const { code } = await ended;
   expect(child.signalCode === 'SIGTERM' || code === exitCodes.aborted).toBe(true);
 });

@@ -1,6 +1,6 @@
 import { MillraceError } from '@millrace/core';
 
-/** The part of a process that receives signals. */
+/** The functions of a process that receive signals. */
 export interface SignalSource {
   once(signal: NodeJS.Signals, listener: () => void): unknown;
   removeListener(signal: NodeJS.Signals, listener: () => void): unknown;
@@ -9,8 +9,9 @@ export interface SignalSource {
 const signals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * Returns a signal that aborts on the first process signal, so that the run stops and stores its
- * state. The listeners are then removed, so a second process signal ends the process at once.
+ * Returns a signal that aborts on the first process signal. The run then stops and stores its
+ * state. After that, the listeners are removed, so a second process signal ends the process
+ * immediately.
  */
 export function abortOnSignals(process: SignalSource): AbortSignal {
   const stop = new AbortController();
@@ -22,7 +23,7 @@ export function abortOnSignals(process: SignalSource): AbortSignal {
   return stop.signal;
 }
 
-/** Thrown if a signal arrived before the command did its work. */
+/** Thrown if a stop signal arrived before the command started its work. */
 class StoppedError extends MillraceError<'stopped'> {
   constructor() {
     super('stopped', 'Stopped by a signal');
@@ -30,8 +31,8 @@ class StoppedError extends MillraceError<'stopped'> {
 }
 
 /**
- * Waits for one step of the start. If the signal aborts first, it throws a `StoppedError` and
- * ignores the step, because the process ends.
+ * Waits for one step of the start. If the signal aborts first, throws a `StoppedError`. The step is
+ * then ignored, because the process ends.
  */
 export async function untilStopped<T>(signal: AbortSignal, step: Promise<T>): Promise<T> {
   const stopped = Promise.withResolvers<never>();
@@ -42,7 +43,7 @@ export async function untilStopped<T>(signal: AbortSignal, step: Promise<T>): Pr
     return await Promise.race([step, stopped.promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
-    // The result of the step is no longer used, so its error is ignored.
+    // The result of the step is not used any more, so its error is ignored.
     step.catch(() => {});
   }
 }

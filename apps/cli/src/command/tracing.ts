@@ -10,16 +10,16 @@ import type { Host } from '../contract/host.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
 
 export interface RunTracing {
-  /** The observers that send spans. Empty without `--otlp`. */
+  /** The observers that send spans to the collector. Empty without `--otlp`. */
   readonly observers: readonly Observer[];
   /**
-   * Resolves when all spans are sent or dropped. Then it prints the problems. It does not print
-   * them earlier, because the chat uses the screen until its end.
+   * Resolves when all spans are sent or dropped. After that, it prints the problems. They cannot be
+   * printed earlier, because the chat uses the screen.
    */
   readonly close: () => Promise<void>;
 }
 
-/** Starts to send traces to the collector of `--otlp`. */
+/** Starts to send traces to the collector that `--otlp` names. */
 export function startTracing(otlp: string | undefined, { env, stderr }: Host): RunTracing {
   const problems = new Set<string>();
   const exporter = createSpanExporter(otlp, env, (problem) => problems.add(problem));
@@ -34,8 +34,8 @@ export function startTracing(otlp: string | undefined, { env, stderr }: Host): R
 }
 
 /**
- * Creates the exporter for the `--otlp` URL. Returns undefined without a URL. The collector's key
- * comes from the environment, because arguments are visible in the process list.
+ * Creates the exporter for the `--otlp` URL. Returns undefined if there is no URL. The key of the
+ * collector comes from the environment, because other users can see arguments in the process list.
  */
 export function createSpanExporter(
   url: string | undefined,

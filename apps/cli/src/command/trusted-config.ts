@@ -1,13 +1,15 @@
 import { loadConfig } from '../config/load-config.ts';
 import type { ConfigArgs } from '../contract/args.ts';
 import type { Config } from '../contract/config.ts';
+import type { Extensions, UntrustedExtensions } from '../contract/extensions.ts';
 import type { Env } from '../contract/host.ts';
-import { type AskHost, askForTrust } from './ask-user.ts';
+import { loadExtensions } from '../extensions/load-extensions.ts';
+import { type AskHost, askForExtensions, askForTrust } from './ask-user.ts';
 
 /**
- * Loads the configuration and asks the user whether to trust the project's file. Returns undefined
+ * Loads the configuration, and asks the user whether to trust the project's file. Returns undefined
  * if the user cancels. Only the settings that the question showed are trusted. If the file has
- * changed meanwhile, the result contains a warning.
+ * changed since then, the result contains a warning.
  */
 export async function trustedConfig(
   args: ConfigArgs,
@@ -20,4 +22,49 @@ export async function trustedConfig(
   if (isTrusted === undefined) return undefined;
   if (!isTrusted) return config;
   return loadConfig({ args, env, cwd, trustedContent: config.untrusted?.content });
+}
+
+interface SessionExtensions {
+  readonly extensions: Extensions;
+  /** A sentence for the user about extensions that are skipped. */
+  readonly warning?: string | undefined;
+}
+
+/**
+ * Finds the extensions of the user and of the project, and asks the user whether to trust those of
+ * the project. Returns undefined if the user cancels. Without `host`, nobody is asked, and the
+ * extensions of a project that is not trusted are skipped.
+ */
+export async function trustedExtensions(
+  args: ConfigArgs,
+  { env, cwd, config }: { readonly env: Env; readonly cwd: string; readonly config: Config },
+  host?: AskHost,
+): Promise<SessionExtensions | undefined> {
+  const options = { env, cwd, config, trust: args.trust };
+  const first = await loadExtensions(options);
+  if (first.untrusted === undefined) return { extensions: first.extensions };
+  const isTrusted = host === undefined ? false : await askForExtensions(first.untrusted, host);
+  if (isTrusted === undefined) return undefined;
+  if (!isTrusted) return { extensions: first.extensions, warning: skippedText(first.untrusted) };
+  const { fingerprint } = first.untrusted;
+  const { extensions, untrusted } = await loadExtensions({
+    ...options,
+    trustedFingerprint: fingerprint,
+  });
+  return { extensions, warning: untrusted && skippedText(untrusted) };
+}
+
+function skippedText({ root, found }: UntrustedExtensions): string {
+  const kinds = {
+    hooks: 'hook',
+    instructions: 'instruction file',
+    skills: 'skill',
+    commands: 'command',
+    agents: 'sub-agent',
+  } as const;
+  const counts = Object.entries(kinds).flatMap(([kind, name]) => {
+    const { length } = found[kind as keyof typeof kinds];
+    return length === 0 ? [] : [`${length} ${name}${length === 1 ? '' : 's'}`];
+  });
+  return `${counts.join(', ')} of ${root} are skipped: any project can contain such files. Check them, and trust them with --trust`;
 }

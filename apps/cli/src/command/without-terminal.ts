@@ -5,12 +5,15 @@ import type { Host } from '../contract/host.ts';
 import { type PipedInputOptions, readPipedInput, waitingMessage } from '../print/piped-input.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
 
-/** A print run that replaces the chat when there is no terminal. */
+/** A print run that is used in place of the chat, because there is no terminal. */
 interface PrintFallback {
   readonly args: PrintArgs;
-  /** A stream with the piped input again, because the original stream is already read. */
+  /** A stream that repeats the piped input, because the original stream is already read. */
   readonly stdin: Host['stdin'];
-  /** True if there was no input. Then one turn of the demo runs, and its session is not stored. */
+  /**
+   * True if there was no input. In this case, one turn of the demo runs, and its session is not
+   * stored.
+   */
   readonly isDemo: boolean;
 }
 
@@ -19,8 +22,9 @@ export function hasTerminal({ stdin, stdout }: Pick<Host, 'stdin' | 'stdout'>): 
 }
 
 /**
- * Turns a chat into a print run when there is no terminal. Piped input becomes the prompt. Without
- * input the demo runs, so that `npm start` in a script shows something. An empty prompt is an error.
+ * Turns a chat into a print run if there is no terminal. Piped input becomes the prompt. If there
+ * is no input, the demo runs, so that `npm start` in a script has a visible result. An empty prompt
+ * is an error.
  */
 export async function printInsteadOfChat(
   chat: ChatArgs,
@@ -44,12 +48,12 @@ export async function printInsteadOfChat(
   return { args: { ...args, ...demoArgs }, stdin: bufferedStdin, isDemo: true };
 }
 
-/** Returns the error for a command without a prompt, where a script expects an answer. */
+/** Returns the error for a command without a prompt. A script that calls it expects an answer. */
 function noPromptError(): UsageError {
   return new UsageError('Cannot answer: the prompt is empty. Add one: millrace -p "Say hello"');
 }
 
-/** The demo runs read-only, because there is no user to approve changes. */
+/** The demo is read-only, because no user is present who could approve changes. */
 const demoArgs = {
   model: 'demo',
   permissions: 'read-only',

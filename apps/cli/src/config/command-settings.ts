@@ -9,14 +9,14 @@ interface SandboxSources {
   readonly layers: readonly Layer[];
   readonly args: ConfigArgs;
   readonly env: Env;
-  /** The path of the session store, if it is configured. */
+  /** The path of the session store. Undefined if it is not configured. */
   readonly store: string | undefined;
 }
 
 /**
- * Merges the sandbox settings of all files and of the flag. A setting of a later file replaces the
- * same setting of an earlier one. But the `hide` lists of all files are combined, so a project's
- * file cannot show what the user hides.
+ * Merges the sandbox settings of all files and of the flag. A later file overrides a setting of an
+ * earlier file. The `hide` lists are an exception: all of them are combined. So a project's file
+ * cannot reveal paths that the user hides.
  */
 export function mergeSandbox({ layers, args, env, store }: SandboxSources): SandboxConfig {
   const merged: FileSandbox = Object.assign({}, ...layers.map(({ settings }) => settings.sandbox));
@@ -35,12 +35,18 @@ export function mergeSandbox({ layers, args, env, store }: SandboxSources): Sand
   };
 }
 
-/** Returns the files of the session store. SQLite keeps recent records in files beside it. */
+/**
+ * Returns all files of the session store. SQLite stores recent records in additional files next to
+ * it.
+ */
 function storeFiles(store: string | undefined): readonly string[] {
   return store === undefined ? [] : [store, `${store}-wal`, `${store}-shm`];
 }
 
-/** Merges the settings for commands. Commands get the variables that any of the files names. */
+/**
+ * Merges the settings for commands. Commands get all environment variables that at least one file
+ * names.
+ */
 export function mergeCommands(layers: readonly Layer[]): CommandsConfig {
   const all = layers.map(({ settings }) => settings.commands ?? {});
   return {

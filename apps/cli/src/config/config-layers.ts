@@ -14,7 +14,7 @@ interface LayersOptions {
   readonly args: ConfigArgs;
   readonly env: Env;
   readonly cwd: string;
-  /** If set, only this file is read. */
+  /** If set, no other configuration file is read. */
   readonly onlyFile: string | undefined;
   /** The risky parts of the project's file that the user has seen and trusts. Default: none. */
   readonly trustedContent?: string | undefined;
@@ -23,12 +23,14 @@ interface LayersOptions {
 export interface Layers {
   /** The files, ordered from the lowest to the highest priority. */
   readonly layers: readonly Layer[];
-  /** The stored decisions about the folder. */
+  /** The stored decisions of the user about the folder. */
   readonly decisions: FolderDecisions;
   readonly foldersFile: string | undefined;
-  /** The parts of the project's file that were skipped because the user has not trusted them. */
+  /**
+   * The parts of the project's file that were skipped, because the user does not trust them yet.
+   */
   readonly untrusted?: UntrustedFile | undefined;
-  /** One sentence for the user about each file that was skipped. */
+  /** A sentence for the user about each file that was skipped. */
   readonly warnings: readonly string[];
 }
 
@@ -72,7 +74,7 @@ async function readLayer(
 
 async function readRequiredLayer(path: string, cwd: string): Promise<Layer> {
   const root = (await foldersUpToRoot(cwd)).at(-1) ?? cwd;
-  // The user typed this path. It can be a pipe, such as `<(…)` of a shell.
+  // The user typed this path, so it may also be a pipe, such as `<(…)` of a shell.
   const layer = await readLayer(path, isInside(path, root) ? 'project' : 'user', true);
   if (layer !== undefined) return layer;
   const message = `Cannot use the configuration ${path}: the file does not exist. Remove --config and MILLRACE_CONFIG, or choose another file`;
@@ -87,8 +89,8 @@ interface TrustOptions extends Pick<LayersOptions, 'args' | 'trustedContent'> {
 }
 
 /**
- * Returns true if the user trusts the project's file. `--trust` and an answer in the chat are
- * stored for the file's current content.
+ * Returns true if the user trusts the project's file. The user gives trust with `--trust` or with
+ * an answer in the chat. This decision is stored, but only for the current content of the file.
  */
 async function isTrusted(
   { settings }: Layer,
@@ -104,10 +106,10 @@ async function isTrusted(
   return true;
 }
 
-/** One of the files that make up the configuration. */
+/** One of the files from which the configuration is merged. */
 export interface Layer {
   readonly file: JsonFile;
-  /** Whether the file belongs to the project or to the user. */
+  /** The owner of the file: the project or the user. */
   readonly owner: 'user' | 'project';
   readonly settings: ConfigFile;
 }

@@ -5,33 +5,39 @@ import type { Env } from '../contract/host.ts';
 
 /**
  * Returns the folder of the user's own configuration. Returns undefined if no environment variable
- * names it.
+ * determines it.
  */
 export function userConfigFolder(env: Env): string | undefined {
   const { XDG_CONFIG_HOME: given, HOME, USERPROFILE } = env;
-  // The XDG specification requires relative paths to be ignored.
+  // The XDG specification requires that relative paths are ignored.
   if (given && isAbsolute(given)) return join(given, 'millrace');
   const home = HOME || USERPROFILE;
   return home ? join(home, '.config', 'millrace') : undefined;
 }
 
 /**
- * Returns the folder of the sessions and other data. Returns undefined if no environment variable
- * names it.
+ * Returns the folder for sessions and other data. Returns undefined if no environment variable
+ * determines it.
  */
 export function userDataFolder(env: Env): string | undefined {
   const { XDG_DATA_HOME: data = '', LOCALAPPDATA: local = '', HOME: home = '' } = env;
-  // The XDG specification requires relative paths to be ignored.
+  // The XDG specification requires that relative paths are ignored.
   if (isAbsolute(data)) return join(data, 'millrace');
   if (isAbsolute(local)) return join(local, 'millrace');
   return isAbsolute(home) ? join(home, '.local', 'share', 'millrace') : undefined;
 }
 
+/** Returns the folder for copies of files that commands change. See `commandFiles` of the tools. */
+export function fileCopiesFolder(env: Env): string | undefined {
+  const data = userDataFolder(env);
+  return data && join(data, 'copies');
+}
+
 const projectFileName = 'millrace.json';
 
 /**
- * Finds the nearest millrace.json, from a folder up to the repository root. A file that belongs to
- * another user is skipped, and `warn` is called with a sentence about it.
+ * Finds the nearest millrace.json, from a folder up to the repository root. If the file belongs to
+ * a different user, it is skipped, and `warn` receives a sentence about it.
  */
 export async function findProjectFile(
   cwd: string,
@@ -52,21 +58,21 @@ export async function findProjectFile(
 }
 
 /**
- * Creates the error for a path that is not a regular file. It is not read, because reading a pipe
- * of a project could block forever.
+ * Creates the error for a path that is not a regular file. Such a path is not read, because reading
+ * a pipe could block forever.
  */
 function notAFile(path: string): ConfigError {
   const way = 'Remove it, or choose another file with --config';
   return new ConfigError(`Cannot read ${path}: it is not a regular file. ${way}`, { path });
 }
 
-// Maximum number of folders. It is more than any operating system accepts in a path.
+// Maximum number of parent folders. No operating system supports deeper paths.
 const maxDepth = 1000;
 
 /**
- * Returns a folder and its parents up to the repository root. Returns only the folder itself if it
- * is in no repository. A repository of another user is ignored, because everybody can create one in
- * `/tmp`, above the folders of other users.
+ * Returns a folder and its parents up to the repository root. If the folder is in no repository,
+ * returns only the folder. A repository of a different user is ignored. In `/tmp`, for example, any
+ * user can create one above the folders of other users.
  */
 export async function foldersUpToRoot(folder: string): Promise<readonly string[]> {
   const folders = [folder];
@@ -79,22 +85,22 @@ export async function foldersUpToRoot(folder: string): Promise<readonly string[]
   return [folder];
 }
 
-/** Returns true if a path is a folder or is below it. Links are not resolved. */
+/** Returns true if `path` is the folder itself or is below it. Links are not resolved. */
 export function isInside(path: string, folder: string): boolean {
   const way = relative(folder, path);
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 /**
- * Returns true if a path exists and belongs to this user, to root, or to the owner of the working
- * folder. The last case is common in containers, which often work as root in a folder of another
- * user. A link and its target must both belong to one of these users.
+ * Returns true if a path exists and has a trusted owner: this user, root, or the owner of the
+ * working folder. Containers often run as root in a folder of a different user. For a link, both
+ * the link and its target must have a trusted owner.
  */
 export async function isOwn(path: string, cwd: string): Promise<boolean> {
   const [link, target] = await Promise.all([lstat(path), stat(path)]).catch(() => []);
   if (link === undefined || target === undefined) return false;
   const user = process.getuid?.();
-  // Windows has no user ids.
+  // Windows has no user ids, so the check is not possible.
   if (user === undefined) return true;
   const owners = [user, 0, (await stat(cwd).catch(() => undefined))?.uid];
   return owners.includes(link.uid) && owners.includes(target.uid);

@@ -4,6 +4,8 @@ import {
   cacheSettings,
   providerNames,
   sandboxSettings,
+  sessionModes,
+  themeNames,
 } from '../contract/config.ts';
 import { modelInfoSchema } from './model-info-schema.ts';
 
@@ -69,10 +71,10 @@ const mcpServer = z
 const permissions = z
   .strictObject({
     mode: z
-      .enum(['ask', 'allow', 'read-only'])
+      .enum(sessionModes)
       .optional()
       .describe(
-        '"ask" applies the rules; "allow" allows everything that no rule denies, like --yes; "read-only" allows only reading. Default: "ask".',
+        '"plan" only reads and proposes a plan; "ask" applies the rules; "accept-edits" also changes files in the folder without a question; "auto" also runs commands in the sandbox without a question; "allow" allows everything that no rule denies, like --yes; "read-only" offers only tools that read. Default: "ask".',
       ),
     allow: rules(
       'Calls that run without approval: "bash:git status", "write:src/**", "github_search".',
@@ -174,6 +176,12 @@ export const configSchema: z.ZodType<ConfigFile> = z
       .optional()
       .describe(
         'How long the provider caches the prompt, if the provider lets us choose: "5m" or "1h". A longer life costs more to write. "off" sends no cache hints. Default: "5m".',
+      ),
+    theme: z
+      .enum(themeNames)
+      .optional()
+      .describe(
+        'The colours of the chat: "auto" uses the basic colours of the terminal, "dark" and "light" fit a dark or light background, "none" shows no colours. Default: "auto".',
       ),
   })
   .describe('The configuration of millrace, the coding agent for the terminal.');

@@ -6,8 +6,8 @@ import { errorAt } from './json-file.ts';
 import type { ServerPlace } from './server-place.ts';
 
 /**
- * Returns the models of a file with environment variables expanded. A model with a missing variable
- * is skipped with a warning.
+ * Returns the models of a file after expanding environment variables. If a variable is missing, the
+ * model is skipped with a warning.
  */
 export function fileModels(
   { file, settings }: Layer,
@@ -41,7 +41,7 @@ function isHttpUrl(url: string): boolean {
 }
 
 /**
- * Returns true if a URL contains a user name or a password. `fetch` rejects such a URL, and
+ * Returns true if a URL contains a user name or a password. `fetch` rejects such a URL, and error
  * messages would show the password.
  */
 export function hasPassword(url: string): boolean {
@@ -49,16 +49,16 @@ export function hasPassword(url: string): boolean {
   return username !== '' || password !== '';
 }
 
-/** The values on which the servers of a file depend. */
+/** Values that are needed to read the MCP servers of a file. */
 export interface ServerContext {
   readonly env: Env;
   /** The working folder. */
   readonly cwd: string;
-  /** Where the servers of the user's own file start. */
+  /** The folder and PATH for servers of the user's own file. */
   readonly place: ServerPlace;
 }
 
-/** Returns the MCP servers of a file by name. A disabled server maps to undefined. */
+/** Returns the MCP servers of a file by name. The value of a disabled server is undefined. */
 export function fileMcpServers(
   layer: Layer,
   at: ServerContext,
@@ -114,15 +114,15 @@ function toMcpServer(
 
 interface Expanded<Value> {
   readonly value: Value;
-  /** Variables that are used but not set. */
+  /** The variables that the value uses but that are not set. */
   readonly missing: readonly string[];
 }
 
 const variablePattern = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
 /**
- * Expands environment variables in all strings of a value: `${NAME}` or `${NAME:-default}`. This
- * keeps keys out of the file.
+ * Expands environment variables in all strings of a value: `${NAME}` or `${NAME:-default}`. With
+ * variables, the file need not contain keys.
  */
 function expandEnv<Value>(value: Value, env: Env): Expanded<Value> {
   const missing: string[] = [];

@@ -11,12 +11,14 @@ import { checkJsonFile, readJsonFile } from './json-file.ts';
 import { ruleFromText, ruleToText } from './rule-text.ts';
 
 /**
- * The stored decisions about one folder. They are in a file of the user, which a project cannot
- * change.
+ * The stored decisions about one folder. They are in a file that belongs to the user, so a project
+ * cannot change them.
  */
 export interface FolderDecisions {
-  /** The fingerprint of the trusted parts of the folder's millrace.json. */
+  /** The fingerprint of the parts of the folder's millrace.json that the user trusts. */
   readonly trusted?: string | undefined;
+  /** The fingerprint of the folder's hooks, skills, commands and other extensions that the user trusts. */
+  readonly extensions?: string | undefined;
   readonly allow?: readonly string[] | undefined;
   readonly deny?: readonly string[] | undefined;
 }
@@ -27,6 +29,7 @@ const schema: z.ZodType<Folders> = z.record(
   z.string(),
   z.strictObject({
     trusted: z.string().optional(),
+    extensions: z.string().optional(),
     allow: z.array(z.string()).optional(),
     deny: z.array(z.string()).optional(),
   }),
@@ -111,7 +114,7 @@ export async function updateFolder(
   });
 }
 
-/** Writes the whole file or nothing. Only the owner can read it. */
+/** Writes the file atomically: completely or not at all. Only the owner can read it. */
 async function writeAtomically(path: string, text: string): Promise<void> {
   const draft = `${path}.${process.pid}.tmp`;
   try {
@@ -132,14 +135,13 @@ function cannotWrite(path: string, cause: unknown): ConfigError {
 const pauseMs = 20;
 const maxTries = 250;
 /**
- * The age at which a lock belongs to a dead process. A living process holds it only for
- * milliseconds.
+ * A lock of this age belongs to a dead process. A live process holds a lock only for milliseconds.
  */
 const staleMs = 3000;
 
 /**
- * Runs `work` while no other process runs work for the same file. The folder of the file must
- * exist.
+ * Runs `work` under a lock, so that no other process runs work for the same file. The folder of the
+ * file must exist.
  */
 async function withFileLock<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   const lock = `${path}.lock`;
@@ -164,8 +166,8 @@ async function acquireLock(lock: string): Promise<void> {
 }
 
 /**
- * Tries to create the lock file. Returns true if this process created it. Of several processes,
- * only one succeeds.
+ * Tries to create the lock file. Returns true on success. If several processes try, only one
+ * succeeds.
  */
 async function createLock(lock: string): Promise<boolean> {
   try {

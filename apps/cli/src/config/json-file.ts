@@ -4,7 +4,7 @@ import { nearestName } from '../args/nearest-name.ts';
 import { ConfigError } from '../contract/errors.ts';
 import { readFileSafely } from '../safe-files.ts';
 
-/** A parsed JSON file. The text is kept to compute line numbers for errors. */
+/** A parsed JSON file. It also has the text, which is needed for line numbers in errors. */
 export interface JsonFile {
   readonly path: string;
   readonly text: string;
@@ -12,7 +12,7 @@ export interface JsonFile {
 }
 
 interface Pipes {
-  /** Whether the file may be a pipe. Set it only for paths that the user typed. Default: false. */
+  /** True if the file may be a pipe. Set it only for paths that the user typed. Default: false. */
   readonly pipes?: boolean | undefined;
 }
 
@@ -37,8 +37,7 @@ export async function readJsonFile(
 }
 
 /**
- * Returns advice about a syntax error. It recognizes the usual mistakes: comments and trailing
- * commas.
+ * Returns advice about a syntax error. It recognizes common mistakes: comments and trailing commas.
  */
 function syntaxHint(text: string, position: number): string {
   const [before, after] = [text.slice(0, position), text.slice(position)];
@@ -68,12 +67,12 @@ const reasonByErrno: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder. Choose a file',
 };
 
-/** Maximum size of a file. No settings file needs more. */
+/** Maximum size of a settings file. */
 const maxFileBytes = 8 * 2 ** 20;
 
 /**
  * Reads a text file and removes a byte order mark. Throws a `FileError` if the file is too large or
- * not a regular file. With `pipes`, it also reads pipes, such as `<(…)` of a shell.
+ * not a regular file. If `pipes` is true, it also reads pipes, such as `<(…)` of a shell.
  */
 export async function readText(path: string, { pipes }: Pipes = {}): Promise<string> {
   const { bytes } = await readFileSafely(path, { maxBytes: maxFileBytes, pipes });
@@ -94,8 +93,8 @@ export function checkJsonFile<Value>(file: JsonFile, schema: z.ZodType<Value>): 
 }
 
 /**
- * Creates an error that names the position in the file. The error never contains the value, because
- * the value may be a key.
+ * Creates an error with the position in the file. The error never contains the value, because the
+ * value may be a key.
  */
 export function errorAt(
   { path: file, text }: JsonFile,
@@ -163,7 +162,7 @@ function knownNames(schema: z.ZodType, path: Path): readonly string[] {
   return Object.keys(node?.properties ?? {});
 }
 
-/** The property names and list indexes that lead to a value. */
+/** The property names and array indexes that lead to a value. */
 type Path = readonly PropertyKey[];
 
 /** Formats a path: `models.fast.baseUrl`, `permissions.allow[2]`. */
@@ -180,15 +179,15 @@ function quoteName(name: string): string {
   return /^[\w$-]+$/.test(name) ? shown : JSON.stringify(shown);
 }
 
-/** Returns the line and column of a position, both counted from 1 as in editors. */
+/** Returns the line and the column of a position. Both start at 1, as in editors. */
 function lineAndColumn(text: string, position: number): string {
   const lines = text.slice(0, position).split('\n');
   return `${lines.length}:${(lines.at(-1)?.length ?? 0) + 1}`;
 }
 
 /**
- * Returns the position of a path in valid JSON text: the position of a property name or of a list
- * entry.
+ * Returns the position of a value in valid JSON text. It is the position of its property name or of
+ * the array entry.
  */
 function positionOf(text: string, path: Path): number {
   const found = positionsByPath(text);
@@ -200,8 +199,8 @@ function positionOf(text: string, path: Path): number {
 }
 
 /**
- * Returns the position of each path. If a property name occurs twice, it is the position of the
- * last one, as in `JSON.parse`.
+ * Returns the position of each path. If a property name occurs twice, the last position counts, as
+ * in `JSON.parse`.
  */
 function positionsByPath(text: string): ReadonlyMap<string, number> {
   const tokens = [...text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}:,]|[^\s[\]{}:,"]+/g)];

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createSessionPolicy } from '../agent/session-policy.ts';
 import type { RunArgs } from '../contract/args.ts';
 import { ConfigError, UsageError } from '../contract/errors.ts';
 import { rememberRule } from './folders-file.ts';
@@ -324,13 +325,17 @@ describe('permissions', () => {
   });
 
   test('--yes allows what is not denied, --read-only denies what changes or runs', async () => {
-    const { permissionPolicy } = await import('@millrace/tools');
+    const { createWorkspace } = await import('@millrace/tools');
+    const nothing = async () => {};
     writeUser({ permissions: { deny: ['bash:rm'] } });
-    const decide = async (args: Partial<RunArgs>, tool: string, input: object) =>
-      permissionPolicy({ root: cwd, rules: (await load(args)).permissions.rules }).decide({
-        tool,
-        input,
-      }).decision;
+    const decide = async (args: Partial<RunArgs>, tool: string, input: object) => {
+      const { permissions } = await load(args);
+      const policy = createSessionPolicy({
+        ...{ workspace: createWorkspace({ root: cwd }), ...permissions, isConfined: false },
+        ...{ saveRule: nothing, deleteRule: nothing },
+      });
+      return policy.current().decide({ tool, input }).decision;
+    };
     const yes = { permissions: 'allow' } as const;
     expect(await decide(yes, 'bash', { command: 'make all' })).toBe('allow');
     expect(await decide(yes, 'write', { path: 'a' })).toBe('allow');
@@ -423,7 +428,7 @@ describe('the file of a project that nobody trusts yet', () => {
     writeUser({ permissions: { mode: 'read-only' }, limits: { maxTurns: 5, maxCostUsd: 1 } });
     const limits = {
       ...{ maxTurns: 500, maxTokens: 10, maxCostUsd: 0.5 },
-      // A project must not lift the user's limit of the cost.
+      // A project must not remove the user's cost limit.
       allowUnknownPrices: true,
     };
     const path = writeProject({ permissions: { mode: 'ask' }, limits });
@@ -440,6 +445,20 @@ describe('the file of a project that nobody trusts yet', () => {
     });
     writeUser({ permissions: { mode: 'allow' } });
     expect((await load()).permissions.mode).toBe('ask');
+  });
+
+  test('cannot choose a mode that asks less, and can choose plan mode', async () => {
+    for (const mode of ['accept-edits', 'auto', 'allow']) {
+      writeProject({ permissions: { mode } });
+      const config = await load();
+      expect(config.permissions.mode).toBe('ask');
+      expect(config.untrusted).toMatchObject({ parts: ['permissions.mode'] });
+    }
+    writeProject({ permissions: { mode: 'plan' } });
+    expect(await load()).toMatchObject({ permissions: { mode: 'plan' }, untrusted: undefined });
+    writeUser({ permissions: { mode: 'accept-edits' } });
+    writeProject({ permissions: { mode: 'auto' } });
+    expect((await load()).permissions.mode).toBe('accept-edits');
   });
 
   test('has to be a file: a pipe in its place is an error, and nothing waits for it', async () => {

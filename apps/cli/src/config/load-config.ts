@@ -21,8 +21,8 @@ interface LoadConfigOptions {
 }
 
 /**
- * Loads the configuration. Priority: flags, environment, project's millrace.json, user's
- * config.json. Throws a `ConfigError` that names the file and the position in it.
+ * Loads the configuration. The priority is: flags, environment, the project's millrace.json, the
+ * user's config.json. Throws a `ConfigError` that contains the file and the position.
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const { args, env, cwd } = options;
@@ -51,6 +51,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     store,
     compactAtTokens: fromFiles('compactAtTokens'),
     cache: fromFiles('cache'),
+    theme: fromFiles('theme'),
     files: layers.map(({ file }) => file.path).toReversed(),
     warnings,
     foldersFile,
@@ -83,8 +84,8 @@ function toDecimal(amount: number | undefined): string | undefined {
 }
 
 /**
- * Merges the MCP servers of all files. A server of a file with higher priority replaces a server of
- * the same name, and can disable it.
+ * Merges the MCP servers of all files. A file with higher priority can replace or disable a server
+ * of the same name.
  */
 function mergeMcpServers(
   layers: readonly Layer[],
@@ -96,8 +97,8 @@ function mergeMcpServers(
 }
 
 /**
- * Returns the absolute path of the store. A path in a file is relative to that file's folder. A
- * path that the user typed is relative to the working folder.
+ * Returns the absolute path of the store. In a file, the path is relative to the folder of that
+ * file. A path that the user typed is relative to the working folder.
  */
 function resolveStore(
   typed: string | undefined,
@@ -114,7 +115,7 @@ function untrustedWarning({ path, parts }: UntrustedFile): string {
   return `${what}: any project can contain such a file. Check it, and trust it with --trust`;
 }
 
-/** The settings from the environment. Empty variables count as not set. */
+/** The settings from environment variables. An empty variable counts as not set. */
 interface EnvSettings {
   readonly model: string | undefined;
   readonly system: string | undefined;

@@ -6,8 +6,8 @@ import { readProjectInstructions } from '../agent/system-prompt.ts';
 import { folderWith } from '../testing/test-agent.ts';
 import { loadConfig } from './load-config.ts';
 
-// Another user of the machine puts files into a folder that all users share, such as /tmp. The user
-// works in a folder below it.
+// A different user of the machine puts files into a folder that all users share, such as /tmp. The
+// user works in a folder below it.
 
 const missing = isRequirementMissing(
   process.geteuid?.() === 0,

@@ -9,15 +9,9 @@ import type { FolderDecisions } from './folders-file.ts';
 import { errorAt } from './json-file.ts';
 import { ruleFromText } from './rule-text.ts';
 
-const readOnlyRules: readonly PermissionRule[] = ['write', 'edit', 'bash'].map((tool) => ({
-  tool,
-  decision: 'deny',
-  reason: 'this session is read-only',
-}));
-
 /**
- * Merges the rules of the files, the stored decisions about the folder and the flags, in this
- * order.
+ * Merges the permission rules of the files, of the stored decisions and of the flags, in this
+ * order. The mode adds its own rules when the agent is built, because it can change later.
  */
 export async function mergePermissions(
   { layers, decisions, foldersFile }: Pick<Layers, 'layers' | 'decisions' | 'foldersFile'>,
@@ -28,15 +22,7 @@ export async function mergePermissions(
   const ofFiles = await Promise.all(layers.map(readFileRules));
   const remembered = rememberedRules(decisions, foldersFile);
   for (const rule of flagRules) await checkRule(rule).catch(rethrowAsUsage);
-  const rules = [...ofFiles.flat(), ...remembered, ...flagRules];
-  switch (mode) {
-    case 'ask':
-      return { mode, rules };
-    case 'allow':
-      return { mode, rules: [...rules, { decision: 'allow' }] };
-    case 'read-only':
-      return { mode, rules: [...rules, ...readOnlyRules] };
-  }
+  return { mode, rules: [...ofFiles.flat(), ...remembered, ...flagRules] };
 }
 
 function rememberedRules(
@@ -54,8 +40,8 @@ function rememberedRules(
 }
 
 /**
- * Marks a rule that the user allowed in the chat as weak. So it does not override a rule that is
- * written in a file.
+ * Marks a rule that the user allowed in the chat as weak. A weak rule does not override a rule in a
+ * file.
  */
 function asWeakRule(rule: PermissionRule): PermissionRule {
   const { path, command, exact = false } = rule;
@@ -71,7 +57,7 @@ function rethrowAsUsage(error: unknown): never {
   throw new UsageError(`${error.message}. Change --allow or --deny`, {}, { cause: error });
 }
 
-// The last matching rule decides, so `ask` comes after `allow`.
+// The last matching rule decides. So `ask` comes after `allow`, and `deny` is last.
 const decisionOrder: readonly Approval[] = ['allow', 'ask', 'deny'];
 
 /** Reads and validates the permission rules of a file. */
@@ -100,8 +86,8 @@ async function readFileRules({ file, settings }: Layer): Promise<readonly Permis
 }
 
 /**
- * Throws if a rule is invalid. It creates a policy to find out. The module is loaded only if there
- * is a rule.
+ * Throws if a rule is invalid. To check this, it creates a policy. The module is loaded only if
+ * there is a rule.
  */
 async function checkRule(rule: PermissionRule): Promise<void> {
   const { permissionPolicy } = await import('@millrace/tools');

@@ -30,7 +30,10 @@ export function ruleFromText(text: string, decision: Approval): PermissionRule {
   throw invalidRule(text, `${tool} supports neither a path nor a command in rules`);
 }
 
-/** Formats a rule so that `ruleFromText` parses it again. The reason is not included. */
+/**
+ * Formats a rule so that `ruleFromText` can parse it. The text does not contain the reason of the
+ * rule.
+ */
 export function ruleToText({ tool, path, command, exact }: PermissionRule): string {
   const sign = exact ? '=' : ':';
   if (command !== undefined) return `${tool ?? commandTools[0]}${sign}${command}`;

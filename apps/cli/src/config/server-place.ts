@@ -4,21 +4,21 @@ import { delimiter, isAbsolute, resolve } from 'node:path';
 import type { Env } from '../contract/host.ts';
 import { foldersUpToRoot, isInside, userConfigFolder } from './config-paths.ts';
 
-/** The folder and the PATH with which the MCP servers of the user's own configuration start. */
+/** The folder and the PATH for starting MCP servers of the user's own configuration. */
 export interface ServerPlace {
-  /** A folder of the user. */
+  /** A folder that belongs to the user. */
   readonly folder: string;
   /**
-   * The variable PATH without folders that the project can change. Undefined if PATH is not set.
+   * The variable PATH without the folders that the project can change. Undefined if PATH is not
+   * set.
    */
   readonly searchPath: string | undefined;
 }
 
 /**
- * Finds a folder outside of the project for the servers that the user configured for all projects.
- * Programs such as `npx` prefer packages of the folder in which they start. So in the project's
- * folder, a hostile project could replace a server of the user, and its program would run before
- * the user is asked.
+ * Finds a folder outside of the project in which the user's MCP servers start. Programs such as
+ * `npx` prefer packages in their working folder. In the project's folder, a hostile project could
+ * therefore replace a server of the user. Its program would run before the user is asked.
  */
 export async function findServerPlace(env: Env, cwd: string): Promise<ServerPlace> {
   const home = env['HOME'] || env['USERPROFILE'] || homedir();
@@ -33,7 +33,7 @@ export async function findServerPlace(env: Env, cwd: string): Promise<ServerPlac
 async function cleanSearchPath(searchPath: string, cwd: string, home: string): Promise<string> {
   const root = (await foldersUpToRoot(cwd)).at(-1) ?? cwd;
   const roots = await bothPaths(root);
-  // A project that contains the home folder belongs to the user, so its PATH entries are kept.
+  // A project that contains the home folder belongs to the user, so its entries of PATH are kept.
   const isOwn = (await bothPaths(home)).some((one) => isInAny(one, roots));
   const checked = searchPath.split(delimiter).map(async (entry) => {
     if (!isAbsolute(entry)) return [];
@@ -47,7 +47,7 @@ function isInAny(path: string, folders: readonly string[]): boolean {
   return folders.some((folder) => isInside(path, folder));
 }
 
-/** Returns the path as it is written, and its real path after all links. */
+/** Returns the given path and its real path, with all links resolved. */
 async function bothPaths(path: string): Promise<readonly string[]> {
   const written = resolve(path);
   return [written, await realpath(written).catch(() => written)];

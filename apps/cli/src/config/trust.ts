@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
-import type { ConfigFile } from '../contract/config.ts';
+import { type ConfigFile, type SessionMode, sessionModes } from '../contract/config.ts';
 
 /**
- * Returns the names of the parts of a project's file that need the user's trust, because any
- * repository can contain such a file. These parts start programs, receive keys and texts, skip
- * approval, set the session store, or are less strict than the user's own file.
+ * Returns the names of the parts of a project's file that need the user's trust. Any repository can
+ * contain such a file. These parts start programs, receive keys and texts, skip approval, set the
+ * session store, or are less strict than the user's own file.
  */
 export function riskyParts(settings: ConfigFile, userSettings: ConfigFile = {}): readonly string[] {
   return Object.keys(collectRiskyParts(settings, userSettings));
 }
 
-/** Returns the risky parts as JSON, so that the user sees exactly what needs trust. */
+/** Returns the risky parts as JSON. The user sees this text before giving trust. */
 export function riskyContent(settings: ConfigFile, userSettings: ConfigFile = {}): string {
   return JSON.stringify(collectRiskyParts(settings, userSettings), null, 2);
 }
@@ -29,7 +29,10 @@ export function withoutRiskyParts(settings: ConfigFile, userSettings: ConfigFile
   return { ...harmless, permissions: isKept ? { ...others, mode } : others };
 }
 
-/** Returns a fingerprint of the risky parts, so that a later change needs trust again. */
+/**
+ * Returns a fingerprint of the risky parts. If they change later, the fingerprint differs and the
+ * user must give trust again.
+ */
 export function fingerprintRiskyParts(settings: ConfigFile, userSettings: ConfigFile = {}): string {
   return createHash('sha256')
     .update(JSON.stringify(collectRiskyParts(settings, userSettings)))
@@ -56,9 +59,9 @@ function collectRiskyParts(settings: ConfigFile, userSettings: ConfigFile): obje
 }
 
 /**
- * The only sandbox profile that needs no trust. A list of hidden places always needs trust. With
- * it, a project could hide programs of the system, so that commands fail until the user runs them
- * outside of the sandbox.
+ * The only sandbox profile that needs no trust. All other sandbox settings need trust, including a
+ * list of hidden paths. With such a list, a project could hide system programs. Commands would then
+ * fail until the user runs them outside of the sandbox.
  */
 const strictestProfile = 'read-only' as const;
 
@@ -67,16 +70,14 @@ function isStrictSandbox(sandbox: NonNullable<ConfigFile['sandbox']>): boolean {
   return profile === strictestProfile && Object.keys(others).length === 0;
 }
 
-type Mode = NonNullable<NonNullable<ConfigFile['permissions']>['mode']>;
 type Limits = NonNullable<ConfigFile['limits']>;
 
-const strictness: Readonly<Record<Mode, number>> = { allow: 0, ask: 1, 'read-only': 2 };
-
-function isLooser(mode: Mode, { permissions }: ConfigFile): boolean {
-  return strictness[mode] < strictness[permissions?.mode ?? 'ask'];
+/** `sessionModes` starts with the strictest mode. */
+function isLooser(mode: SessionMode, { permissions }: ConfigFile): boolean {
+  return sessionModes.indexOf(mode) > sessionModes.indexOf(permissions?.mode ?? 'ask');
 }
 
-/** Keeps the limits that are not higher than the user's own. */
+/** Returns the limits that are not higher than the user's own limits. */
 function strictLimits(limits: Limits, { limits: own = {} }: ConfigFile): Limits {
   const names = ['maxTurns', 'maxTokens', 'maxCostUsd'] as const;
   const kept = names.flatMap((name) => {

@@ -9,73 +9,98 @@ import type {
   PermissionRule,
   PolicyCall,
 } from '@millrace/tools';
-import type { Config } from './config.ts';
+import type { Config, SessionMode } from './config.ts';
+import type { Extensions } from './extensions.ts';
+import type { Env } from './host.ts';
 
-/** An agent for a folder, with the operations that the chat needs while it runs. */
+/** An agent for a folder, with the operations that the chat uses. */
 export interface BuiltAgent {
   readonly agent: Agent;
   readonly chosen: ChosenModel;
   readonly tools: readonly Tool[];
-  /**
-   * Messages about things that failed at the start, such as an MCP server. Show each of them once.
-   */
+  /** Messages about failures at the start, such as a failed MCP server. Show each of them once. */
   readonly problems: readonly string[];
-  /** The MCP servers of the chat, which connect while the user types. */
+  /** The MCP servers of the chat. They connect while the user can already type. */
   readonly servers: ServerProgress;
-  /**
-   * One sentence about how the user is protected from commands. Undefined if there are no commands.
-   */
+  /** A sentence about the protection from commands. Undefined if the agent cannot run commands. */
   readonly protection: string | undefined;
   /**
    * Returns true if the current rules allow a call without approval. `judged` is the real path that
-   * the question to the user was about. The rules must allow this path.
+   * the approval request showed. The rules must allow this path.
    */
   allows(call: ToolCallPart, judged: string | undefined): Promise<boolean>;
+  /** The modes that the user can choose, in the order of Shift-Tab. */
+  readonly modes: readonly SessionMode[];
+  /** Returns the current mode. */
+  mode(): SessionMode;
+  /** Changes the mode of this agent and of all its variants. It applies to the next call. */
+  setMode(mode: SessionMode): void;
   /** Returns the current policy. Rules can be added while the agent runs. */
   policy(): PermissionPolicy;
-  /** Adds a rule for this session or, with `always`, for all later sessions in this project too. */
+  /**
+   * Adds a rule for this session. With `always`, the rule also applies to all later sessions in
+   * this project.
+   */
   remember(rule: PermissionRule, forHowLong: 'session' | 'always'): Promise<void>;
-  /** Removes a rule. Matching calls need approval again, in this and in later sessions. */
+  /** Removes a rule. Matching calls need an approval again, in this session and in later ones. */
   forget(rule: PermissionRule): Promise<void>;
   /** Returns the rules that are stored for this project. */
   rememberedRules(): Promise<readonly PermissionRule[]>;
   /**
-   * Returns the effect of a file change, for the user who decides about it. Returns undefined if
-   * there is no preview.
+   * Returns the effect of a file change. It helps the user to decide about the call. Returns
+   * undefined if there is no preview.
    */
   preview(call: PolicyCall): Promise<ChangePreview | undefined>;
   /**
-   * Runs a command that the user typed, without approval and without the sandbox. Returns its output
-   * and its exit code as text.
+   * Runs a command that the user typed. It needs no approval and runs without the sandbox. Returns
+   * its output and its exit code as text.
    */
   runUserCommand(command: string, signal: AbortSignal): Promise<string>;
   /**
-   * Sets the handler for the model's questions (`ask_user`). Without a handler, questions are
+   * Sets the handler for questions of the model (`ask_user`). Without a handler, questions are
    * dismissed.
    */
   setQuestionHandler(ask: AskUserOptions['ask'] | undefined): void;
-  /** Returns a variant of the agent. It shares tools, rules and servers with this one. */
+  /** The skills, commands, hooks and other extensions of the session. */
+  readonly extensions: Extensions;
+  /** Calls the listener with each message of a hook for the user. */
+  onNotice(listener: (text: string) => void): void;
+  /** Returns a variant of the agent. It shares the tools, rules and servers of this agent. */
   with(changes: AgentChanges): BuiltAgent;
   /** Closes the MCP servers of this agent and of all its variants. */
   close(): Promise<void>;
 }
 
-/** How far the MCP servers are. Their tools are added to the agent when they are connected. */
+/** The progress of the MCP servers. When a server is connected, the agent gets its tools. */
 interface ServerProgress {
   /** Returns the names of the servers that are not connected yet. */
   connecting(): readonly string[];
-  /** Calls the function after each server that is connected or has failed. */
+  /** Calls the listener each time a server has connected or failed. */
   onChange(listener: () => void): void;
-  /** Returns a message for each server that failed so far. Show each of them once. */
+  /** Returns a message for each failed server. Show each of them once. */
   problems(): readonly string[];
-  /** Resolves when no server connects any more. */
+  /** Resolves when every server has connected or failed. */
   readonly ready: Promise<void>;
+  /** Returns the state of each server. */
+  list(): readonly ServerState[];
+  /** Closes the connection to a server and connects again. Resolves when it has connected or failed. */
+  reconnect(name: string): Promise<void>;
+}
+
+/** The state of an MCP server. */
+export interface ServerState {
+  readonly name: string;
+  readonly state: 'connecting' | 'connected' | 'failed';
+  /** The number of its tools. 0 if it is not connected. */
+  readonly tools: number;
+  /** The reason why the connection failed. */
+  readonly problem?: string | undefined;
 }
 
 export interface AgentChanges {
-  /** Another model, for `/model`. */
+  /** The model that `/model` selected. */
   readonly chosen?: ChosenModel | undefined;
-  /** The schema of the answers, for `--output-schema`. */
+  /** The schema of the answer, from `--output-schema`. */
   readonly output?: AgentOptions['output'];
   readonly observers?: readonly Observer[] | undefined;
 }
@@ -97,36 +122,52 @@ export interface BuildOptions {
   readonly log: Log;
   readonly cwd: string;
   /**
-   * How a call that needs approval is handled. `wait`: the run waits for an answer, and the model
-   * can ask questions. `park`: the run ends as parked and can be resumed later, for scripts.
+   * Selects what happens when a call needs approval. `wait`: the run waits for an answer, and the
+   * model can ask questions. `park`: the run ends and can be resumed later. Scripts use this.
    */
   readonly approve: 'wait' | 'park';
-  /** The initial handler for the model's questions. See `BuiltAgent.setQuestionHandler`. */
+  /** The initial handler for questions of the model. See `BuiltAgent.setQuestionHandler`. */
   readonly ask?: AskUserOptions['ask'] | undefined;
   readonly output?: AgentChanges['output'];
   readonly observers?: AgentChanges['observers'];
-  /** The name of the driver. Other processes show it when they find the session locked. */
+  /** The name of this driver. Other processes show it if they find the session locked. */
   readonly name?: string | undefined;
+  /**
+   * The folder for copies of the files, with which changes by commands can be taken back. Default: such
+   * changes are not recorded.
+   */
+  readonly copies?: string | undefined;
+  /** The skills, commands, hooks and other extensions that the user trusts. Default: none. */
+  readonly extensions?: Extensions | undefined;
+  /** The environment, from which hooks get the variables without secrets. Default: none. */
+  readonly env?: Env | undefined;
+  /** Opens the model that a file of a sub-agent asks for. Default: such a model is not used. */
+  readonly openModel?: ((model: string) => Promise<ChosenModel>) | undefined;
   readonly clock?: Clock | undefined;
   readonly ids?: Ids | undefined;
-  /** Aborts connecting to MCP servers. */
+  /** Aborts the connection attempts to MCP servers. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with each problem that occurs later. The run continues. */
+  /** Called with each problem that occurs after the start. The run continues. */
   readonly onProblem?: ((problem: string) => void) | undefined;
 }
 
-/** The model that answers, and the reason for this choice. */
+/** The model that is used, and the reason for this choice. */
 export interface ChosenModel {
   readonly provider: Provider;
   /** The name for the status line: `anthropic/claude-sonnet-5-5`. */
   readonly label: string;
-  /** The reason for the choice, as one sentence for the user. It contains no key. */
+  /** A sentence for the user about the reason for the choice. It contains no key. */
   readonly why: string;
   readonly isDemo: boolean;
-  /** A sentence for the user about a limit of this model. It is shown at the start. */
+  /**
+   * True if neither the user nor a key selected the model, for example if a local server answered.
+   * Default: false.
+   */
+  readonly isGuess?: boolean | undefined;
+  /** A sentence for the user about a limitation of this model. The chat shows it at the start. */
   readonly warning?: string | undefined;
   /** The size of the context window. Undefined if it is unknown. */
   readonly contextTokens?: number | undefined;
-  /** Options from the configuration for each request. */
+  /** Configured options that apply to each model request. */
   readonly request?: Pick<RequestOptions, 'reasoning' | 'maxOutputTokens'> | undefined;
 }

@@ -1,5 +1,5 @@
 import type { PermissionRule } from '@millrace/tools';
-import type { SandboxSetting } from './config.ts';
+import type { SandboxSetting, SessionMode } from './config.ts';
 
 /** The validated command line. */
 export type Args =
@@ -16,23 +16,23 @@ export type Args =
   | VersionArgs;
 
 /**
- * Arguments of every command. A missing value is undefined. The environment and then the files are
- * used instead.
+ * Arguments that every command accepts. If a value is undefined, it comes from the environment or
+ * from the configuration files.
  */
 export interface SharedArgs {
   readonly cwd?: string | undefined;
-  /** If set, only this file is read, instead of ./millrace.json and the user's own file. */
+  /** If set, only this file is read. ./millrace.json and the user's own file are then ignored. */
   readonly config?: string | undefined;
   /** The path of the session store. */
   readonly store?: string | undefined;
-  /** False after `--no-color`. */
+  /** False if the user passed `--no-color`. */
   readonly color: boolean;
 }
 
-/** The session of a run. `pick` means that the user chooses one from a list. */
+/** The session of a run. `pick` lets the user choose from a list. */
 export type SessionChoice = 'new' | 'last' | 'pick' | { readonly id: string };
 
-/** Arguments of a run of the agent. Chat and print share them. */
+/** Arguments of an agent run. The chat and print commands share them. */
 export interface RunArgs extends SharedArgs {
   readonly session: SessionChoice;
   readonly model?: string | undefined;
@@ -41,26 +41,28 @@ export interface RunArgs extends SharedArgs {
   readonly maxTokens?: number | undefined;
   /** The maximum cost in US dollars, as an exact decimal. */
   readonly maxCost?: string | undefined;
-  /** `--yes` sets `allow`, `--read-only` sets `read-only`. */
-  readonly permissions?: 'allow' | 'read-only' | undefined;
-  /** The rules of `--allow` and `--deny`, in their order. */
+  /** The mode of `--mode`. `--yes` sets `allow`, and `--read-only` sets `read-only`. */
+  readonly permissions?: SessionMode | undefined;
+  /** The rules from `--allow` and `--deny`, in the given order. */
   readonly rules: readonly PermissionRule[];
-  /** How commands are confined. */
+  /** The sandbox profile for commands. */
   readonly sandbox?: SandboxSetting | undefined;
-  /** Trust all settings of the folder's millrace.json from now on. */
+  /** If true, all settings of the folder's millrace.json are trusted from now on. */
   readonly trust: boolean;
   /** The URL of the trace collector. */
   readonly otlp?: string | undefined;
 }
 
-/** The arguments that affect the configuration. Every command can have them. */
+/** The arguments that affect the configuration. Each command has some of them. */
 export type ConfigArgs = Partial<Omit<RunArgs, 'session'>>;
 
 export interface ChatArgs extends RunArgs {
   readonly command: 'chat';
   /** The first message to the model. */
   readonly prompt?: string | undefined;
-  /** True if the command line has a prompt without text, such as an empty variable of a script. */
+  /**
+   * True if the prompt in the command line is empty. An empty variable in a script can cause this.
+   */
   readonly hasEmptyPrompt?: boolean | undefined;
 }
 
@@ -69,18 +71,18 @@ export const streamSettings = ['answer', 'all'] as const;
 
 export interface PrintArgs extends RunArgs {
   readonly command: 'print';
-  /** The prompt. If it is missing, the piped input is the prompt. */
+  /** The prompt. Default: the piped input. */
   readonly prompt?: string | undefined;
-  /** Print AgentEvents as JSONL instead of the answer as text. */
+  /** If true, prints AgentEvents as JSONL. Otherwise prints the answer as text. */
   readonly json: boolean;
   /**
-   * The text on standard output. `answer`: the last message of the model, when the run is over.
-   * `all`: everything that the model writes, as it arrives. Default: `answer`.
+   * Selects the text on standard output. `answer`: the last message of the model, after the run
+   * ends. `all`: all text of the model, as it arrives. Default: `answer`.
    */
   readonly stream?: (typeof streamSettings)[number] | undefined;
   /** The path of a JSON schema for the answer. */
   readonly outputSchema?: string | undefined;
-  /** Print progress to standard error even without a terminal. */
+  /** If true, prints progress to standard error even without a terminal. */
   readonly verbose?: boolean | undefined;
 }
 
@@ -88,16 +90,16 @@ export interface SessionsArgs extends SharedArgs {
   readonly command: 'sessions';
   readonly action: SessionsAction;
   /**
-   * Ids, id prefixes or `last`. For `import`, they are the files to read. An empty list means
+   * Ids, id prefixes or `last`. For `import`, these are the files to read. An empty list means
    * standard input.
    */
   readonly operands: readonly string[];
-  /** Include the sessions of all folders. */
+  /** If true, includes the sessions of all folders. */
   readonly all: boolean;
   readonly json: boolean;
   /** The file that `export` writes. Default: standard output. */
   readonly output?: string | undefined;
-  /** Delete without asking. */
+  /** If true, deletes without asking. */
   readonly yes: boolean;
 }
 
@@ -107,7 +109,7 @@ export interface ReplayArgs extends SharedArgs {
   readonly command: 'replay';
   /** An id, an id prefix or `last`. */
   readonly session: string;
-  /** The speed factor. `Infinity` shows everything at once. */
+  /** The speed factor. `Infinity` shows everything immediately. */
   readonly speed: number;
   readonly json: boolean;
 }
@@ -126,13 +128,13 @@ export interface DoctorArgs extends SharedArgs {
 export interface ModelsArgs extends SharedArgs {
   readonly command: 'models';
   readonly json: boolean;
-  /** The path of a newer table of models. */
+  /** The path of a file with a newer table of models. */
   readonly refresh?: string | undefined;
 }
 
 export interface ServeArgs {
   readonly command: 'serve';
-  /** The folder in which the agents without `agents` work. */
+  /** The working folder of the default agents. They are used if `agents` is not set. */
   readonly cwd?: string | undefined;
   readonly port?: number | undefined;
   readonly host?: string | undefined;
@@ -140,19 +142,19 @@ export interface ServeArgs {
   readonly agents?: string | undefined;
   /** The folder for sessions, tasks and keys. */
   readonly data?: string | undefined;
-  /** The data folder, like `data`, or the URL of a database that several servers share. */
+  /** A data folder, as in `data`, or the URL of a database that several servers share. */
   readonly store?: string | undefined;
-  /** The URL of the bus, which informs other servers about new records. */
+  /** The URL of the bus that tells other servers about new records. */
   readonly bus?: string | undefined;
   readonly log: 'text' | 'json';
   readonly token?: string | undefined;
-  /** If true, no token is required, so every user of this machine has access. */
+  /** If true, the server requires no token, so every user of this machine has access. */
   readonly noToken: boolean;
-  /** The networks in which remote agents may be, separated by commas. */
+  /** The networks in which remote agents may be, as a list with commas. */
   readonly agentNetworks?: string | undefined;
-  /** The names of the server, for example behind a proxy with TLS. */
+  /** The host names of the server, for example behind a TLS proxy. */
   readonly allowHosts: readonly string[];
-  /** The origins of other hosts whose pages may call the server. */
+  /** The origins of other sites whose pages may call the server. */
   readonly origins: readonly string[];
   /** The path at which a proxy mounts the server. */
   readonly basePath?: string | undefined;
@@ -160,23 +162,23 @@ export interface ServeArgs {
   readonly trustedProxies: readonly string[];
   /** The URL of the trace collector. */
   readonly otlp?: string | undefined;
-  /** Allow the agents without `agents` to change files and run programs. */
+  /** If true, the default agents may change files and run programs. */
   readonly yes: boolean;
 }
 
 export interface BackupArgs extends SharedArgs {
   readonly command: 'backup' | 'restore';
-  /** The file of the backup. */
+  /** The path of the backup file. */
   readonly file: string;
   /** The data folder of a server. */
   readonly data?: string | undefined;
-  /** Restore into a store that is not empty, and delete its content. */
+  /** If true, restores into a store that is not empty. The content of the store is deleted. */
   readonly replace: boolean;
 }
 
 interface HelpArgs {
   readonly command: 'help';
-  /** The command to explain. Undefined for the main page. */
+  /** The command to explain. Undefined means the main help page. */
   readonly topic?: HelpTopic | undefined;
 }
 

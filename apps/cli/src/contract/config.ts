@@ -1,21 +1,24 @@
 import type { Cost } from '@millrace/core';
 import type { ModelInfo, ReasoningEffort } from '@millrace/providers';
-import type { PermissionRule } from '@millrace/tools';
+import type { PermissionMode, PermissionRule } from '@millrace/tools';
 import type { McpServer } from '@millrace/tools/mcp';
 
 /**
- * The merged configuration. Priority: flags, environment, ./millrace.json, the user's config.json.
+ * The merged configuration. The priority is: flags, environment, ./millrace.json, the user's
+ * config.json.
  */
 export interface Config {
-  /** The requested model: a name of `models`, `provider/model`, `demo`, or the model's own name. */
+  /**
+   * The requested model: a key of `models`, `provider/model`, `demo`, or the plain name of a model.
+   */
   readonly model?: string | undefined;
   readonly models: Readonly<Record<string, ModelConfig>>;
   readonly reasoning?: ReasoningEffort | undefined;
-  /** Further instructions for the model, besides the built-in ones and AGENTS.md. */
+  /** Additional instructions for the model. The built-in instructions and AGENTS.md also apply. */
   readonly system?: string | undefined;
   readonly limits: LimitsConfig;
   readonly permissions: PermissionsConfig;
-  /** How commands are confined. Undefined means that they are not confined. */
+  /** The sandbox for commands. Undefined means no sandbox. */
   readonly sandbox?: SandboxConfig | undefined;
   readonly commands?: CommandsConfig | undefined;
   /** The enabled MCP servers, in the form that `connectMcp` takes. */
@@ -26,28 +29,30 @@ export interface Config {
    * The context size in tokens at which older turns are summarized. Default: depends on the model.
    */
   readonly compactAtTokens?: number | undefined;
-  /** How long the provider caches the beginning that requests share. Default: `5m`. */
+  /** How long the provider caches the common start of requests. Default: `5m`. */
   readonly cache?: CacheSetting | undefined;
-  /** The files that were read, for `doctor`. The file with the highest priority is first. */
+  /** The colors of the chat. Default: `auto`. */
+  readonly theme?: ThemeName | undefined;
+  /** The files that were read, highest priority first. `doctor` shows them. */
   readonly files: readonly string[];
-  /** Messages about skipped settings and how to fix them. Show each of them once. */
+  /** Messages about skipped settings, with advice. Show each of them once. */
   readonly warnings: readonly string[];
   /**
-   * The parts of the project's file that were skipped because the user has not trusted them.
+   * The parts of the project's file that were skipped, because the user does not trust them yet.
    * Undefined if there are none.
    */
   readonly untrusted?: UntrustedFile | undefined;
-  /** The file that stores decisions about folders; see `rememberRule`. */
+  /** The file that stores decisions about folders. See `rememberRule`. */
   readonly foldersFile?: string | undefined;
 }
 
 /** An MCP server of the configuration. */
 export type ConfiguredMcpServer = McpServer & {
-  /** How long the server may take to start and to list its tools. Default: 60 s. */
+  /** Maximum time for the server to start and to list its tools. Default: 60 s. */
   readonly connectTimeoutMs?: number | undefined;
 };
 
-/** A project's file and the parts that were skipped. */
+/** A project's file, and the parts of it that were skipped. */
 export interface UntrustedFile {
   readonly path: string;
   readonly parts: readonly string[];
@@ -62,14 +67,15 @@ export interface ModelConfig {
   readonly api?: 'chat' | 'responses' | undefined;
   readonly baseUrl?: string | undefined;
   /**
-   * The API key, after environment variables are expanded. Default: the provider's usual variable.
+   * The API key, after expanding environment variables. Default: the usual variable of the
+   * provider.
    */
   readonly apiKey?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly contextTokens?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
   readonly reasoning?: ReasoningEffort | undefined;
-  /** Facts that override the table of models. */
+  /** Facts about the model that override the built-in table of models. */
   readonly info?: ModelInfo | undefined;
 }
 
@@ -77,36 +83,48 @@ export interface LimitsConfig {
   readonly maxTurns?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly maxCost?: Cost | undefined;
-  /** Accept `maxCost` for a model without a known price. Default: false. */
+  /** If true, `maxCost` is accepted for a model whose price is unknown. Default: false. */
   readonly allowUnknownPrices?: boolean | undefined;
 }
 
+/**
+ * How much the agent does without a question. See `PermissionMode`. `allow`: everything that no rule
+ * decides is allowed. `read-only`: the agent has no tools that change files or run programs.
+ */
+export type SessionMode = PermissionMode | 'allow' | 'read-only';
+
+/** All modes, from the strictest to the loosest. */
+export const sessionModes: readonly SessionMode[] = [
+  'read-only',
+  'plan',
+  'ask',
+  'accept-edits',
+  'auto',
+  'allow',
+];
+
 export interface PermissionsConfig {
+  /** The mode in which the session starts. The user can change it in the chat. */
+  readonly mode: SessionMode;
   /**
-   * `ask`: the rules decide. `allow`: the last rule allows everything that the others do not
-   * decide. `read-only`: the rules deny the tools that change files or run programs, and the agent
-   * gets no other such tool.
-   */
-  readonly mode: 'ask' | 'allow' | 'read-only';
-  /**
-   * The rules in the order that `permissionPolicy` expects: from the lowest to the highest
-   * priority.
+   * The permission rules, from the lowest to the highest priority. `permissionPolicy` expects this
+   * order.
    */
   readonly rules: readonly PermissionRule[];
 }
 
 export interface SandboxConfig {
-  /** The profile of the sandbox. `off` means that commands are not confined. */
+  /** The profile of the sandbox. `off` means no sandbox. */
   readonly profile: SandboxSetting;
-  /** True if the user chose the profile. A missing sandbox is then an error. */
+  /** True if the user chose the profile. In this case, a missing sandbox is an error. */
   readonly isRequired: boolean;
   readonly network: boolean;
   readonly unixSockets: boolean;
   /** Absolute paths that commands can change. */
   readonly writable: readonly string[];
   /**
-   * Absolute paths that commands cannot see. They include the folders with the user's settings and
-   * sessions.
+   * Absolute paths that commands cannot see. The folders with the user's settings and sessions are
+   * always included.
    */
   readonly hide: readonly string[];
 }
@@ -116,13 +134,15 @@ export type SandboxSetting = (typeof sandboxSettings)[number];
 export const sandboxSettings = ['off', 'workspace', 'read-only'] as const;
 
 export interface CommandsConfig {
-  /** Names of further environment variables for commands. */
+  /** Names of additional environment variables that commands get. */
   readonly env: readonly string[];
   /** True if keys in the output of commands are masked. */
   readonly maskSecrets: boolean;
 }
 
-/** The provider of a model. `compatible` is any server with OpenAI's API at `baseUrl`. */
+/**
+ * The provider of a model. `compatible` means any server at `baseUrl` that implements OpenAI's API.
+ */
 export type ProviderName = (typeof providerNames)[number];
 
 export const providerNames = [
@@ -160,7 +180,13 @@ export interface ConfigFile {
   readonly store?: string | undefined;
   readonly compactAtTokens?: number | undefined;
   readonly cache?: CacheSetting | undefined;
+  readonly theme?: ThemeName | undefined;
 }
+
+/** The names of the themes. `auto` uses the basic colors of the terminal. */
+export const themeNames = ['auto', 'dark', 'light', 'none'] as const;
+
+export type ThemeName = (typeof themeNames)[number];
 
 /** The values of `cache` in a configuration file. */
 export const cacheSettings = ['5m', '1h', 'off'] as const;
@@ -172,7 +198,7 @@ interface FileLimits extends Omit<LimitsConfig, 'maxCost'> {
 }
 
 interface FilePermissions {
-  readonly mode?: PermissionsConfig['mode'] | undefined;
+  readonly mode?: SessionMode | undefined;
   readonly allow?: readonly string[] | undefined;
   readonly ask?: readonly string[] | undefined;
   readonly deny?: readonly string[] | undefined;

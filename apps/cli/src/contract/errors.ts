@@ -1,6 +1,6 @@
 import { type ErrorPlace, MillraceError } from '@millrace/core';
 
-/** Thrown if the command was called in a wrong way. The message says what to type instead. */
+/** Thrown if the command line is wrong. The message contains a correction. */
 export class UsageError extends MillraceError<'usage'> {
   constructor(message: string, place: ErrorPlace = {}, options?: ErrorOptions) {
     super('usage', message, place, options);
@@ -8,7 +8,7 @@ export class UsageError extends MillraceError<'usage'> {
 }
 
 /**
- * Thrown if the configuration is invalid. The message names the position, but never the value,
+ * Thrown if the configuration is invalid. The message contains the position, but never the value,
  * because the value may be a key.
  */
 export class ConfigError extends MillraceError<'bad_config'> {
@@ -21,16 +21,18 @@ type ModelErrorCode =
   /** No known model has this name. */
   | 'unknown_model'
   | 'no_key'
-  /** There is a maximum cost, but the model's price is unknown. */
+  /** A maximum cost is set, but the price of the model is unknown. */
   | 'no_price'
-  /** A local model server does not answer. */
+  /** The local model server does not answer. */
   | 'no_server'
-  /** A local model server runs, but its model is not loaded yet. */
+  /** The local model server runs, but its model is still loading. */
   | 'server_loading'
-  /** The server's address must be configured. */
+  /** The local model server belongs to a different user of the machine. */
+  | 'foreign_server'
+  /** The address of the server is not configured. */
   | 'no_address';
 
-/** Thrown if a model cannot be used. The message says what to do and contains no key. */
+/** Thrown if a model cannot be used. The message contains advice, but no key. */
 export class ModelError extends MillraceError<ModelErrorCode> {
   constructor(code: ModelErrorCode, model: string, message: string) {
     super(code, message, { model });

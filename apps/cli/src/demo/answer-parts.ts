@@ -4,7 +4,7 @@ import type { ToolDefinition } from '@millrace/providers';
 /** The values from which the demo builds an answer. */
 export interface DemoContext {
   readonly ids: Pick<Ids, 'toolCall'>;
-  /** The name of the folder, for texts. */
+  /** The name of the folder. Answers mention it. */
   readonly folder: string;
   /** The names of the available tools. */
   readonly tools: ReadonlySet<string>;
@@ -27,7 +27,7 @@ export function callPart(
   return tools.has(name) ? [toolCallPart(ids.toolCall(), name, input)] : [];
 }
 
-/** Quotes the user's text in one short line. */
+/** Returns the user's text in quotes, shortened to one line. */
 export function quoted(text: string): string {
   const line = text.trim().replaceAll(/\s+/g, ' ');
   return `“${line.length > 60 ? `${line.slice(0, 59).toWellFormed()}…` : line}”`;

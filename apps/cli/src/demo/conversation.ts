@@ -7,22 +7,27 @@ export interface Step {
   readonly result: ToolResultPart;
 }
 
-/** The state of the conversation, derived from the request. The demo has no other memory. */
+/**
+ * The state of the conversation. It is computed from each request, because the demo has no memory.
+ */
 export interface Conversation {
   /** The latest message of the user. */
   readonly latest: string;
   /** The files of the latest message, one line each. */
   readonly files: readonly string[];
-  /** True if the assistant has not answered the latest message yet. */
+  /** True if the assistant has not replied to the latest message yet. */
   readonly isNew: boolean;
   /**
-   * The tool calls since the user's request. Messages that the user sent meanwhile belong to the
-   * same request.
+   * The tool calls since the user's request. Messages that the user sent during the work belong to
+   * the same request.
    */
   readonly steps: readonly Step[];
-  /** The answer that the user interrupted before the latest message. Undefined if there is none. */
+  /**
+   * The unfinished answer that the user interrupted with the latest message. Undefined if there is
+   * none.
+   */
   readonly interrupted: string | undefined;
-  /** All complete answers, and summaries of older ones. */
+  /** All complete answers. Older answers may be summaries. */
   readonly answers: readonly string[];
   /** The number of requests so far. */
   readonly requests: number;
@@ -49,7 +54,7 @@ export function readConversation(items: readonly Item[]): Conversation {
   };
 }
 
-/** Describes a file that reached the model. */
+/** Describes a file that the model has received. */
 function fileLine(part: Part): string | [] {
   if (part.kind !== 'file' && part.kind !== 'media') return [];
   const name = part.kind === 'file' ? part.name : 'a file';
@@ -58,8 +63,8 @@ function fileLine(part: Part): string | [] {
 }
 
 /**
- * Returns the index at which the request of a user item starts. A message after tool results
- * continues the same request.
+ * Returns the index at which the request of a user message starts. A message after tool results
+ * belongs to the earlier request.
  */
 function requestStart(items: readonly Item[], at: number): number {
   let start = at;

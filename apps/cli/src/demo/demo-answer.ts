@@ -10,8 +10,8 @@ import { tourEnd, tourStep } from './tour.ts';
 type Parts = readonly (Part | string)[];
 
 /**
- * Returns the next answer of the demo. It depends only on the request, so a resumed session
- * continues correctly.
+ * Returns the next answer of the demo. The answer depends only on the request, so it is also
+ * correct in a resumed session.
  */
 export function demoAnswer(request: ModelRequest, base: Omit<DemoContext, 'tools'>): Parts {
   if (request.output !== undefined) {
@@ -47,7 +47,7 @@ const finalText = `That was everything: I am a script and have nothing more to s
 - Type **sub-agent** and another agent explores the folder for me.
 `;
 
-/** Returns a note about an interruption or a message that arrived during the work. */
+/** Returns a note if the user interrupted the answer, or sent a message during the work. */
 function interruptionNote(conversation: Conversation): string | undefined {
   const { interrupted, latest, steps, files } = conversation;
   if (files.length > 0) return `I got these files:\n\n${files.join('\n')}`;
@@ -60,7 +60,7 @@ function interruptionNote(conversation: Conversation): string | undefined {
     : undefined;
 }
 
-/** Puts the note before the first text, after any reasoning. */
+/** Adds the note before the first text. Reasoning stays before the note. */
 function withNote(parts: Parts, note: string | undefined): Parts {
   if (note === undefined) return parts;
   const at = parts.findIndex((part) => typeof part === 'string');
@@ -94,8 +94,8 @@ function startSubAgent(latest: string, context: DemoContext): Parts {
 }
 
 /**
- * Returns the sub-agent's report as a quotation. The closing text of the tour is left out, because
- * it is meant for the user.
+ * Returns the report of a sub-agent as a quotation. The closing words of the tour are removed,
+ * because they address the user.
  */
 function subAgentReport(text: string): string {
   const [report = ''] = text.split(tourEnd, 1);
@@ -104,8 +104,8 @@ function subAgentReport(text: string): string {
 }
 
 /**
- * Returns true if the text is the request for a summary, which the agent loop sends for a long
- * conversation.
+ * Returns true if the text asks for a summary. The agent loop sends this request when a
+ * conversation is long.
  */
 function isSummaryRequest(text: string): boolean {
   return text.startsWith('Summarise the conversation so far');
@@ -120,7 +120,7 @@ function summaryText(conversation: Conversation): string {
 const aboutPattern =
   /\b(?:who|what) (?:exactly )?are you\b|\bwhat is (?:this|millrace|the demo)\s*\?|\b(?:which|what) (?:llm|model)\b|\bare you (?:a |an )?(?:real|bot|script|human|ai|llm|model|claude|gpt|gemini)\b|\breal model\b|\bapi keys?\b/i;
 
-/** Returns true if the user asks what the demo is. */
+/** Returns true if the user asks about the demo itself. */
 function asksAboutDemo(text: string): boolean {
   return aboutPattern.test(text);
 }

@@ -34,7 +34,7 @@ const subject: ConformanceSubject = {
     let steps = 0;
     const whole = tokenStreamProvider(() => ({ content: { parts } }), { pauseMs: 0 });
     await whole.complete({ items: [] }, { onStep: () => void steps++ });
-    // The last two steps say that the last part is whole, and the end.
+    // The last two steps report the end of the last part and the end of the response.
     const fault =
       ends === 'whole'
         ? undefined

@@ -4,7 +4,7 @@ import { type ScriptedResponse, scriptedProvider } from '@millrace/providers/scr
 import { demoAnswer } from './demo-answer.ts';
 
 export interface DemoOptions {
-  /** The folder that the demo describes. The demo reads it with the agent's tools. */
+  /** The folder that the demo describes. The demo reads it with the tools of the agent. */
   readonly cwd?: string | undefined;
   readonly clock?: Clock | undefined;
   /** Pause between two tokens. Default: 16 ms. Tests use 0. */
@@ -12,8 +12,8 @@ export interface DemoOptions {
 }
 
 /**
- * A scripted model for users without an API key. It drives the real loop and the real tools, gives
- * the same answers each time and uses no network. The answer depends only on the request.
+ * A scripted model for users without an API key. It works with the real agent loop and the real
+ * tools, and uses no network. Its answers depend only on the request, so they are always the same.
  */
 export function demoProvider(options: DemoOptions = {}): Provider {
   const folder = options.cwd === undefined ? 'this folder' : basename(options.cwd) || options.cwd;
@@ -28,7 +28,7 @@ type ResponseSource = (
   ids: Parameters<Provider['stream']>[1]['ids'],
 ) => ScriptedResponse;
 
-/** Creates a provider that streams scripted responses, token by token, with a pause after each. */
+/** Creates a provider that streams scripted responses token by token, with pauses. */
 export function tokenStreamProvider(speech: ResponseSource, options: DemoOptions = {}): Provider {
   const { clock, pauseMs = 16 } = options;
   const how = { id: 'demo', model: 'demo', pieces: 'token', pauseMs, clock } as const;
@@ -37,11 +37,11 @@ export function tokenStreamProvider(speech: ResponseSource, options: DemoOptions
       [() => ({ usage: estimateUsage(request), ...speech(request, context.ids) })],
       how,
     ).stream(request, context);
-  // The demo costs nothing, so it has no prices and reports no cost.
+  // The demo is free, so it has no prices and reports no cost.
   return createProvider('demo', 'demo', stream, undefined, { prices: 'reported' });
 }
 
-/** Estimates the usage. It assumes four characters per token. */
+/** Estimates the usage with four characters per token. */
 function estimateUsage({ items }: ModelRequest) {
   const texts = items.flatMap(({ parts }) =>
     parts.map((part) => ('text' in part ? part.text : '')),

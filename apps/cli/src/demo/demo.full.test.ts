@@ -36,7 +36,7 @@ type Answer = (run: Run, id: Parameters<Run['approve']>[0]) => Promise<void>;
 const allow: Answer = (run, id) => run.approve(id);
 const deny: Answer = (run, id) => run.deny(id, { reason: 'not today' });
 
-/** Says something, and decides on what is asked about. */
+/** Sends a message, and answers approval requests with `answer`. */
 async function say({ agent }: Pick<TestAgent, 'agent'>, input: RunInput, answer: Answer = allow) {
   const run = agent.run(input, { session });
   const asked: string[] = [];
@@ -53,12 +53,12 @@ const textOf = (items: readonly Item[]) =>
   partsOf(items)
     .map((part) => (part.kind === 'text' ? part.text : ''))
     .join('');
-/** The calls of each turn. */
+/** Returns the names of the calls in each turn. */
 const callsOf = (items: readonly Item[]) =>
   items
     .filter(({ kind }) => kind === 'assistant')
     .map(({ parts }) => parts.flatMap((part) => (part.kind === 'tool_call' ? [part.name] : [])));
-/** All that was said, with what is being said. */
+/** Returns all text of the session, including unfinished text. */
 const said = async ({ log }: Pick<TestAgent, 'log'>) =>
   liveTranscript(await snapshot(log, session));
 
@@ -174,7 +174,7 @@ describe('the long answer', () => {
     },
   );
 
-  /** Stops it in a section, on a clock that stands still meanwhile. */
+  /** Stops the demo in a section. The clock does not advance while it stops. */
   async function stoppedIn(section: number) {
     const clock = new VirtualClock();
     const cwd = folderWith();
@@ -228,7 +228,7 @@ describe('the demo', () => {
     expect(stop.reason).toBe('stop');
     expect(callsOf(items)).toEqual([['task'], []]);
     expect(text).toContain('> | `README.md` | 3 | Tide tables |');
-    // That was not its own tour.
+    // The tour of the sub-agent does not count as the tour of the main agent.
     expect(callsOf((await say(demo, 'And you?')).items)[0]).toEqual(['ls']);
   });
 
@@ -265,7 +265,7 @@ describe('the demo', () => {
   test('ends within a few turns, for any messages and decisions', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(words, deeds), { maxLength: 4 }), async (acts) => {
-        // Nothing to read or search, so that many runs take little time.
+        // The folder has no files to read or search, so that many runs take little time.
         const demo = await demoIn({ 'a.bin': '\0' });
         for (const [input, deed] of acts) {
           const { stop, items } = await say(demo, input, async (run, id) => {

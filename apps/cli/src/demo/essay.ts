@@ -1,7 +1,7 @@
 import type { Part } from '@millrace/core';
 import { reasoningPart } from './answer-parts.ts';
 
-/** The title of the long answer. Each of its sections starts with its own heading. */
+/** The title of the long answer. Below it, each section has its own heading. */
 const essayTitle = '# How text gets from a model to your screen';
 
 export const essaySections: readonly string[] = [
@@ -137,8 +137,8 @@ export function asksForEssay(text: string): boolean {
 }
 
 /**
- * Returns the index of the section in which the essay was interrupted. Returns undefined if the
- * text is not the essay.
+ * Returns the index of the section that was interrupted. Returns undefined if the text is not the
+ * essay.
  */
 export function interruptedSection(cut: string): number | undefined {
   const last = headings.findLastIndex((heading) => cut.includes(heading));
@@ -149,7 +149,10 @@ export function isEssayFinished(answers: readonly string[]): boolean {
   return answers.some((text) => text.includes(headings.at(-1) ?? essayTitle));
 }
 
-/** Returns the essay from a section on. A section that was interrupted is written again. */
+/**
+ * Returns the essay, starting with a section. An interrupted section is written again from its
+ * start.
+ */
 export function essayParts(section: number): readonly (Part | string)[] {
   const title = section === 0 ? [essayTitle] : [];
   const thinking =

@@ -2,7 +2,9 @@ import type { JsonObject, JsonValue } from '@millrace/core';
 
 const maxDepth = 8;
 
-/** Returns a small value that fits a simple JSON schema, for structured answers. */
+/**
+ * Returns a small sample value for a simple JSON schema. The demo uses it for structured answers.
+ */
 export function sampleValue(schema: JsonValue | undefined, depth = 0): JsonValue {
   if (typeof schema !== 'object' || schema === null || isList(schema)) return null;
   const { const: only, enum: choices, default: usual, anyOf, oneOf, type } = schema;
@@ -41,7 +43,7 @@ function sampleObject({ properties, required }: JsonObject, depth: number): Json
   return Object.fromEntries(entries);
 }
 
-/** Returns the number closest to 1 within the bounds. */
+/** Returns the allowed number that is closest to 1. */
 function sampleNumber(schema: JsonObject): number {
   const { minimum, exclusiveMinimum, maximum } = schema;
   const least = typeof exclusiveMinimum === 'number' ? exclusiveMinimum + 1 : minimum;

@@ -1,14 +1,14 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import type { Step } from './conversation.ts';
 
-/** The findings of the tour so far. They come from real tool results. */
+/** The data that the tour has collected. It comes from real tool results. */
 export interface Findings {
   readonly listing: FolderListing;
   /** The files that were read. */
   readonly read: readonly ReadFile[];
   /** The number of TODO and FIXME notes. Undefined if the tour did not search for them. */
   readonly reminders?: number | undefined;
-  /** A subfolder that was listed, and the number of its entries. */
+  /** The name of a listed subfolder, and the number of its entries. */
   readonly inner?: { readonly name: string; readonly count: number } | undefined;
 }
 
@@ -39,7 +39,7 @@ export function collectFindings(steps: readonly Step[]): Findings {
 function parseReadResult(step: Step): readonly ReadFile[] {
   const { text, isError } = step.result;
   if (isError) return [];
-  // The read tool prints each line as number, tab and text. Other lines are notes.
+  // The `read` tool prints each line as a number, a tab and the text. All other lines are notes.
   const lines = text.split('\n').flatMap((line) => /^\d+\t(.*)$/.exec(line)?.[1] ?? []);
   const heading = lines.find((line) => /^#{1,3} \S/.test(line))?.replace(/^#+ /, '');
   const first = heading ?? lines.find((line) => /\p{L}/u.test(line))?.trim() ?? '';
@@ -76,7 +76,7 @@ function parseListing(text: string): FolderListing {
   };
 }
 
-/** Patterns of the files that describe a folder. The best ones come first. */
+/** Patterns for files that describe a folder, best first. */
 const filePriority: readonly RegExp[] = [
   /^readme(?:\.|$)/i,
   /^(?:package\.json|cargo\.toml|pyproject\.toml|go\.mod|makefile|gemfile|pom\.xml)$/i,

@@ -5,14 +5,14 @@ import { collectFindings, type Findings, filesToRead, folderToList } from './tou
 
 type Parts = readonly (Part | string)[];
 
-/** The last sentence of a tour. A resumed conversation recognizes the end of the tour by it. */
+/** The last sentence of a tour. In a resumed conversation, it shows that the tour has ended. */
 export const tourEnd = 'That was the tour.';
 
 const whatNext =
   'In the chat, type anything for a long answer, and stop it with Esc. Ask *what are you?* to learn how to use a real model.';
 
 /**
- * Returns the next step of the tour: list the folder, read files, propose a change, report the
+ * Returns the next step of the tour: list the folder, read files, propose a change, or report the
  * result.
  */
 export function tourStep({ latest, steps }: Conversation, context: DemoContext): Parts {
@@ -37,7 +37,9 @@ function listFolder(latest: string, context: DemoContext): Parts {
   return [reasoningPart(thinking), words, ...callPart(context, 'ls', { path: '.' })];
 }
 
-/** Returns several calls at once, because they do not depend on each other. */
+/**
+ * Returns calls to read several files. They do not depend on each other, so they are in one answer.
+ */
 function readFiles({ listing }: Findings, context: DemoContext): Parts {
   const { files, folders } = listing;
   const known = files.includes(demoFileName) ? [demoFileName] : [];
@@ -80,7 +82,7 @@ function findingsReport(
   return `This is what I found. All of it comes from real tool results:\n\n${rows.length > 0 ? table : 'Nothing to read.'}\n\nIn total there are ${countText(folders.length, 'folder')} and ${countText(files.length, 'file')} in **${folder}**.${open}`;
 }
 
-/** Escapes bars, because a bar would end the table cell. */
+/** Escapes vertical bars, because they would end the table cell. */
 function escapeCell(text: string): string {
   return text.replaceAll('|', '\\|');
 }
@@ -120,7 +122,7 @@ const demoFileName = 'millrace-demo.md';
 
 /**
  * Returns the change that the tour proposes. The first tour creates a new file, and later tours
- * edit it. Existing files of the user stay unchanged.
+ * edit that file. The user's files do not change.
  */
 function demoChange(findings: Findings): DemoChange {
   const known = findings.read.find(({ name }) => name === demoFileName);

@@ -22,10 +22,7 @@ export function configFindings(config: Config): readonly Finding[] {
   ];
 }
 
-/**
- * Returns the finding for an invalid configuration. The other checks then run without a
- * configuration.
- */
+/** Returns the finding for an invalid configuration. The other checks then run without one. */
 export function invalidConfigFinding(error: unknown): Finding {
   const text = error instanceof Error ? error.message : String(error);
   const advice = 'Fix it, or use another file with --config <file>';
@@ -34,7 +31,7 @@ export function invalidConfigFinding(error: unknown): Finding {
 
 const modelTopic = 'model';
 
-/** Reports which model a run would use, and why. */
+/** Reports the model that a run would use, and the reason. */
 export const checkModel: Check = async ({ config, ...rest }) => {
   try {
     const { why, isDemo, contextTokens } = await chooseModel({

@@ -10,7 +10,7 @@ import type { Check, CheckContext, Finding } from './check.ts';
 
 const about = 'endpoints';
 
-/** Checks the vendors whose key is set, the configured models and the local model servers. */
+/** Checks all vendors whose key is set, all configured models, and the local model servers. */
 export const checkEndpoints: Check = async (context) => {
   const { config } = context;
   const asked = [
@@ -103,7 +103,7 @@ async function localFindings(context: CheckContext): Promise<readonly Finding[]>
   return Promise.all(found.map((server) => localFinding(server, context)));
 }
 
-/** Maximum number of models in a line. More would make the line unreadable. */
+/** Maximum number of models in a line. A longer line would be hard to read. */
 const maxWindows = 12;
 
 async function localFinding(found: FoundServer, context: CheckContext): Promise<Finding> {
@@ -135,7 +135,7 @@ function windowText(tokens: number | undefined): string {
     : `context of ${tokens} tokens`;
 }
 
-/** Returns only the host of an address, because the rest may contain a key. */
+/** Returns only the host of a URL, because the rest may contain a key. */
 function hostText(url: string): string {
   return URL.parse(url)?.host ?? 'an invalid address';
 }
@@ -143,7 +143,7 @@ function hostText(url: string): string {
 /** The outcome of one request to a server. */
 type ProbeResult =
   | { readonly outcome: 'answered' }
-  /** The server answers but rejects the key. */
+  /** The server answers, but it rejects the key. */
   | { readonly outcome: 'refused'; readonly status: number }
   | { readonly outcome: 'other'; readonly status: number }
   | { readonly outcome: 'unreachable'; readonly why: string; readonly advice?: string };
@@ -164,8 +164,8 @@ const passwordInUrl: ProbeResult = {
 };
 
 /**
- * Sends one GET request. Redirects are not followed, because they would send the key to another
- * host.
+ * Sends one GET request. It does not follow redirects, because a redirect could send the key to a
+ * different host.
  */
 async function probeEndpoint(url: string, options: ProbeOptions = {}): Promise<ProbeResult> {
   const { headers = {}, timeoutMs = defaultTimeoutMs, clock = systemClock } = options;
@@ -188,7 +188,7 @@ async function probeEndpoint(url: string, options: ProbeOptions = {}): Promise<P
   }
 }
 
-/** Returns only the error code, because network error messages may contain what was sent. */
+/** Returns only the error code. The message of a network error may contain data of the request. */
 function networkErrorCode(error: unknown): string {
   const { cause } = error as { readonly cause?: { readonly code?: unknown } };
   return typeof cause?.code === 'string' ? cause.code : 'the connection failed';
@@ -208,10 +208,10 @@ function openAiLike(base: string, path = '/models'): VendorProbe {
   return { url: `${base}${path}`, path, headers: bearer };
 }
 
-/** The probe for any other server with OpenAI's API. Its address must be configured. */
+/** The probe for other servers with OpenAI's API. Their address must be configured. */
 const compatibleProbe: VendorProbe = { url: '', path: '/models', headers: bearer };
 
-/** The probes by provider. Azure is missing, because each customer has a different address. */
+/** The probes by provider. Azure is missing, because its address differs for each customer. */
 const vendorProbes: Readonly<Partial<Record<ProviderName, VendorProbe>>> = {
   anthropic: {
     url: 'https://api.anthropic.com/v1/models',
@@ -224,7 +224,7 @@ const vendorProbes: Readonly<Partial<Record<ProviderName, VendorProbe>>> = {
     path: '/models',
     headers: (key) => ({ 'x-goog-api-key': key }),
   },
-  // The list of models needs no key, so the probe requests `/key` instead.
+  // The list of models is public, so it cannot check a key. The probe requests `/key` instead.
   openrouter: openAiLike('https://openrouter.ai/api/v1', '/key'),
   groq: openAiLike('https://api.groq.com/openai/v1'),
   mistral: openAiLike('https://api.mistral.ai/v1'),

@@ -5,7 +5,7 @@ import { vendors } from '../models/vendors.ts';
 import { hasColor } from '../print/output.ts';
 import type { Check, CheckContext, Finding } from './check.ts';
 
-/** The minimum version of Node. It is the same as in package.json. */
+/** The minimum version of Node. Keep it equal to the version in package.json. */
 const minNodeVersion = [22, 18] as const;
 
 export const checkNode: Check = async ({ nodeVersion }) => {
@@ -22,7 +22,7 @@ export const checkNode: Check = async ({ nodeVersion }) => {
 
 const keysTopic = 'keys';
 
-/** Reports which keys are set and whether their format is plausible. It never prints a key. */
+/** Reports which keys are set, and whether their format is plausible. It never prints a key. */
 export const checkKeys: Check = async ({ env, config }) => {
   const names = [
     ...vendors.flatMap(({ keyVariables }) => keyVariables),
@@ -75,9 +75,7 @@ function keyProblem(value: string): string | undefined {
 }
 
 const terminalTopic = 'terminal';
-/**
- * The minimum size of a terminal. The chat works in smaller terminals, but it is hard to use there.
- */
+/** The minimum size of a terminal. In smaller terminals the chat works, but it is hard to use. */
 const minTerminalSize = { columns: 60, rows: 15 };
 
 /** Reports whether the chat can run in this terminal. */
@@ -102,7 +100,7 @@ function sizeFinding({ stdout, env }: CheckContext): Finding {
 
 function localeFindings({ env, platform }: CheckContext): readonly Finding[] {
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '';
-  // Other platforms do not use these variables.
+  // Only Linux uses these variables.
   if (platform !== 'linux' || /utf-?8/i.test(locale)) return [];
   const text = `The locale (${locale || 'none'}) is not UTF-8: some characters may not be shown`;
   return [{ about: terminalTopic, state: 'warn', text, advice: 'Set LANG=C.UTF-8' }];

@@ -7,7 +7,7 @@ const about = 'sandbox';
 const limits =
   'It does not protect the files of this folder, other files that you can read (except keys) from being read, MCP servers, and commands that you let run outside of it.';
 
-/** Reports how the user is protected from commands that the model runs. */
+/** Reports how the user is protected from commands of the model. */
 export const checkSandbox: Check = async ({ config }) => {
   if (config === undefined) return [];
   try {

@@ -80,7 +80,7 @@ async function diskFindings(path: string): Promise<readonly Finding[]> {
   return [{ about, state: 'warn', text, advice: 'Free some space. Runs stop on a full disk' }];
 }
 
-/** Returns the nearest existing parent folder. Folders below it will be created. */
+/** Returns the nearest parent folder that exists. The folders below it are created later. */
 async function nearestFolder(path: string): Promise<string> {
   const folder = dirname(path);
   const found = await stat(folder).catch(() => undefined);

@@ -6,16 +6,16 @@ import type { InputStream } from '../print/piped-input.ts';
 /** The result of a check. It never contains a key. */
 export interface Finding {
   readonly state: 'ok' | 'warn' | 'fail';
-  /** The topic: `node`, `store` … */
+  /** The topic of the finding, for example `node` or `store`. */
   readonly about: string;
   readonly text: string;
-  /** How to fix the problem. */
+  /** How the user can fix the problem. Undefined if there is no problem. */
   readonly advice?: string | undefined;
 }
 
-/** Everything that the checks inspect. Tests pass in their own values to simulate a machine. */
+/** The data that the checks inspect. Tests pass their own values to simulate a machine. */
 export interface CheckContext extends LocalServerOptions {
-  /** Undefined if the configuration is invalid. */
+  /** The configuration. Undefined if it is invalid. */
   readonly config: Config | undefined;
   readonly cwd: string;
   /** The version of Node, without the leading `v`. */

@@ -23,7 +23,7 @@ const mcpServer = fileURLToPath(
 const key = 'sk-very-secret-0123456789';
 const localNames: readonly LocalName[] = ['ollama', 'lm-studio', 'llama.cpp', 'vllm', 'litellm'];
 
-/** What answers on this machine: one server, asked under different paths. */
+/** One server plays the role of all servers on this machine, at different paths. */
 let server: Server;
 let port: number;
 let closedPort: number;
@@ -100,7 +100,7 @@ describe('a machine without anything', () => {
   });
 });
 
-/** Matches texts by patterns. */
+/** Returns a matcher that compares texts with patterns. */
 function any(expected: Readonly<Record<string, unknown>>): object {
   const entries = Object.entries(expected).map(([name, value]) => [
     name,
@@ -111,7 +111,7 @@ function any(expected: Readonly<Record<string, unknown>>): object {
 
 test('names the sandbox and what it does not protect', async () => {
   const [finding] = (await examine()).on('sandbox');
-  // Without a sandbox there is advice how to get one.
+  // If there is no sandbox, the finding has advice about how to get one.
   if (finding?.state === 'ok')
     expect(finding.text).toContain('It does not protect the files of this folder');
   else expect(finding?.advice).toBeDefined();

@@ -39,8 +39,8 @@ const allChecks: readonly Check[] = [
 ];
 
 /**
- * Runs `millrace doctor`: checks what a run needs and prints advice. Returns exit code 1 if a check
- * failed.
+ * Runs `millrace doctor`. It checks the requirements of a run and prints advice. Returns exit code
+ * 1 if a check failed.
  */
 export async function doctorCommand(options: DoctorCommandOptions): Promise<number> {
   const { args, stdout, env, cwd, checks = allChecks } = options;
@@ -54,7 +54,7 @@ export async function doctorCommand(options: DoctorCommandOptions): Promise<numb
   const checkConfig = async () => (isLoaded ? configFindings(loaded) : [loaded]);
   const output = new Output(stdout);
   const found: Finding[] = [];
-  // All checks start at once. Their results are printed in order.
+  // All checks run in parallel. Their results are printed in order.
   const running = [checkConfig, ...checks].map((check) => runCheck(check, context));
   for (const findings of running) {
     for (const finding of await findings) {
@@ -67,7 +67,7 @@ export async function doctorCommand(options: DoctorCommandOptions): Promise<numb
   return found.some(({ state }) => state === 'fail') ? exitCodes.error : exitCodes.done;
 }
 
-/** Turns an exception in a check into a finding. */
+/** Runs a check. If it throws, the error becomes a finding. */
 async function runCheck(check: Check, context: CheckContext): Promise<readonly Finding[]> {
   try {
     return await check(context);

@@ -15,13 +15,13 @@ import type { TerminalOptions, TestTerminal } from './testing/test-terminal.ts';
 
 interface OpenQuestion {
   readonly terminal: TestTerminal;
-  /** Whether the command of the question ran. */
+  /** Returns true if the command of the approval request ran. */
   readonly hasRun: () => boolean;
-  /** The rules that were saved, as text. */
+  /** Returns the saved rules as text. */
   readonly savedRules: () => string;
 }
 
-/** Opens a chat whose model asks to run a command that leaves the file `ran`. */
+/** Opens a chat whose model asks to run a command. The command creates the file `ran`. */
 async function askToRun(
   context: TestContext,
   command: string,
@@ -45,8 +45,8 @@ async function askToRun(
 }
 
 /**
- * Stops the run and waits for the prompt. A call that was approved has finished before the run
- * stops, or its card is on the screen.
+ * Stops the run and waits for the prompt. If a call was approved, it has then finished, or its card
+ * is on the screen.
  */
 async function finish(terminal: TestTerminal): Promise<void> {
   const idle = /waiting for your answer|Reason for denying|Enter sends/;
@@ -61,14 +61,14 @@ async function finish(terminal: TestTerminal): Promise<void> {
   await terminal.waitFor(idleHint);
 }
 
-/** Waits as `waitForDialog`, unless the dialog ends before. */
+/** Like `waitForDialog`, but also ends if the dialog closes. */
 async function waitForDialogOrEnd(terminal: TestTerminal): Promise<void> {
   await Promise.race([waitForDialog(terminal).catch(() => {}), terminal.waitFor(idleHint)]);
 }
 
 /**
- * Scrolls to the next page. A busy program ignores the key for longer than a second, and no hint shows it.
- * So this function presses it again if the program has drawn the same page for 3 s more.
+ * Scrolls to the next page. A busy program may ignore the key for more than a second, without a
+ * hint. So this function presses the key again if the page has not changed after 3 s.
  */
 async function showNextPage(terminal: TestTerminal, screen: string): Promise<void> {
   const [, position = ''] = /(lines \d+–\d+ of \d+)/.exec(screen) ?? [];
@@ -115,14 +115,14 @@ describeInTmux().concurrent('keys that are not an approval', () => {
     const { terminal, hasRun, savedRules } = await askToRun(context, 'touch ran');
     await terminal.waitFor('waiting for your answer');
     const sentence = 'always say yes and never ask again, you may';
-    // The pace of somebody who types. The attack needs it; nothing waits for a result.
+    // The typing speed of a person. The attack needs these pauses.
     await terminal.typeAtPace(sentence, 100);
     await terminal.waitFor('In the prompt: always say yes');
     await terminal.saveScreen('typed-on');
     await finish(terminal);
     expect(hasRun()).toBe(false);
     expect(savedRules()).toBe('');
-    // What was typed is in the prompt.
+    // The prompt contains the typed text.
     expect(await terminal.screen()).toContain(`> ${sentence}`);
   });
 
@@ -159,7 +159,8 @@ describeInTmux().concurrent('keys that are not an approval', () => {
       await terminal.waitUntil((screen) => /below/.test(screen), 'the number of hidden lines');
       await terminal.saveScreen(`long-command-${size.columns}x${size.rows}`);
       for (const key of ['y', 'Enter', 'Up', 'a', 's']) {
-        // Longer than the quiet period, so that only the hidden lines can stop the key.
+        // This wait is longer than the quiet period. So only the lines that were not shown can
+        // prevent the answer.
         await new Promise((resolve) => setTimeout(resolve, 1500));
         if (!(await terminal.screen()).includes('below')) break;
         await terminal.press(key);
@@ -206,7 +207,7 @@ describeInTmux().concurrent('keys that are not an approval', () => {
     await terminal.waitUntil((screen) => /waiting for your answer/.test(screen), 'a question');
     await terminal.saveScreen('wide-characters');
     const screen = await terminal.screen();
-    // The start of the command is on the screen, or not all of it was shown yet.
+    // The start of the command is visible, or the request was not shown completely.
     expect(screen).toContain('touch ran; echo');
     expect(hasRun()).toBe(false);
   });

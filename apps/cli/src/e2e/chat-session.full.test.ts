@@ -21,7 +21,8 @@ const sizes = [
 ];
 
 /**
- * Sequences that would destroy the history: they clear the screen, the scrollback or the terminal.
+ * Sequences that would destroy the scrollback. They clear the screen, the scrollback or the
+ * terminal.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what clears
 const clears = /\u001b\[[23]J|\u001bc/;
@@ -87,7 +88,8 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
       await terminal.press('Escape');
       await terminal.waitFor('■ stopped');
       await terminal.waitFor(idleHint);
-      // A slow machine prints more of the answer before it reads Esc, so the start may have scrolled.
+      // A slow machine prints more of the answer before it reads Esc. So the start may have
+      // scrolled away.
       const stopped = answerIn(await terminal.scrollback());
       await keep('7-stopped');
       expect(stopped).toContain('So the result must not depend');
@@ -148,7 +150,8 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
     await second.saveScreen('two-terminals-stopped');
     expect(end).not.toMatch(/driven by/);
 
-    // There is no driver any more, so the second terminal drives and the first one follows.
+    // No process drives the session now. So the second terminal drives it, and the first one
+    // follows.
     await second.send('what are you?');
     await first.waitForPrinted('› what are you?');
     await first.waitForPrinted('I am the demo model of Millrace');
@@ -179,13 +182,13 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
   });
 });
 
-/** The stopped answer, from its third paragraph on. */
+/** Returns the stopped answer, starting with its third paragraph. */
 function answerIn(history: string): string {
   const words = withoutLayout(history.slice(0, history.indexOf('■ stopped')));
   return words.slice(words.indexOf('The bytes arrive in chunks'));
 }
 
-/** The visible part of the long answer, up to the last received word. */
+/** Returns the visible part of the long answer, up to the last word. */
 function tailOf(screen: string): string {
   const from = Math.max(0, screen.indexOf('How text gets'));
   const [answer = ''] = screen.slice(from).split(/\n. answering · /);

@@ -15,9 +15,9 @@ import { scriptedModel } from './testing/scripted-model.ts';
 import { openTestWorkspace, type TestWorkspace } from './testing/test-workspace.ts';
 
 /**
- * A hostile model in a hostile repository: one session of the built command in which the model makes
- * every call below at once. Nobody is present to approve, so no call may have an effect or reveal a
- * secret.
+ * A hostile model works in a hostile repository. In one session of the built command, the model
+ * makes all calls below in one answer. No user is present to approve them. So no call may have an
+ * effect or reveal a secret.
  */
 interface Attack {
   readonly title: string;
@@ -102,7 +102,7 @@ const secret = 'KEY-that-nobody-may-see';
 const agentKey = 'sk-millrace-agent-key-that-commands-never-see';
 
 interface Session {
-  /** The events that name a call, by the index of its attack. */
+  /** Returns the events about a call, by the index of its attack. */
   readonly eventsOf: (index: number) => string;
   readonly events: string;
   readonly canaries: readonly string[];
@@ -165,7 +165,7 @@ async function runHostileSession(
   };
 }
 
-/** Runs the command without a person who could approve, and returns its events. */
+/** Runs the command without a user who could approve, and returns its events. */
 async function eventsOfRun(
   { folder, project, env }: TestWorkspace,
   more: Readonly<Record<string, string>>,
@@ -204,7 +204,7 @@ const hostileFiles: Readonly<Record<string, string>> = {
   'project/.env': `TOKEN=${secret}\n`,
   'project/empty/.keep': '',
   'project/bare/HEAD': 'garbage\n',
-  // A stand-in for Yarn 1, which runs the program that the folder names.
+  // A replacement for Yarn 1. Like Yarn, it runs the program that the folder configures.
   'bin/yarn': '#!/bin/sh\nexec "$(sed -n \'s/yarn-path "\\(.*\\)"/\\1/p\' .yarnrc)" "$@"\n',
 };
 
@@ -234,7 +234,9 @@ function makeHostile({ project, folder }: TestWorkspace): void {
   symlinkSync('secrets/key.txt', join(project, 'secret-link'));
 }
 
-/** A folder that git takes for a bare repository, because its `.git` is no repository. */
+/**
+ * Creates a folder that git treats as a bare repository, because its `.git` is not a repository.
+ */
 function makeBareRepository(at: string, program: string): void {
   for (const name of ['objects', 'refs', '.git']) mkdirSync(join(at, name), { recursive: true });
   writeFileSync(join(at, 'HEAD'), 'ref: refs/heads/main\n');

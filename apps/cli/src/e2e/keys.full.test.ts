@@ -60,7 +60,7 @@ describeInTmux().concurrent('keys in a real terminal', () => {
     await terminal.waitFor(/\n. \$ cat east {2}[\d.]+ s\n. \$ cat west {2}[\d.]+ s\n/);
     await terminal.waitFor('running 2 tools: bash');
     await terminal.saveScreen('running-tools');
-    // The commands end in the reverse order of their start.
+    // The commands end in the opposite order of their start.
     for (const pipe of pipes.toReversed()) await writeFile(pipe, `words of ${pipe}\n`);
     await terminal.waitFor('Both have spoken.');
     const screen = await terminal.waitFor(idleHint);
@@ -98,10 +98,10 @@ describeInTmux().concurrent('keys in a real terminal', () => {
     await terminal.press('C-u');
     await terminal.waitFor(promptText);
     await terminal.type('/');
-    await terminal.waitFor('/compact');
+    await terminal.waitFor('/resume');
     await terminal.saveScreen('completion-of-commands');
     await terminal.type('he');
-    await terminal.waitUntil((screen) => !screen.includes('/compact'), 'only what fits');
+    await terminal.waitUntil((screen) => !screen.includes('/resume'), 'only what fits');
     await terminal.press('Enter');
     const help = await terminal.waitFor(/\/quit[\s\S]*Enter sends/);
     await terminal.saveScreen('help');

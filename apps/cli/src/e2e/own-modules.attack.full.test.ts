@@ -22,8 +22,8 @@ const evil = (name: string) =>
   `require('node:fs').writeFileSync(process.env.CANARIES + '/${name.replaceAll('/', '-')}', '');\n`;
 
 /**
- * The command is installed in the project, as a dependency of it. The sandbox guards its files. A
- * command can still put further packages beside it, and they would run with all rights of the agent.
+ * The command is installed as a dependency of the project. The sandbox protects its files. A
+ * command could still add packages next to it, and they would run with all rights of the agent.
  */
 describeInTmux().concurrent('a package beside the program', () => {
   test('attack: the program loads a package that a command has put into node_modules', async (context) => {

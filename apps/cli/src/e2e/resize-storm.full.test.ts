@@ -30,7 +30,7 @@ describeInTmux().concurrent('resizing the window again and again', () => {
     await startChat(terminal);
     await terminal.send('Tell me');
     await terminal.waitFor('end-0');
-    // The next resize does not wait until the program has received the last one.
+    // Each resize starts before the program has handled the previous one.
     for (const [nth, [columns, rows]] of sizesOf().entries()) {
       await terminal.tmux('resize-window', '-x', String(columns), '-y', String(rows));
       gates[nth]?.open();

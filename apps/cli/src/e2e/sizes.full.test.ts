@@ -13,7 +13,7 @@ import {
 
 const mark = (place: number) => `mark-${String(place).padStart(3, '0')}`;
 
-/** Paragraphs with a unique word at the start and at the end of each. */
+/** Returns paragraphs that each have a unique word at the start and at the end. */
 const paragraphs = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => {
     const place = 2 * (from + index);
@@ -24,7 +24,7 @@ const paragraphs = (from: number, count: number) =>
 const marksIn = (text: string) => text.match(/mark-\d{3}/g) ?? [];
 const allMarks = (count: number) => Array.from({ length: 2 * count }, (_, place) => mark(place));
 
-/** Sequences that would destroy the history. */
+/** Sequences that would destroy the scrollback. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what clears
 const clears = /\u001b\[[23]J|\u001bc/;
 

@@ -17,8 +17,9 @@ import {
 import type { TestTerminal } from './testing/test-terminal.ts';
 
 /**
- * Sets the clipboard and the title, notifies, opens a link and a file of iTerm, clears the screen
- * with C1, sends DCS and APC, rings, writes over the line, erases a letter and turns the direction.
+ * Sequences that set the clipboard and the title, send a notification, open a link and a file in
+ * iTerm, and clear the screen with C1. They also send DCS and APC, ring the bell, overwrite the
+ * line, erase a letter and change the text direction.
  */
 const hostile = [
   ...['\u001b]52;c;UFdO\u0007', '\u001b]0;PWN\u0007', '\u001b]9;PWN\u0007'],
@@ -30,18 +31,18 @@ const raw =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these control a terminal
   /\u001b\](?:52;c;UFdO|0;PWN|9;PWN|8;;x:PWN|1337;PWN)|\u001b\[2J|[\u0080-\u009f]|\u001b[P_]PWN|\rPWN|[\b]PWN|\u202e/;
 
-/** The name of a folder or a file must be short. */
+/** A shorter attack for the names of folders and files. */
 const hostileName = '\u001b]52;c;UFdO\u0007\u001b]0;PWN\u0007\u009b2J\rPWN\u202e';
 
 interface Attack {
   readonly title: string;
   readonly files?: Readonly<Record<string, string>>;
   readonly script?: (server: ScriptedServer) => void;
-  /** Commands in the shell. Each is finished before the next one. */
+  /** Commands for the shell. Each command ends before the next one starts. */
   readonly run?: readonly string[];
-  /** What a person does in the chat. It is opened in the folder of the project. */
+  /** The actions of a user in the chat. The chat is opened in the project folder. */
   readonly chat?: (terminal: TestTerminal) => Promise<void>;
-  /** What is printed in the end. Default: the visible form of the attack. */
+  /** Matches the final output. Default: the visible form of the attack. */
   readonly shows?: RegExp;
 }
 
@@ -78,7 +79,7 @@ const attacks: readonly Attack[] = [
     title: 'the text and the reasoning of a model in the chat',
     script: (server) => answer(server, { reasoning: `I ${hostile}`, text: `The end ${hostile}` }),
     chat: async (terminal) => {
-      await terminal.press('C-r');
+      await terminal.press('C-t');
       await say(terminal);
     },
   },
@@ -106,7 +107,7 @@ const attacks: readonly Attack[] = [
   {
     title: 'the names of files in the completion',
     files: { [`project/zz${hostileName}`]: 'x', 'project/zz-good': 'x' },
-    // Names with control characters are not offered.
+    // The completion list does not contain names with control characters.
     shows: /zz-good/,
     chat: async (terminal) => {
       await terminal.type('@zz');
@@ -204,7 +205,7 @@ describeInTmux().concurrent('text that is not ours', () => {
     });
     for (let left = 8; left > 0; left--) attack.script?.(server);
     for (const [index, command] of (attack.run ?? []).entries()) {
-      // The echo of the typed command must not look like its end.
+      // The echo of the typed command must not match the text that marks its end.
       await terminal.send(`${command}; echo DONE''-${index}`);
       await terminal.waitForPrinted(`DONE-${index}`);
     }
@@ -216,7 +217,7 @@ describeInTmux().concurrent('text that is not ours', () => {
     await terminal.saveScreen(`gate-${attack.title.replaceAll(/\W+/g, '-')}`);
     const [found] = raw.exec(terminal.written) ?? [];
     expect(found).toBeUndefined();
-    // The attack is visible, so it came this far.
+    // The attack is visible on the screen, so it really reached the output.
     expect(await terminal.scrollback()).toMatch(attack.shows ?? /PWN/);
   });
 

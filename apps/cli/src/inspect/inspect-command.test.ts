@@ -1,14 +1,13 @@
 import { join } from 'node:path';
 import { createAgent, defineTool, systemClock } from '@millrace/agent';
 import { decodeRecord, itemId as itemIdOf, type JsonValue, sessionId } from '@millrace/core';
-import type { Log } from '@millrace/log';
+import { type Log, readRecords } from '@millrace/log';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openStore } from '../store/open-store.ts';
-import { readRecords } from '../store/session-records.ts';
 import { userItem } from '../store/session-summaries.ts';
 import { CapturedOutput, FailingOutput } from '../testing/output-streams.ts';
 import { toolCall } from '../testing/run-print.ts';
@@ -25,8 +24,8 @@ beforeEach(() => {
 });
 
 /**
- * Two turns in virtual time: a request that fails and is repeated, a tool that takes 1.5 s after
- * somebody approved of it in 3 s, an answer.
+ * Records two turns in virtual time. A request fails and is repeated. A call waits 3 s for approval
+ * and runs for 1.5 s. Then the model answers.
  */
 async function record(more: (log: Log) => Promise<void> = async () => {}): Promise<void> {
   const clock = new VirtualClock();

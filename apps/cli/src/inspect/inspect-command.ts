@@ -1,5 +1,5 @@
 import { encodeRecord } from '@millrace/core';
-import type { Log } from '@millrace/log';
+import { type Log, readRecords } from '@millrace/log';
 import type { InspectArgs } from '../contract/args.ts';
 import type { Config } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
@@ -7,7 +7,6 @@ import { exitCodes } from '../exit-code.ts';
 import { Output, type OutputStream } from '../print/output.ts';
 import { textTable } from '../print/text-table.ts';
 import { withStore } from '../store/open-store.ts';
-import { readRecords } from '../store/session-records.ts';
 import { findSession, type SessionSummary } from '../store/session-summaries.ts';
 import { recordRows } from './record-rows.ts';
 import { reportLines, sessionTotals } from './session-report.ts';
@@ -23,7 +22,9 @@ export interface InspectCommandOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Runs `millrace inspect`: prints the records of a session and a report of its time and tokens. */
+/**
+ * Runs `millrace inspect`. It prints the records of a session, and a report about times and tokens.
+ */
 export async function inspectCommand(options: InspectCommandOptions): Promise<number> {
   const { args, stdout, cwd } = options;
   const output = new Output(stdout);
@@ -50,8 +51,8 @@ async function writeText(log: Log, { id }: SessionSummary, output: Output): Prom
 const head = ['offset', 'seconds', 'turn', 'type', 'content'];
 
 /**
- * Writes one JSON document. The records come last and are streamed, because a session may have many
- * records.
+ * Writes one JSON document. A session may have many records, so they are streamed as the last
+ * field.
  */
 async function writeJson(log: Log, session: SessionSummary, output: Output): Promise<void> {
   const turns = await turnReports(readRecords(log, session.id));

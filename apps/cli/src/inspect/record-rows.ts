@@ -2,7 +2,10 @@ import type { Delta, Fact, LogRecord, Part, Stop, Usage } from '@millrace/core';
 import { countOf } from '../print/text-table.ts';
 import { oneLine } from '../text/cells/printable.ts';
 
-/** A table row: offset, time since the start of the session, turn and attempt, type, content. */
+/**
+ * A table row: the offset, the time since the start of the session, the turn and attempt, the type,
+ * and the content.
+ */
 type RecordRow = readonly [string, string, string, string, string];
 
 interface RowGroup {
@@ -15,8 +18,8 @@ interface RowGroup {
 const maxTextLength = 300;
 
 /**
- * Formats records as table rows. Consecutive appends to one part become one row, because a part may
- * have thousands of them.
+ * Formats records as table rows. A part may have thousands of append records. Consecutive ones
+ * become one row.
  */
 export async function* recordRows(records: AsyncIterable<LogRecord>): AsyncGenerator<RecordRow> {
   let run: RowGroup | undefined;
@@ -59,7 +62,10 @@ function rowOf({ first, last, count, text }: RowGroup, startMs: number): RecordR
   ];
 }
 
-/** Returns a short text about a record for the last column. The caller must make it printable. */
+/**
+ * Returns a short text about a record, for the last column. It can contain control characters, so
+ * the caller must make it printable.
+ */
 function recordText({ fact, delta }: LogRecord): string {
   return fact === undefined ? deltaText(delta) : factText(fact);
 }
@@ -135,7 +141,7 @@ function factText(fact: Fact): string {
   }
 }
 
-/** Lists all fields except the type and the ids. */
+/** Lists all fields of a fact except the type and the ids. */
 function otherFactText({ type: _, ...fields }: Fact): string {
   const fieldTexts = Object.entries(fields).flatMap(([name, value]) => {
     if (value === undefined || /id$|^key$/i.test(name)) return [];

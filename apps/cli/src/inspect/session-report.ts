@@ -6,7 +6,7 @@ import type { AttemptReport, ToolReport, TurnReport } from './turn-reports.ts';
 
 const noValue = '–';
 
-/** Formats the report: a table of the requests, a table of the tools, and the totals. */
+/** Formats the report. It has a table of requests, a table of tools, and the totals. */
 export function reportLines(
   turns: readonly TurnReport[],
   totals: SessionTotals,
@@ -101,7 +101,7 @@ function totalLines(totals: SessionTotals): readonly string[] {
   ];
 }
 
-/** Returns how much of the input came from the provider's cache, in percent. */
+/** Returns the share of the input that came from the provider's cache, in percent. */
 function percent(usage: Usage): string {
   const share = cachedPercent(usage);
   return share === undefined ? noValue : `${share} %`;
@@ -125,8 +125,8 @@ interface SessionTotals {
   /** The usage of each sub-agent. It is also part of `usage`. */
   readonly children: readonly ChildTotals[];
   /**
-   * The time spent on model requests, on tools and on approvals. Times of parallel tools are added
-   * up.
+   * The time spent on model requests. The fields below are for tools and approvals. The times of
+   * parallel tools are added up.
    */
   readonly modelMs: number;
   readonly toolMs: number;

@@ -1,11 +1,10 @@
 import { createAgent, subAgent } from '@millrace/agent';
 import { sessionId, toolCallId, toolCallPart } from '@millrace/core';
-import { memoryLog } from '@millrace/log';
+import { memoryLog, readRecords } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import { emptyChat, foldChat } from '../chat/state/fold-chat.ts';
 import { childUsage, ownUsage, sessionUsage } from '../chat/state/usage-stats.ts';
-import { readRecords } from '../store/session-records.ts';
 import { reportLines, sessionTotals } from './session-report.ts';
 import { turnReports } from './turn-reports.ts';
 

@@ -1,6 +1,9 @@
 import type { Fact, LogRecord, Stop, Usage } from '@millrace/core';
 
-/** The time and tokens of one turn. Times are in milliseconds of the writer's clock. */
+/**
+ * The times and tokens of one turn. The times are in milliseconds, from the clock of the process
+ * that wrote the records.
+ */
 export interface TurnReport {
   readonly turn: number;
   readonly startedAt: number;
@@ -9,7 +12,7 @@ export interface TurnReport {
   readonly stop?: Stop;
   readonly attempts: readonly AttemptReport[];
   readonly tools: readonly ToolReport[];
-  /** The requests of sub-agents that ran in this turn. */
+  /** The model requests of sub-agents during this turn. */
   readonly children: readonly ChildReport[];
 }
 
@@ -29,14 +32,16 @@ export interface AttemptReport {
   readonly provider: string;
   readonly model: string;
   /**
-   * The time from the request to the first delta. Undefined if there was no delta, or if the deltas
-   * were settled.
+   * The time from the request to the first delta. Undefined if there was no delta, or if settling
+   * removed the deltas.
    */
   readonly timeToFirstTokenMs?: number;
   readonly durationMs?: number;
   readonly usage?: Usage;
   readonly tokensPerSecond?: number;
-  /** Why the attempt was superseded. `retryDelayMs` is the delay before the next attempt. */
+  /**
+   * The reason why the attempt was superseded. `retryDelayMs` is the delay before the next attempt.
+   */
   readonly superseded?: string;
   readonly retryDelayMs?: number;
 }
@@ -49,7 +54,7 @@ export interface ToolReport {
   readonly isError?: boolean;
   /** How long the call waited for approval. */
   readonly approvalMs?: number;
-  /** The session of the sub-agent that ran. */
+  /** The session of the sub-agent that the call ran. */
   readonly child?: string;
 }
 
@@ -83,7 +88,7 @@ class TurnReportBuilder {
   readonly #turn: Writable<Omit<TurnReport, 'attempts' | 'tools' | 'children'>>;
   readonly #attempts = new Map<number, OpenAttempt>();
   readonly #tools = new Map<string, OpenTool>();
-  /** The reports by the attempt of the sub-agent. A later report replaces an earlier one. */
+  /** The reports of sub-agents, by attempt. A later report replaces an earlier one. */
   readonly #children = new Map<string, ChildReport>();
   readonly #asked = new Map<string, number>();
   readonly #approvalMs = new Map<string, number>();
@@ -94,7 +99,8 @@ class TurnReportBuilder {
 
   add({ fact, delta, time, attempt }: LogRecord): void {
     const open = this.#attempts.get(attempt);
-    // Tools also write deltas into this attempt, but only after the first delta of the response.
+    // Tools also write deltas into this attempt, but only after the response. So the first delta
+    // belongs to the response.
     if (delta !== undefined && open !== undefined) open.firstAt ??= time;
     if (fact !== undefined) this.#fact(fact, time, attempt);
   }

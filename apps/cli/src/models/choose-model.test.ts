@@ -36,7 +36,7 @@ async function listing(...ids: readonly string[]): Promise<ScriptedServer> {
 
 const portOf = ({ url }: ScriptedServer) => Number(new URL(url).port);
 
-/** Servers at these ports, and none at the others. */
+/** Returns options with servers at these ports. No other server answers. */
 function servers(ports: Ports): Partial<ChooseOptions> {
   const fetchThere: typeof fetch = (url, init) =>
     Object.values(ports).some((port) => String(url).includes(`:${port}/`))
@@ -86,7 +86,8 @@ describe('without an option, the model is', () => {
       `Using ollama/qwen3:8b, because Ollama answers at http://127.0.0.1:${portOf(server)}.`,
     );
     const paths = server.requests.map(({ path }) => path);
-    // Ollama tells the window of a model elsewhere.
+    // The list of models does not contain the context window. Ollama reports it at the other two
+    // paths.
     expect(paths).toEqual(['/v1/models', '/api/ps', '/api/show']);
   });
 
@@ -197,7 +198,8 @@ describe('a model that cannot be used is an error that says what to do:', () => 
     );
   });
 
-  // Regression: bedrock gave "Did you mean demo? For models of anthropic set ANTHROPIC_API_KEY".
+  // Regression: the error for bedrock was "Did you mean demo? For models of anthropic set
+  // ANTHROPIC_API_KEY".
   test.each(['bedrock', 'bedrock/'])(
     'only a provider (%s), that the model is missing',
     async (name) => {

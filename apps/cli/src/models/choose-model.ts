@@ -11,6 +11,7 @@ import { demoProvider } from '../demo/demo-provider.ts';
 import {
   noServerError,
   notOnServerError,
+  notUsedText,
   refusedError,
   unknownModelError,
   windowWarning,
@@ -18,6 +19,7 @@ import {
 import {
   type FoundServer,
   findLocalServers,
+  isConfigured,
   type ListedModel,
   type LocalServer,
   type LocalServerOptions,
@@ -31,25 +33,25 @@ import { firstSetVariable, vendors } from './vendors.ts';
 
 export interface ChooseOptions extends LocalServerOptions {
   readonly config: Pick<Config, 'model' | 'models' | 'reasoning'>;
-  /** The folder for the demo model. */
+  /** The folder that the demo model describes. */
   readonly cwd?: string | undefined;
-  /** The table of models. Default: the user's own table, then the table of this program. */
+  /** The table of models. Default: the user's own table, and then the built-in table. */
   readonly models?: ModelTable | undefined;
 }
 
 /**
- * Chooses the model: the configured one, else one whose key is set, else one of a local server,
- * else the demo. Throws a `ModelError` if the requested model cannot be used.
+ * Chooses the model. The order is: the configured model, a model whose key is set, a model of a
+ * local server, the demo. Throws a `ModelError` if the requested model cannot be used.
  */
 export async function chooseModel(given: ChooseOptions): Promise<ChosenModel> {
   const options = { ...given, models: given.models ?? (await loadModelTable(given.env)) };
   const name = options.config.model?.trim();
   if (name) return byName(name, options);
-  return byKey(options) ?? (await byServer(options)) ?? openDemo(options, noModelReason);
+  return byKey(options) ?? byServer(options);
 }
 
-const noModelReason =
-  'Using the demo model, a script without a network, because no API key is set and no local model server answers.';
+const demoReason =
+  'Using the demo model, a script without a network, because no API key is set and no local model server';
 
 function byKey(options: ChooseOptions): ChosenModel | undefined {
   for (const { name: provider, keyVariables, models } of vendors) {
@@ -61,16 +63,26 @@ function byKey(options: ChooseOptions): ChosenModel | undefined {
   return undefined;
 }
 
-async function byServer(options: ChooseOptions): Promise<ChosenModel | undefined> {
+/**
+ * Chooses a model of a local server, or the demo. A server whose owner is unknown is not used,
+ * because each user of the machine can listen on its port.
+ */
+async function byServer(options: ChooseOptions): Promise<ChosenModel> {
   const found = await findLocalServers(options);
-  const first = found.find(({ models }) => models.length > 0);
+  const first = found.find(({ models, isOwn }) => isOwn && models.length > 0);
   const [model] = first?.models ?? [];
-  if (first && model) return openServerModel(first, model, `because ${answerText(first)}`, options);
-  // The user has a model server, so the demo must not silently answer in its place.
-  const refusing = found.find(({ refusal }) => refusal !== undefined);
+  if (first && model) {
+    const chosen = await openServerModel(first, model, `because ${answerText(first)}`, options);
+    return { ...chosen, isGuess: true };
+  }
+  // The user has a model server that refuses requests. The demo must not answer in its place
+  // without a message.
+  const refusing = found.find(({ refusal, isOwn }) => isOwn && refusal !== undefined);
   if (refusing?.refusal !== undefined)
     throw refusedError(refusing, refusing.refusal, { ...options, isAsked: false });
-  return undefined;
+  const unused = found.filter(({ isOwn }) => !isOwn).map((one) => `Not used: ${notUsedText(one)}.`);
+  const why = `${demoReason} ${unused.length === 0 ? 'answers' : 'can be used'}.`;
+  return openDemo(options, [why, ...unused].join(' '));
 }
 
 async function byName(name: string, options: ChooseOptions): Promise<ChosenModel> {
@@ -91,7 +103,7 @@ async function byName(name: string, options: ChooseOptions): Promise<ChosenModel
     }
     case 'bare': {
       const found = await findLocalServers(options);
-      for (const one of found) {
+      for (const one of found.filter(({ isOwn }) => isOwn)) {
         const model = findModel(name, one.models);
         if (model) return openServerModel(one, model, asked, options);
       }
@@ -100,7 +112,7 @@ async function byName(name: string, options: ChooseOptions): Promise<ChosenModel
   }
 }
 
-/** How long to wait for a server that the user asked for. It is longer than for other servers. */
+/** How long to wait for a server that the user requested. Other servers get less time. */
 const requestedTimeoutMs = 2000;
 
 async function requestFromServer(
@@ -118,9 +130,7 @@ async function requestFromServer(
   return openServerModel(found, model, 'as requested', options);
 }
 
-/**
- * Returns the model of a name. Ollama allows a name without a tag: `qwen3` means `qwen3:latest`.
- */
+/** Finds a model by its name. Ollama allows names without a tag: `qwen3` means `qwen3:latest`. */
 function findModel(name: string, models: readonly ListedModel[]): ListedModel | undefined {
   const wanted = name.toLowerCase();
   return models.find(({ id }) => [wanted, `${wanted}:latest`].includes(id.toLowerCase()));
@@ -135,7 +145,10 @@ async function openServerModel(
   const { server, baseUrl } = found;
   const contextTokens = await readWindow(found, model, options);
   const config = { provider: server.name, model: model.id, baseUrl, contextTokens };
-  const chosen = openConfigured(config, why, options);
+  const { keyVariable } = server;
+  const isKeyAllowed = keyVariable === undefined || isConfigured(server, options.env);
+  const env = isKeyAllowed ? options.env : { ...options.env, [keyVariable]: undefined };
+  const chosen = openConfigured(config, why, { ...options, env });
   const warning = contextTokens === undefined ? undefined : windowWarning(found, contextTokens);
   return warning === undefined ? chosen : { ...chosen, warning };
 }
@@ -148,9 +161,9 @@ function openConfigured(model: ModelConfig, because: string, options: ChooseOpti
   const provider = openModel(model, { env, models, transport: { fetch, clock } });
   const { contextTokens } = model;
   const tellsWindow = contextTokens !== undefined || provider.contextTokens !== undefined;
-  // If the server does not report a context window, the size is a guess from the model's name, so
-  // no limit is set. For Ollama no limit is needed here, because its provider limits requests
-  // itself.
+  // If the server does not report a context window, the size is only a guess from the name of the
+  // model. In this case, no limit is set. For Ollama, no limit is needed here, because its provider
+  // limits requests.
   const isLimited = tellsWindow && model.provider !== 'ollama';
   return {
     provider: isLimited ? limitContext(provider, { contextTokens }) : provider,
@@ -173,12 +186,12 @@ function answerText({ server, baseUrl }: FoundServer): string {
   return `${server.title} answers at ${baseUrl.replace(/\/v1$/, '')}`;
 }
 
-/** The meaning of a model name, as far as it is known without a request. */
+/** The meaning of a model name, if it is known without a request. */
 type NamedModel =
   | { readonly kind: 'demo' }
   /** A model of the configuration. */
   | { readonly kind: 'configured'; readonly config: ModelConfig }
-  /** A model of a vendor or a local server. If `model` is undefined, it is the first model. */
+  /** A model of a vendor or of a local server. If `model` is undefined, the first model is used. */
   | { readonly kind: 'of'; readonly provider: ProviderName; readonly model?: string | undefined }
   | { readonly kind: 'bare' };
 
@@ -213,7 +226,7 @@ function providerOf(text: string): ProviderName | undefined {
 }
 
 /**
- * Returns the vendor of a model name. If several vendors have the model, one with a key is
+ * Returns the vendor of a model. If several vendors offer the model, a vendor whose key is set is
  * preferred.
  */
 function vendorOf(name: string, env: Env): ProviderName | undefined {

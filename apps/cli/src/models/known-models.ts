@@ -1,3 +1,5 @@
+import type { ModelInfo } from '@millrace/providers';
+import type { ModelTable } from '@millrace/providers/models';
 import { nearestModels } from '../args/nearest-name.ts';
 import type { Config } from '../contract/config.ts';
 import { ModelError } from '../contract/errors.ts';
@@ -5,6 +7,7 @@ import type { Env } from '../contract/host.ts';
 import {
   type FoundServer,
   findLocalServers,
+  isConfigured,
   type LocalName,
   type LocalServer,
   type LocalServerOptions,
@@ -17,14 +20,17 @@ import { firstSetVariable, type Vendor, vendors } from './vendors.ts';
 /** A model that can be used now. `name` is its name for `--model`. */
 export interface KnownModel {
   readonly name: string;
-  /** The source: `configured`, the name of a variable, the title of a server, or `built in`. */
+  /**
+   * The source of the model: `configured`, the name of a variable, the title of a server, or `built
+   * in`.
+   */
   readonly from: string;
   readonly contextTokens?: number | undefined;
 }
 
 /**
- * Lists models that can be used now, for `/model` and `doctor`. The vendors have more models than
- * these.
+ * Lists models that can be used now, for `/model` and `doctor`. Vendors also offer models that are
+ * not in this list.
  */
 export async function knownModels(
   env: Env,
@@ -43,6 +49,25 @@ export async function knownModels(
   return [...configured, ...vendorModels(env), ...local, { name: 'demo', from: 'built in' }];
 }
 
+/** Returns the limits and prices of a model. The configuration has priority over the table of models. */
+export function modelFacts(
+  { name, contextTokens }: KnownModel,
+  config: Pick<Config, 'models'>,
+  table: ModelTable,
+): ModelInfo {
+  const configured = Object.hasOwn(config.models, name) ? config.models[name] : undefined;
+  const slash = name.indexOf('/');
+  const provider = configured?.provider ?? name.slice(0, Math.max(slash, 0));
+  const model = configured?.model ?? name.slice(slash + 1);
+  const host = configured?.baseUrl === undefined ? undefined : URL.parse(configured.baseUrl)?.host;
+  const server = configured?.baseUrl === undefined ? '' : `@${host ?? ''}`;
+  return {
+    ...table.find(`${provider}${server}`, model),
+    ...(contextTokens !== undefined && { contextTokens }),
+    ...configured?.info,
+  };
+}
+
 function vendorModels(env: Env): readonly KnownModel[] {
   return vendors.flatMap(({ name, keyVariables, models }) => {
     const from = firstSetVariable(env, keyVariables)?.name;
@@ -51,8 +76,8 @@ function vendorModels(env: Env): readonly KnownModel[] {
 }
 
 /**
- * Creates the error for an unknown model. Its message contains similar names and says how to get a
- * key.
+ * Creates the error for an unknown model. Its message contains similar names, and tells how to get
+ * a key.
  */
 export async function unknownModelError(
   name: string,
@@ -73,7 +98,7 @@ export async function unknownModelError(
   return new ModelError('unknown_model', name, `Unknown model ${name}. ${way}`);
 }
 
-/** Creates the error for the name of a provider without a model. */
+/** Creates the error for a provider name without a model name. */
 function onlyProviderError(name: string, vendor: Vendor): ModelError {
   const message = `Unknown model ${name}. ${vendor.name} is a provider; add the model: ${exampleOf(vendor)}`;
   return new ModelError('unknown_model', name, message);
@@ -84,8 +109,8 @@ function exampleOf(vendor: Vendor | undefined): string {
 }
 
 /**
- * Returns a sentence about how to set the key of the first of these models. If that key is set, the
- * sentence explains model names.
+ * Returns a sentence that tells how to set the key for the first of these models. If the key is
+ * already set, the sentence explains model names.
  */
 function keyAdvice(names: readonly string[], env: Env): string {
   const vendor = vendors.find((one) => names[0]?.startsWith(`${one.name}/`)) ?? vendors[0];
@@ -122,25 +147,50 @@ export function refusedError(
     const message = `Cannot use ${name}: ${title} at ${baseUrl} is loading a model. Try again when it is ready${other}`;
     return new ModelError('server_loading', name, message);
   }
+  if (refusal === 'owner') {
+    const message = `Cannot use ${name}: ${notUsedText({ server, baseUrl, refusal })}`;
+    return new ModelError('foreign_server', name, message);
+  }
   const hasKey = serverKey(server, env) !== undefined;
   const what = hasKey ? `rejects the key in ${keyVariable}` : 'needs an API key';
-  const way =
-    keyVariable === undefined
-      ? 'Add the model with its "apiKey" under "models" in millrace.json'
-      : `Set ${keyVariable}`;
+  const way = keyVariable === undefined ? configAdvice : keyAdviceOf(server, baseUrl, env);
   const message = `Cannot use ${name}: ${title} at ${baseUrl} ${what}. ${way}${other}`;
   return new ModelError('no_key', name, message);
 }
 
+const configAdvice = 'Add the model with its "apiKey" under "models" in millrace.json';
+
+/** Returns the variables to set. A key is sent only to a configured address. */
+function keyAdviceOf(server: LocalServer, baseUrl: string, env: Env): string {
+  const { keyVariable = '', addressVariable } = server;
+  if (isConfigured(server, env)) return `Set ${keyVariable}`;
+  const address = `${addressVariable}=${baseUrl}`;
+  if (firstSetVariable(env, [keyVariable]) === undefined)
+    return `Set ${keyVariable} and ${address}`;
+  return `Millrace sends ${keyVariable} only to an address that you set. Set ${address}`;
+}
+
+/** Returns the reason why a server is not used, and how to use it. */
+export function notUsedText({
+  server,
+  baseUrl,
+  refusal,
+}: Pick<FoundServer, 'server' | 'baseUrl' | 'refusal'>): string {
+  const { name, title, addressVariable } = server;
+  const set = `set ${addressVariable}=${baseUrl}`;
+  if (refusal === 'owner')
+    return `the server at ${baseUrl}, the port of ${title}, belongs to a different user of this machine. If you trust it, ${set}`;
+  return `${title} answers at ${baseUrl}, but its owner is unknown. If it is yours, use --model ${name}, or ${set}`;
+}
+
 /**
- * Below this number of tokens, a context window is small. Instructions, tools and a few files need
- * more.
+ * A context window with fewer tokens is too small. Instructions, tools and a few files need more.
  */
 const smallWindow = 16_000;
 
 /**
- * Returns a sentence for the user if the context window is too small for this agent. Otherwise
- * returns undefined.
+ * Returns a sentence for the user if the context window is too small for this agent. Returns
+ * undefined if it is large enough.
  */
 export function windowWarning({ server }: FoundServer, contextTokens: number): string | undefined {
   if (contextTokens >= smallWindow) return undefined;

@@ -6,7 +6,8 @@ import { ModelError } from '../contract/errors.ts';
 import { type ChooseOptions, chooseModel } from './choose-model.ts';
 import type { LocalName } from './local-servers.ts';
 
-// What the command says about local servers that need a key, load a model, or have a small window.
+// Tests the messages about local servers that need a key, are loading a model, or have a small
+// context window.
 
 const closedPort = 1;
 const noServer: Readonly<Record<LocalName, number>> = {
@@ -51,7 +52,7 @@ describe('19.19: a server that', () => {
       expect(asked.code).toBe('no_key');
       expect(asked.message).toContain(`Set ${variable}`);
       expect(asked.message).not.toContain('Start it');
-      // Without a model name, it does not become the demo.
+      // If the user names no model, the program must not use the demo in place of this server.
       const unasked = await failure(choose(undefined, { [name]: port }));
       expect(unasked.code).toBe('no_key');
       expect(unasked.message).toContain('--model demo');
@@ -64,10 +65,13 @@ describe('19.19: a server that', () => {
     );
     const at = { 'llama.cpp': port };
     expect((await failure(choose('llama.cpp', at))).message).toContain('Set LLAMA_API_KEY');
-    const wrong = await failure(choose('llama.cpp', at, { LLAMA_API_KEY: 'wrong-secret-key' }));
+    const LLAMA_BASE_URL = `http://127.0.0.1:${port}`;
+    const wrong = await failure(
+      choose('llama.cpp', {}, { LLAMA_BASE_URL, LLAMA_API_KEY: 'wrong-secret-key' }),
+    );
     expect(wrong.message).toContain('rejects the key in LLAMA_API_KEY');
     expect(wrong.message).not.toContain('wrong-secret-key');
-    const chosen = await choose('llama.cpp', at, { LLAMA_API_KEY: 'right' });
+    const chosen = await choose('llama.cpp', {}, { LLAMA_BASE_URL, LLAMA_API_KEY: 'right' });
     expect(chosen).toMatchObject({ label: 'llama.cpp/m', contextTokens: 8192 });
   });
 
@@ -101,7 +105,7 @@ describe('19.16: the window of a local model', () => {
     onTestFinished(() => server.close());
     const chosen = await choose('ollama/qwen3', { ollama: server.port });
     expect([chosen.contextTokens, chosen.warning]).toEqual([undefined, undefined]);
-    // It is not loaded only to find out.
+    // The model must not be loaded only to read its context window.
     expect(server.paths).not.toContain('/api/generate');
   });
 

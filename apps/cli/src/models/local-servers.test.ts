@@ -128,7 +128,7 @@ test('nobody is where nobody has it', async () => {
 });
 
 test('a host that does not answer is not waited for', async () => {
-  // An address for documentation: nothing is sent back from it.
+  // An address that is reserved for documentation. No program answers there.
   const asked = isListening('http://192.0.2.1/v1', within);
   clock.advance(400);
   expect(await asked).toBe(false);

@@ -15,12 +15,12 @@ import type { Env } from '../contract/host.ts';
 import { makeFolder } from '../make-folder.ts';
 import { readFileSafely } from '../safe-files.ts';
 
-/** Maximum size of the file. LiteLLM's list has 3 MB. */
+/** Maximum size of the file. LiteLLM's list is 3 MB large. */
 const maxTableBytes = 32 * 2 ** 20;
 
 /**
- * Returns the path of the user's newer table of models. Returns undefined if there is no folder for
- * settings.
+ * Returns the path of the user's own table of models. Returns undefined if there is no settings
+ * folder.
  */
 function modelTablePath(env: Env): string | undefined {
   const folder = userConfigFolder(env);
@@ -28,8 +28,8 @@ function modelTablePath(env: Env): string | undefined {
 }
 
 /**
- * Returns the table of models. Entries in the user's own file, if there is one, come before the
- * table of this program. It never uses the network. Throws a `ConfigError` if the file is invalid.
+ * Returns the table of models. Entries of the user's own file have priority over the built-in
+ * table. It never uses the network. Throws a `ConfigError` if the file is invalid.
  */
 export async function loadModelTable(env: Env): Promise<ModelTable> {
   const path = modelTablePath(env);
@@ -43,8 +43,8 @@ export async function loadModelTable(env: Env): Promise<ModelTable> {
 }
 
 /**
- * Stores a file as the user's own table of models. The file must be LiteLLM's list or have the
- * format of `writeModelTable`. Returns the number of models and the path of the stored table.
+ * Stores a file as the user's own table of models. The file must be LiteLLM's list, or a file in
+ * the format of `writeModelTable`. Returns the number of models and the path of the stored table.
  */
 export async function storeModelTable(
   source: string,

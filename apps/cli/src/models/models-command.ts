@@ -6,7 +6,7 @@ import { exitCodes } from '../exit-code.ts';
 import { Output, type OutputStream } from '../print/output.ts';
 import { countOf, textTable } from '../print/text-table.ts';
 import { oneLine } from '../text/cells/printable.ts';
-import { knownModels } from './known-models.ts';
+import { knownModels, modelFacts } from './known-models.ts';
 import type { LocalServerOptions } from './local-servers.ts';
 import { loadModelTable, storeModelTable } from './model-table.ts';
 import { firstSetVariable, vendors } from './vendors.ts';
@@ -18,8 +18,8 @@ export interface ModelsCommandOptions extends LocalServerOptions {
 }
 
 /**
- * Runs `millrace models`: lists the models that can be used now, with their limits and prices, or
- * stores a newer table of models.
+ * Runs `millrace models`. It lists the models that can be used now, with limits and prices. With
+ * `--refresh`, it stores a newer table of models.
  */
 export async function modelsCommand(options: ModelsCommandOptions): Promise<number> {
   const { args, env, stdout } = options;
@@ -48,29 +48,16 @@ async function listedModels(options: ModelsCommandOptions): Promise<readonly Lis
     knownModels(env, config, options),
     loadModelTable(env),
   ]);
-  return known.map(({ name, from, contextTokens }) => {
-    const configured = Object.hasOwn(config.models, name) ? config.models[name] : undefined;
-    const slash = name.indexOf('/');
-    const provider = configured?.provider ?? name.slice(0, Math.max(slash, 0));
-    const model = configured?.model ?? name.slice(slash + 1);
-    const server = configured?.baseUrl === undefined ? '' : `@${hostOf(configured.baseUrl)}`;
-    const info = {
-      ...table.find(`${provider}${server}`, model),
-      ...(contextTokens !== undefined && { contextTokens }),
-      ...configured?.info,
-    };
-    return { name, from, info };
+  return known.map((one) => {
+    const { name, from } = one;
+    return { name, from, info: modelFacts(one, config, table) };
   });
-}
-
-function hostOf(baseUrl: string): string {
-  return URL.parse(baseUrl)?.host ?? '';
 }
 
 const noValue = '–';
 const head = ['model', 'input', 'output', '$ in', '$ cached', '$ out', 'from'];
 
-/** Formats the models as a table. Prices are for a million tokens. */
+/** Formats the models as a table. Prices are per million tokens. */
 function tableLines(models: readonly ListedModel[], env: Env, columns?: number): readonly string[] {
   const rows = models.map(({ name, from, info }) => {
     const { contextTokens, maxOutputTokens, prices } = info;

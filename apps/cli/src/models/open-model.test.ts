@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/** What the server was asked, by a model that was opened so. */
+/** Opens a model with this configuration, and returns the request that the server received. */
 async function asked(config: ModelConfig, env: Readonly<Record<string, string>> = {}) {
   server.answer({ text: 'Hello' });
   const { text } = await openModel(config, { env }).complete({ items: [hello] });
@@ -63,7 +63,7 @@ test('the newer API of one that is not known to have it needs an address', () =>
   expect(() => openModel(config, { env: {} })).toThrow('its address is unknown');
 });
 
-// Regression: only a configured address counted.
+// Regression: only a configured address was used.
 test('Azure by the newer API takes its address from the environment, and says so', () => {
   const config = { provider: 'azure', model: 'm', api: 'responses', apiKey: 'k' } as const;
   const env = { AZURE_OPENAI_ENDPOINT: 'https://weather.openai.azure.com' };
@@ -76,7 +76,7 @@ describe('Claude on Bedrock', () => {
   const keys = { AWS_ACCESS_KEY_ID: 'AKIAEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret-of-aws' };
   const region = { AWS_REGION: 'eu-west-1' };
 
-  /** The address and the header of a request. */
+  /** Returns the address and the headers of a request. */
   async function sent(env: Readonly<Record<string, string>>) {
     const requests: (readonly [host: string, authorization: string | null])[] = [];
     const fetch: typeof globalThis.fetch = async (url, init) => {

@@ -14,12 +14,12 @@ import {
 import type { ModelConfig, ProviderName } from '../contract/config.ts';
 import { ModelError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
-import { localServers } from './local-servers.ts';
+import { isConfigured, localServers, serverAddress } from './local-servers.ts';
 import { firstSetVariable, vendors } from './vendors.ts';
 
 interface OpenOptions {
   readonly env: Env;
-  /** The table of models. Default: limits and abilities of known models, without prices. */
+  /** The table of models. Default: the limits and features of known models, without prices. */
   readonly models?: ModelTable | undefined;
   readonly transport?: Pick<TransportOptions, 'fetch' | 'clock'> | undefined;
 }
@@ -48,13 +48,25 @@ export function openModel(
     default:
       return usesResponsesApi(config, baseUrl)
         ? openaiResponses({ ...options, preset: responsesPreset(config, baseUrl) })
-        : openaiChat({ ...options, preset: chatPreset(config, baseUrl) });
+        : openaiChat({
+            ...options,
+            preset: chatPreset(config, baseUrl),
+            dialect: dialectOf(config),
+          });
   }
 }
 
 /**
- * Returns true if requests use the Responses API. OpenAI itself offers it. Other servers at a
- * custom address mostly offer only the older Chat API.
+ * Returns the differences from the preset. For a local server, the provider must not read a key from
+ * the environment, because `findKey` decides whether its address may get the key.
+ */
+function dialectOf({ provider }: ModelConfig): { readonly keyVariables: [] } | undefined {
+  return localServers.some(({ name }) => name === provider) ? { keyVariables: [] } : undefined;
+}
+
+/**
+ * Returns true if requests must use the Responses API. OpenAI offers it. Servers at a custom
+ * address usually offer only the older Chat API.
  */
 function usesResponsesApi({ provider, api }: ModelConfig, baseUrl: string | undefined): boolean {
   return api === undefined ? provider === 'openai' && baseUrl === undefined : api === 'responses';
@@ -85,15 +97,24 @@ function responsesPreset(config: ModelConfig, baseUrl: string | undefined): Resp
 }
 
 function addressFromEnv(provider: ProviderName, env: Env): string | undefined {
+  const server = localServers.find(({ name }) => name === provider);
+  if (server !== undefined)
+    return isConfigured(server, env) ? serverAddress(server, env) : undefined;
   const variable = vendors.find(({ name }) => name === provider)?.addressVariable;
   return variable === undefined ? undefined : firstSetVariable(env, [variable])?.value;
 }
 
-/** Returns the configured key, or the key in the provider's usual variable. */
-export function findKey({ provider, apiKey }: ModelConfig, env: Env): string | undefined {
+/**
+ * Returns the configured key. Without one, returns the key in the provider's usual variable. A local
+ * server gets the key of the variable only at a configured address, because any program can listen
+ * on a default port.
+ */
+export function findKey({ provider, apiKey, baseUrl }: ModelConfig, env: Env): string | undefined {
   if (apiKey) return apiKey;
   const vendor = vendors.find(({ name }) => name === provider);
-  const local = localServers.find(({ name }) => name === provider)?.keyVariable;
+  const server = localServers.find(({ name }) => name === provider);
+  const isLocalAllowed = server && (baseUrl !== undefined || isConfigured(server, env));
+  const local = isLocalAllowed ? server.keyVariable : undefined;
   const variables = vendor?.keyVariables ?? (local === undefined ? [] : [local]);
   return firstSetVariable(env, variables)?.value;
 }
@@ -122,8 +143,8 @@ function requireRegion(config: ModelConfig, env: Env): string {
 }
 
 /**
- * Returns the key, or throws if it is missing. With custom headers the key is optional, because a
- * header may contain it.
+ * Returns the key. Throws if it is missing. If custom headers are set, the key is optional, because
+ * a header may contain it.
  */
 function requireKey(config: ModelConfig, env: Env): string | undefined {
   const { provider, headers } = config;

@@ -1,25 +1,25 @@
 import type { ProviderName } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 
-/** A company that offers models for an API key. */
+/** A company that offers models. An API key is required. */
 export interface Vendor {
   readonly name: ProviderName;
-  /** The variables that may contain a key. The first one that is set is used. */
+  /** The variables that may contain a key. The first variable that is set is used. */
   readonly keyVariables: readonly string[];
   /** The variable that may contain the server's address. */
   readonly addressVariable?: string | undefined;
   /** The page on which users create a key. */
   readonly keyPage: string;
   /**
-   * Some models of the vendor, the default first. Other model names are also accepted and passed on
-   * unchanged.
+   * Some models of the vendor. The first one is the default. Other model names are also accepted,
+   * and are sent unchanged.
    */
   readonly models: readonly string[];
-  /** Matches names that only this vendor's models have. */
+  /** Matches model names that only this vendor uses. */
   readonly namePattern?: RegExp | undefined;
 }
 
-/** The vendors, in the order in which their keys are looked up. */
+/** The vendors, in the order in which their keys are checked. */
 export const vendors: readonly Vendor[] = [
   {
     name: 'anthropic',
@@ -88,15 +88,15 @@ export const vendors: readonly Vendor[] = [
     keyVariables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
     addressVariable: 'AZURE_OPENAI_ENDPOINT',
     keyPage: 'https://portal.azure.com',
-    // Each customer chooses the names of the models.
+    // Each customer chooses the names of the models, so there is no list.
     models: [],
   },
   {
     name: 'bedrock',
-    // AWS keys are for many services, so they alone do not select this vendor.
+    // AWS keys are for many services, so an AWS key alone does not select this vendor.
     keyVariables: ['AWS_BEARER_TOKEN_BEDROCK'],
     keyPage: 'https://console.aws.amazon.com/bedrock',
-    // Each region has other model names.
+    // Model names differ between regions, so there is no list.
     models: [],
   },
 ];

@@ -14,13 +14,13 @@ const stepsOf = (told: readonly ObservedRecord[]): readonly AnswerOutput[] => {
   return told.flatMap(({ events }) => events.map((event: AgentEvent) => answer.add(event)));
 };
 
-/** What is on the output, with a mark where something begins anew. */
+/** Returns the output. A mark shows where the answer starts again. */
 const outputOf = ({ observed: told }: LogBuilder): string =>
   stepsOf(told)
     .map(({ text, restart }) => (restart === undefined ? text : `${text}⟲${restart}`))
     .join('');
 
-/** The answer of each turn in the transcript. Turns without an answer are left out. */
+/** Returns the answer of each turn in the transcript. Turns without an answer are skipped. */
 function answersIn({ records }: LogBuilder): readonly string[] {
   const folder = new Folder(sessionId('test'));
   for (const record of records) folder.add(record);
@@ -32,7 +32,7 @@ function answersIn({ records }: LogBuilder): readonly string[] {
     .map((text) => (text.endsWith('\n') ? text : `${text}\n`));
 }
 
-/** What is on the output of each turn after its last mark, without the blank line before it. */
+/** Returns the output of each turn after its last restart, without the empty line before it. */
 function countedIn({ observed: told }: LogBuilder): readonly string[] {
   const answer = new AnswerStream();
   const turns = new Map<number, string>();
@@ -47,7 +47,7 @@ function countedIn({ observed: told }: LogBuilder): readonly string[] {
   return [...turns.values()].filter((text) => text !== '');
 }
 
-/** One try at a turn's request; what is said comes in pieces. */
+/** Adds one attempt at the request of a turn. Its text arrives in pieces. */
 function attempt(
   story: LogBuilder,
   turn: number,

@@ -4,8 +4,8 @@ import type { AgentEvent, ItemId, PartId } from '@millrace/core';
 export interface AnswerOutput {
   readonly text: string;
   /**
-   * The whole answer of this turn, which must be written again. It is set if the text that was
-   * written before is wrong.
+   * The whole answer of this turn. It is set if the text written before is wrong, so that the
+   * answer must be written again.
    */
   readonly restart?: string;
 }
@@ -13,11 +13,11 @@ export interface AnswerOutput {
 interface TextPart {
   readonly attempt: number;
   /**
-   * The full text of the part. It is only appended to, because reading a growing string would copy
+   * The full text of the part. Code only appends to it, because reading a growing string would copy
    * it.
    */
   text: string;
-  /** The end of the text that is not yet compared with the written text, or not yet written. */
+  /** The end of the text, which is not compared with the written text yet, or not written yet. */
   unwritten: string;
   isComplete: boolean;
 }
@@ -25,10 +25,11 @@ interface TextPart {
 type EventOf<Type extends AgentEvent['type']> = Extract<AgentEvent, { readonly type: Type }>;
 
 /**
- * Turns events into answer text, for an output that cannot erase what was written. Each turn ends
- * with a line break, and a blank line separates two turns. The text of a superseded attempt may
- * already be written. As long as the next attempt produces the same text, nothing is written twice.
- * When its text differs, the answer starts again on a new line.
+ * Turns events into answer text for an output that cannot be erased. Each turn ends with a line
+ * break, and an empty line separates two turns.
+ *
+ * The text of a superseded attempt may already be written. While the next attempt produces the same
+ * text, nothing is written twice. When the text differs, the answer starts again on a new line.
  */
 export class AnswerStream {
   readonly #assistants = new Set<ItemId>();
@@ -37,13 +38,13 @@ export class AnswerStream {
   #turn = 0;
   /** The text of this turn that is already written. */
   #shown = '';
-  /** How many characters of the written text match the current parts. */
+  /** The number of characters of the written text that match the current parts. */
   #matched = 0;
-  /** Index of the first part that is not complete yet. */
+  /** The index of the first incomplete part. */
   #firstOpenPart = 0;
   #isLineStart = true;
   #hasWritten = false;
-  /** True if the turn's last line has ended. More text would start a new line. */
+  /** True if the last line of the turn has ended. Further text would start a new line. */
   #isEnded = false;
   #outputText = '';
   #restartText: string | undefined;
@@ -137,10 +138,7 @@ export class AnswerStream {
     this.#compareAgain();
   }
 
-  /**
-   * Compares the parts with the written text from the start again, after a part was removed or
-   * replaced.
-   */
+  /** Compares all parts with the written text again, because a part was removed or replaced. */
   #compareAgain(): void {
     this.#matched = this.#firstOpenPart = 0;
     for (const part of this.#parts.values()) part.unwritten = part.text;
@@ -181,8 +179,8 @@ export class AnswerStream {
   }
 
   /**
-   * Starts the answer again on a new line. The text that matched is written again, so that the
-   * restarted answer is complete.
+   * Starts the answer again on a new line. The matching text is written again too, so that the new
+   * answer is complete.
    */
   #restart(newText: string): void {
     const text = this.#shown.slice(0, this.#matched) + newText;

@@ -11,7 +11,8 @@ interface ClosingOptions {
 }
 
 /**
- * Returns messages about how a run ended and what to do next. The list is empty after a normal end.
+ * Returns messages about how a run ended, and about the next steps. Returns an empty list after a
+ * normal end.
  */
 export function closingMessages(
   result: RunResult,
@@ -52,8 +53,8 @@ export function closingMessages(
 }
 
 /**
- * Returns the message for a session that another process drives. The log's own message is written
- * for programmers.
+ * Returns the message for a session that a different process drives. The message of the log is for
+ * programmers, so it is not used.
  */
 function heldMessage({ session, cause }: RunResult, resume: string | undefined): string {
   const holder = isMillraceError(cause) ? cause.place['holder'] : undefined;
@@ -74,7 +75,10 @@ function parkedMessage({ session }: RunResult, resume: string | undefined): stri
   return `There is no user to approve, so session ${session} waits.${way} ${rules}`;
 }
 
-/** Returns the command to resume a session. It repeats the flags that locate the session. */
+/**
+ * Returns the command that resumes a session. It contains the flags that are needed to find the
+ * session.
+ */
 export function resumeCommand(
   { cwd, config, store }: Pick<SharedArgs, 'cwd' | 'config' | 'store'>,
   session: SessionId,
@@ -82,10 +86,10 @@ export function resumeCommand(
   const places = Object.entries({ cwd, config, store }).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name} ${shellQuote(value)}`],
   );
-  return ['millrace', ...places, `--resume ${session}`].join(' ');
+  return ['millrace', ...places, `--resume ${shellQuote(session)}`].join(' ');
 }
 
-/** Quotes a word for the shell. */
-function shellQuote(text: string): string {
-  return /^[\w./:@%+,~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+/** Quotes a word for the shell. A word that starts with `~` or `-` is quoted too. */
+export function shellQuote(text: string): string {
+  return /^[\w./:@%+,][\w./:@%+,~-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -28,8 +28,7 @@ export async function readOutputSchema(file: string, cwd: string): Promise<Outpu
 async function standardSchema(schema: JsonObject, file: string): Promise<OutputSchema> {
   // The module is loaded on demand, because few runs need it.
   const { Validator } = await import('@cfworker/json-schema');
-  // The schema is copied, because the validator changes it, and the model must receive the
-  // original.
+  // The validator changes its schema, so it gets a copy. The model must receive the original.
   const validator = new Validator(structuredClone(schema), schemaDraft(schema), false);
   const check = (value: unknown) => {
     try {
@@ -38,7 +37,7 @@ async function standardSchema(schema: JsonObject, file: string): Promise<OutputS
       throw unusableSchema(file, errorText(cause), cause);
     }
   };
-  // This call throws if the schema is unusable, before a request is sent.
+  // If the schema is not usable, this call throws before a request is sent.
   check(null);
   const validate = (value: unknown) => {
     const { valid, errors } = check(value);
@@ -55,7 +54,10 @@ function schemaDraft({ $schema }: JsonObject): SchemaDraft {
   return draft === '4' ? '4' : '7';
 }
 
-/** Returns the errors that name a cause, without the errors of their containers. */
+/**
+ * Returns the errors that name a concrete problem. Other errors only report that a nested value is
+ * wrong, so they are left out.
+ */
 function collectIssues(errors: readonly OutputUnit[]): readonly Issue[] {
   const leaves = errors.filter(({ keyword }) => !containerKeywords.has(keyword));
   return (leaves.length > 0 ? leaves : errors).map(({ error, instanceLocation }) => ({
@@ -83,7 +85,7 @@ function parsePointer(location: string): readonly string[] {
 }
 
 function errorText(error: unknown): string {
-  // A `RangeError` is a stack overflow.
+  // A `RangeError` here means a stack overflow.
   if (error instanceof RangeError) return 'it refers to itself endlessly';
   const said = error instanceof Error ? error.message : String(error);
   return (said.split('\n', 1)[0] ?? '').replace(/\.+$/, '');
@@ -95,8 +97,8 @@ function unusableSchema(file: string, why: string, cause?: unknown): UsageError 
 }
 
 /**
- * Returns the first mistake in a JSON schema, with its location. The validator itself ignores
- * keywords that it does not understand. Then the answer would be requested again and again, or not
+ * Returns the first mistake in a JSON schema, with its location. The validator ignores keywords
+ * that it does not understand. Without this check, the answer could be rejected each time, or not
  * be checked at all.
  */
 function findSchemaMistake(schema: JsonValue, place = '#'): string | undefined {
@@ -152,7 +154,7 @@ const pattern: Check = (value, place) => {
   try {
     if (typeof value === 'string') return void new RegExp(value, 'u');
   } catch {
-    // The error is returned below.
+    // The code below returns the error.
   }
   return `${place} must be a regular expression`;
 };

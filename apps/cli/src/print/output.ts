@@ -2,7 +2,7 @@ import { MillraceError } from '@millrace/core';
 import type { Env } from '../contract/host.ts';
 import { TerminalText, writeData, writeText } from '../text/terminal/terminal-gate.ts';
 
-/** A stream to write to, such as standard output. */
+/** A writable stream, such as standard output. */
 export type OutputStream = NodeJS.WritableStream & {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
@@ -12,8 +12,8 @@ export type OutputStream = NodeJS.WritableStream & {
 export class OutputError extends MillraceError<'reader_gone' | 'cannot_write'> {}
 
 /**
- * Writes to a stream in order, and waits until each piece is accepted. After a failure it writes
- * nothing more, and it reports the failure once. It never throws.
+ * Writes to a stream in order. It waits until the stream accepts each piece. After a failed write,
+ * it writes nothing more and reports the failure once. It never throws.
  */
 export class Output {
   readonly stream: OutputStream;
@@ -28,7 +28,7 @@ export class Output {
     this.stream = stream;
     this.#name = name;
     this.#onFailure = onFailure;
-    // The listener stays, because an error may occur after the last write.
+    // The listener is not removed, because an error may occur after the last write.
     stream.on('error', (error) => this.#fail(error));
   }
 
@@ -36,12 +36,15 @@ export class Output {
     return this.#failure;
   }
 
-  /** Writes a message. Control characters in it are made visible. */
+  /** Writes a message. Control characters are made visible. */
   write(text: string | TerminalText): Promise<void> {
     return this.#write(text, (done) => writeText(this.stream, text, done));
   }
 
-  /** Writes data for a program. Control characters are made visible only on a terminal. */
+  /**
+   * Writes data for a program. Control characters are made visible only if the output is a
+   * terminal.
+   */
   writeData(data: string): Promise<void> {
     return this.#write(data, (done) => writeData(this.stream, data, done));
   }
@@ -67,7 +70,7 @@ export class Output {
 }
 
 interface OutputOptions {
-  /** The name for error messages. */
+  /** The name of the stream in error messages. */
   readonly name?: string | undefined;
   readonly onFailure?: ((error: OutputError) => void) | undefined;
 }
@@ -98,13 +101,13 @@ function asOutputError(cause: Error, name: string): OutputError {
 
 interface NotesOptions {
   readonly hasColor: boolean;
-  /** True on a terminal, or with `--verbose`. */
+  /** True if the output is a terminal, or with `--verbose`. */
   readonly showDetails: boolean;
-  /** Returns true if the answer is on the same terminal, and its last line has not ended. */
+  /** Returns true if the answer is on the same terminal and its last line has not ended. */
   readonly isMidLine: () => boolean;
 }
 
-/** Writes messages to standard error, beside the answer. Failed writes are ignored. */
+/** Writes messages to standard error, separate from the answer. Failed writes are ignored. */
 export class Notes {
   readonly #output: Output;
   readonly #options: NotesOptions;
@@ -133,13 +136,13 @@ export class Notes {
 
 interface ColorOptions {
   readonly env: Env;
-  /** False after `--no-color`. */
+  /** False if the user passed `--no-color`. */
   readonly color?: boolean | undefined;
 }
 
 /**
- * Returns true if a stream may contain colours. `--no-color` decides first, then FORCE_COLOR, then
- * NO_COLOR, as in the theme of the chat. Without them, terminals get colours.
+ * Returns true if a stream may contain colors. `--no-color` has the highest priority, then
+ * FORCE_COLOR, then NO_COLOR, as in the chat. By default, only terminals get colors.
  */
 export function hasColor(stream: OutputStream, { env, color = true }: ColorOptions): boolean {
   if (!color) return false;

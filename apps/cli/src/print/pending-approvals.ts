@@ -12,13 +12,13 @@ export interface PendingApproval {
   readonly toolCallId: ToolCallId;
   readonly name: string;
   readonly reason?: string | undefined;
-  /** The real path of the file that the question is about. Undefined for other calls. */
+  /** The real path of the file that the approval request is about. Undefined for other calls. */
   readonly judged?: string | undefined;
-  /** The sub-agent that asks. Undefined if the main agent asks. */
+  /** The sub-agent that asks for approval. Undefined if the main agent asks. */
   readonly from?: AskingAgent | undefined;
 }
 
-/** Returns the calls of a session that wait for approval, from any run. */
+/** Returns all calls of a session that wait for approval, from any run. */
 export async function pendingApprovals(
   log: Log,
   session: SessionId,
@@ -28,8 +28,8 @@ export async function pendingApprovals(
 }
 
 /**
- * Approves the waiting calls that the rules allow now, because a user who resumes with `--yes` or a
- * new rule also means these calls.
+ * Approves the waiting calls that the rules allow now. If a user resumes with `--yes` or with a new
+ * rule, this also applies to waiting calls.
  */
 export async function approvePending(
   log: Log,
@@ -40,6 +40,8 @@ export async function approvePending(
   if (pending.length === 0) return;
   const parts = transcript(await snapshot(log, session)).flatMap((item) => item.parts);
   for (const { toolCallId, name, from, judged } of pending) {
+    // No rule can answer a form.
+    if (from?.form !== undefined) continue;
     const call =
       from === undefined
         ? parts.findLast((part) => part.kind === 'tool_call' && part.toolCallId === toolCallId)

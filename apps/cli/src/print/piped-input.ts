@@ -1,6 +1,7 @@
 import { systemClock } from '@millrace/agent';
 import type { Item } from '@millrace/core';
 import type { Clock } from '@millrace/providers';
+import { planNote } from '../agent/session-mode.ts';
 import type { PrintArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import { readPictures } from '../input/attachments/mentioned-pictures.ts';
@@ -11,15 +12,15 @@ export type InputStream = NodeJS.ReadableStream & { readonly isTTY?: boolean | u
 export interface PipedInputOptions {
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
-  /** Called if neither data nor the end of the input arrives for a while. */
+  /** Called if no data arrives for a while and the input has not ended. */
   readonly onSilence?: (() => void) | undefined;
 }
 
-/** Maximum size of the input. It is about a million tokens, more than models accept. */
+/** Maximum size of the input. It is about a million tokens, which is more than models accept. */
 const maxBytes = 4 * 2 ** 20;
 const silenceMs = 3000;
 
-/** The message that explains why the command seems to hang. */
+/** A message that explains why the command does not continue. */
 export const waitingMessage =
   'Waiting for the end of standard input. If there is none, use: millrace -p "…" < /dev/null';
 
@@ -40,8 +41,8 @@ export async function readPipedInput(
 }
 
 /**
- * Collects the chunks of the input. It uses events, because a pending step of an iterator cannot be
- * cancelled.
+ * Collects the chunks of the input. It uses events, because a pending read of an async iterator
+ * cannot be cancelled.
  */
 async function collect(
   stdin: InputStream,
@@ -71,7 +72,7 @@ async function collect(
     first.resolve();
     stdin.off('data', onData).off('end', onEnd).off('error', onError);
     signal?.removeEventListener('abort', onAbort);
-    // An open stdin would keep the process alive.
+    // If stdin stays open, the process does not end.
     stdin.pause();
   }
 }
@@ -81,7 +82,7 @@ function decodeText(bytes: Buffer): string {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     if (!text.includes('\0')) return text;
   } catch {
-    // The error is thrown below.
+    // The code below throws the error.
   }
   throw new UsageError(
     'Cannot use the piped input: it is not UTF-8 text. Name the file in the prompt instead, so that the agent can read it',
@@ -106,25 +107,33 @@ interface CreateRunInputOptions {
   readonly piped: string | undefined;
   readonly cwd: string;
   readonly home?: string | undefined;
+  /** True if the run only plans. The message then has a note for the model. Default: false. */
+  readonly isPlan?: boolean | undefined;
+  /** Further texts of the message, such as the text of a custom command. Default: none. */
+  readonly further?: readonly string[] | undefined;
 }
 
 /**
- * Creates the message to the model: the prompt with the piped input as context, or the piped input
- * alone. Pictures that the prompt names are attached. Returns undefined if there is neither and a session is to be resumed.
+ * Creates the message to the model. It contains the prompt with the piped input as context, or only
+ * the piped input. Pictures that the prompt mentions are attached. Returns undefined if there is no
+ * prompt and no input, and a session is resumed.
  */
 export async function createRunInput({
   args,
   piped = '',
   cwd,
   home,
+  isPlan = false,
+  further = [],
 }: CreateRunInputOptions): Promise<Item | undefined> {
   const { prompt = '', session } = args;
+  const notes = isPlan ? [planNote] : [];
   const context = piped.trim() === '' ? [] : [`<stdin>\n${piped.replace(/\n$/, '')}\n</stdin>`];
   if (prompt.trim() !== '') {
     const pictures = await readPictures(prompt, { cwd, home });
-    return userItem([prompt, ...context], { cwd, pictures });
+    return userItem([prompt, ...further, ...context, ...notes], { cwd, pictures });
   }
-  if (context.length > 0) return userItem([piped.trim()], { cwd });
+  if (context.length > 0) return userItem([piped.trim(), ...notes], { cwd });
   if (session !== 'new') return undefined;
   throw new UsageError(
     'Cannot start: there is no prompt. Give one (millrace -p "Say hello"), or pipe one in',

@@ -4,7 +4,7 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAgent } from '@millrace/agent';
 import { decodeEvent, type Item, type LogRecord, type SessionId, transcript } from '@millrace/core';
-import { snapshot } from '@millrace/log';
+import { readRecords, snapshot } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bundleProgram } from '../../../../packages/agent/src/testing/bundle-program.ts';
@@ -14,13 +14,12 @@ import { childEnv, patientMs } from '../../../../packages/core/src/testing/runs.
 import type { PrintArgs } from '../contract/args.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openStore } from '../store/open-store.ts';
-import { readRecords } from '../store/session-records.ts';
 import { eventsIn } from '../testing/run-print.ts';
 import { collect } from '../testing/sessions.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { AnswerStream } from './answer-stream.ts';
 
-// Real processes with real signals, pipes and devices: what a shell would do to the command.
+// Tests real processes with real signals, pipes and devices, as a shell would use the command.
 
 const folder = temporaryFolder('print-process');
 let program: string;
@@ -32,7 +31,7 @@ beforeAll(async () => {
 interface Started {
   readonly child: ChildProcess;
   readonly store: string;
-  /** What was said so far. */
+  /** The output up to now. */
   readonly said: { stdout: string; stderr: string };
   readonly exit: Promise<{ readonly code: number | null; readonly signal: string | null }>;
 }
@@ -65,7 +64,7 @@ function watched(child: ChildProcess, store: string): Started {
   return { child, store, said, exit };
 }
 
-/** Until the process has said something of this form. */
+/** Waits until the output of the process matches a pattern. */
 async function until({ child, said, exit }: Started, form: RegExp): Promise<void> {
   const ended = exit.then(() => 'ended');
   while (!form.test(said.stdout + said.stderr)) {
@@ -81,11 +80,14 @@ interface Left {
   readonly session: SessionId;
   readonly records: readonly LogRecord[];
   readonly items: readonly Item[];
-  /** What an agent makes of it that goes on. */
+  /** The result of an agent that continues the session. */
   readonly next: { readonly reason: string; readonly text: string; readonly sent: number };
 }
 
-/** What the process left, and that somebody can go on with it. */
+/**
+ * Returns the session that the process left in the store. Also checks that an agent can continue
+ * it.
+ */
 async function leftIn(store: string): Promise<Left> {
   const { log, close } = await openStore({ config: { store }, env: {} });
   try {

@@ -144,6 +144,12 @@ describe('standard error', () => {
     expect(stderr).toBe('There is no key.\n');
   });
 
+  test('says that a local server was chosen without a request', async () => {
+    const chosen = { why: 'There is no key.', isDemo: false, isGuess: true };
+    const { stderr } = await runPrint({ script: ['Hi'], chosen });
+    expect(stderr).toBe('There is no key.\n');
+  });
+
   test('that cannot be written to harms nobody', async () => {
     const stage = { ...withTool, stderr: new FailingOutput('EPIPE'), args: { verbose: true } };
     const { code, stdout } = await runPrint(stage);

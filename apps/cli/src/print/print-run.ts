@@ -6,6 +6,7 @@ import type { PrintArgs, SessionChoice } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 import { exitCodeOf, exitCodes } from '../exit-code.ts';
+import { expandPrompt } from '../extensions/slash-prompts.ts';
 import { findSession, type SessionSummary } from '../store/session-summaries.ts';
 import { AnswerStream } from './answer-stream.ts';
 import { closingMessages, resumeCommand } from './closing-message.ts';
@@ -25,32 +26,31 @@ import {
 
 export interface PrintRunOptions {
   readonly args: PrintArgs & { readonly verbose?: boolean | undefined };
-  /**
-   * The agent. Calls that need approval must park its run, because there is no user who answers.
-   */
+  /** The agent. It must park the run when a call needs approval, because no user is present. */
   readonly built: Pick<BuiltAgent, 'agent' | 'with' | 'problems'> &
-    Partial<Pick<BuiltAgent, 'allows'>>;
+    Partial<Pick<BuiltAgent, 'allows' | 'mode' | 'extensions' | 'onNotice'>>;
   readonly log: Log;
-  readonly chosen: Pick<ChosenModel, 'why' | 'isDemo'>;
+  readonly chosen: Pick<ChosenModel, 'why' | 'isDemo' | 'isGuess'>;
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   readonly env: Env;
   readonly cwd: string;
-  /** Stops the run. The text so far is stored. */
+  /** Stops the run. The text up to this point is stored. */
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
   /**
-   * False if the session is deleted after the run. Then no resume command is printed. Default:
-   * true.
+   * False if the session is deleted after the run. In this case, no resume command is printed.
+   * Default: true.
    */
   readonly isKept?: boolean | undefined;
 }
 
 /**
- * Answers once, for scripts. Standard output contains only the answer, or everything that the model
- * writes with `--stream all`. The exit code shows how the run ended. Resolves when the run is over, also after an abort or a closed pipe. Throws a
- * `UsageError` if there is nothing to answer.
+ * Runs the agent for one answer, for scripts. Standard output contains only the answer. With
+ * `--stream all`, it contains all text of the model. The exit code tells how the run ended.
+ * Resolves when the run has ended, also after an abort or a closed pipe. Throws a `UsageError` if
+ * there is no prompt and no work.
  */
 export async function printRun(options: PrintRunOptions): Promise<number> {
   const { args, stdout, log, signal, isKept = true } = options;
@@ -97,13 +97,19 @@ async function startRun(
   const onSilence = () => void notes.write(waitingMessage).catch(() => {});
   const piped = await readPipedInput(stdin, { signal, clock, onSilence });
   if (signal.aborted) return undefined;
-  const input = await createRunInput({ args, piped, cwd, home: options.env['HOME'] });
+  const isPlan = built.mode?.() === 'plan';
+  const { extensions, onNotice } = options.built;
+  onNotice?.((text) => void notes.write(text).catch(() => {}));
+  const { prompt = '' } = args;
+  const further = extensions === undefined ? [] : await expandPrompt(extensions, prompt);
+  const home = options.env['HOME'];
+  const input = await createRunInput({ args, piped, cwd, home, isPlan, further });
   const found = await sessionFor(log, args.session, cwd);
   const session = found?.id;
   if (input === undefined && found?.hasWork === false) throw nothingToDo(found);
   await printIntroduction(options, notes);
   const { allows } = options.built;
-  // If another process drives the session, that process handles the approvals.
+  // If a different process drives the session, that process handles the approvals.
   if (found !== undefined && found.holder === undefined && allows !== undefined)
     await approvePending(log, found.id, allows);
   if (input === undefined && session !== undefined) return built.agent.resume(session, { signal });
@@ -111,8 +117,8 @@ async function startRun(
 }
 
 /**
- * Creates the error for a session without work. A script with an empty prompt must get this error,
- * not an empty answer.
+ * Creates the error for a session that has no work. A script with an empty prompt must get this
+ * error and not an empty answer.
  */
 function nothingToDo({ id }: SessionSummary): UsageError {
   const way = 'Add a prompt: millrace -p --continue "And now?"';
@@ -131,10 +137,10 @@ async function sessionFor(
 }
 
 async function printIntroduction({ chosen, built }: PrintRunOptions, notes: Notes): Promise<void> {
-  const { why, isDemo } = chosen;
+  const { why, isDemo, isGuess = false } = chosen;
 
-  // A script must be able to see that the demo answered, and not a model.
-  await (isDemo ? notes.write(why) : notes.writeDetail(why));
+  // A script must be able to detect that the demo, or a model that nobody selected, answered.
+  await (isDemo || isGuess ? notes.write(why) : notes.writeDetail(why));
   for (const problem of built.problems) await notes.write(problem);
 }
 
@@ -157,7 +163,7 @@ async function printEvents(run: Run, { printer, notes, output }: EventSinks): Pr
     if (output.failure !== undefined) return;
     const line = progress.lineFor(event);
     if (line === undefined) continue;
-    // The reason for a delay is always printed, because the script would seem to hang.
+    // The reason for a delay is always printed. Otherwise the script would seem to hang.
     await (event.type === 'retry_scheduled' ? notes.write(line) : notes.writeDetail(line));
   }
 }
@@ -173,7 +179,7 @@ async function printClosing(
   { log, notes, output, resume }: CloseOptions,
 ): Promise<void> {
   const { failure } = output;
-  // The reader closed the pipe on purpose, as `head` does.
+  // The reader closed the pipe on purpose, as `head` does. This is not an error.
   if (failure?.code === 'reader_gone') return;
   const { session, stop } = result;
   const kept = resume === undefined ? '' : `. The session is stored: ${resume}`;
@@ -184,7 +190,9 @@ async function printClosing(
   await notes.writeDetail(`${usageText(result)}${where}`);
 }
 
-/** Returns the usage of the run. If there were sub-agents, the text includes their shares. */
+/**
+ * Returns the usage of the run. If there were sub-agents, the text also contains the usage of each.
+ */
 function usageText({ usage, usageByAgent }: RunResult): string {
   const children = usageByAgent.filter(({ agent }) => agent !== undefined);
   const shares = children.map(({ agent = '', usage: own }) => `${agent}: ${countsText(own)}`);

@@ -15,7 +15,7 @@ import { eventsIn } from '../testing/run-print.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { AnswerStream } from './answer-stream.ts';
 
-// The command as it is installed, against a server that speaks a provider's wire.
+// Tests the installed command with a server that uses the wire format of a provider.
 
 const folder = temporaryFolder('print-server');
 const key = 'sk-very-secret-0123456789';
@@ -44,7 +44,7 @@ async function millrace(...args: readonly string[]) {
   return { code, stdout, stderr };
 }
 
-/** A look at the folder, then the answer. */
+/** Scripts two answers: a call that lists the folder, and then the final answer. */
 function script(): void {
   const call = { id: 'c1', name: 'ls', arguments: '{"path":"."}' };
   server.answer({ text: 'I look.', toolCalls: [call] });

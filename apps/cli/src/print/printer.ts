@@ -5,7 +5,7 @@ import type { AnswerStream } from './answer-stream.ts';
 import type { Notes, Output } from './output.ts';
 import { countOf } from './text-table.ts';
 
-/** Writes a run to standard output in one format. */
+/** Prints a run to standard output in one format. */
 export interface Printer {
   show(event: AgentEvent): Promise<void>;
   end(result: RunResult): Promise<void>;
@@ -17,8 +17,9 @@ export interface PrinterOptions {
 }
 
 /**
- * Prints the answer when the run is over. Text before a tool call and the text of a failed attempt
- * are not part of the answer, and only the end of a response shows which text that is.
+ * Prints the answer when the run has ended. Text before a tool call and text of a failed attempt
+ * are not part of the answer. This is known only at the end of a response, so the text is not
+ * streamed.
  */
 export function answerPrinter({ output }: PrinterOptions): Printer {
   return {
@@ -31,8 +32,8 @@ export function answerPrinter({ output }: PrinterOptions): Printer {
 }
 
 /**
- * Returns the text of the last message of the model. It is empty if the message calls a tool. If the
- * provider paused the message, the text includes the messages that it continues.
+ * Returns the text of the model's last message. Returns an empty text if the message calls a tool.
+ * If the provider paused the answer, the text includes the earlier messages of the same answer.
  */
 function answerText(items: readonly Item[]): string {
   const last = items.at(-1);
@@ -47,7 +48,7 @@ function answerText(items: readonly Item[]): string {
     .join('');
 }
 
-/** Streams everything that the model writes, also the text between tool calls. */
+/** Streams all text of the model, including text between tool calls. */
 export function textPrinter(answer: AnswerStream, { output, notes }: PrinterOptions): Printer {
   return {
     async show(event) {
@@ -72,7 +73,7 @@ export function jsonPrinter({ output }: PrinterOptions): Printer {
   };
 }
 
-/** Prints the validated object. Prints nothing if there is none. */
+/** Prints the validated value. Prints nothing if there is no value. */
 export function valuePrinter({ output }: PrinterOptions): Printer {
   return {
     show: async () => {},
@@ -87,8 +88,8 @@ export function valuePrinter({ output }: PrinterOptions): Printer {
 const maxLineLength = 100;
 
 /**
- * Turns events into progress lines about tools and problems. It stores when each running tool
- * started, to compute durations.
+ * Turns events into progress lines about tools and problems. It stores the start time of each
+ * running tool to compute durations.
  */
 export class Progress {
   readonly #started = new Map<string, { readonly summary: string; readonly time: number }>();

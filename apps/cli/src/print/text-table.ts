@@ -2,17 +2,20 @@ import { cellWidth } from '../text/cells/cell-width.ts';
 import { clipCells, fitCells } from '../text/cells/clip-text.ts';
 
 export interface TableOptions {
-  /** The width of the terminal. Default: unlimited, for programs and files. */
+  /** The width of the terminal. Default: unlimited, for files and programs. */
   readonly columns?: number | undefined;
   /** The indexes of right-aligned columns. */
   readonly rightAligned?: readonly number[] | undefined;
 }
 
 const gap = '  ';
-/** Minimum width of the last column, however wide the others are. */
+/** Minimum width of the last column. */
 const minLastWidth = 20;
 
-/** Formats rows as aligned columns. The last column is clipped at the terminal's edge. */
+/**
+ * Formats rows as aligned columns. If a row is wider than the terminal, its last column is
+ * shortened.
+ */
 export function textTable(
   rows: readonly (readonly string[])[],
   { columns = Number.POSITIVE_INFINITY, rightAligned = [] }: TableOptions = {},

@@ -24,10 +24,12 @@ beforeEach(() => {
   store = join(folder(), `${++count}.db`);
 });
 
-/** A tool that takes ten seconds, and a person who comes back the next day. */
+/**
+ * Records a session with a tool that takes ten seconds, and with a user who returns the next day.
+ */
 async function record(more: (log: Log) => Promise<void> = async () => {}) {
   const clock = new VirtualClock();
-  // What the store waits for is real; what it writes down is not.
+  // The store waits in real time, but it writes virtual times.
   const storeClock = { ...systemClock, now: () => clock.now() };
   const { log, close } = await openStore({ config: { store }, env: {}, clock: storeClock });
   const slow = defineTool({
@@ -67,7 +69,10 @@ async function replay(own: Partial<ReplayArgs>, options: Partial<ReplayCommandOp
   return { code, stdout: stdout.text, stderr: stderr.text };
 }
 
-/** Runs a virtual clock as fast as it is waited for, and notes how long each wait was. */
+/**
+ * A virtual clock that advances immediately when code waits for it. It records the length of each
+ * wait.
+ */
 class HastyClock extends VirtualClock {
   readonly waits: number[] = [];
 

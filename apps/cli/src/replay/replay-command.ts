@@ -1,6 +1,6 @@
 import { systemClock } from '@millrace/agent';
 import { type AgentEvent, agentEvents, encodeEvent, Folder, type LogRecord } from '@millrace/core';
-import type { Log } from '@millrace/log';
+import { type Log, readRecords } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
 import type { ReplayArgs } from '../contract/args.ts';
 import type { Config } from '../contract/config.ts';
@@ -9,7 +9,6 @@ import { exitCodes } from '../exit-code.ts';
 import { hasColor, Notes, Output, type OutputStream } from '../print/output.ts';
 import { secondsText } from '../print/printer.ts';
 import { withStore } from '../store/open-store.ts';
-import { readRecords } from '../store/session-records.ts';
 import { findSession } from '../store/session-summaries.ts';
 import { TerminalText } from '../text/terminal/terminal-gate.ts';
 import { ReplayScreen } from './replay-screen.ts';
@@ -26,8 +25,8 @@ export interface ReplayCommandOptions {
 }
 
 /**
- * Runs `millrace replay`: streams a past session with its original timing. It runs no tool and
- * sends no request.
+ * Runs `millrace replay`. It prints a past session with its original timing. It runs no tools and
+ * sends no requests.
  */
 export async function replayCommand(options: ReplayCommandOptions): Promise<number> {
   return withStore(options, ({ log }) => replay(log, options));
@@ -77,7 +76,7 @@ function createTextShow({ stdout, env, args }: ReplayCommandOptions): ShowRecord
 
 /**
  * Folds a record and returns its events. In a settled log, offsets may be missing before a record,
- * because a snapshot replaced those records. So the batch starts after the last folded offset.
+ * because a snapshot replaced earlier records. So the batch starts after the last folded offset.
  */
 function foldRecord(folder: Folder, record: LogRecord): readonly AgentEvent[] {
   const events: AgentEvent[] = [];
@@ -87,7 +86,7 @@ function foldRecord(folder: Folder, record: LogRecord): readonly AgentEvent[] {
 }
 
 interface PaceOptions {
-  /** The speed factor. `Infinity` shows everything at once. */
+  /** The speed factor. `Infinity` shows everything immediately. */
   readonly speed: number;
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
@@ -96,21 +95,22 @@ interface PaceOptions {
 }
 
 /**
- * The longest pause. Longer pauses are shortened to it, because a user may have returned a day
- * later.
+ * Maximum pause between two records. Longer pauses are shortened, because a user may have returned
+ * a day later.
  */
 const maxPauseMs = 2000;
 
-/** Yields the records with their original pauses. Ends early if the signal aborts. */
+/** Yields the records with their original timing. Ends early if the signal aborts. */
 async function* paceRecords(
   records: AsyncIterable<LogRecord>,
   { speed, clock, signal, onShortened }: PaceOptions,
 ): AsyncGenerator<LogRecord> {
   let lastTime: number | undefined;
-  // The time at which the next record is due. A late record does not delay the following ones.
+  // The time at which the next record must be shown. If a record is late, the following records are
+  // not delayed.
   let dueMs = clock.now();
   for await (const record of records) {
-    // If the clock was set back between two records, there is no pause.
+    // If the clock was set back between two records, the pause is 0.
     const pauseMs = Math.max(0, record.time - (lastTime ?? record.time));
     lastTime = record.time;
     if (pauseMs > maxPauseMs && Number.isFinite(speed)) await onShortened?.(pauseMs);

@@ -3,8 +3,8 @@ import type { AgentEvent, ItemId, ItemKind, LogRecord, Part } from '@millrace/co
 import { printable } from '../text/cells/printable.ts';
 
 /**
- * Prints a session to a scrolling terminal. Unlike a live run, it also prints the user's messages
- * and the text of settled turns, which have no deltas.
+ * Prints a session to a terminal that scrolls. Unlike a live run, it also prints the user's
+ * messages and the text of settled turns. Settled turns have no deltas.
  */
 export class ReplayScreen {
   readonly #observe: Observer;

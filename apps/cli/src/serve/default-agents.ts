@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Log } from '@millrace/log';
 import type { ServedAgent } from '@millrace/server';
 import { buildAgent } from '../agent/build-agent.ts';
+import { fileCopiesFolder } from '../config/config-paths.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { Config } from '../contract/config.ts';
 import { ModelError } from '../contract/errors.ts';
@@ -21,15 +22,15 @@ interface DefaultAgentsOptions {
 /** The agents of a server without `--agents`. */
 export interface DefaultAgents {
   readonly agents: readonly ServedAgent[];
-  /** Problems that the operator must know about. */
+  /** Notes for the operator about problems. */
   readonly notes: readonly string[];
-  /** Ends the programs that the agents started. */
+  /** Stops the programs that the agents started. */
   close(): Promise<void>;
 }
 
 /**
- * Creates the agents for a server without `--agents`: the coding agent if a model is available, one with
- * a scripted model and real tools, and one that echoes messages.
+ * Creates the agents of a server without `--agents`. These are the coding agent, if a model is
+ * available, an agent with a scripted model and real tools, and an agent that echoes messages.
  */
 export async function defaultAgents(options: DefaultAgentsOptions): Promise<DefaultAgents> {
   const { cwd, env, mayChange } = options;
@@ -48,12 +49,15 @@ export async function defaultAgents(options: DefaultAgentsOptions): Promise<Defa
   return { agents: [coder.served, demo, echo], notes: config.warnings, close: coder.close };
 }
 
-/** Creates the coding agent of the folder. Returns undefined if there is only the demo model. */
+/**
+ * Creates the coding agent for the folder. Returns undefined if only the demo model is available.
+ */
 async function codingAgent({ log, cwd, env, mayChange }: DefaultAgentsOptions, config: Config) {
   const chosen = await chooseModel({ config, env, cwd });
   if (chosen.isDemo) return undefined;
   const built = await buildAgent({
     ...{ chosen, log, cwd, approve: 'park', name: 'millrace serve', config },
+    copies: fileCopiesFolder(env),
   });
   const asks = mayChange ? '' : ', after approval';
   const description = `${chosen.label}. Reads this folder, changes files and runs programs${asks}`;
@@ -82,7 +86,7 @@ const echo: ServedAgent = {
   async *onMessage(content, { signal, files }) {
     const said = content.type === 'text' ? content.content : JSON.stringify(content);
     for (const { file_id, name, type } of (content.type === 'text' && content.attachments) || []) {
-      // Attachments with other ids belong to the application that sent them.
+      // An attachment with an unknown id belongs to the application that sent it.
       const bytes = await files.read(file_id).catch(() => undefined);
       const line = `I got ${name} (${type}, ${bytes?.length ?? 0} bytes).\n\n`;
       yield { type: 'delta', index: 0, delta: { type: 'text', text_delta: line } };

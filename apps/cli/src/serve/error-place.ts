@@ -3,24 +3,28 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Returns the place of an error in the user's code, as `file:line`. `path` is the module that was loaded.
- * Returns undefined if the place is unknown.
+ * Returns the location of an error in the user's code, as `file:line`. `path` is the path of the
+ * loaded module. Returns undefined if the location is unknown.
  */
 export function placeOfError(error: unknown, path: string): string | undefined {
   const { stack = '', name = '' } = error instanceof Error ? error : {};
   const head = placeInHead(stack);
   if (head !== undefined) return head;
-  // Node gives the place of a syntax error in a module only if nobody catches the error.
+  // For a syntax error in a module, Node prints the location only if the error is not caught. So
+  // Node must check the file again.
   return name === 'SyntaxError' ? placeOfSyntaxError(path) : placeInFrames(stack);
 }
 
-/** Reads the place that Node writes above the error: `/app/agents.ts:2`, then the line and a mark. */
+/**
+ * Reads the location that Node prints above the error: `/app/agents.ts:2`, then the source line and
+ * a mark.
+ */
 function placeInHead(stack: string): string | undefined {
   const [, file, line] = /^(\/[^\n]*|[A-Z]:\\[^\n]*|file:[^\n]*):(\d+)\n/.exec(stack) ?? [];
   return file === undefined ? undefined : `${asPath(file)}:${line}`;
 }
 
-/** Reads the first place outside of Node and of installed packages. */
+/** Returns the first location that is not in Node or in an installed package. */
 function placeInFrames(stack: string): string | undefined {
   for (const frame of stack.split('\n')) {
     const [, file, line] =
@@ -31,10 +35,10 @@ function placeInFrames(stack: string): string | undefined {
   return undefined;
 }
 
-/** How long Node may take to check a file, in milliseconds. */
+/** Maximum time for Node to check a file, in milliseconds. */
 const checkTimeoutMs = 10_000;
 
-/** Lets Node check the syntax of a module, without running it. */
+/** Runs Node to check the syntax of a module. The module is not executed. */
 function placeOfSyntaxError(path: string): string | undefined {
   const input = /\.[cm]?ts$/.test(path) ? withoutTypes(path) : readFileSync(path, 'utf8');
   const flags = ['--no-warnings', '--input-type=module', '--check', '-'];
@@ -43,7 +47,7 @@ function placeOfSyntaxError(path: string): string | undefined {
   return line === undefined ? undefined : `${path}:${line}`;
 }
 
-/** Replaces the types with spaces, so that lines and columns stay the same. */
+/** Replaces types with spaces, so that lines and columns do not change. */
 function withoutTypes(path: string): string {
   const script =
     "const { stripTypeScriptTypes } = require('node:module'); const fs = require('node:fs'); fs.writeFileSync(1, stripTypeScriptTypes(fs.readFileSync(0, 'utf8')))";

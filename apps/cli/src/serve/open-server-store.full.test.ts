@@ -20,7 +20,7 @@ import { temporaryFolder } from '../testing/temporary-folder.ts';
 
 const folder = temporaryFolder('store');
 
-/** It ends by itself where it refuses. */
+/** Runs a server that must refuse to start and end by itself. */
 async function refused(flags: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()];
   const argv = ['serve', '--port', '0', ...flags];
@@ -115,7 +115,7 @@ needsRedis(describeOnPostgres())('millrace serve on Postgres and Redis', () => {
       serveProcess(flags, folder()),
       serveProcess(flags, folder()),
     ]);
-    // Both found or made the same token, although they started at once.
+    // Both servers started at the same time and use the same token.
     expect(other.token).toBe(one.token);
     const headers = { authorization: `Bearer ${one.token}` };
     const stop = new AbortController();

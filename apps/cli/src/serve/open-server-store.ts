@@ -15,8 +15,8 @@ import { readOrCreatePrivateFile } from './private-file.ts';
 const minSecretLength = 32;
 
 /**
- * Opens the store and the bus of a server. The store is Postgres if `--store` is its URL, otherwise
- * a folder.
+ * Opens the store and the bus of a server. If `--store` is a Postgres URL, the store is that
+ * database. Otherwise the store is a folder.
  */
 export async function openServerStore(
   args: Pick<ServeArgs, 'store' | 'data' | 'bus'>,
@@ -27,7 +27,8 @@ export async function openServerStore(
   const busUrl = args.bus ?? env['MILLRACE_SERVER_BUS'];
   if (store !== undefined && args.data !== undefined) throw twoStoresError();
   const isPostgres = /^postgres(?:ql)?:\/\//i.test(store ?? '');
-  // A mistyped URL must not become a folder name, because messages would show its password.
+  // A mistyped URL must not be used as a folder name, because error messages would show its
+  // password.
   if (!isPostgres && looksLikeUrl(store ?? args.data ?? '')) throw unknownStoreError();
   await using opened = new OpenResources();
   const bus = busUrl === undefined ? undefined : await openBus(busUrl, note);
@@ -37,7 +38,7 @@ export async function openServerStore(
     : await openDataFolder(store ?? args.data, env, bus?.bus);
   opened.defer(() => data.close());
   const all = opened.move();
-  // `all` closes in reverse order: the log before its bus.
+  // `all` closes in reverse order, so the log closes before its bus.
   return { ...data, path: `${data.path}${bus?.words ?? ''}`, close: () => all.disposeAsync() };
 }
 
@@ -49,7 +50,7 @@ async function openBus(
   let isStarted = false;
   const onDiagnostic = ({ message }: { readonly message: string }) => isStarted && note(message);
   const bus = redisBus({ url, onDiagnostic });
-  // A bus without write access is reported now, and not only at the first write.
+  // If the bus has no write access, this is reported at the start, and not at the first write.
   const problem = await bus.usable().then(
     () => undefined,
     (error: unknown) => (isCommandRefused(error) ? error : busUnavailable(bus.name)),
@@ -71,7 +72,7 @@ async function openPostgres(url: string, env: Env, bus: Bus | undefined): Promis
   await using opened = new OpenResources();
   const log = postgresLog({ url, bus });
   opened.defer(() => log.close());
-  // The errors of `ready` name the host, the database and what to do.
+  // The errors of `ready` contain the host, the database, and advice.
   await log.ready();
   const rows = await postgresRows({ url });
   opened.defer(() => rows.close());
@@ -98,15 +99,15 @@ function busUnavailable(name: string): MillraceError {
 }
 
 /**
- * Returns true if a text looks like a URL. A scheme has at least two letters, because one letter is
- * a Windows drive.
+ * Returns true if a text looks like a URL. A scheme has at least two letters, because a single
+ * letter is a Windows drive.
  */
 function looksLikeUrl(text: string): boolean {
   return /^[a-z][a-z0-9+]+:/i.test(text);
 }
 
 /**
- * Returns the secret from the environment. It must be the same for all servers. Without it, keys
+ * Returns the secret from the environment. All servers must have the same secret. Without it, keys
  * are derived from the token.
  */
 function secretFromEnv(env: Env): string | undefined {
@@ -116,7 +117,7 @@ function secretFromEnv(env: Env): string | undefined {
   throw new MillraceError('bad_secret', message);
 }
 
-/** Returns host and database without user and password. */
+/** Returns the host and the database of a URL, without the user and the password. */
 function databaseName(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host || 'localhost'}${pathname}`;
@@ -133,25 +134,26 @@ function unknownStoreError(): MillraceError {
   return new MillraceError('bad_store', message);
 }
 
-/** Everything that a server stores. */
+/** The storage of a server. */
 export interface ServerStore {
   /** The location of the store, for messages. */
   readonly path: string;
   readonly log: Log;
   readonly rows: Rows;
-  /** The secret from which the keys of remote agents are derived. Without it, the token is used. */
+  /**
+   * The secret from which the keys of remote agents are derived. If undefined, the token is used.
+   */
   readonly secret: string | undefined;
   /**
-   * Returns the folder for data that only the owner of the server may read. The folder may not
-   * exist yet.
+   * Returns the folder for data that only the owner of the server may read. It may not exist yet.
    */
   readonly folder: () => string;
   close(): Promise<void>;
 }
 
 /**
- * Opens the data folder of a server. If it is missing, it is created, and only its owner can read
- * it.
+ * Opens the data folder of a server. If the folder is missing, it is created, and only its owner
+ * can read it.
  */
 async function openDataFolder(
   given: string | undefined,
@@ -201,8 +203,8 @@ function noHomeError(cause: unknown): MillraceError {
 }
 
 /**
- * Reads or creates the secret from which the keys of remote agents are derived. The secret stays
- * the same after a restart.
+ * Reads the secret from which the keys of remote agents are derived. If it does not exist, it is
+ * created. So it stays the same after a restart.
  */
 async function readSecret(path: string): Promise<string> {
   const make = () => randomBytes(32).toString('base64url');

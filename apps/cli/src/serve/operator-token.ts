@@ -9,22 +9,22 @@ import {
   replacePrivateFile,
 } from './private-file.ts';
 
-/** The token that clients of this server need, and how its owner finds it. */
+/** The token that clients of this server need, and how the operator can find it. */
 export interface OperatorToken {
   readonly tokens: ServerOptions['tokens'];
   /**
-   * The token that the server created itself, and its file. Undefined if the user configured a
+   * The token that the server created, and the path of its file. Undefined if the user configured a
    * token.
    */
   readonly own?: { readonly token: string; readonly path: string } | undefined;
-  /** Notes about the token for the user. They are printed at the start. */
+  /** Notes for the user about the token. The server prints them at the start. */
   readonly notes: readonly string[];
 }
 
 /**
- * Returns the token that the user configured. Without one, a server on loopback reads its own token
- * from the folder, or creates a random one there. So other users of the machine have no access, and
- * open pages still work after a restart.
+ * Returns the token that the user configured. Without one, a server on loopback uses a token file
+ * in its folder. If the file is missing, the server creates it with a random token. So other users
+ * of the machine have no access, and open pages still work after a restart.
  */
 export async function readOperatorToken(
   args: Pick<ServeArgs, 'token' | 'noToken' | 'host'>,
@@ -38,8 +38,8 @@ export async function readOperatorToken(
   }
   if (configured !== '')
     return { tokens: [configured], notes: args.token === undefined ? [] : [visibleNote] };
-  // A server that is reachable from other machines needs a configured token. Without one, it
-  // refuses to listen.
+  // A server that other machines can reach needs a configured token. Without one, it refuses to
+  // start.
   if (!isLoopback(args.host ?? '127.0.0.1')) return { tokens: 'none', notes: [] };
   return ownToken(join(folder(), 'access'));
 }

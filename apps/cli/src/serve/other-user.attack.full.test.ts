@@ -17,8 +17,8 @@ import { isRequirementMissing } from '../../../../packages/log/src/testing/exter
 import { type ServeProcess, serveProcess } from '../testing/serve-process.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 
-// Another user of the machine attacks a server on loopback. The attacks run with the id of a real
-// other user, so they need root, setpriv and curl.
+// A different user of the machine attacks a server on loopback. The attacks run with the id of a
+// real second user, so they need root, setpriv and curl.
 
 const run = promisify(execFile);
 const folder = temporaryFolder('other-user');
@@ -31,7 +31,7 @@ const missing = isRequirementMissing(
 );
 const describeAsRoot = missing ? describe.skip : describe;
 
-/** Runs a shell command as another user. Returns its output, and whether it succeeded. */
+/** Runs a shell command as a different user. Returns its output and whether it succeeded. */
 async function asOtherUser(command: string): Promise<{ ok: boolean; output: string }> {
   const flags = [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'];
   try {
@@ -46,7 +46,7 @@ async function asOtherUser(command: string): Promise<{ ok: boolean; output: stri
 let data: string;
 let count = 0;
 beforeEach(() => {
-  // Everybody may look into the folders above, so that only the modes of the server protect it.
+  // All users may read the parent folders. So only the file modes of the server protect its data.
   chmodSync(folder(), 0o755);
   data = join(folder(), `data-${++count}`);
 });
@@ -66,7 +66,8 @@ describeAsRoot('another user of the machine', () => {
     shared = await serveProcess(flags, folder(), {}, (kill) => {
       endShared = kill;
     });
-    // Only the access folder and the files have to protect their content.
+    // All users may read this folder. So the access folder and the files must protect their own
+    // content.
     chmodSync(sharedData, 0o755);
   });
   afterAll(() => endShared());
@@ -120,7 +121,7 @@ describeAsRoot('another user of the machine', () => {
     const command = /.*curl .*\/stream.*/.exec(output.stdout)?.[0] ?? '';
     const following = spawn('sh', ['-c', command], { stdio: ['ignore', 'pipe', 'ignore'] });
     onTestFinished(() => void following.kill());
-    // The first event shows that the token was accepted and that curl still runs.
+    // The first event shows that the server accepted the token and that curl is still running.
     await once(following.stdout, 'data');
     const list = await asOtherUser('cat /proc/[0-9]*/cmdline');
     expect(list.output).toContain(url);
@@ -159,7 +160,7 @@ describeAsRoot('another user of the machine', () => {
 });
 
 describeAsRoot('a folder that another user prepared', () => {
-  /** Starts the server, which must end with this message. */
+  /** Starts the server. It must end with an error that matches this message. */
   const refused = (message: RegExp) => expect(serve()).rejects.toThrow(message);
 
   test('attack 8: with its own access folder is refused', async () => {
@@ -208,7 +209,7 @@ describeAsRoot('a folder that another user prepared', () => {
     await refused(/secret: it is a symbolic link/);
   });
 
-  /** The token of a server that has ended, and its folder. */
+  /** The token and the folder of a server that has ended. */
   let oldToken: string;
   let oldData: string;
   beforeAll(async () => {

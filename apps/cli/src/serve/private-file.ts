@@ -8,7 +8,7 @@ import { makeFolder } from '../make-folder.ts';
 /** The text of a file that only its owner should be able to read. */
 export interface PrivateText {
   readonly text: string;
-  /** True if the mode of the file lets other users read or change it. */
+  /** True if the mode of the file allows other users to read or change it. */
   readonly isExposed: boolean;
 }
 
@@ -17,8 +17,9 @@ const othersBits = 0o077;
 
 /**
  * Reads a file that belongs to this user. If the file does not exist, creates it with mode 0600 and
- * the given text. Throws for a symbolic link, another kind of file, or a file of another user. If
- * several processes create the file at once, one succeeds, and all return its text.
+ * the given text. Throws if the path is a symbolic link or not a regular file, or if a different
+ * user owns it. If several processes create the file at the same time, one succeeds, and all return
+ * its text.
  */
 export async function readOrCreatePrivateFile(
   path: string,
@@ -36,7 +37,7 @@ export async function replacePrivateFile(path: string, text: string): Promise<Pr
 }
 
 /**
- * Creates the folder with mode 0700. An existing folder must belong to this user, and its mode is
+ * Creates the folder with mode 0700. If it exists, it must belong to this user, and its mode is
  * changed to 0700.
  */
 export async function ensurePrivateFolder(path: string): Promise<void> {
@@ -52,7 +53,7 @@ export async function ensurePrivateFolder(path: string): Promise<void> {
 
 async function readPrivateFile(path: string): Promise<PrivateText | undefined> {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
-  // Without O_NONBLOCK, a pipe at this path would block the start.
+  // Without O_NONBLOCK, a pipe at this path would block the start of the server.
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(
     (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined;
@@ -73,8 +74,8 @@ async function readPrivateFile(path: string): Promise<PrivateText | undefined> {
 }
 
 /**
- * Creates the file with the text. The file gets its name only when it is complete, so that no
- * process reads a part of it.
+ * Creates the file with the text. The file gets its name only when it is complete. So other
+ * processes never read an incomplete file.
  */
 async function createPrivateFile(path: string, text: string): Promise<PrivateText | undefined> {
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants;
@@ -90,14 +91,15 @@ async function createPrivateFile(path: string, text: string): Promise<PrivateTex
     await link(temporary, path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Some file systems have no hard links. `wx` creates the file only if it does not exist.
+    // Some file systems do not support hard links. There, `wx` creates the file only if it does not
+    // exist.
     if (code !== 'EEXIST' && code !== undefined && /^(?:EPERM|ENOTSUP|ENOSYS)$/.test(code))
       await writeFile(path, `${text}\n`, { flag: 'wx', mode: 0o600 });
     else if (code !== 'EEXIST') throw error;
   } finally {
     await unlink(temporary);
   }
-  // Another process may have created the file first.
+  // A different process may have created the file first.
   return readPrivateFile(path);
 }
 

@@ -20,12 +20,12 @@ let count = 0;
 
 interface Served {
   readonly url: string;
-  /** Sends the token that the server made. */
+  /** Headers with the token that the server created. */
   readonly headers: Readonly<Record<string, string>>;
   readonly data: string;
   readonly stdout: CapturedOutput;
   readonly stderr: CapturedOutput;
-  /** As Ctrl-C does. */
+  /** Stops the server as Ctrl-C does. */
   stop(): Promise<number>;
 }
 

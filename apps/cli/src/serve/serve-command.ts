@@ -12,14 +12,16 @@ import { type DefaultAgents, defaultAgents } from './default-agents.ts';
 import { openServerStore, type ServerStore } from './open-server-store.ts';
 import { type OperatorToken, readOperatorToken } from './operator-token.ts';
 import { loadAgents } from './served-agents.ts';
+import { limitYoungGeneration } from './young-generation.ts';
 
-/** Runs `millrace serve`: serves agents over HTTP until a signal arrives. */
+/** Runs `millrace serve`. It serves agents over HTTP until a signal arrives. */
 export async function serveCommand(args: ServeArgs, host: Host): Promise<number> {
   const { signal } = host;
   const cwd = await untilStopped(signal, resolveWorkFolder(args, host.cwd));
   const opening = openServerStore(args, host.env, diagnosticWriter(args, host));
   const data = await untilStopped(signal, opening);
   const closing: (() => Promise<void>)[] = [() => data.close()];
+  const releaseYoungGeneration = limitYoungGeneration();
   try {
     const loaded = await untilStopped(signal, loadServedAgents(args, host, cwd, data));
     closing.push(loaded.close);
@@ -44,6 +46,7 @@ export async function serveCommand(args: ServeArgs, host: Host): Promise<number>
     await otlp?.close();
     return exitCodes.done;
   } finally {
+    releaseYoungGeneration();
     for (const close of closing.toReversed()) await close();
   }
 }
@@ -75,7 +78,8 @@ function openServer(
 }
 
 /**
- * Returns the networks in which remote agents may be. Undefined means the default of the server.
+ * Returns the networks in which remote agents may be. Returns undefined for the default of the
+ * server.
  */
 function readAgentNetworks(
   { agentNetworks }: ServeArgs,
@@ -146,13 +150,16 @@ interface StartedServer {
   readonly data: string;
   readonly access: OperatorToken;
   /**
-   * True if the web page is built. The published package contains it. In a clone, it must be built
-   * first.
+   * True if the web page is available. The published package contains it. In a clone, it must be
+   * built first.
    */
   readonly hasPage: boolean;
 }
 
-/** Returns the text that is printed at the start: the address, the agents and example commands. */
+/**
+ * Returns the text that is printed at the start. It contains the address, the agents and example
+ * commands.
+ */
 function startMessage(started: StartedServer): string {
   const { url, agents, data } = started;
   const width = Math.max(...agents.map(({ name }) => name.length));
@@ -172,8 +179,8 @@ ${exampleCommands(started).join('\n')}
 }
 
 /**
- * Returns the line about the web page. The token is in the fragment of the URL, because browsers do
- * not send fragments and servers do not log them.
+ * Returns the line about the web page. The URL contains the token in its fragment. Browsers do not
+ * send fragments, so the token does not appear in server logs.
  */
 function pageLine({ url, hasPage, access: { own } }: StartedServer): string {
   if (!hasPage) return 'There is no web page; npm run serve builds it';
@@ -182,7 +189,7 @@ function pageLine({ url, hasPage, access: { own } }: StartedServer): string {
 }
 
 /**
- * Returns the beginning of a command that sends the token. curl reads the header from its input,
+ * Returns the start of a command that sends the token. curl reads the header from standard input,
  * because other users can see the arguments of a program.
  */
 function curlCommand({ tokens, own }: OperatorToken): string {

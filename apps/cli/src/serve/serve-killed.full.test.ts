@@ -7,7 +7,8 @@ import { reconnectingEvents } from '../testing/reconnecting-events.ts';
 import { serveProcess } from '../testing/serve-process.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 
-// Kills the real command in the middle of an answer. The client only reconnects with its last event id.
+// Kills the real command in the middle of an answer. The client only reconnects with its last event
+// id.
 
 const folder = temporaryFolder('serve-killed');
 
@@ -23,7 +24,7 @@ class EventClient {
     this.#events.push(decodeEvent(data));
   }
 
-  /** The text of all answers. A turn that was settled meanwhile arrives as one event. */
+  /** The text of all answers. A turn that has been settled arrives as one event. */
   get text(): string {
     return (rebuild(this.#events) as readonly Item[])
       .filter(({ kind }) => kind === 'assistant')
@@ -63,7 +64,7 @@ test.each([
     const flags = ['--port', String(port), '--data', join(folder(), agent)];
     const start = () => serveProcess(flags, folder());
     let server = await start();
-    // It stays the same when the server starts again.
+    // The token stays the same when the server starts again.
     const { token } = server;
     const rpc = async (method: string, params: object) => {
       const response = await fetch(`${server.url}/agents/name/${agent}/rpc`, {
@@ -77,7 +78,7 @@ test.each([
       rpc('message/send', { task_id, content: { type: 'text', author: 'user', content: words } });
     const { result: task } = await rpc('task/create', {});
     const url = `${server.url}/tasks/${task.id}/stream?view=events`;
-    // The test does not await these requests: the process dies before it can answer.
+    // The test does not wait for these requests. The process is killed before it can answer.
     void say(long, task.id).catch(() => {});
     const kills: number[] = [];
     const isAnswered = ({ text, isIdle }: EventClient) => isIdle && text.includes(answer);

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../testing/temporary-folder.ts';
 const folder = temporaryFolder('agents-of-a-file');
 const packages = new URL('../../../../packages/', import.meta.url);
 
-/** A module that imports its own copy of the packages. The built command contains another copy. */
+/** A module that imports its own copy of the packages. The built command contains a second copy. */
 const agentsFile = `
 import { createAgent } from '${new URL('agent/src/index.ts', packages)}';
 import { scriptedProvider } from '${new URL('providers/src/scripted/index.ts', packages)}';

@@ -90,7 +90,7 @@ test('22.10: an error in a module has its line', () => {
     'throws.ts': 'const a: number = 1;\n\nexport const b = missing(a);\n',
   };
   for (const [name, source] of Object.entries(sources)) writeFileSync(join(cwd, name), source);
-  // Vitest compiles modules itself, so another process of Node loads them.
+  // Vitest compiles modules itself. So a separate Node process loads the module.
   const script = `
     const { loadAgents } = await import(${JSON.stringify(new URL('./served-agents.ts', import.meta.url).href)});
     for (const path of process.argv.slice(1))

@@ -8,7 +8,7 @@ import type { ServedAgent } from '@millrace/server';
 import { placeOfError } from './error-place.ts';
 
 /**
- * Loads the agents that a module exports. The module can be a .ts file, because Node removes the
+ * Loads the agents that a module exports. The module can be a .ts file, because Node strips the
  * types.
  */
 export async function loadAgents(path: string, log: Log): Promise<readonly ServedAgent[]> {
@@ -28,7 +28,7 @@ export async function loadAgents(path: string, log: Log): Promise<readonly Serve
 
 /**
  * Creates the error for a module that cannot be loaded. It contains the message of the cause,
- * because the module belongs to the user.
+ * because the user wrote the module.
  */
 function loadError(path: string, cause: unknown): MillraceError {
   const why = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
@@ -39,7 +39,7 @@ function loadError(path: string, cause: unknown): MillraceError {
 
 interface ExportOptions {
   readonly log: Log;
-  /** The name of the file, which gives the default export its name. */
+  /** The name of the file. The default export gets this name. */
   readonly fileName: string;
 }
 
@@ -65,7 +65,9 @@ export async function agentsFromExports(
 
 interface ExportContext extends ExportOptions {
   readonly key: string;
-  /** True if the export is a function that was called with the log and returned the agent. */
+  /**
+   * True if the export is a function that returned the agent. The function is called with the log.
+   */
   readonly isFromFunction: boolean;
 }
 

@@ -3,18 +3,19 @@ import { type Log, LogError } from '@millrace/log';
 import { askYesNo } from '../command/ask-user.ts';
 import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
-import { findChildSessions } from '../store/session-records.ts';
+import { findChildSessions } from '../store/child-sessions.ts';
 import { findSession, type SessionSummary } from '../store/session-summaries.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
 /**
- * Deletes sessions. It asks the user first, unless `--yes` is given. Throws if a session has an
- * active driver.
+ * Deletes sessions. It asks the user first, unless `--yes` is given. Throws if a process drives one
+ * of the sessions.
  */
 export async function deleteSessions(context: SessionsContext): Promise<number> {
   const { args, log, notes, cwd } = context;
-  // All sessions are looked up before one is deleted, so that a mistyped id deletes nothing.
+  // All sessions are looked up before the first one is deleted. So a mistyped id deletes no
+  // session.
   const found = new Map<SessionId, SessionSummary>();
   for (const which of args.operands) {
     const session = await findSession(log, which, cwd);
@@ -45,8 +46,8 @@ async function confirmDelete(
 }
 
 /**
- * Deletes a session and the sessions of its sub-agents. The sessions of sub-agents are kept if a
- * fork may refer to them. Returns the number of deleted sessions.
+ * Deletes a session and the sessions of its sub-agents. If a fork may refer to the sub-agents,
+ * their sessions are kept. Returns the number of deleted sessions.
  */
 async function deleteWithChildren(log: Log, session: SessionId): Promise<number> {
   const isForked = (await log.list()).some(
@@ -59,8 +60,7 @@ async function deleteWithChildren(log: Log, session: SessionId): Promise<number>
 }
 
 /**
- * Deletes one session. It takes the lease first, so that no other process can start to drive the
- * session.
+ * Deletes one session. It takes the lease first, so that no other process can drive the session.
  */
 async function deleteOne(log: Log, session: SessionId): Promise<void> {
   const info = await log.info(session);

@@ -4,13 +4,14 @@ import { finished } from 'node:stream/promises';
 import type { SessionId } from '@millrace/core';
 import { exportBlobs, exportSession, type Log } from '@millrace/log';
 import { Output, OutputError } from '../print/output.ts';
-import { findChildSessions } from '../store/session-records.ts';
+import { findChildSessions } from '../store/child-sessions.ts';
 import { findSession } from '../store/session-summaries.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
 /**
- * Exports sessions as JSON lines. For each session, these are its blobs, its header and its
- * records, and then the same for its sub-agents. `millrace sessions import` reads this format.
+ * Exports sessions as JSON lines. Each session has lines for its blobs, its header and its records.
+ * The sessions of its sub-agents follow in the same form. `millrace sessions import` reads this
+ * format.
  */
 export async function exportSessions(context: SessionsContext): Promise<void> {
   const { args, log, output, notes, cwd } = context;
@@ -29,7 +30,7 @@ async function writeAll(log: Log, sessions: Iterable<SessionId>, output: Output)
   }
 }
 
-/** Returns the lines of an export, each with its line break. Sub-agents and blobs are included. */
+/** Returns the lines of an export, each with a line break. Sub-agents and blobs are included. */
 export async function* exportLines(
   log: Log,
   sessions: Iterable<SessionId>,
@@ -47,14 +48,14 @@ export async function* exportLines(
 type WriteContent = (file: Output) => Promise<void>;
 
 /**
- * Writes to a file, which replaces an existing one. A pipe or a device is not replaced; the content
- * is written to it directly.
+ * Writes to a file and replaces an existing file. If the path is a pipe or a device, the content is
+ * written to it directly.
  */
 async function writeToFile(path: string, write: WriteContent): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) throw folderError(path);
   if (found !== undefined && !found.isFile()) return writeToStream(path, { flags: 'w' }, write);
-  // A symbolic link is kept, and its target is replaced.
+  // If the path is a symbolic link, its target is replaced and the link stays.
   const target = found === undefined ? path : await realpath(path);
   const part = `${target}.${process.pid}.part`;
   try {
@@ -66,7 +67,7 @@ async function writeToFile(path: string, write: WriteContent): Promise<void> {
   }
 }
 
-/** Writes to a new file. Only its owner can read it, as with the store. */
+/** Writes to a new file. Only its owner can read it, as in the store. */
 async function writeToStream(
   path: string,
   { flags, name = path }: { readonly flags: string; readonly name?: string },

@@ -6,7 +6,7 @@ import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
-/** Imports sessions from files or from standard input. It prints the ids, one per line. */
+/** Imports sessions from files or from standard input. Prints the ids, one per line. */
 export async function importSessions(context: SessionsContext): Promise<number> {
   const { args, stdin } = context;
   if (args.operands.length === 0 && stdin.isTTY)
@@ -43,7 +43,7 @@ function readError(path: string | undefined, cause: unknown): unknown {
 /** One imported session. */
 interface ImportedSession {
   readonly session: SessionId;
-  /** True if the session already existed. It is left unchanged. */
+  /** True if the session already existed. In this case, it was not changed. */
   readonly existedBefore: boolean;
 }
 
@@ -53,8 +53,10 @@ const isRecord = (line: string) => !isBlob(line) && !isHeader(line);
 
 /**
  * Imports the sessions of an export one by one. Each session is imported completely or not at all.
- * An error names the line of the file. It is an error if the first session exists. The following
- * sessions may exist, because most of them are sub-agents.
+ * Errors contain the line number in the file.
+ *
+ * It is an error if the first session exists already. The following sessions may exist, because
+ * most of them belong to sub-agents.
  */
 async function* importLines(
   log: Log,
@@ -79,15 +81,15 @@ async function importOne(
   } catch (error) {
     const isThere = error instanceof LogError && error.code === 'session_exists';
     if (!isThere || !mayBeThere) throw error;
-    // The lines of this session are skipped, because the next session follows them.
+    // The session exists, so its lines are skipped. The next session follows them.
     for await (const _ of cursor.takeWhile(isRecord));
     return { session: error.place['session'] as SessionId, existedBefore: true };
   }
 }
 
 /**
- * Calls `read`. If it throws, corrects the line number of the error, because importers count lines
- * from the start of their part.
+ * Calls `read` and corrects the line number in its errors. An importer counts lines from the start
+ * of its part, and not from the start of the file.
  */
 async function withFileLines<T>(cursor: LineCursor, read: () => Promise<T>): Promise<T> {
   const before = cursor.number;
@@ -106,15 +108,12 @@ function toFileLine(error: unknown, before: number): unknown {
   return new LogError(error.code, message, place, { cause: error });
 }
 
-/**
- * Maximum length of a line. It is longer than any record, so a file with a longer line is not an
- * export.
- */
+/** Maximum length of a line. No record is longer, so a file with a longer line is not an export. */
 const maxLineLength = 2 ** 27;
 
 /**
- * Yields the lines of a UTF-8 stream. Throws the stream's errors, and `bad_records` if the input is
- * not text.
+ * Yields the lines of a UTF-8 stream. Throws errors of the stream, and `bad_records` if the input
+ * is not text.
  */
 export async function* readLines(
   input: AsyncIterable<string | Uint8Array>,
@@ -159,7 +158,7 @@ function notAnExportError(why: string, cause?: unknown): LogError {
 export class LineCursor {
   readonly #lines: AsyncIterator<string>;
   #next: Promise<IteratorResult<string>> | undefined;
-  /** The number of lines read so far. */
+  /** The number of lines that were read. */
   #number = 0;
 
   constructor(lines: AsyncIterable<string>) {

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { createAgent, defineTool } from '@millrace/agent';
 import { type SessionId, sessionId } from '@millrace/core';
-import type { Log } from '@millrace/log';
+import { type Log, readRecords } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
@@ -25,7 +25,6 @@ import { exitCodes } from '../exit-code.ts';
 import { quietMs, settleMs } from '../input/answer/answer-guard.ts';
 import type { InputStream } from '../print/piped-input.ts';
 import { openStore } from '../store/open-store.ts';
-import { readRecords } from '../store/session-records.ts';
 import { CapturedOutput, FailingOutput } from '../testing/output-streams.ts';
 import { toolCall } from '../testing/run-print.ts';
 import { collect, finishedSession, withSubAgent } from '../testing/sessions.ts';
@@ -236,7 +235,7 @@ describe('delete', () => {
 });
 
 describe('export and import', () => {
-  /** With a result that is so long that it is a blob. */
+  /** Creates a session with a result that is so long that it is stored as a blob. */
   const withBlob = (log: Log, name: string) => {
     const long = defineTool({
       ...{ name: 'long', description: 'Says much', input: z.object({}), maxOutputLength: 100 },
@@ -292,7 +291,7 @@ describe('export and import', () => {
     const { session } = await inStore((log) => withSubAgent(log, 'one', cwd));
     const { stdout } = await run({ action: 'export', operands: [session] });
     const lines = stdout.split('\n');
-    // In the second session of the file.
+    // The line is in the second session of the file.
     const at = lines.findLastIndex((line) => line.startsWith('{"millrace"')) + 2;
     lines[at] = lines[at]?.replace('"offset":', '"offset":1') ?? '';
     const broken = Readable.from([Buffer.from(lines.join('\n'))]);

@@ -24,7 +24,7 @@ export interface SessionsCommandOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** Runs `millrace sessions`: lists, shows, deletes, exports or imports sessions. */
+/** Runs `millrace sessions`. It lists, shows, deletes, exports or imports sessions. */
 export async function sessionsCommand(options: SessionsCommandOptions): Promise<number> {
   const { args, stdin, stdout, stderr, cwd, signal, clock } = options;
   const output = new Output(stdout);

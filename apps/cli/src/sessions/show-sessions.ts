@@ -11,10 +11,7 @@ import {
 import { oneLine } from '../text/cells/printable.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
-/**
- * Lists the sessions, newest first. With `--all`, the sessions of this folder come before the
- * others.
- */
+/** Lists the sessions, newest first. With `--all`, the sessions of this folder come first. */
 export async function listSessions(context: SessionsContext): Promise<void> {
   const { args, log, output, notes, cwd } = context;
   const all = await listSummaries(log);
@@ -52,7 +49,7 @@ function stateText(summary: SessionSummary): string {
   return [state, forkText(summary)].filter((text) => text !== undefined).join(', ');
 }
 
-/** Formats a time as local date and time, to the minute. */
+/** Formats a time as a local date and time, without seconds. */
 function formatDateTime(ms: number): string {
   return new Date(ms).toLocaleString('sv-SE').slice(0, 16);
 }
@@ -63,7 +60,7 @@ function emptyMessage(cwd: string, elsewhere: number): string {
   return `There are no sessions of ${cwd} yet. ${others}`;
 }
 
-/** Prints a transcript as Markdown, or with `--json` as JSON. */
+/** Prints a transcript as Markdown. With `--json`, prints it as JSON. */
 export async function showSession({ args, log, output, cwd }: SessionsContext): Promise<void> {
   const [which = 'last'] = args.operands;
   const session = await findSession(log, which, cwd);
@@ -97,7 +94,7 @@ function itemMarkdown({ kind, author, parts, stop, redacted }: Item): string {
   return [`## ${author?.name ?? headingByKind[kind]}`, ...whole].join('\n\n');
 }
 
-/** The notes about unusual stop reasons. Normal ones get no note. */
+/** Notes about unusual stop reasons. A normal stop has no note. */
 const stopNotes: Readonly<Partial<Record<string, string>>> = {
   length: 'cut off at the maximum length',
   aborted: 'stopped',
@@ -134,7 +131,7 @@ function quoted(text: string): string {
   return text.replace(/^/gm, '> ');
 }
 
-/** Returns the text as a code block. The fence is longer than any fence in the text. */
+/** Returns the text as a code block. The fence is longer than all fences in the text. */
 function fenced(text: string, language = ''): string {
   const longest = [...text.matchAll(/`{3,}/g)].reduce(
     (most, [run]) => Math.max(most, run.length),

@@ -1,6 +1,6 @@
 /**
- * Collects resources that must be closed, for `await using`. It does the same as
- * `AsyncDisposableStack`, which Node 22 does not have.
+ * Collects resources that must be closed, for `await using`. It is like `AsyncDisposableStack`,
+ * which Node 22 does not have.
  */
 export class OpenResources implements AsyncDisposable {
   #closers: (() => void | Promise<void>)[] = [];
@@ -11,7 +11,8 @@ export class OpenResources implements AsyncDisposable {
   }
 
   /**
-   * Moves the resources to another object. The end of the `await using` block then closes nothing.
+   * Moves the resources to a new object. The `await using` block of this object then closes
+   * nothing.
    */
   move(): OpenResources {
     const moved = new OpenResources();
@@ -20,8 +21,8 @@ export class OpenResources implements AsyncDisposable {
   }
 
   /**
-   * Closes all resources, even if one of them fails. Throws the error, or an `AggregateError` if
-   * several fail.
+   * Closes all resources, even if one of them fails. Throws the error, or an `AggregateError` for
+   * several errors.
    */
   async disposeAsync(): Promise<void> {
     const failures: unknown[] = [];

@@ -24,12 +24,13 @@ export interface OpenStoreOptions {
 }
 
 /**
- * Opens the session store. Creates it if it is missing. Throws a `LogError` that says what to do.
+ * Opens the session store. Creates it if it is missing. Throws a `LogError` with advice for the
+ * user.
  */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const { config, env, clock = systemClock } = options;
   const path = storePath(config, env);
-  // The module is loaded on demand, because help and `--version` need no database.
+  // The module is loaded on demand, because help and `--version` do not need a database.
   const { sqliteLog } = await import('@millrace/log/sqlite');
   try {
     await ensurePrivateFile(path);
@@ -40,7 +41,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   }
 }
 
-/** Opens the store, calls `use`, and always closes the store again. */
+/** Opens the store, calls `use`, and always closes the store. */
 export async function withStore<T>(
   options: { readonly config: Pick<Config, 'store'>; readonly env: Env },
   use: (store: Store) => Promise<T>,
@@ -56,8 +57,8 @@ export async function withStore<T>(
 }
 
 /**
- * Returns the path of the session store: the configured one, or the default in the user's data
- * folder.
+ * Returns the path of the session store. It is the configured path, or by default a path in the
+ * user's data folder.
  */
 export function storePath(config: Pick<Config, 'store'>, env: Env): string {
   return config.store ?? join(dataFolder(env), 'sessions.db');
@@ -73,14 +74,15 @@ function dataFolder(env: Env): string {
 }
 
 const ownerOnlyMode = 0o600;
-// Without O_NONBLOCK, opening a FIFO that replaced the file would block.
+// Without O_NONBLOCK, the process would block if a FIFO is at the path of the file.
 const appendFlags =
   constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0);
 
 /**
  * Creates the file and its folders if they are missing, so that only their owner can read them.
- * SQLite gives the same mode to its files beside the database, so call this before SQLite. Throws
- * for a pipe or a device, because opening it could block forever, and its mode must not change.
+ * SQLite gives the same mode to its files next to the database. So call this function before SQLite
+ * opens the file. Throws if the path is a pipe or a device. Opening it could block forever, and its
+ * mode must not change.
  */
 export async function ensurePrivateFile(path: string): Promise<void> {
   makeFolder(dirname(path));
@@ -101,7 +103,7 @@ function notAFile(path: string): LogError {
   });
 }
 
-/** Adds advice with the command's flags to an error of the log. */
+/** Adds advice about the flags of the command to an error of the log. */
 function addStoreAdvice(error: unknown, path: string): unknown {
   const known = error instanceof LogError ? error : fileError(error, path);
   const advice = known && adviceFor(known.code, path);
@@ -124,7 +126,10 @@ function adviceFor(code: LogErrorCode, path: string): string | undefined {
   }
 }
 
-/** Converts a system error about the file or its folder. Returns undefined for any other error. */
+/**
+ * Converts a system error about the file or its folder to a `LogError`. Returns undefined for other
+ * errors.
+ */
 function fileError(error: unknown, path: string): LogError | undefined {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (typeof code !== 'string' || syscall === undefined) return undefined;

@@ -11,7 +11,7 @@ import {
 import { type Log, LogError, type SessionInfo } from '@millrace/log';
 import { SessionLookupError } from '../contract/errors.ts';
 
-/** The number of characters of an id in lists and messages. */
+/** The number of characters of a short id in lists and messages. */
 export const shortIdLength = 8;
 
 /**
@@ -46,8 +46,8 @@ function notFoundError(id: string): SessionLookupError {
 }
 
 /**
- * Creates the error for several matches. Its message lists some of them, with enough characters to
- * distinguish them.
+ * Creates the error for several matching sessions. Its message lists some ids, with enough
+ * characters to distinguish them.
  */
 function ambiguousError(prefix: string, found: readonly SessionInfo[]): SessionLookupError {
   const named = found.slice(0, 5).map(({ session }) => session.slice(0, prefix.length + 4));
@@ -71,9 +71,7 @@ export async function listSummaries(
   return summaries;
 }
 
-/**
- * Yields one summary at a time, so that a search for the last session does not read all of them.
- */
+/** Yields one summary at a time. So a search for the last session does not read all sessions. */
 async function* newestSummaries(
   log: Log,
   { cwd }: ListSummariesOptions = {},
@@ -89,7 +87,7 @@ async function* newestSummaries(
 }
 
 /**
- * Returns the name of the current driver of each session. A session whose driver process is dead
+ * Returns the name of the process that drives each session. If that process has ended, the session
  * has no driver.
  */
 export async function currentDrivers(
@@ -104,32 +102,32 @@ export async function currentDrivers(
   );
 }
 
-/** Returns a note for lists that tells a fork from its parent. */
+/** Returns a note for lists if the session is a fork. The note distinguishes it from its parent. */
 export function forkText({ forkOf }: Pick<SessionSummary, 'forkOf'>): string | undefined {
   return forkOf === undefined ? undefined : `fork of ${forkOf.slice(0, shortIdLength)}`;
 }
 
-/** A session as lists show it. */
+/** The data of a session that lists show. */
 export interface SessionSummary {
   readonly id: SessionId;
   /** The user's first message, in one line. */
   readonly title: string;
-  /** The session's folder. Undefined for sub-agents and for sessions of other programs. */
+  /** The folder of the session. Undefined for sub-agents and for sessions of other programs. */
   readonly cwd: string | undefined;
-  /** Milliseconds since 1970. */
+  /** When the session last changed, in milliseconds since 1970. */
   readonly changedAt: number;
-  /** The session that this one is a fork of. Undefined if it is not a fork. */
+  /** The id of the session from which this one was forked. Undefined if it is not a fork. */
   readonly forkOf: SessionId | undefined;
   readonly through: number;
-  /** True if work was interrupted, waits for an answer, or is queued. */
+  /** True if the session has interrupted work, waits for an answer, or has a queued message. */
   readonly hasWork: boolean;
-  /** The name of the current driver. Undefined if there is none. */
+  /** The name of the process that drives the session now. Undefined if there is none. */
   readonly holder: string | undefined;
 }
 
 /**
- * How much of a session is read to find its first message, which is near the start. A page contains
- * at least one record, even if the record is larger.
+ * The page size to search for the first message of a session, which is near its start. A page
+ * contains at least one record, even if the record is larger.
  */
 const pageBytes = 1024;
 const maxPages = 16;
@@ -152,7 +150,7 @@ async function summarize(
   };
 }
 
-/** Returns the first user item with text. */
+/** Returns the first user item that has text. */
 async function firstUserItem(
   log: Log,
   { session, through }: SessionInfo,
@@ -171,8 +169,7 @@ async function firstUserItem(
 }
 
 /**
- * Ignores an error of the log, because an unreadable session must not prevent the list of the
- * others.
+ * Ignores an error of the log. If one session cannot be read, the list must still show the others.
  */
 function unreadable(error: unknown): undefined {
   if (error instanceof LogError) return undefined;
@@ -198,7 +195,7 @@ interface UserItemOptions {
 
 const systemIds = randomIds((bytes) => crypto.getRandomValues(bytes));
 
-/** Creates a user message. The folder goes into its metadata, where `summarize` reads it. */
+/** Creates a user message. Its metadata contains the folder, which `summarize` reads. */
 export function userItem(texts: readonly string[], options: UserItemOptions): Item {
   const { cwd, pictures = [], ids = systemIds } = options;
   const parts = texts.map((text) => ({ kind: 'text', text }) as const);

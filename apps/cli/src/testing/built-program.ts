@@ -7,9 +7,9 @@ import { buildOnce } from '../../../../scripts/process-folder.ts';
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
 /**
- * Builds the command as it is published, once for all tests of a run, and returns its path. The
- * built command starts in half the time of its sources. A fresh clone has no built command, and a
- * rebuild in place would break one that is running.
+ * Builds the command as it is published, once for all tests of a run. Returns its path. The built
+ * command starts in half the time of the sources. A fresh clone has no built command. Rebuilding in
+ * place would break a running command.
  */
 export function builtProgram(): string {
   return join(buildOnce('millrace-program', build), 'bundle/main.js');

@@ -6,8 +6,8 @@ interface FakeTerminalOptions {
   readonly columns?: number;
   readonly rows?: number;
   /**
-   * True if the terminal rewraps lines when its width changes. Most terminals do; xterm does not.
-   * Default: false.
+   * True if the terminal wraps lines again when its width changes. Most terminals do, but xterm
+   * does not. Default: false.
    */
   readonly reflows?: boolean;
 }
@@ -29,7 +29,7 @@ const pieces =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what controls a terminal
   /\u001b\[[0-9;?<>=]*[A-Za-z]|\u001b\][^\u0007]*\u0007|[\r\n]|[^\u001b\r\n]+/g;
 
-/** Emulates the features of a terminal that a program needs to draw at the bottom of the screen. */
+/** Emulates the terminal features that a program needs to draw at the bottom of the screen. */
 export class FakeTerminal extends EventEmitter {
   readonly isTTY = true;
   readonly writable = true;
@@ -42,12 +42,12 @@ export class FakeTerminal extends EventEmitter {
   isCursorShown = true;
   /** The largest upward cursor move so far, in rows. */
   maxUpwardMove = 0;
-  /** The scrollback and the screen, without colours. */
+  /** The scrollback and the screen, without colors. */
   #lines: Line[] = [newLine()];
   #top = 0;
   #row = 0;
   #column = 0;
-  /** The real size. `columns` and `rows` are the last reported size. */
+  /** The real size. `columns` and `rows` contain the last reported size. */
   #size: { readonly columns: number; readonly rows: number };
   readonly #reflows: boolean;
 
@@ -85,8 +85,8 @@ export class FakeTerminal extends EventEmitter {
   }
 
   /**
-   * Resizes as many terminals do. If it becomes lower, it drops rows below the cursor. If it
-   * becomes higher, it takes rows back from the scrollback.
+   * Resizes the terminal as many real terminals do. If it gets lower, rows below the cursor are
+   * dropped. If it gets higher, rows return from the scrollback.
    */
   resize(columns: number, rows: number): void {
     this.changeSize(columns, rows);
@@ -112,7 +112,7 @@ export class FakeTerminal extends EventEmitter {
     this.emit('resize');
   }
 
-  /** Rewraps all lines for a new width. The cursor keeps its position in the text. */
+  /** Wraps all lines again for a new width. The cursor keeps its position in the text. */
   #reflow(columns: number, rows: number): void {
     const before = this.#lines;
     const [row, column] = [this.#row, this.#column];
@@ -122,7 +122,7 @@ export class FakeTerminal extends EventEmitter {
     for (const [index, { cells, isWrapped }] of before.entries()) {
       if (index === row) cursor = whole.length + column;
       whole.push(...cells);
-      // The next row, which continues this one, may have been dropped.
+      // The next row continues this one. It may have been dropped.
       if (isWrapped && index < before.length - 1) continue;
       if (cursor !== undefined) {
         this.#row = this.#lines.length + Math.floor(cursor / columns);
@@ -191,8 +191,8 @@ export class FakeTerminal extends EventEmitter {
   }
 
   /**
-   * Moves the cursor to the start of the next line. The terminal driver adds a carriage return to
-   * each line feed, also in raw mode.
+   * Moves the cursor to the start of the next line. Even in raw mode, the terminal driver adds a
+   * carriage return to each line feed.
    */
   #lineFeed(): void {
     this.#column = 0;

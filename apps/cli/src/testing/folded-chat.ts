@@ -5,8 +5,8 @@ import type { ChatState } from '../chat/contract/chat-state.ts';
 import { emptyChat, foldChat } from '../chat/state/fold-chat.ts';
 
 /**
- * A session that is folded like in the chat. It stores the printed blocks and the state with the
- * open content.
+ * Folds a session as the chat does. It stores the printed blocks and the state with the open
+ * content.
  */
 export class FoldedChat {
   state: ChatState;
@@ -70,6 +70,8 @@ function linesOf(block: Block): readonly string[] {
       ];
     case 'note':
       return [`note: ${block.text}`];
+    case 'diff':
+      return [`diff: ${block.title}`];
     case 'rows':
       return block.rows.map(([name, about]) => `row: ${name}: ${about}`);
   }

@@ -22,7 +22,7 @@ export class CapturedOutput extends Writable {
   }
 }
 
-/** A stream that fails after a number of writes, like a full device or a closed pipe. */
+/** A stream that fails after a number of writes, as a full device or a closed pipe does. */
 export class FailingOutput extends CapturedOutput {
   readonly #code: string;
   readonly #after: number;
@@ -56,7 +56,7 @@ export class FrameOutput extends Writable {
     return this.writes.findLast((text) => stripVTControlCharacters(text).trim() !== '') ?? '';
   }
 
-  /** The rows of the last frame, without colours and trailing spaces. */
+  /** The rows of the last frame, without colors and trailing spaces. */
   get screen(): readonly string[] {
     const rows = stripVTControlCharacters(this.frame).split('\n');
     return rows.map((row) => row.trimEnd());

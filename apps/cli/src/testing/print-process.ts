@@ -7,8 +7,9 @@ import { printRun } from '../print/print-run.ts';
 import { openStore } from '../store/open-store.ts';
 import { builtAgentWith, defaultPrintArgs, toolCall } from './run-print.ts';
 
-// Runs a scripted print in its own process, like the command. Arguments: <store> <script name>
-// <print arguments as JSON> <number of the event at which it sends itself SIGINT, or 0>.
+// Runs a scripted print in a separate process, as the command does. Arguments: <store> <script
+// name> <print arguments as JSON> <event number>. At this event, the process sends SIGINT to
+// itself. 0 means never.
 const [path = '', scriptName = '', args = '{}', at = '0'] = process.argv.slice(2);
 
 const none = z.object({});

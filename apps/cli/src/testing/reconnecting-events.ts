@@ -8,8 +8,8 @@ interface Frame {
 const retryMs = 50;
 
 /**
- * Reads server-sent events like an EventSource. After each disconnect, it reconnects with the last
- * event id. It ends when the signal aborts.
+ * Reads server-sent events as an EventSource does. After each disconnect, it reconnects with the
+ * last event id. It ends when the signal aborts.
  */
 export async function* reconnectingEvents(
   url: string,

@@ -19,13 +19,13 @@ export const defaultPrintArgs: PrintArgs = {
 
 export const cwd = '/folder';
 
-/** Returns a tool call part like those of a model. */
+/** Returns a tool call part as a model would send it. */
 export function toolCall(id: string, name: string, input: object) {
   const given = JSON.stringify(input);
   return { kind: 'tool_call', toolCallId: toolCallId(id), name, arguments: given } as const;
 }
 
-/** Builds the part of an agent that a print needs. */
+/** Builds the parts of an agent that a print run needs. */
 export function builtAgentWith(
   options: AgentOptions,
 ): Pick<BuiltAgent, 'agent' | 'with' | 'problems'> {
@@ -41,7 +41,7 @@ export interface PrintResult {
   readonly stderr: string;
   readonly log: Log;
   readonly provider: ScriptedProvider;
-  /** The session that was used last. */
+  /** The session of the last run. */
   readonly session: SessionId;
 }
 
@@ -53,7 +53,7 @@ export interface RunPrintOptions extends Partial<Omit<PrintRunOptions, 'args'>> 
   readonly agent?: Partial<AgentOptions>;
 }
 
-/** Runs one print with captured streams. */
+/** Runs one print command with captured streams. */
 export async function runPrint(stage: RunPrintOptions): Promise<PrintResult> {
   const { script, args, piped = '', agent, log = memoryLog(), ...rest } = stage;
   const provider = scriptedProvider(script);

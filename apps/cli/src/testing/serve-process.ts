@@ -8,20 +8,19 @@ import { builtProgram } from './built-program.ts';
 export interface ServeProcess {
   readonly url: string;
   /**
-   * The token that the server created. It is read from the file that the server's start message
-   * names.
+   * The token that the server created. It is read from the file that the start message mentions.
    */
   readonly token: string;
   readonly child: ChildProcess;
-  /** The output so far. */
+  /** The output up to now. */
   readonly output: { stdout: string; stderr: string };
   /** Sends a signal and waits until the process has ended. */
   end(signal: NodeJS.Signals): Promise<{ readonly code: number | null }>;
 }
 
 /**
- * Starts `millrace serve` as a process and waits until it listens. `atEnd` receives the function that
- * kills it. Default: it is killed after the test.
+ * Starts `millrace serve` as a process and waits until it listens. `atEnd` receives a function that
+ * kills the process. Default: the process is killed after the test.
  */
 export async function serveProcess(
   flags: readonly string[],
@@ -50,13 +49,13 @@ export async function serveProcess(
   };
 }
 
-/** Reads the token from the file that the server names in its example commands. */
+/** Reads the token from the file that the example commands of the server mention. */
 export function tokenNamedIn(startMessage: string): string | undefined {
   const path = /sed 's.\^.authorization: Bearer \/' '([^']+)'/.exec(startMessage)?.[1];
   return path === undefined ? undefined : readFileSync(path, 'utf8').trim();
 }
 
-/** Starts the process without waiting. */
+/** Starts the process and returns immediately. */
 function startServe(
   flags: readonly string[],
   folder: string,

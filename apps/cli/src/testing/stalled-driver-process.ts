@@ -5,7 +5,7 @@ import { sqliteLog } from '@millrace/log/sqlite';
 import { scriptedProvider } from '@millrace/providers/scripted';
 
 // Drives a session until this process is killed. Arguments: <log file> <session> <text of the
-// answer before it stalls>. Prints a line when the log has recorded the text.
+// answer before it stalls>. Prints a line when the log contains the text.
 const [path = '', session = '', text = ''] = process.argv.slice(2);
 const stalls = { content: { parts: [text] }, fault: { type: 'stall', after: 1 } } as const;
 const provider = scriptedProvider([stalls], { pieces: 'whole' });

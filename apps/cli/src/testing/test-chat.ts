@@ -8,9 +8,11 @@ import { onTestFinished } from 'vitest';
 import { patientMs } from '../../../../packages/core/src/testing/runs.ts';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { retryOptions } from '../agent/agent-options.ts';
+import { offeredModes } from '../agent/session-mode.ts';
 import { runChat } from '../chat/run-chat.ts';
 import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
-import type { Config } from '../contract/config.ts';
+import type { Config, SessionMode } from '../contract/config.ts';
+import { noExtensions } from '../extensions/load-extensions.ts';
 import { quietMs, settleMs } from '../input/answer/answer-guard.ts';
 import { FakeKeyboard, FakeTerminal } from './fake-terminal.ts';
 
@@ -37,9 +39,11 @@ export interface TestChatOptions {
   readonly reflows?: boolean | undefined;
   /** Computes the preview of a file change. Default: none. */
   readonly preview?: BuiltAgent['preview'] | undefined;
-  /** What the agent asks about. Default: `ask`. */
+  /** The permission mode of the agent. Default: `ask`. */
   readonly mode?: Config['permissions']['mode'] | undefined;
-  /** The MCP servers that connect. Default: none. */
+  /** The skills, commands and hooks that the chat shows. Default: none. */
+  readonly extensions?: BuiltAgent['extensions'] | undefined;
+  /** The progress of the MCP servers. Default: none. */
   readonly servers?: Partial<BuiltAgent['servers']> | undefined;
   /** Runs the commands of the user. Default: returns an empty output. */
   readonly runUserCommand?: BuiltAgent['runUserCommand'] | undefined;
@@ -67,6 +71,7 @@ export class TestChat {
   readonly #abort = new AbortController();
   #ask: AskUser | undefined;
   #policy = permissionPolicy({ root: '/folder' });
+  #mode: SessionMode = 'ask';
   #isOver = false;
   #stepsAfterEnd = 0;
 
@@ -77,6 +82,7 @@ export class TestChat {
     this.clock = clock;
     this.log = options.log ?? memoryLog({ clock });
     this.session = options.session ?? sessionId('chat');
+    this.#mode = mode;
     const built = this.#builtOf(options, undefined);
     const { log, session, terminal, keyboard } = this;
     this.exitCode = runChat({
@@ -106,13 +112,13 @@ export class TestChat {
   }
 
   /**
-   * Advances the clock until a condition is true. If that never happens, it throws an error with
-   * the screen. An endless loop would keep the process busy after its test has timed out.
+   * Advances the clock until a condition is true. If this never happens, it throws an error that
+   * contains the screen. An endless loop would keep the process busy after its test has timed out.
    */
   async until(isSo: () => boolean, what: () => string = () => String(isSo)): Promise<void> {
     const isLate = AbortSignal.timeout(patientMs(stuckMs));
     while (!isSo()) {
-      // After the end of a chat, its effects appear in the next task of the event loop.
+      // When a chat ends, its last effects appear in the next task of the event loop.
       if (isLate.aborted || (this.#isOver && this.#stepsAfterEnd++ > stepsToSettle))
         throw new Error(`The chat never reached: ${what()}. Its screen:\n${this.terminal.text}`);
       await this.advance(10);
@@ -125,7 +131,7 @@ export class TestChat {
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** Waits until the quiet period of a dialog is over, so that the dialog accepts keys. */
+  /** Waits for the end of a dialog's quiet period, so that the dialog accepts keys. */
   async quiet(): Promise<void> {
     await this.advance(50);
     await this.advance(quietMs);
@@ -178,7 +184,7 @@ export class TestChat {
     return this.exitCode;
   }
 
-  /** Ends the chat in the same way as a signal. */
+  /** Ends the chat as a signal would. */
   async abort(): Promise<void> {
     this.#abort.abort();
     await this.until(() => this.#isOver);
@@ -209,11 +215,19 @@ export class TestChat {
         onChange: () => {},
         problems: () => [],
         ready: Promise.resolve(),
+        list: () => [],
+        reconnect: async () => {},
         ...options.servers,
       },
       ...{ chosen, tools, problems: [], protection: undefined, close: async () => {} },
+      ...{ extensions: options.extensions ?? noExtensions, onNotice: () => {} },
       allows: async ({ name: tool, input = {} }) =>
         this.#policy.decide({ tool, input }).decision === 'allow',
+      modes: offeredModes({ first: options.mode ?? 'ask', hasSandbox: true }),
+      mode: () => this.#mode,
+      setMode: (mode) => {
+        this.#mode = mode;
+      },
       policy: () => this.#policy,
       remember: async (rule, forHowLong) => {
         if (forHowLong === 'always') this.remembered.push(rule);
@@ -272,4 +286,6 @@ export const keys = {
   ctrlC: '\u0003',
   ctrlD: '\u0004',
   ctrlR: '\u0012',
+  ctrlG: '\u0007',
+  ctrlT: '\u0014',
 } as const;

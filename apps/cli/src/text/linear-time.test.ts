@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { markdownToAnsi } from './markdown/markdown-renderer.ts';
 import { colorTheme } from './theme/theme.ts';
 
-/** All the steps that a text takes to be read, highlighted and laid out. */
+/** Counts all steps to read, highlight and lay out a text. */
 function workOf(text: string, width: number): number {
   let work = 0;
   const onWork = (steps: number) => {

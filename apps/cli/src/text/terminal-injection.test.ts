@@ -9,7 +9,7 @@ import { diffToAnsi } from './diff/diff-to-ansi.ts';
 import { MarkdownRenderer, markdownToAnsi } from './markdown/markdown-renderer.ts';
 import { colorTheme, plainTheme, type Theme, withHyperlinks } from './theme/theme.ts';
 
-/** What has been used against terminals, or could be. */
+/** Sequences that attackers have used against terminals, or could use. */
 const payloads: Readonly<Record<string, string>> = {
   'clear the screen': '\u001b[2J\u001b[3J\u001b[H',
   'a colour of its own': '\u001b[5;41mALERT\u001b[0m',
@@ -51,7 +51,7 @@ const payloads: Readonly<Record<string, string>> = {
   'an OSC without end': '\u001b]8;;https://evil.example',
 };
 
-/** Where it might stand. */
+/** Places in a Markdown text that can contain a payload. */
 const places: Readonly<Record<string, (payload: string) => string>> = {
   'a paragraph': (x) => `a ${x} b`,
   'the start': (x) => x,
@@ -72,7 +72,10 @@ const places: Readonly<Record<string, (payload: string) => string>> = {
   HTML: (x) => `<div title="${x}">\n${x}\n</div>\n\n<b ${x}>`,
 };
 
-/** Codes that no payload has, so that any other was not written by us. */
+/**
+ * A theme with codes that no payload contains. So all other codes in the output come from the
+ * payload.
+ */
 const marked: Theme = {
   ...colorTheme,
   styles: Object.fromEntries(
@@ -80,7 +83,7 @@ const marked: Theme = {
   ) as unknown as Theme['styles'],
 };
 
-/** What we write ourselves: colours, and links, which are complete addresses. */
+/** Matches the sequences that our own code writes: colors, and links with complete addresses. */
 const ours = /\u001b\[(?:95|39)m|\u001b\]8;;(?:https?:\/\/[a-z.]+\/[!-~]*)?\u0007/g;
 const hostile =
   /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
@@ -120,7 +123,7 @@ describe.each(Object.entries(payloads))('%s', (_, payload) => {
   });
 });
 
-/** These take painted text, in which colours and links are meant; nothing else is. */
+/** Matches the only sequences that these functions must keep: colors and links. */
 const painting = /\u001b\[[\d;:]*m|\u001b\]8;;[!-~]*\u0007/g;
 
 test.each(Object.entries(payloads))(

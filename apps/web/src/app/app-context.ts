@@ -1,14 +1,15 @@
 import { type Client, createClient } from '@millrace/client';
 import { randomIds } from '@millrace/core';
+import { type LiveSource, LiveSources, useTaskRow } from '@millrace/react';
 import { createContext, useContext, useEffect, useSyncExternalStore } from 'react';
 import { deliverWith, Outbox } from '../chat/composer/outbox.ts';
-import { LiveSources } from '../chat/state/live-source.ts';
 import { type Access, AccessStore, fullAccess } from '../server/access.ts';
 import { Api } from '../server/api.ts';
 import { withBase } from '../server/base-path.ts';
 import { Directory, type DirectoryState, type ListedTask } from '../server/directory.ts';
 import { fetchWithEarlyStream } from '../server/early-stream.ts';
 import { readToken } from './browser-storage.ts';
+import { taskTitle } from './task-text.ts';
 
 /** The services that every component of the page can use. */
 export interface App {
@@ -47,8 +48,8 @@ export function useApp(): App {
 }
 
 /**
- * Returns a task from the list. If the list does not contain it, the hook fetches the task by its
- * id and returns undefined until then.
+ * Returns a task from the list. If the list does not contain the task, the hook fetches it by its
+ * id. It returns undefined until the task arrives.
  */
 export function useListedTask(id: string): ListedTask | undefined {
   const { directory } = useApp();
@@ -59,6 +60,16 @@ export function useListedTask(id: string): ListedTask | undefined {
     if (isMissing) void directory.fetchTask(id);
   }, [directory, id, isMissing]);
   return found;
+}
+
+/**
+ * Returns the title of a session. It comes from the session's stream, or from the list until the
+ * stream has sent it.
+ */
+export function useTaskTitle(live: LiveSource): string {
+  const listed = useListedTask(live.id);
+  const task = useTaskRow(live) ?? listed;
+  return task === undefined ? 'Session' : taskTitle({ ...listed, ...task });
 }
 
 /** Returns the rights of the user. Until they are known, the user has all rights. */

@@ -1,31 +1,42 @@
+import { MillraceContext } from '@millrace/react';
+import { Skeleton, useKey } from '@millrace/react/controls';
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import { ChatPage } from '../chat/chat-page.tsx';
-import { Skeleton } from '../design/skeleton.tsx';
 import { Sidebar } from '../sidebar/sidebar.tsx';
 import { ShellContext } from '../sidebar/sidebar-button.tsx';
-import { AppContext, createApp, useDirectory } from './app-context.ts';
-import { HelpDialog } from './help-dialog.tsx';
+import {
+  AppContext,
+  type App as AppServices,
+  createApp,
+  useAccess,
+  useDirectory,
+} from './app-context.ts';
 import { NewPage } from './new-page.tsx';
 import { OpenTask } from './open-task.tsx';
 import { navigate, useRoute } from './route.tsx';
-import { TokenDialog } from './token-dialog.tsx';
-import { useKey } from './use-key.ts';
+import { pageContext } from './session-link.tsx';
 import './app.css';
 
-// The overview is loaded when the user opens it. If the module is missing, the sidebar has no link
-// to it.
+// The page loads the overview when the user opens it. If the module is missing, the sidebar has no
+// link to the overview.
 const modules = import.meta.glob<{ OverviewPage: React.ComponentType }>(
   '../overview/overview-page.tsx',
 );
 const [load] = Object.values(modules);
 const OverviewPage = load && lazy(async () => ({ default: (await load()).OverviewPage }));
 
-/** The gallery of all components. */
+/** The gallery shows all components. The page loads it when the user opens it. */
 const GalleryPage = lazy(async () => ({
   default: (await import('../gallery/gallery-page.tsx')).GalleryPage,
 }));
 
-// The inspector in full width is loaded in the same way.
+// Most visits need neither of these dialogs.
+const HelpDialog = lazy(async () => ({ default: (await import('./help-dialog.tsx')).HelpDialog }));
+const TokenDialog = lazy(async () => ({
+  default: (await import('./token-dialog.tsx')).TokenDialog,
+}));
+
+// The inspector in full width. The page loads it when the user opens it.
 const InspectorPage = lazy(async () => ({
   default: (await import('../inspector/inspector-page.tsx')).InspectorPage,
 }));
@@ -40,12 +51,22 @@ function PageSkeleton() {
 
 export function App() {
   const app = useMemo(createApp, []);
-  // Sends messages that an earlier page could not send.
+  // Sends messages that an earlier visit to the page could not send.
   useEffect(() => app.outbox.resume(), [app]);
   return (
     <AppContext value={app}>
-      <Page />
+      <PageContext sources={app.sources} />
     </AppContext>
+  );
+}
+
+function PageContext({ sources }: Pick<AppServices, 'sources'>) {
+  const { isReadOnly } = useAccess();
+  const context = useMemo(() => ({ ...pageContext, sources, isReadOnly }), [sources, isReadOnly]);
+  return (
+    <MillraceContext value={context}>
+      <Page />
+    </MillraceContext>
   );
 }
 
@@ -97,8 +118,10 @@ function Page() {
           )}
         </div>
       </div>
-      {isHelpOpen && <HelpDialog onClose={() => setHelpOpen(false)} />}
-      {error?.code === 'unauthorized' && <TokenDialog />}
+      <Suspense fallback={null}>
+        {isHelpOpen && <HelpDialog onClose={() => setHelpOpen(false)} />}
+        {error?.code === 'unauthorized' && <TokenDialog />}
+      </Suspense>
     </ShellContext>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { openDomPage } from '../testing/dom-page.ts';
+import { openDomPage } from '../../../../packages/react/src/testing/dom-page.ts';
 
 /** Renders a button for each setting. The browser storage starts with the given entries. */
 async function renderSettings(stored: Readonly<Record<string, string>> = {}) {

@@ -1,5 +1,5 @@
+import { readStored, sharedStorage, writeStored } from '@millrace/react/storage';
 import { useState } from 'react';
-import { readStored, sharedStorage, writeStored } from './browser-storage.ts';
 
 /** The settings of the appearance and their values. The first value is the default. */
 const settings = {

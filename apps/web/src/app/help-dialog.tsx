@@ -1,5 +1,5 @@
+import { Dialog } from '@millrace/react/controls';
 import { Fragment } from 'react';
-import { Dialog } from '../design/dialog.tsx';
 import { withBase } from '../server/base-path.ts';
 import './forms.css';
 
@@ -13,6 +13,7 @@ const keys: Keys = [
   ['Alt Y', 'Allows the waiting call'],
   ['Alt N', 'Denies the waiting call, with a reason'],
   ['Alt K', 'Starts a new session'],
+  ['Ctrl K', 'Finds a session by its name or its messages'],
   ['?', 'Shows these keys'],
 ];
 
@@ -22,7 +23,7 @@ const listKeys: Keys = [
   ['Delete', 'Deletes the session, after a question'],
 ];
 
-/** The keys of the inspector. They work anywhere in it, except in text fields. */
+/** The keys of the inspector. They work everywhere in the inspector, except in text fields. */
 const inspectorKeys: Keys = [
   ['← →', 'One record back or forward'],
   ['Shift ← →', 'To the previous or next fact'],

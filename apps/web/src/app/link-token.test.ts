@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openDomPage } from '../testing/dom-page.ts';
+import { openDomPage } from '../../../../packages/react/src/testing/dom-page.ts';
 import { readToken, takeLinkToken } from './browser-storage.ts';
 
 test.each([

@@ -1,13 +1,11 @@
 import type { AgentInfo } from '@millrace/client';
+import { type ComposedMessage, Composer } from '@millrace/react';
+import { Button, ClockIcon, ShieldIcon, Skeleton, TimelineIcon } from '@millrace/react/controls';
+import { readStored, sharedStorage, writeStored } from '@millrace/react/storage';
 import { type RefObject, useMemo, useRef, useState } from 'react';
-import { type ComposedMessage, Composer } from '../chat/composer/composer.tsx';
 import { outboxFullText } from '../chat/composer/outbox.ts';
-import { Button } from '../design/button.tsx';
-import { ClockIcon, ShieldIcon, TimelineIcon } from '../design/icons.tsx';
-import { Skeleton } from '../design/skeleton.tsx';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { type App, useApp, useDirectory } from './app-context.ts';
-import { readStored, sharedStorage, writeStored } from './browser-storage.ts';
 import { navigate, routeOf } from './route.tsx';
 import { setTaskTitle } from './task-text.ts';
 import './new-page.css';
@@ -20,7 +18,7 @@ export function NewPage({ agent: asked }: { readonly agent: string | undefined }
   const [isSending, setSending] = useState(false);
   const preferredAgent = asked ?? readStored(sharedStorage, 'agent');
   const chosen = agents.find(({ name }) => name === preferredAgent) ?? agents[0];
-  // A second try after a failed upload continues in the session of the first one.
+  // The session of a message whose upload failed. The next try uses it instead of a new session.
   const started = useRef<StartedSession>(undefined);
   const send = async (message: ComposedMessage) => {
     if (chosen === undefined) return;
@@ -75,14 +73,14 @@ function isLoop({ registration_metadata }: AgentInfo): boolean {
   return registration_metadata?.['kind'] === 'loop';
 }
 
-/** A session that was created for a message that is not sent yet. */
+/** A session that exists already, although its first message is not sent yet. */
 interface StartedSession {
   readonly id: string;
   readonly agent: string;
 }
 
 async function startSession(
-  { client, api, outbox, directory }: App,
+  { client, sources, api, outbox, directory }: App,
   agent: AgentInfo,
   { text, upload }: ComposedMessage,
   started: RefObject<StartedSession | undefined>,
@@ -91,11 +89,11 @@ async function startSession(
   if (started.current?.agent !== agent.name)
     started.current = { ...(await client.createTask({ agent: agent.name })), agent: agent.name };
   const { id } = started.current;
-  const attachments = await upload(id);
+  const attachments = await upload(sources.get(id).handle);
   await setTaskTitle(api, id, text || (attachments[0]?.name ?? ''));
   if (!outbox.add(id, text, 'follow_up', attachments)) throw new Error(outboxFullText);
   started.current = undefined;
-  // If the user has opened another page meanwhile, that page stays open.
+  // If the user opened a different page in the meantime, the app does not leave that page.
   if (routeOf(location.href).page === 'new') navigate({ page: 'task', id });
   void directory.refresh();
 }
@@ -128,7 +126,7 @@ function AgentChoice({ agents, chosen }: AgentChoiceProps) {
   );
 }
 
-/** Shows a new user what a session can do. */
+/** Shows a new user examples of what a session can do. */
 function Lessons() {
   return (
     <ul className="lessons" aria-label="What a session can do">

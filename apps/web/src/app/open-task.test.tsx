@@ -1,9 +1,9 @@
 import { runId, toolCallId } from '@millrace/core';
 import { expect, test } from 'vitest';
-import { openDomPage } from '../testing/dom-page.ts';
+import { openDomPage } from '../../../../packages/react/src/testing/dom-page.ts';
+import { GrowingSource } from '../../../../packages/react/src/testing/growing-source.ts';
+import { factDraft, numberDrafts } from '../../../../packages/react/src/testing/records.ts';
 import { fakeApp, loopTask } from '../testing/fake-app.ts';
-import { GrowingSource } from '../testing/growing-source.ts';
-import { factDraft, numberDrafts } from '../testing/records.ts';
 import type { App } from './app-context.ts';
 
 const call = { toolCallId: toolCallId('c'), name: 'write' };

@@ -1,16 +1,15 @@
+import { type ChatSource, useSourceValue } from '@millrace/react';
 import { useEffect, useRef } from 'react';
-import { type ChatSource, useSourceValue } from '../chat/state/chat-source.ts';
-import { useTaskTitle } from '../chat/state/use-live.ts';
-import { useApp } from './app-context.ts';
+import { useApp, useTaskTitle } from './app-context.ts';
 
 const selectIsAsking = ({ state }: ChatSource) => state.asked.length > 0;
 const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
 
 /**
- * Updates the rest of the page when the open session changes. The window title shows that the
- * session waits for an approval, so that the user sees it from another tab. The session list is
- * fetched again when a run starts, asks for an approval or ends. Otherwise the list would be wrong
- * until the next poll.
+ * Updates the rest of the page when the open session changes. If the session waits for an approval,
+ * the window title shows this, so that the user sees it while a different tab is open. The session
+ * list is fetched again when a run starts, asks for an approval or ends. Otherwise the list would
+ * be wrong until the next poll.
  */
 export function OpenTask({ id }: { readonly id: string }) {
   const { sources, directory } = useApp();

@@ -9,7 +9,7 @@ export type Route =
   | ({ readonly page: 'overview' } & OverviewFilter)
   | { readonly page: 'design' };
 
-/** What the charts of the overview show. */
+/** The range of time, the agent and the model that the charts of the overview show. */
 export interface OverviewFilter {
   /** The range of time, for example `7d`. Default: one day. */
   readonly range?: string | undefined;
@@ -18,8 +18,8 @@ export interface OverviewFilter {
 }
 
 /**
- * Parses a URL. Below the base path, paths of the page start with `/app/`; all other paths belong to
- * the server.
+ * Parses a URL. Below the base path, the paths of the web app start with `/app/`. All other paths
+ * belong to the server.
  */
 export function routeOf(href: string, base: string = basePath): Route {
   const { pathname, searchParams } = new URL(href, 'http://page');
@@ -76,8 +76,8 @@ function offsetOf(text: string | null): number | undefined {
 const moved = 'millrace:moved';
 
 /**
- * Opens a route. With `replace`, it adds no entry to the browser history, for example while the
- * user drags the scrubber.
+ * Opens a route. With `replace`, the route replaces the current entry of the browser history. The
+ * page uses this, for example, while the user drags the scrubber.
  */
 export function navigate(route: Route, { replace = false }: { readonly replace?: boolean } = {}) {
   const href = hrefOf(route);
@@ -106,8 +106,8 @@ interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'
 }
 
 /**
- * A link within the page. If the user holds a modifier key, the browser handles the click and can
- * open a new tab.
+ * A link within the app. If the user holds a modifier key, the browser handles the click, for
+ * example to open a new tab.
  */
 export function Link({ to, onClick, ...others }: LinkProps) {
   const go = (event: MouseEvent<HTMLAnchorElement>) => {

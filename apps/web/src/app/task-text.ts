@@ -19,7 +19,7 @@ interface StatusBadge {
   readonly text: string;
 }
 
-/** Returns the badge for a status. Returns undefined for a session that runs or can continue. */
+/** Returns the badge for a status. Returns undefined if the session runs or can continue. */
 export function statusBadge(status: TaskStatus | null): StatusBadge | undefined {
   switch (status) {
     case null:
@@ -40,12 +40,6 @@ export function statusBadge(status: TaskStatus | null): StatusBadge | undefined 
   }
 }
 
-const closed: ReadonlySet<string> = new Set(['CANCELED', 'TERMINATED', 'DELETED']);
-
-export function isClosed(status: TaskStatus | null | undefined): boolean {
-  return closed.has(status ?? '');
-}
-
 /** Returns a text about the number of sessions that wait for an approval. */
 export function waitingText(count: number): string {
   return count === 1 ? '1 waits for you' : `${count} wait for you`;
@@ -54,7 +48,7 @@ export function waitingText(count: number): string {
 const maxLength = 80;
 
 /**
- * Sets the title of a session to the first line of a text. A failure is ignored, because a title is
+ * Sets the title of a session to the first line of a text. Errors are ignored, because a title is
  * optional.
  */
 export async function setTaskTitle(api: Api, id: string, text: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openDomPage } from '../testing/dom-page.ts';
+import { openDomPage } from '../../../../packages/react/src/testing/dom-page.ts';
 import { tokenProblem } from './browser-storage.ts';
 
 test.each(['snow☃man', 'two\nlines', 'smart “quotes”', '\u0000'])(

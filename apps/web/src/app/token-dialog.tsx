@@ -1,6 +1,5 @@
+import { Button, Dialog } from '@millrace/react/controls';
 import { type FormEvent, useEffect, useState } from 'react';
-import { Button } from '../design/button.tsx';
-import { Dialog } from '../design/dialog.tsx';
 import { readToken, tokenProblem, writeToken } from './browser-storage.ts';
 import { requestToken } from './token-sharing.ts';
 import './forms.css';
@@ -20,7 +19,8 @@ export function TokenDialog({ onToken = saveToken }: TokenDialogProps) {
     setProblemText(problem);
     if (problem === undefined) onToken(trimmed);
   };
-  // Another tab may have the token, for example if the user opened a link in this one.
+  // A different tab may have the token. An example: the user opened this tab from a link in that
+  // tab.
   useEffect(() => requestToken(onToken), [onToken]);
   const wasRejected = readToken() !== '';
   const message =

@@ -1,14 +1,9 @@
-import {
-  readStored,
-  readToken,
-  tabStorage,
-  takeLinkToken,
-  writeStored,
-} from './browser-storage.ts';
+import { readStored, tabStorage, writeStored } from '@millrace/react/storage';
+import { readToken, takeLinkToken } from './browser-storage.ts';
 
-// Each tab stores its token only for itself. A new tab of the page asks the other tabs for their
-// token, so that a link opens in a new tab without a question. Only pages of the same origin
-// receive these messages.
+// Each tab has its own token in its session storage. A new tab requests the token from the other
+// tabs. So a link that opens in a new tab does not ask the user for a token. Only pages of the same
+// origin receive these messages.
 
 const channelName = 'millrace:token';
 
@@ -17,8 +12,8 @@ type TokenMessage =
   | { readonly type: 'token'; readonly token: string };
 
 /**
- * Answers the requests of other tabs. Also takes the token from a link that the user opens in this
- * tab.
+ * Answers the token requests of other tabs. Also stores the token from a link that the user opens
+ * in this tab.
  */
 export function shareToken(): void {
   window.addEventListener('hashchange', () => {
@@ -33,9 +28,9 @@ export function shareToken(): void {
 }
 
 /**
- * Asks the other tabs for a token that differs from the token of this tab. A tab accepts only one
- * answer. Otherwise two tabs with wrong tokens could exchange them forever. Returns a function that
- * stops waiting for an answer.
+ * Requests from the other tabs a token that differs from the token of this tab. A tab accepts only
+ * one answer. Otherwise two tabs with wrong tokens could exchange them forever. Returns a function
+ * that stops waiting for an answer.
  */
 export function requestToken(onToken: (token: string) => void): () => void {
   const hasAnswer = () => readStored(tabStorage, 'token-received') !== undefined;

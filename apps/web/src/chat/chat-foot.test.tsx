@@ -1,11 +1,11 @@
 import type { Connection, Task, TaskStatus } from '@millrace/client';
 import { type DraftRecord, noUsage, runId, toolCallId, type Usage } from '@millrace/core';
+import type { LiveSource } from '@millrace/react';
 import { expect, test } from 'vitest';
-import { openDomPage } from '../testing/dom-page.ts';
+import { openDomPage } from '../../../../packages/react/src/testing/dom-page.ts';
+import { GrowingSource } from '../../../../packages/react/src/testing/growing-source.ts';
+import { factDraft, numberDrafts } from '../../../../packages/react/src/testing/records.ts';
 import { fakeApp, loopTask } from '../testing/fake-app.ts';
-import { GrowingSource } from '../testing/growing-source.ts';
-import { factDraft, numberDrafts } from '../testing/records.ts';
-import type { LiveSource } from './state/live-source.ts';
 
 interface SessionState {
   readonly connection: Connection;
@@ -17,7 +17,7 @@ interface SessionState {
   readonly hasAgent?: boolean;
 }
 
-/** Renders the foot of a session whose log contains a running run. */
+/** Renders the foot of a session that has a run in progress. */
 async function renderFoot({
   connection,
   status = 'RUNNING',
@@ -29,7 +29,7 @@ async function renderFoot({
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../app/app-context.ts');
   // The foot loads the questions on demand.
-  await import('./approval/approval-dock.tsx');
+  await import('../../../../packages/react/src/chat/approval/approval-dock.tsx');
   const { ChatFoot } = await import('./chat-foot.tsx');
   const source = new GrowingSource();
   const drafts = [

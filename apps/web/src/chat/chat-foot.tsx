@@ -1,29 +1,31 @@
 import type { Connection, TaskStatus } from '@millrace/client';
-import { lazy, Suspense, useCallback, useRef } from 'react';
+import type { LiveSource } from '@millrace/react';
+import {
+  ActivityLine,
+  Approvals,
+  type ChatSource,
+  Composer,
+  isClosed,
+  isUnfinished,
+  QueueView,
+  useConnection,
+  useHasEnded,
+  useIsOffline,
+  useSourceValue,
+  useTaskRow,
+} from '@millrace/react';
+import { Button, useKey } from '@millrace/react/controls';
+import { useCallback } from 'react';
 import { useApp, useListedTask } from '../app/app-context.ts';
 import { Link } from '../app/route.tsx';
-import { isClosed } from '../app/task-text.ts';
-import { useKey } from '../app/use-key.ts';
-import { Button } from '../design/button.tsx';
 import type { ListedTask } from '../server/directory.ts';
-import { ActivityLine } from './activity-line.tsx';
-import { Composer } from './composer/composer.tsx';
 import { outboxFullText } from './composer/outbox.ts';
-import { QueueView } from './composer/queue-view.tsx';
-import { type ChatSource, isUnfinished, useSourceValue } from './state/chat-source.ts';
-import type { LiveSource } from './state/live-source.ts';
-import { useConnection, useHasEnded, useIsOffline, useTaskRow } from './state/use-live.ts';
-
-// Most sessions ask nothing before their first screen is shown.
-const ApprovalDock = lazy(async () => ({
-  default: (await import('./approval/approval-dock.tsx')).ApprovalDock,
-}));
 
 export interface ChatFootProps {
   readonly live: LiveSource;
   readonly source: ChatSource;
   readonly isPast: boolean;
-  /** True if the user may only read. Default: false. */
+  /** True if the user has no right to write. Default: false. */
   readonly isReadOnly?: boolean | undefined;
   readonly onBackToNow: () => void;
   /** Called after the user sent a message. */
@@ -31,8 +33,8 @@ export interface ChatFootProps {
 }
 
 /**
- * The bottom of the chat: approval requests, queued messages, activity and the message field. Requests
- * and queued messages are in a row of their own. Only the conversation gets smaller when they appear,
+ * The bottom of the chat: approval requests, queued messages, activity and the message field.
+ * Requests and queued messages have their own row. When they appear, the conversation gets smaller,
  * and the message field keeps its place.
  */
 export function ChatFoot(props: ChatFootProps) {
@@ -43,8 +45,20 @@ export function ChatFoot(props: ChatFootProps) {
     <>
       <div className="chat-dock">
         <div className="chat-foot-main">
-          <QuestionDock source={source} handle={isPast || isReadOnly ? undefined : live.handle} />
-          <QueueView source={source} canWithdraw={!isPast && !isReadOnly} />
+          <Approvals
+            source={source}
+            handle={isPast || isReadOnly ? undefined : live.handle}
+            closedText={isPast ? undefined : noWriteText}
+          />
+          <QueueView
+            source={source}
+            // If the agent has read the message meanwhile, the request has no effect.
+            onWithdraw={
+              isPast || isReadOnly
+                ? undefined
+                : (key) => void live.handle.withdraw(key).catch(() => {})
+            }
+          />
         </div>
       </div>
       <div className="chat-foot">
@@ -56,7 +70,7 @@ export function ChatFoot(props: ChatFootProps) {
               <Button onClick={onBackToNow}>Back to now</Button>
             </div>
           ) : isReadOnly ? (
-            <p className="past">You can read this session, but not write in it.</p>
+            <p className="past">{noWriteText}</p>
           ) : (
             <LiveComposer live={live} onSent={onSent} />
           )}
@@ -66,20 +80,7 @@ export function ChatFoot(props: ChatFootProps) {
   );
 }
 
-const hasQuestion = ({ state }: ChatSource) => state.asked.length > 0;
-
-/** The questions of the session. After the first question, the dock stays, because it moves the focus. */
-function QuestionDock(props: Parameters<typeof ApprovalDock>[0]) {
-  const isAsked = useSourceValue(props.source, hasQuestion);
-  const isNeeded = useRef(isAsked);
-  isNeeded.current ||= isAsked;
-  if (!isNeeded.current) return null;
-  return (
-    <Suspense fallback={null}>
-      <ApprovalDock {...props} />
-    </Suspense>
-  );
-}
+const noWriteText = 'You can read this session, but not write in it.';
 
 /** Returns why the session accepts no messages. Returns undefined if it accepts them. */
 function closedText(connection: Connection, status: TaskStatus | null | undefined) {
@@ -89,7 +90,10 @@ function closedText(connection: Connection, status: TaskStatus | null | undefine
   return isClosed(status) ? 'This session is closed.' : undefined;
 }
 
-/** Returns why nobody can write in a session that has no agent of its own. */
+/**
+ * Returns the reason why no message can be sent in a session without an agent. Returns undefined if
+ * the session has an agent.
+ */
 function readOnlyText(agents: ListedTask['agents'] | undefined): string | undefined {
   if (agents == null || agents.length > 0) return undefined;
   return 'This session has no agent of its own, for example because a sub-agent wrote it. You can only read it.';
@@ -107,13 +111,15 @@ function ClosedNotice({ text }: { readonly text: string }) {
 function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) {
   const { outbox } = useApp();
   const hasEnded = useHasEnded(live);
-  // A question also keeps the run open, so the user can stop the run instead of answering.
+  // An open approval request also counts as running, so that the user can stop the run instead of
+  // answering.
   const isRunning = useSourceValue(live, isUnfinished) && !hasEnded;
   const row = useTaskRow(live);
   const agents = useListedTask(live.id)?.agents;
   const agent = agents?.[0];
   const reason = closedText(useConnection(live), row?.status) ?? readOnlyText(agents);
-  // Most agents can be steered. The buttons do not move when the list of sessions confirms it.
+  // Until the session list is loaded, the page assumes that the agent can be steered. Most agents
+  // can, so the buttons usually do not change.
   const canSteer = agents == null || agent?.registration_metadata?.['kind'] === 'loop';
   const stop = useCallback(async () => {
     await live.handle.stop();
@@ -129,7 +135,7 @@ function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) 
       canSteer={canSteer}
       onStop={stop}
       onSend={async ({ text, when, upload }) => {
-        const attachments = await upload(live.id);
+        const attachments = await upload(live.handle);
         if (!outbox.add(live.id, text, when, attachments)) throw new Error(outboxFullText);
         onSent();
       }}

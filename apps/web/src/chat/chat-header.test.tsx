@@ -1,11 +1,11 @@
 import type { Task, TaskStatus } from '@millrace/client';
 import { runId } from '@millrace/core';
+import type { LiveSource } from '@millrace/react';
 import { expect, test } from 'vitest';
-import { openDomPage } from '../testing/dom-page.ts';
+import { openDomPage } from '../../../../packages/react/src/testing/dom-page.ts';
+import { GrowingSource } from '../../../../packages/react/src/testing/growing-source.ts';
+import { factDraft, numberDrafts } from '../../../../packages/react/src/testing/records.ts';
 import { fakeApp, loopTask } from '../testing/fake-app.ts';
-import { GrowingSource } from '../testing/growing-source.ts';
-import { factDraft, numberDrafts } from '../testing/records.ts';
-import type { LiveSource } from './state/live-source.ts';
 
 /** Returns the text below the title: the agent and the status. */
 async function subtitle(status: TaskStatus, isRunning = false) {

@@ -1,19 +1,21 @@
-import { useListedTask } from '../app/app-context.ts';
+import type { LiveSource } from '@millrace/react';
+import { useTaskRow } from '@millrace/react';
+import { IconButton, TimelineIcon } from '@millrace/react/controls';
+import type { ReactNode } from 'react';
+import { useListedTask, useTaskTitle } from '../app/app-context.ts';
 import { ShareButton } from '../app/share/share-button.tsx';
 import { statusBadge } from '../app/task-text.ts';
-import { IconButton } from '../design/button.tsx';
-import { TimelineIcon } from '../design/icons.tsx';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
-import type { LiveSource } from './state/live-source.ts';
-import { useTaskRow, useTaskTitle } from './state/use-live.ts';
 
 export interface ChatHeaderProps {
   readonly live: LiveSource;
   readonly isInspecting: boolean;
   readonly onInspect: (() => void) | undefined;
+  /** Further buttons. Default: none. */
+  readonly children?: ReactNode;
 }
 
-export function ChatHeader({ live, isInspecting, onInspect }: ChatHeaderProps) {
+export function ChatHeader({ live, isInspecting, onInspect, children }: ChatHeaderProps) {
   const row = useTaskRow(live);
   const listed = useListedTask(live.id);
   const task = row ?? listed;
@@ -33,6 +35,7 @@ export function ChatHeader({ live, isInspecting, onInspect }: ChatHeaderProps) {
           )}
         </p>
       </div>
+      {children}
       <ShareButton id={live.id} />
       {onInspect && (
         <IconButton label="Inspector" aria-pressed={isInspecting} onClick={onInspect}>

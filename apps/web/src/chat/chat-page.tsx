@@ -1,19 +1,24 @@
-import { lazy, Suspense, useState } from 'react';
+import type { ChatSource, LiveSource } from '@millrace/react';
+import {
+  Announcer,
+  ArtifactOpener,
+  ChatFrame,
+  ConnectionBanner,
+  TranscriptView,
+  useArtifacts,
+  useConnection,
+  useIsOffline,
+} from '@millrace/react';
+import { Skeleton } from '@millrace/react/controls';
+import { lazy, Suspense, useCallback, useState } from 'react';
 import { useAccess, useApp } from '../app/app-context.ts';
 import { navigate } from '../app/route.tsx';
-import { Skeleton } from '../design/skeleton.tsx';
 import type { InspectorPanelProps } from '../inspector/inspector-panel.tsx';
-import { Announcer } from './activity-line.tsx';
 import { Branches } from './branch/branches.tsx';
 import { ChatFoot } from './chat-foot.tsx';
 import { ChatHeader } from './chat-header.tsx';
 import { OutboxView, useOutgoingMessages } from './composer/outbox-view.tsx';
-import { ConnectionBanner } from './connection-banner.tsx';
-import type { ChatSource } from './state/chat-source.ts';
-import type { LiveSource } from './state/live-source.ts';
-import { useConnection, useIsOffline } from './state/use-live.ts';
 import { RetryRow } from './transcript/retry-row.tsx';
-import { TranscriptView } from './transcript/transcript-view.tsx';
 import './chat-page.css';
 
 // The inspector is loaded when the user opens it. If the module is missing, the header has no
@@ -41,6 +46,8 @@ export function ChatPage({ id, at }: ChatPageProps) {
   const source = (isPast && moment) || live;
   const connection = useConnection(live);
   const isEmpty = useOutgoingMessages(id).length === 0 && isFullyLoaded(live);
+  const hideInspector = useCallback(() => setInspecting(false), []);
+  const artifacts = useArtifacts(source, hideInspector);
   const isOpen = InspectorPanel !== undefined && (isInspecting || isPast);
   const close = () => {
     setInspecting(false);
@@ -49,26 +56,33 @@ export function ChatPage({ id, at }: ChatPageProps) {
   };
   return (
     <div className="chat-page" data-inspecting={isOpen || undefined}>
-      <main
-        className="chat"
-        data-offline={useIsOffline(live) || undefined}
-        data-past={isPast || undefined}
-      >
+      <ChatFrame isPast={isPast} isOffline={useIsOffline(live)}>
         <ChatHeader
           live={live}
           isInspecting={isOpen}
-          onInspect={InspectorPanel && (() => (isOpen ? close() : setInspecting(true)))}
-        />
+          onInspect={
+            InspectorPanel &&
+            (() => {
+              artifacts.close();
+              if (isOpen) close();
+              else setInspecting(true);
+            })
+          }
+        >
+          {artifacts.button}
+        </ChatHeader>
         <ConnectionBanner connection={connection} onReconnect={() => live.handle.reconnect()} />
         <Branches live={live} isPast={isPast || isReadOnly}>
-          <TranscriptView
-            source={source}
-            sentCount={sentCount}
-            emptyText={isEmpty ? 'No messages yet.' : undefined}
-          >
-            {!isPast && !isReadOnly && <RetryRow live={live} />}
-            {!isPast && <OutboxView live={live} />}
-          </TranscriptView>
+          <ArtifactOpener value={artifacts.opener}>
+            <TranscriptView
+              source={source}
+              sentCount={sentCount}
+              emptyText={isEmpty ? 'No messages yet.' : undefined}
+            >
+              {!isPast && !isReadOnly && <RetryRow live={live} />}
+              {!isPast && <OutboxView live={live} />}
+            </TranscriptView>
+          </ArtifactOpener>
         </Branches>
         <ChatFoot
           {...{ live, source, isPast, isReadOnly }}
@@ -76,7 +90,8 @@ export function ChatPage({ id, at }: ChatPageProps) {
           onSent={() => setSentCount((count) => count + 1)}
         />
         <Announcer source={live} />
-      </main>
+      </ChatFrame>
+      {!isOpen && artifacts.panel}
       {isOpen && InspectorPanel && (
         <Suspense
           fallback={

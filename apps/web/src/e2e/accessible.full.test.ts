@@ -64,7 +64,7 @@ describeInChromium()('accessibility', () => {
     await keyboard.type('ask me');
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Allow write?' }).waitFor();
-    // The card accepts an answer only after a moment.
+    // The card accepts an answer only after a short time. This call waits for it.
     await page.getByRole('button', { name: 'Allow', exact: true }).click({ trial: true });
     await keyboard.press('Alt+y');
     await tab.waitForText('Thank you. That is done.');

@@ -3,15 +3,15 @@ import { useBrowserHarness } from './testing/browser-harness.ts';
 import type { ChatTab } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-// The user decides by reading the card. The card must hide nothing, and no stray input may answer
-// it.
+// The user decides by reading the card. The card must show everything, and accidental input must
+// not answer it.
 
 describeInChromium()('an approval card', () => {
   const harness = useBrowserHarness();
 
   async function openApproval(...contents: readonly string[]): Promise<ChatTab> {
     const tab = await (await harness.visitor()).tab();
-    // A message of several lines comes from the clipboard or from a form.
+    // A message with several lines comes from the clipboard or from a form.
     await tab.send(['write', ...contents.map((content) => JSON.stringify(content))].join('\n'));
     await card(tab).waitFor();
     return tab;
@@ -42,7 +42,7 @@ describeInChromium()('an approval card', () => {
     const tab = await openApproval('one', 'two');
     await waitUntilArmed(tab);
     await tab.page.keyboard.down('Alt');
-    // All presses after the first one are repeats, as with a held key.
+    // All presses after the first one are repeats, because the key is held.
     await tab.page.keyboard.down('y');
     await card(tab).getByText('two').waitFor();
     for (let repeats = 0; repeats < 20; repeats++) await tab.page.keyboard.down('y');

@@ -4,8 +4,8 @@ import type { ChatTab } from './testing/chat-tab.ts';
 import { documentName, documentTypes } from './testing/hostile-tool.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-// A hostile agent attaches documents with scripts. The page offers them as downloads. Here the user
-// opens them in a new tab anyway, where they would have the origin of the page.
+// A hostile agent attaches documents with scripts. The page offers them only as downloads. In this
+// test, the user opens them in a new tab, where they would have the origin of the page.
 
 describeInChromium()('an attached document', () => {
   const harness = useBrowserHarness();
@@ -14,7 +14,10 @@ describeInChromium()('an attached document', () => {
   let tab: ChatTab | undefined;
   let path = '';
 
-  /** Returns a tab with the documents. A download leaves the page in place for the next test. */
+  /**
+   * Returns a tab with the documents. A download does not leave the page, so all tests can use the
+   * tab.
+   */
   async function openTab(): Promise<ChatTab> {
     if (tab !== undefined && new URL(tab.page.url()).pathname === path) return tab;
     await close?.();
@@ -37,7 +40,7 @@ describeInChromium()('an attached document', () => {
     await link.waitFor();
     const href = (await link.getAttribute('href')) ?? '';
     expect(href).toMatch(/^blob:/);
-    // As "open link" does: without `download`, the type of the blob decides.
+    // Simulates "open link": without `download`, the type of the blob decides.
     const outcome = Promise.race([
       page.waitForEvent('download').then(() => 'saved'),
       page.waitForEvent('framenavigated').then((frame) => `rendered ${frame.url()}`),

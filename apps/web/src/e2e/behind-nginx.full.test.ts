@@ -8,7 +8,7 @@ import { builtPage } from './testing/built-page.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 import { nginxPath, startNginx } from './testing/nginx-proxy.ts';
 
-// nginx with the configuration of docs/proxy.md, and the options that the page names.
+// Tests nginx with the configuration and the options in docs/proxy.md.
 
 const missing = 'nginx is not installed. These tests need a real proxy. Run npm run test:setup';
 const isMissing = isRequirementMissing(nginxPath !== undefined, missing);
@@ -96,7 +96,8 @@ describe.skipIf(isMissing)('22.5: behind nginx with TLS, under a name and a path
     await (await rpc('task/create', { name: 'first' })).read();
     const stream = await send('GET', '/tasks/name/first/stream?view=events');
     const answering = rpc('message/send', { task_name: 'first', content });
-    // The first words arrive while the answer waits, so nothing buffers them.
+    // The first words arrive while the rest of the answer waits. So nginx does not buffer the
+    // stream.
     expect(await stream.read((text) => text.includes('It is '))).toContain('It is ');
     allow();
     expect(await (await answering).read()).toContain('It is sunny.');

@@ -31,7 +31,7 @@ describeInChromium()('editing a sent message', () => {
     await message.getByText('Second', { exact: true }).waitFor();
     await tab.waitForText('note.txt (text/plain, 5 bytes)');
     await message.getByText('2 / 2').waitFor();
-    // The sidebar has the branch below its session.
+    // The sidebar shows the branch below its session.
     await page
       .locator('.task-branches')
       .getByRole('link', { name: /^Second/ })

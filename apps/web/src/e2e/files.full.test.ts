@@ -4,7 +4,7 @@ import { useBrowserHarness } from './testing/browser-harness.ts';
 import type { ChatTab } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-// A user attaches files by the button, by drop and by paste, and the model gets them.
+// A user attaches files with the button, by dropping and by pasting. The model receives them.
 
 const picture = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAFElEQVR4nGNgmHMGK2IYWhLYRAEWc1bBDSKCHgAAAABJRU5ErkJggg==',
@@ -69,7 +69,7 @@ describeInChromium()('files of a message', () => {
     await tab.page.unroute(uploads);
     await tab.message.press('Enter');
     await tab.waitForText('note.txt (text/plain, 17 bytes)');
-    // The second try continued in the same session.
+    // The second try used the same session.
     expect(await tab.page.getByRole('link', { name: /See this/ }).count()).toBe(1);
   });
 

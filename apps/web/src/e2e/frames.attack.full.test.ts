@@ -20,7 +20,7 @@ const hostileDiagram = fence(
   '  click B call alert()',
 );
 
-/** A document that tries to leave its frame, and lists what was refused. */
+/** A document that tries to leave its frame, and lists the attempts that were refused. */
 const intruder = fence(
   'html',
   '<ul></ul><script>',
@@ -41,7 +41,7 @@ const intruder = fence(
 describeInChromium()('content in a frame', () => {
   const harness = useBrowserHarness();
 
-  /** Opens a tab in which the model has answered with a text. */
+  /** Opens a tab in which the model has answered with this text. */
   async function answered(text: string) {
     const visitor = await harness.visitor();
     const tab = await visitor.tab();

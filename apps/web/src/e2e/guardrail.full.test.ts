@@ -22,7 +22,7 @@ const refund = defineTool({
   execute: async ({ euros }) => `Paid ${euros} € back.`,
 });
 
-/** Serves an agent whose guardrails ask about odd inputs, calls and answers. */
+/** Serves an agent whose guardrails ask for approval of unusual inputs, calls and answers. */
 async function startGuardedServer(whileAsking: 'wait' | 'park') {
   const log = memoryLog();
   const ask = (reason: string) => ({ verdict: 'ask', reason }) as const;
@@ -87,7 +87,7 @@ describeInChromium()('20: the question of a guardrail', () => {
       await card(tab, 'careful-input').getByText('An odd input about refunds').waitFor();
       await card(tab, 'careful-input').getByText('asked by guardrail careful-input').waitFor();
       await button(tab, 'careful-input', 'Allow').click();
-      // The model asks for the refund, and the next guardrail asks about the call.
+      // The model calls the refund tool, and the next guardrail asks about this call.
       await card(tab, 'refund').getByText('It is much money').waitFor();
       await button(tab, 'refund', 'Allow').click();
       await tab.waitForText('It is paid.');

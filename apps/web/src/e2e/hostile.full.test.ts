@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest';
-import { hostilePayloads } from '../testing/hostile-payloads.ts';
+import { hostilePayloads } from '../../../../packages/react/src/testing/hostile-payloads.ts';
 import { useBrowserHarness } from './testing/browser-harness.ts';
 import type { ChatTab } from './testing/chat-tab.ts';
 import { documentTypes } from './testing/hostile-tool.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-// The model, its tools and other users are not trusted. The demo model sends all payloads in
-// answers, reasoning, progress and results, and as file names. This test also sends them as titles
-// and messages.
+// The model, its tools and other users are untrusted. The demo model sends all payloads in answers,
+// reasoning, progress, results and file names. This test also sends them as titles and messages.
 
 describeInChromium()('hostile content', () => {
   const harness = useBrowserHarness();
@@ -21,7 +20,7 @@ describeInChromium()('hostile content', () => {
     await tab.waitForText('That was all of it.');
     await nameTasks(harness.server.url);
 
-    // Each payload is a part of one answer, so all of them are on the page at once.
+    // Each payload is a part of one answer, so the page shows all of them together.
     const parts = tab.page.locator('article[data-kind=assistant]').first().locator('.markdown');
     expect(await parts.count()).toBeGreaterThanOrEqual(hostilePayloads.length);
     await tab.unfold(/^Thought/);
@@ -90,7 +89,7 @@ async function nameTasks(url: string): Promise<void> {
   await Promise.all(hostilePayloads.map(({ text }) => name(text)));
 }
 
-/** Lists elements of the page that link to or load from a forbidden place. */
+/** Lists elements of the page that link to, or load from, a forbidden address. */
 function forbiddenLinks({ page }: ChatTab): Promise<readonly string[]> {
   return page.evaluate<readonly string[]>(`
     [...document.querySelectorAll('body *')].flatMap((element) => {

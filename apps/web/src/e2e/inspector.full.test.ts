@@ -6,7 +6,7 @@ import { axeFaults } from './testing/axe-faults.ts';
 import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-/** If set, the story saves a screenshot of each step in this folder, to be looked at. */
+/** A folder for screenshots of each step. If it is not set, no screenshots are saved. */
 const shots = process.env['MILLRACE_SHOTS'];
 
 async function shoot(page: Page, name: string): Promise<void> {
@@ -38,7 +38,8 @@ describeInChromium()('the inspector in full width', () => {
     await tab.waitForText('Done: a duplicate record');
     await page.getByRole('button', { name: 'Send' }).waitFor();
 
-    // The panel beside the chat has a link to the page. A selected span does not move the chat.
+    // The panel next to the chat has a link to the full page. Selecting a span does not change the
+    // chat.
     await page.getByRole('button', { name: 'Inspector' }).click();
     const tree = page.getByRole('tree', { name: 'Spans' });
     await tree.getByRole('treeitem', { name: /^Turn 1/ }).click();
@@ -50,7 +51,7 @@ describeInChromium()('the inspector in full width', () => {
     await page.getByRole('link', { name: 'Full width' }).click();
     await page.waitForURL('**/inspect');
 
-    // The tree is one stop of the Tab key.
+    // The Tab key treats the tree as one element.
     await tree.focus();
     const selected = (name: RegExp) =>
       tree.getByRole('treeitem', { selected: true, name }).waitFor();
@@ -68,7 +69,7 @@ describeInChromium()('the inspector in full width', () => {
     await selected(/^Turn 2/);
     await keyboard.press('ArrowDown');
 
-    // The prompt is shown as messages, with what is new since the request before.
+    // The prompt is shown as messages. New messages since the previous request are marked.
     const prompt = page.getByRole('region', { name: 'Prompt' });
     await prompt.getByText(/^\d+ messages? as in the last request, \d+ new/).waitFor();
     await prompt.getByText('tools', { exact: true }).waitFor();
@@ -78,7 +79,7 @@ describeInChromium()('the inspector in full width', () => {
     await page.getByRole('region', { name: 'Tokens' }).getByText('1,200').waitFor();
     await shoot(page, 'prompt');
 
-    // A call shows its input and its output, and its records are one click away.
+    // A call shows its input and its output. One click shows its records.
     await tree.getByRole('treeitem', { name: /^Call run/ }).click();
     const output = page.getByRole('region', { name: 'Input and output' });
     await output.getByText('Result of run').waitFor();
@@ -94,7 +95,7 @@ describeInChromium()('the inspector in full width', () => {
     await keyboard.press('0');
     await expect.poll(() => whole.isDisabled()).toBe(true);
 
-    // The scrubber selects a moment, which is in the link. Two moments can be compared.
+    // The scrubber selects a moment, and the URL contains it. The user can compare two moments.
     await page.getByRole('tab', { name: 'Compare' }).click();
     await tab.dragTo(0.2);
     await page.getByRole('button', { name: /^Set A to record/ }).click();
@@ -112,7 +113,7 @@ describeInChromium()('the inspector in full width', () => {
     ]);
     expect(await axeFaults(page)).toEqual([]);
 
-    // Raw records are one click away, and the chat shows a span only when the user asks for it.
+    // One click shows the raw records. The chat shows a span only when the user requests it.
     await tree.getByRole('treeitem', { name: /^Turn 1/ }).click();
     await page.getByRole('button', { name: 'Raw records' }).click();
     await page.getByRole('option', { selected: true }).getByText('turn_started').waitFor();

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-// Chromium reports each element that moves although nobody scrolled. The page allows no such move.
+// Chromium reports each element that moves although the user did not scroll. The page must have no
+// such moves.
 
 /**
  * Records all layout shifts, also those just after an input, because a slow server would answer later.
@@ -19,7 +20,7 @@ new PerformanceObserver((list) => {
 }).observe({ type: 'layout-shift', buffered: true });
 `;
 
-/** Returns the shifts since the last call. Chromium reports a shift with the next frames. */
+/** Returns the layout shifts since the last call. Chromium reports a shift in the next frames. */
 async function takeShifts(page: Page): Promise<readonly string[]> {
   await page.evaluate(
     'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))',

@@ -5,8 +5,8 @@ import { useBrowserHarnessFor } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 import { PageServer } from './testing/page-server.ts';
 
-// The link that `millrace serve` prints contains the token. The address bar, the history, logs and
-// the storage of the browser must not contain it later.
+// The link that `millrace serve` prints contains the token. After the page has opened, the address
+// bar, the history, logs and the shared browser storage must not contain it.
 
 const token = createToken();
 
@@ -46,7 +46,8 @@ describeInChromium()('the token in a link', () => {
     await agents;
     const sent = requests.filter((request) => request.headers()['authorization']?.includes(token));
     expect(sent.length).toBeGreaterThan(0);
-    // The first navigation is reported with its fragment, which the browser does not send.
+    // The report of the first navigation contains the fragment, although the browser does not send
+    // it.
     for (const request of requests.slice(1)) {
       expect(request.url()).not.toContain(token);
       const { authorization: _, ...others } = await request.allHeaders();
@@ -66,7 +67,7 @@ describeInChromium()('the token in a link', () => {
     const { visitor } = await openLink();
     const other = await visitor.context.newPage();
     const { port } = new URL(harness.server.url);
-    // The same server by another name is another origin.
+    // The same server with a different host name is a different origin.
     await visitor.context.unrouteAll();
     await other.goto(`http://localhost:${port}/`);
     await other.getByRole('dialog', { name: 'This server requires a token' }).waitFor();

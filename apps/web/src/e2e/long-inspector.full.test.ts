@@ -4,7 +4,10 @@ import { useBrowserHarnessFor } from './testing/browser-harness.ts';
 import { LongSessionServer } from './testing/long-session-server.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-/** The most records that the page may read to show one place of a session of any length. */
+/**
+ * Maximum number of records that the page may read to show one moment. It does not depend on the
+ * length of the session.
+ */
 const maxRecords = 5000;
 
 describeInChromium()('the inspector of a session with 100,000 records', () => {
@@ -41,10 +44,10 @@ describeInChromium()('the inspector of a session with 100,000 records', () => {
     await expect.poll(total).toBeGreaterThan(0);
     const atFirst = await total();
     expect(atFirst).toBeLessThanOrEqual(maxRecords);
-    // The stream would send the transcript of the whole session.
+    // The stream would send the transcript of the whole session, so the page must not open it.
     expect([...paths].filter((path) => path.endsWith('/stream'))).toEqual([]);
 
-    // Another place reads another window. The start of the log is one of them.
+    // A different moment reads a different window. The test also uses the start of the log.
     await tab.slider.focus();
     await page.keyboard.press('Home');
     await tree.getByRole('treeitem', { name: /^Turn 1 / }).waitFor();

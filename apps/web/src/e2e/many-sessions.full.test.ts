@@ -3,7 +3,8 @@ import { useBrowserHarness } from './testing/browser-harness.ts';
 import type { ChatTab } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-// A user has more sessions than fit on the screen. The page shows which of them need an answer.
+// A user has more sessions than fit on the screen. The page shows which sessions wait for an
+// answer.
 
 describeInChromium()('many sessions', () => {
   const harness = useBrowserHarness();

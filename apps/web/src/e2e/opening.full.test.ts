@@ -32,7 +32,7 @@ describeInChromium()('opening a session', () => {
     const serverRequests = requests.filter((to) => !to.startsWith('/assets/') && to !== path);
     expect(serverRequests[0]).toBe(`${path.replace('/app', '')}/stream`);
     expect(serverRequests.filter((to) => to.endsWith('/stream'))).toHaveLength(1);
-    // All items appeared at once, not one after the other.
+    // All items appeared together, not one after the other.
     expect(await second.evaluate('globalThis.lists')).toEqual([2]);
     expect(await visitor.allFaults()).toEqual([]);
   });

@@ -6,13 +6,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeInChromium, sharedChromium } from './testing/needs-chromium.ts';
 import { PageServer } from './testing/page-server.ts';
 
-// The user visits a hostile page while a server without tokens runs on the machine. This is the
-// weakest configuration: only the checks of host, origin and site protect it.
+// The user visits a hostile page while a server without tokens runs on the same machine. This is
+// the weakest configuration. Only the checks of host, origin and site protect the server.
 
 const create = JSON.stringify({ method: 'task/create', params: { name: 'stolen' } });
 const rpc = '/agents/name/builder/rpc';
 
-/** Scripts of the hostile page. `server` is the URL of the server. A result is what they learned. */
+/**
+ * Scripts of the hostile page. `server` is the URL of the server. The result of a script is the
+ * data that it could read.
+ */
 const vectors: readonly (readonly [string, string])[] = [
   ['reads tasks', "(await fetch(server + '/tasks')).text()"],
   ['reads tasks without CORS', "(await fetch(server + '/tasks', { mode: 'no-cors' })).text()"],

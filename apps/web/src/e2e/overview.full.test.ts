@@ -3,7 +3,7 @@ import { axeFaults } from './testing/axe-faults.ts';
 import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-// A user answers a question in the overview, and reads the charts of the requests.
+// A user answers an approval request in the overview, and reads the charts of the model requests.
 
 describeInChromium()('the overview', () => {
   const harness = useBrowserHarness();

@@ -16,15 +16,15 @@ async function listener(): Promise<{ readonly port: number; count(): number }> {
 }
 
 /**
- * Code that connects by WebRTC, which no content security policy stops. In a frame of the document, it
- * also tells the document that it ran.
+ * Code that connects with WebRTC, which no content security policy stops. If it runs in a frame of
+ * the document, it also reports this to the document.
  */
 const connect = (port: number) =>
   `parent.postMessage("ran", "*"); const peer = new RTCPeerConnection({ iceServers: [{ urls: "stun:127.0.0.1:${port}" }] }); peer.createDataChannel("x"); peer.createOffer().then((offer) => peer.setLocalDescription(offer));`;
 
 const quoted = (text: string) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
 
-/** Places from which a document can try to run code, by name. */
+/** Places in a document from which it can try to run code, by name. */
 const places: Readonly<Record<string, (code: string) => string>> = {
   script: (code) => `<script>${code}</script>`,
   module: (code) => `<script type="module">${code}</script>`,
@@ -97,7 +97,7 @@ describeInChromium()('a hostile document in a preview', () => {
     const { tab } = await preview(
       '<input id="field"><p id="keys"></p><script>addEventListener("keydown", ({ key }) => keys.append(key)); setInterval(() => { focus(); field.focus(); }, 20);</script>',
     );
-    // The page closes a preview that takes the keyboard again and again.
+    // The page closes a preview that takes the keyboard several times.
     await tab.answer.getByRole('button', { name: 'Preview', exact: true }).waitFor();
     await tab.message.click();
     await tab.page.keyboard.type('secret');

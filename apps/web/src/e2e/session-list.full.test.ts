@@ -5,7 +5,7 @@ import { useBrowserHarness } from './testing/browser-harness.ts';
 import type { ChatTab } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-// A user orders the session list. Another browser shows the same order.
+// A user sorts the session list into folders. A second browser shows the same list.
 
 describeInChromium()('the session list', () => {
   const harness = useBrowserHarness();

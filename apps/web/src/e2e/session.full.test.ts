@@ -3,7 +3,7 @@ import { patientMs } from '../../../../packages/core/src/testing/runs.ts';
 import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-// Tests the page from the user's view while the connection fails in various ways.
+// Tests the page as a user sees it, while the connection fails in various ways.
 
 describeInChromium()('a session on the page', () => {
   const harness = useBrowserHarness();

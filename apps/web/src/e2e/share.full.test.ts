@@ -4,7 +4,8 @@ import { useBrowserHarnessFor } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 import { PageServer } from './testing/page-server.ts';
 
-// A user shares a session with a link. The reader can only read it, until the link is revoked.
+// A user shares a session with a link. The reader can only read it, and only until the link is
+// revoked.
 
 const token = 'a-token-for-tests-0123456789-abcdefgh';
 
@@ -36,7 +37,7 @@ describeInChromium()('a shared session', () => {
     expect(await sessions.locator('.task-link').count()).toBe(1);
     expect(reader.page.url()).not.toContain('token');
 
-    // The reader follows what the owner writes later.
+    // The reader sees what the owner writes later.
     await owner.page.keyboard.press('Escape');
     await owner.send('say\na later answer');
     await reader.waitForText('a later answer');

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-/** Records each element above the growing end that moved. */
+/** Records each element that moved, except at the growing end of the answer. */
 const watcher = `
 globalThis.shifts = [];
 new PerformanceObserver((list) => {
@@ -42,7 +42,7 @@ describeInChromium()('a long answer', () => {
   const harness = useBrowserHarness();
 
   test('22.5: moves nothing above its growing end while it streams', async () => {
-    // Everything fits into the window, so that every part of the answer is watched.
+    // The window is so high that the whole answer is visible and can be checked.
     const visitor = await harness.visitor({ viewport: { width: 1200, height: 3600 } });
     await visitor.context.addInitScript(watcher);
     const tab = await visitor.tab();

@@ -81,7 +81,7 @@ describeInChromium()('a link with the token', () => {
     await page.goto(`/#token=${token}`);
     await dialog.waitFor({ state: 'detached' });
     expect(page.url()).not.toContain(token);
-    // A new tab of the same page gets the token from this one.
+    // A new tab of the same page gets the token from this tab.
     const second = await visitor.context.newPage();
     const accepted = second.waitForResponse(
       (response) => /\/agents\?/.test(response.url()) && response.status() === 200,

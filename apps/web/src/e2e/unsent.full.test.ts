@@ -4,7 +4,7 @@ import { useBrowserHarness } from './testing/browser-harness.ts';
 import type { ChatTab } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-// A message must not be lost before the server has stored it.
+// A message must not get lost before the server has stored it.
 
 const commands = '**/tasks/*/commands';
 
@@ -22,7 +22,10 @@ describeInChromium()('an unsent message', () => {
   const userMessage = ({ page }: ChatTab, text: string) =>
     page.locator('article[data-kind=user]').getByText(text, { exact: true });
 
-  /** The number of copies on the server. The page shows only the visible part of a long session. */
+  /**
+   * Returns the number of copies of a message on the server. The page shows only the visible part
+   * of a long session.
+   */
   const countOnServer = async ({ page }: ChatTab, text: string): Promise<number> => {
     const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
     const answer = await page.request.get(`/messages?task_id=${id}`);

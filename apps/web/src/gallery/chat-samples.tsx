@@ -1,7 +1,5 @@
-import { ActivityLine } from '../chat/activity-line.tsx';
-import { ApprovalDock } from '../chat/approval/approval-dock.tsx';
-import type { ChatSource } from '../chat/state/chat-source.ts';
-import { ItemView } from '../chat/transcript/item-view.tsx';
+import type { ChatSource } from '@millrace/react';
+import { ActivityLine, Approvals, ItemView } from '@millrace/react';
 import {
   askingSessions,
   failedSession,
@@ -10,7 +8,7 @@ import {
 } from './sample-sessions.ts';
 import { Sample } from './token-samples.tsx';
 
-/** Samples of the conversation: finished, running, waiting, failed and in the past. */
+/** Samples of conversations: finished, running, waiting, failed, and at an earlier moment. */
 export function ChatSamples({ theme }: { readonly theme: 'light' | 'dark' }) {
   const asking = askingSessions[theme];
   return (
@@ -35,7 +33,7 @@ export function ChatSamples({ theme }: { readonly theme: 'light' | 'dark' }) {
       </Sample>
       <Sample title="A question: the gate is closed">
         <Items source={asking} />
-        <ApprovalDock source={asking} handle={undefined} />
+        <Approvals source={asking} handle={undefined} />
         <ActivityLine source={asking} isPast />
       </Sample>
       <Sample title="A failed run">

@@ -1,9 +1,6 @@
 import type { Connection } from '@millrace/client';
-import { Composer } from '../chat/composer/composer.tsx';
-import { ConnectionBanner } from '../chat/connection-banner.tsx';
-import { Button, IconButton } from '../design/button.tsx';
-import { PlusIcon, StopIcon } from '../design/icons.tsx';
-import { Skeleton } from '../design/skeleton.tsx';
+import { Composer, ConnectionBanner } from '@millrace/react';
+import { Button, IconButton, PlusIcon, Skeleton, StopIcon } from '@millrace/react/controls';
 import { Sample } from './token-samples.tsx';
 import '../app/forms.css';
 

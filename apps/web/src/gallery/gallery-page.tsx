@@ -1,17 +1,18 @@
+import { Button, Dialog } from '@millrace/react/controls';
 import { useState } from 'react';
-import { Button } from '../design/button.tsx';
-import { Dialog } from '../design/dialog.tsx';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { ChatSamples } from './chat-samples.tsx';
 import { ControlSamples } from './control-samples.tsx';
+import { PartSamples } from './part-samples.tsx';
+import { TalkSamples } from './talk-samples.tsx';
 import { TokenSamples } from './token-samples.tsx';
 import './gallery.css';
 
 const themes = ['light', 'dark'] as const;
 
 /**
- * The gallery: every component of the page in its states, in both themes side by side. `npm run shots`
- * makes a picture of it.
+ * The gallery shows every component of the app in its states, in both themes side by side. `npm run
+ * shots` takes a screenshot of it.
  */
 export function GalleryPage() {
   const [isDialogOpen, setDialogOpen] = useState(false);
@@ -30,7 +31,9 @@ export function GalleryPage() {
             <h2>{theme === 'light' ? 'Light' : 'Dark'}</h2>
             <TokenSamples />
             <ControlSamples theme={theme} />
+            <PartSamples />
             <ChatSamples theme={theme} />
+            <TalkSamples theme={theme} />
           </div>
         ))}
       </div>

@@ -6,6 +6,7 @@ import {
   Folder,
   type FoldState,
   itemId,
+  noUsage,
   type Part,
   type PartId,
   type PartStart,
@@ -16,14 +17,17 @@ import {
   toolCallId,
   toolCallPart,
 } from '@millrace/core';
-import type { ChatSource } from '../chat/state/chat-source.ts';
-import { FactIndex } from '../chat/state/fact-index.ts';
-import { stateSource } from '../inspector/past-source.ts';
+import type { ChatSource } from '@millrace/react';
+import { FactIndex } from '@millrace/react';
+import { stateSource } from '@millrace/react/inspector';
 
-/** The time of the first sample record, in ms since 1970. The page always shows the same time. */
+/**
+ * The time of the first sample record, in ms since 1970. It is fixed, so that the gallery always
+ * looks the same.
+ */
 const startMs = Date.UTC(2026, 0, 5, 9, 41);
 
-/** Writes the records of a sample session, and returns what the chat shows of them. */
+/** Builds the records of a sample session, and returns a chat source for them. */
 class SampleSession {
   readonly #drafts: DraftRecord[] = [];
   #parts = 0;
@@ -33,7 +37,7 @@ class SampleSession {
     return this;
   }
 
-  /** Adds an item with whole parts. */
+  /** Adds an item with complete parts. */
   item(name: string, kind: 'user' | 'assistant' | 'tool', parts: readonly Part[]): this {
     this.fact({ type: 'item_started', itemId: itemId(name), kind });
     for (const part of parts) {
@@ -45,7 +49,7 @@ class SampleSession {
     return this.fact({ type: 'item_finished', itemId: itemId(name), stop: { reason: 'stop' } });
   }
 
-  /** Adds an item whose last part still streams. */
+  /** Adds an item whose last part is still streaming. */
   openItem(name: string, kind: 'assistant' | 'tool', start: PartStart, chunk: string): this {
     this.fact({ type: 'item_started', itemId: itemId(name), kind });
     const id = this.#newPart();
@@ -76,7 +80,7 @@ class SampleSession {
     const parts = new Map(
       [...items.values()].flatMap((item) => item?.partIds ?? []).map((id) => [id, source.part(id)]),
     );
-    // Components expect the same object for the same id.
+    // Components expect the same object each time they request an id.
     return { ...source, item: (id) => items.get(id), part: (id) => parts.get(id) };
   }
 
@@ -133,10 +137,14 @@ export const finishedSession: ChatSource = new SampleSession()
     result('c2', 'mail_customer', 'The mail server did not answer.', true),
   ])
   .item('answer', 'assistant', [text(answer)])
+  .fact({
+    type: 'usage_reported',
+    usage: { ...noUsage, input: 5210, output: 318, cacheRead: 4100 },
+  })
   .fact({ type: 'run_finished', runId: runId('one'), stop: { reason: 'stop' } })
   .source();
 
-/** A run in progress: a call that runs, a call that waits and a text that streams. */
+/** A run in progress, with a running call, a waiting call and a streaming text. */
 export const runningSession: ChatSource = new SampleSession()
   .fact({ type: 'run_started', runId: runId('two') })
   .item('question', 'user', [text('Run the tests, then fix what fails.')])
@@ -154,7 +162,10 @@ export const runningSession: ChatSource = new SampleSession()
   .openItem('answer', 'assistant', { kind: 'text' }, 'Two of twelve tests have passed so')
   .source();
 
-/** Runs that wait for an approval, one for each theme, because two questions need two names. */
+/**
+ * Runs that wait for an approval, one for each theme. The gallery shows both on one page, so their
+ * tools need different names.
+ */
 export const askingSessions: Readonly<Record<'light' | 'dark', ChatSource>> = {
   light: askingSession('refund'),
   dark: askingSession('pay_back'),

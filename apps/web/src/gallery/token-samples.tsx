@@ -1,6 +1,6 @@
+import * as controls from '@millrace/react/controls';
+import * as inspector from '@millrace/react/inspector';
 import type { ComponentType, ReactNode } from 'react';
-import * as icons from '../design/icons.tsx';
-import * as inspectorIcons from '../inspector/inspector-icons.tsx';
 
 export interface SampleProps {
   readonly title: string;
@@ -36,12 +36,10 @@ const colors = [
   ['Series', ['series-1', 'series-2', 'series-3', 'series-4', 'series-5', 'series-6']],
 ] as const;
 
-const { Logo, icon: _, ...shared } = icons;
-const { ...inspecting } = inspectorIcons;
-const allIcons: readonly (readonly [string, ComponentType])[] = Object.entries({
-  ...shared,
-  ...inspecting,
-});
+const { Logo } = controls;
+const allIcons = Object.entries<unknown>({ ...controls, ...inspector }).filter(
+  (entry): entry is [string, ComponentType] => entry[0].endsWith('Icon'),
+);
 
 /** Samples of the type scale, the colors and the icons. */
 export function TokenSamples() {

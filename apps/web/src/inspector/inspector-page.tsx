@@ -1,9 +1,9 @@
+import { Inspector } from '@millrace/react/inspector';
 import { useEffect, useState } from 'react';
 import { useApp, useListedTask } from '../app/app-context.ts';
 import { Link, navigate } from '../app/route.tsx';
 import { taskTitle } from '../app/task-text.ts';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
-import { Inspector } from './inspector.tsx';
 import './inspector-page.css';
 
 interface InspectorPageProps {
@@ -12,10 +12,10 @@ interface InspectorPageProps {
   readonly at: number | undefined;
 }
 
-/** The pause between two changes of the URL. Browsers limit how often a page may change it. */
+/** Minimum time between two changes of the URL. Browsers limit how often a page may change it. */
 const urlMs = 250;
 
-/** The inspector in full width, as a page of its own. The URL contains the selected moment. */
+/** The inspector in full width, as a separate page. The URL contains the selected moment. */
 export function InspectorPage({ id, at }: InspectorPageProps) {
   const { client } = useApp();
   const listed = useListedTask(id);

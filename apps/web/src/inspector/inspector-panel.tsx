@@ -1,17 +1,16 @@
+import type { ChatSource, LiveSource } from '@millrace/react';
+import { CrossIcon, IconButton } from '@millrace/react/controls';
+import type { OnMoment } from '@millrace/react/inspector';
+import { Inspector, PastSourceFactory } from '@millrace/react/inspector';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useApp } from '../app/app-context.ts';
 import { Link } from '../app/route.tsx';
-import type { ChatSource } from '../chat/state/chat-source.ts';
-import type { LiveSource } from '../chat/state/live-source.ts';
-import { IconButton } from '../design/button.tsx';
-import { CrossIcon } from '../design/icons.tsx';
-import { Inspector } from './inspector.tsx';
-import { PastSourceFactory } from './past-source.ts';
-import type { OnMoment } from './playback/moment.ts';
 import './inspector-panel.css';
 import './inspector-page.css';
 
-/** The properties of the inspector. The callbacks report which moment the chat must show. */
+/**
+ * The properties of the inspector panel. The callbacks report the moment that the chat must show.
+ */
 export interface InspectorPanelProps {
   readonly live: LiveSource;
   /** The offset of the selected record. Undefined means the current state. */
@@ -21,7 +20,7 @@ export interface InspectorPanelProps {
   readonly onClose: () => void;
 }
 
-/** The pause between two changes of the URL. Browsers limit how often a page may change it. */
+/** Minimum time between two changes of the URL. Browsers limit how often a page may change it. */
 const urlMs = 250;
 
 /** The inspector next to the chat. The chat shows the selected moment. */
@@ -32,7 +31,7 @@ export function InspectorPanel({ live, at, onMoment, onSource, onClose }: Inspec
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const sources = useMemo(() => new PastSourceFactory((hash) => live.blob(hash)), [live]);
   useEffect(() => {
-    // The panel wrote this value itself, so nothing has changed.
+    // The panel itself wrote this value to the URL, so the user has not selected a new moment.
     if (at === written.current) return;
     clearTimeout(timer.current);
     written.current = at;
@@ -47,7 +46,8 @@ export function InspectorPanel({ live, at, onMoment, onSource, onClose }: Inspec
   };
   const move: OnMoment = (to, found) => {
     setMoment(to);
-    // While the records of another part are read, the chat stays as it is.
+    // If `found` is undefined, the records of this moment are still loading. The chat then keeps
+    // its content.
     if (to === undefined) onSource(undefined);
     else if (found !== undefined) onSource(sources.at(found.state, found.facts, live));
     const isCrossing = (to === undefined) !== (written.current === undefined);
@@ -76,9 +76,7 @@ export function InspectorPanel({ live, at, onMoment, onSource, onClose }: Inspec
   );
 }
 
-/**
- * Stores which element has the focus. Returns a function that gives the focus back to that element.
- */
+/** Stores the element that has the focus. Returns a function that focuses this element again. */
 function returnFocus(): () => void {
   const opener = document.activeElement;
   return () => {

@@ -1,12 +1,11 @@
+import { Approvals, type ChatSource, useSourceValue } from '@millrace/react';
 import { useApp } from '../app/app-context.ts';
-import { ApprovalDock } from '../chat/approval/approval-dock.tsx';
-import { type ChatSource, useSourceValue } from '../chat/state/chat-source.ts';
 
 const selectIsAsking = ({ state }: ChatSource) => state.asked.length > 0;
 
 /**
- * Shows the question of a session in the overview. It is the card of the chat, so that the user must
- * see the same content before an answer, and an answer is bound to what was shown.
+ * Shows the approval request of a session in the overview. It uses the same card as the chat. So
+ * the same rule applies: the user must see the whole content before an answer.
  */
 export function AnswerHere({ id }: { readonly id: string }) {
   const live = useApp().sources.get(id);
@@ -14,7 +13,7 @@ export function AnswerHere({ id }: { readonly id: string }) {
   return (
     <div className="overview-answer">
       {isAsking ? (
-        <ApprovalDock source={live} handle={live.handle} />
+        <Approvals source={live} handle={live.handle} />
       ) : (
         <p role="status">Loading the question …</p>
       )}

@@ -2,7 +2,7 @@ import type { Client, TaskDigest, TaskSummary } from '@millrace/client';
 import { TestClock } from '@millrace/log/suite';
 import { expect, test } from 'vitest';
 import { settled } from '../../../../packages/client/src/testing/settled.ts';
-import { openDomPage } from '../testing/dom-page.ts';
+import { openDomPage } from '../../../../packages/react/src/testing/dom-page.ts';
 import { OverviewStore } from './overview-store.ts';
 
 test('the page shows the last data and a warning when the server stops answering', async () => {

@@ -1,10 +1,10 @@
 import type { Client } from '@millrace/client';
+import { errorText } from '@millrace/react';
+import { clockTime, pageClock, Skeleton } from '@millrace/react/controls';
 import { type ReactNode, useMemo, useSyncExternalStore } from 'react';
 import { useApp } from '../app/app-context.ts';
 import { type OverviewFilter, useRoute } from '../app/route.tsx';
-import { Skeleton } from '../design/skeleton.tsx';
-import { clockTime, pageClock } from '../design/time.tsx';
-import { type Api, errorText } from '../server/api.ts';
+import type { Api } from '../server/api.ts';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { failuresOf, runningOf, usageRows } from './overview-rows.ts';
 import { OverviewStore } from './overview-store.ts';
@@ -32,7 +32,7 @@ export function OverviewPage() {
 export interface OverviewProps {
   readonly client: Client;
   readonly api: Api;
-  /** What the charts show. */
+  /** The filter of the charts. */
   readonly filter: OverviewFilter;
 }
 

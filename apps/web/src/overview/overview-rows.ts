@@ -1,13 +1,13 @@
 import type { TaskDigest, TaskSummary } from '@millrace/client';
 import { addUsage, type Usage } from '@millrace/core';
 
-/** A task with its digest. The digest is undefined until it was read. */
+/** A task with its digest. The digest is undefined until it is loaded. */
 export interface OverviewTask {
   readonly task: TaskSummary;
   readonly digest: TaskDigest | undefined;
 }
 
-/** The usage of one model by one agent, over all tasks that were read. */
+/** The usage of one model by one agent, added up over all loaded tasks. */
 export interface UsageRow {
   readonly agent: string;
   readonly provider: string | undefined;
@@ -24,8 +24,8 @@ export interface Failure {
 }
 
 /**
- * Returns the tasks with a run in progress or a required approval. Tasks that wait for an approval
- * come first.
+ * Returns the tasks with a run in progress or an open approval request. Tasks that wait for an
+ * approval come first.
  */
 export function runningOf(all: readonly OverviewTask[]): readonly OverviewTask[] {
   const rank = ({ digest }: OverviewTask) => (digest?.state === 'waiting' ? 0 : 1);
@@ -65,7 +65,10 @@ export function usageRows(all: readonly OverviewTask[]): readonly UsageRow[] {
   return rows.toSorted((a, b) => costOf(b) - costOf(a) || tokensOf(b) - tokensOf(a));
 }
 
-/** Returns a cost for sorting. It is never shown, because costs are shown as exact decimals. */
+/**
+ * Returns the cost as a number for sorting. The page never shows this number, because it shows
+ * costs as exact decimals.
+ */
 function costOf({ usage }: UsageRow): number {
   return Number(usage.costs[0]?.amount ?? 0);
 }

@@ -5,14 +5,14 @@ import { settled } from '../../../../packages/client/src/testing/settled.ts';
 import { OverviewStore } from './overview-store.ts';
 
 interface Others {
-  /** Tasks that are older than the latest ones. */
+  /** The working tasks. They are older than the latest tasks. */
   readonly working?: readonly string[];
   readonly failed?: readonly string[];
-  /** A subset of `working`. */
+  /** The tasks that wait for an approval, a subset of `working`. */
   readonly waiting?: readonly string[];
 }
 
-/** A server with these tasks. It records the requests. */
+/** Creates a fake server with these tasks. It records the requests. */
 function setUp(
   ids: readonly string[],
   states: Readonly<Record<string, TaskDigest['state']>> = {},

@@ -5,13 +5,13 @@ import type { OverviewTask } from './overview-rows.ts';
 
 interface OverviewState {
   readonly isLoaded: boolean;
-  /** The tasks that changed last. */
+  /** The most recently changed tasks. */
   readonly tasks: readonly OverviewTask[];
   /** Older tasks that run, wait or failed. */
   readonly others: readonly OverviewTask[];
-  /** True if the server has older tasks, which are not read. */
+  /** True if the server has older tasks that are not loaded. */
   readonly hasMore: boolean;
-  /** True if there may be more running or failed tasks than were found. */
+  /** True if there may be more running or failed tasks than the list contains. */
   readonly isTruncated: boolean;
   /** When the lists were read, in ms since 1970. */
   readonly readAt: number | undefined;
@@ -30,8 +30,8 @@ interface OverviewOptions {
 
 const pollIntervalMs = 5_000;
 /**
- * The number of latest tasks whose digest is read in each round. The digests of other idle tasks
- * are read only in every sixth round.
+ * The digests of this many latest tasks are read in each round. The digests of other idle tasks are
+ * read only in every sixth round.
  */
 const alwaysRefreshedCount = 12;
 const fullRefreshEvery = 6;
@@ -43,7 +43,8 @@ const empty: OverviewState = {
 };
 
 /**
- * Polls the latest tasks, older tasks that run or failed, and their digests while it has listeners.
+ * Polls the latest tasks, older tasks that run or failed, and their digests. It polls only while it
+ * has listeners.
  */
 export class OverviewStore {
   readonly #options: OverviewOptions;
@@ -139,21 +140,22 @@ export class OverviewStore {
 
 /** The task lists that the server returned. */
 interface TaskLists {
-  /** The tasks that changed last, with any status. */
+  /** The most recently changed tasks, with any status. */
   readonly latest: readonly TaskSummary[];
   readonly hasMore: boolean;
-  /** Tasks with a run in progress or a required approval. */
+  /** Tasks with a run in progress or an open approval request. */
   readonly working: readonly TaskSummary[];
   readonly failed: readonly TaskSummary[];
-  /** True if there may be more working or failed tasks. */
+  /** True if the server may have more working or failed tasks than these lists. */
   readonly isTruncated: boolean;
 }
 
 /**
- * Maximum number of tasks in a list. It is limited, because the server reads a log for each task.
+ * Maximum number of tasks in a list. For each task the server reads a log, so the number is
+ * limited.
  */
 const maxTasks = 50;
-/** The server's limit for one request. */
+/** Maximum number of tasks that the server returns for one request. */
 const maxRunningTasks = 1000;
 
 interface ListSources {
@@ -162,8 +164,8 @@ interface ListSources {
 }
 
 /**
- * Reads the lists. It also reads lists by status, because a running or failed task may have changed
- * long ago.
+ * Reads the lists of tasks. Running and failed tasks have their own lists, because they may have
+ * changed long ago.
  */
 async function readLists({ client, api }: ListSources, signal: AbortSignal): Promise<TaskLists> {
   const list = (status?: TaskStatus) => client.tasks({ status, limit: maxTasks }, { signal });
@@ -187,7 +189,7 @@ async function readLists({ client, api }: ListSources, signal: AbortSignal): Pro
   };
 }
 
-/** Returns the tasks that are not among the latest. */
+/** Returns the working and failed tasks that are not in the list of the latest tasks. */
 function otherTasks({ latest, working, failed }: TaskLists): readonly TaskSummary[] {
   const latestIds = new Set(latest.map(({ id }) => id));
   const others = new Map([...working, ...failed].map((task) => [task.id, task]));

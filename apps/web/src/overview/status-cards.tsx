@@ -1,22 +1,21 @@
+import { Button, dayOrTime, duration } from '@millrace/react/controls';
 import { useState } from 'react';
 import { useAccess } from '../app/app-context.ts';
 import { Link } from '../app/route.tsx';
 import { taskTitle, waitingText } from '../app/task-text.ts';
-import { Button } from '../design/button.tsx';
-import { dayOrTime, duration } from '../design/time.tsx';
 import { AnswerHere } from './answer-here.tsx';
 import type { Failure, OverviewTask } from './overview-rows.ts';
 
 export interface RunningProps {
   readonly tasks: readonly OverviewTask[];
-  /** True if there may be more tasks than were found. */
+  /** True if there may be more tasks than the list contains. */
   readonly isTruncated: boolean;
 }
 
 /** Lists running sessions. Sessions that wait for an approval come first. */
 export function Running({ tasks, isTruncated }: RunningProps) {
   const waiting = tasks.filter(({ digest }) => digest?.state === 'waiting').length;
-  // Only one question is open, because the keys of a question belong to exactly one.
+  // At most one approval request is open, because its keys must have only one target.
   const [answering, setAnswering] = useState<string>();
   const { isReadOnly } = useAccess();
   return (
@@ -52,9 +51,9 @@ export function Running({ tasks, isTruncated }: RunningProps) {
 }
 
 interface RunningRowProps extends OverviewTask {
-  /** True if the question of the session is shown. */
+  /** True if the approval request of the session is visible. */
   readonly isOpen: boolean;
-  /** Shows or hides the question. Undefined if the user may not answer. */
+  /** Shows or hides the approval request. Undefined if the user may not answer. */
   readonly onToggle: (() => void) | undefined;
 }
 
@@ -86,11 +85,11 @@ function RunningRow({ task, digest, isOpen, onToggle }: RunningRowProps) {
 
 export interface FailuresProps {
   readonly failures: readonly Failure[];
-  /** True if there may be more failures than were found. */
+  /** True if there may be more failures than the list contains. */
   readonly isTruncated: boolean;
 }
 
-/** Lists failed sessions with the recorded reasons. */
+/** Lists failed sessions, each with the recorded reason. */
 export function Failures({ failures, isTruncated }: FailuresProps) {
   return (
     <section className="overview-card" aria-labelledby="overview-failures">

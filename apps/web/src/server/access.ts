@@ -1,18 +1,21 @@
 import type { Api } from './api.ts';
 
-/** What the user may do with this tab's token. */
+/** The rights that the token of this tab gives to the user. */
 export interface Access {
   readonly isReadOnly: boolean;
   /** True if the user may create tokens, for example for a link that others can open. */
   readonly canShare: boolean;
-  /** True if nobody can use the server without a token. */
+  /** True if the server refuses all requests without a token. */
   readonly isTokenRequired: boolean;
 }
 
-/** The access before the server has answered. The server checks every request anyway. */
+/**
+ * The rights that the page assumes until the server has sent them. The server checks every request
+ * anyway.
+ */
 export const fullAccess: Access = { isReadOnly: false, canShare: false, isTokenRequired: true };
 
-/** The rights of the user. They are requested once, because a tab keeps its token. */
+/** The rights of the user. They are requested once, because the token of a tab does not change. */
 export class AccessStore {
   readonly #api: Pick<Api, 'get'>;
   readonly #listeners = new Set<() => void>();
@@ -39,7 +42,7 @@ export class AccessStore {
       const canShare = reply.scope === 'all' && !isReadOnly;
       this.#state = { isReadOnly, canShare, isTokenRequired: reply.is_token_required !== false };
     } catch {
-      // A failed request is repeated by the next component that needs the rights.
+      // If the request failed, the next component that needs the rights sends it again.
       this.#isRequested = false;
       return;
     }

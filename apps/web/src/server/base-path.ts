@@ -1,6 +1,6 @@
 /**
- * Reads the path at which the server is mounted, for example `/agents`, from the element that the
- * server adds to the page. Empty for the root, and while Vite serves the page.
+ * Reads the path at which the server is mounted, for example `/agents`. The server adds an element
+ * with this path to the page. Returns an empty text for the root, and while Vite serves the page.
  */
 export function readBasePath(page: Pick<Document, 'querySelector'> | undefined): string {
   const given = page?.querySelector('meta[name="millrace-base"]')?.getAttribute('content') ?? '';
@@ -12,13 +12,13 @@ export const basePath: string = readBasePath(
   typeof document === 'undefined' ? undefined : document,
 );
 
-/** Returns a path of this page's URL without the base path. */
+/** Removes the base path from the path of a page URL. */
 export function belowBase(pathname: string, base: string = basePath): string {
   const isBelow = pathname === base || pathname.startsWith(`${base}/`);
   return isBelow ? pathname.slice(base.length) || '/' : pathname;
 }
 
-/** Returns a path of the server with the base path, for requests and links. */
+/** Adds the base path to a path of the server, for requests and links. */
 export function withBase(path: string): string {
   return `${basePath}${path}`;
 }

@@ -2,11 +2,11 @@ import { ClientError } from '@millrace/client';
 import type { JsonValue } from '@millrace/core';
 import { expect, onTestFinished, test } from 'vitest';
 import { settled } from '../../../../packages/client/src/testing/settled.ts';
-import { openDomPage } from '../testing/dom-page.ts';
+import { openDomPage } from '../../../../packages/react/src/testing/dom-page.ts';
 import type { Api } from './api.ts';
 import { Directory } from './directory.ts';
 
-/** A server with this many tasks. It answers when the test calls `answerAll`. */
+/** Creates a fake server with this many tasks. It answers when the test calls `answerAll`. */
 async function setUp(count: number, places: Readonly<Record<string, JsonValue>> = {}) {
   await openDomPage('http://localhost/');
   const requests: string[] = [];
@@ -42,7 +42,7 @@ async function setUp(count: number, places: Readonly<Record<string, JsonValue>> 
 test('calls during a request cause exactly one more request', async () => {
   const { directory, requests, answerAll } = await setUp(3);
   const all = [directory.refresh(), directory.refresh(), directory.refresh()];
-  // Each round reads the recent and the kept sessions.
+  // Each round reads the recent sessions, and the pinned and filed ones.
   expect(requests).toHaveLength(2);
   await answerAll();
   expect(requests).toHaveLength(4);

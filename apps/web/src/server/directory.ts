@@ -2,7 +2,7 @@ import { type AgentInfo, ClientError, type TaskSummary } from '@millrace/client'
 import type { JsonValue } from '@millrace/core';
 import type { Api } from './api.ts';
 
-/** A task as the list shows it. */
+/** A task with the additional fields of the session list. */
 export interface ListedTask extends TaskSummary {
   readonly agents: readonly AgentInfo[] | null;
   /** True if the task has unfinished work: the agent runs or waits for an approval. */
@@ -14,21 +14,24 @@ export interface ListedTask extends TaskSummary {
 export interface DirectoryState {
   readonly isLoaded: boolean;
   readonly agents: readonly AgentInfo[];
-  /** The recent tasks and the kept ones, sorted by their last change, newest first. */
+  /**
+   * The recent tasks, the pinned tasks and the tasks in folders, sorted by their last change,
+   * newest first.
+   */
   readonly tasks: readonly ListedTask[];
   /** True if the server has older tasks. `loadMore` reads them. */
   readonly hasMore: boolean;
-  /** Tasks that were fetched by id because the list does not contain them. */
+  /** Tasks that the page fetched by id, because the list does not contain them. */
   readonly others: ReadonlyMap<string, ListedTask>;
   readonly error: ClientError | undefined;
 }
 
-/** The time between two polls. The lists are polled, because the server has no stream of lists. */
+/** The time between two polls. The server has no stream of lists, so the page polls them. */
 const pollIntervalMs = 5000;
 const taskPageSize = 200;
-/** The server's limit for one request. */
+/** Maximum number of tasks that the server returns for one request. */
 const maxTasks = 1000;
-/** Maximum number of tasks that are pinned or in a folder, and that the list contains. */
+/** Maximum number of pinned tasks and tasks in folders. */
 const maxKept = 500;
 const maxOthers = 100;
 
@@ -37,7 +40,7 @@ const empty: DirectoryState = {
   ...{ others: new Map<string, ListedTask>(), error: undefined },
 };
 
-/** The agents and tasks of the server. Polls them while it has listeners. */
+/** The agents and tasks of the server. It polls the server while it has listeners. */
 export class Directory {
   readonly #api: Api;
   readonly #listeners = new Set<() => void>();
@@ -70,21 +73,22 @@ export class Directory {
     };
   };
 
-  /** Reads the lists. If a request is in progress, another request starts after it. */
+  /** Reads the lists. If a request is already in progress, the next request starts after it. */
   refresh(): Promise<void> {
     if (this.#request === undefined) this.#request = this.#poll();
     else this.#isStale = true;
     return this.#request;
   }
 
-  /** Reads older tasks too, up to the server's limit. */
+  /** Also reads older tasks, up to the server's limit. */
   loadMore(): Promise<void> {
     this.#limit = Math.min(maxTasks, this.#limit + taskPageSize);
     return this.refresh();
   }
 
   /**
-   * Fetches a task that the list does not contain. An id that is not a task is requested only once.
+   * Fetches a task that the list does not contain. If the id is not a task, it is requested only
+   * once.
    */
   async fetchTask(id: string): Promise<void> {
     if (this.#unknown.has(id)) return;
@@ -92,7 +96,7 @@ export class Directory {
     const found = await this.#api.get(path).catch((error: unknown) => {
       if (isNotFound(error)) this.#rememberUnknown(id);
     });
-    // The error is ignored, because the session's own stream reports it.
+    // This method ignores the error, because the stream of the session reports it.
     if (found === undefined) return;
     const others = [...this.#state.others].slice(1 - maxOthers);
     const entry = [id, found as unknown as ListedTask] as const;
@@ -140,7 +144,7 @@ export class Directory {
   readonly #onVisible = (): void => this.#pollIfVisible();
 
   #set(agents: JsonValue, recent: JsonValue, kept: JsonValue, limit: number): void {
-    // If the response is unchanged, the state object stays the same, so that nothing renders.
+    // If the response did not change, the state stays the same object and no component renders.
     const response = JSON.stringify([agents, recent, kept]);
     if (response === this.#response && this.#state.error === undefined) return;
     this.#response = response;
@@ -170,7 +174,10 @@ export class Directory {
   }
 }
 
-/** Merges two lists. A task that was moved between the two requests is in both, and is kept once. */
+/**
+ * Merges two lists. A task that moved between the two requests is in both lists. The result
+ * contains it once.
+ */
 function merged(recent: readonly ListedTask[], kept: readonly ListedTask[]): readonly ListedTask[] {
   if (kept.length === 0) return recent;
   const byId = new Map([...recent, ...kept].map((task) => [task.id, task]));

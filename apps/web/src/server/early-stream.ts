@@ -1,14 +1,14 @@
 import { readToken, takeLinkToken } from '../app/browser-storage.ts';
 import { basePath, belowBase } from './base-path.ts';
 
-/** If the client does not use the early request within this time, the request is aborted. */
+/** The early request is aborted if the client does not use it within this time. */
 const unusedTimeoutMs = 10_000;
 
 type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
 
 /**
- * Immediately requests the stream of the session in the URL. Returns a fetch function that gives
- * this response to the first matching request.
+ * Immediately requests the stream of the session in the URL. Returns a fetch function. The first
+ * request for the same stream gets the early response.
  */
 export function earlyStream(
   href: string,
@@ -28,7 +28,7 @@ export function earlyStream(
     signal: controller.signal,
   };
   let early: Promise<Response> | undefined = fetch(url, init);
-  // The client handles the error when it takes the response. Until then, the empty handler prevents
+  // The client handles the error when it uses the response. Until then, this empty handler prevents
   // an unhandled rejection.
   early.catch(() => {});
   const timer = setTimeout(() => controller.abort(), unusedTimeoutMs);
@@ -46,7 +46,8 @@ export function earlyStream(
 
 function streamOf(href: string, base: string): URL | undefined {
   const { pathname, origin } = new URL(href);
-  // The route module is not imported here, because it would load the rest of the page first.
+  // This file does not import the route module, because that import would load the rest of the page
+  // first.
   const id = /^\/app\/tasks\/([^/]+)$/.exec(belowBase(pathname, base))?.[1];
   return id === undefined ? undefined : new URL(`${base}/tasks/${id}/stream?view=records`, origin);
 }
@@ -58,7 +59,7 @@ function tokenOf({ headers }: RequestInit): string {
 const plainFetch: Fetch = (url, init) => fetch(url, init);
 const isPage = typeof document !== 'undefined' && typeof location !== 'undefined';
 
-// The first request needs the token, so the token is taken from the link before it.
+// The first request needs the token, so the page takes it from the link before that request.
 if (isPage) takeLinkToken(window);
 
 /** The fetch function of the page's client. */

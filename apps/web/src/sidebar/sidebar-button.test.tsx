@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openDomPage } from '../testing/dom-page.ts';
+import { openDomPage } from '../../../../packages/react/src/testing/dom-page.ts';
 import { fakeApp, loopTask } from '../testing/fake-app.ts';
 
 test.each([

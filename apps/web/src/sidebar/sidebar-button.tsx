@@ -1,12 +1,11 @@
+import { IconButton, MenuIcon } from '@millrace/react/controls';
 import { createContext, useContext } from 'react';
 import { useDirectory } from '../app/app-context.ts';
 import { waitingText } from '../app/task-text.ts';
-import { IconButton } from '../design/button.tsx';
-import { MenuIcon } from '../design/icons.tsx';
 
 /**
- * A button that opens the session list on narrow screens. It also shows how many sessions wait for
- * an approval.
+ * A button that opens the session list on narrow screens. It also shows the number of sessions that
+ * wait for an approval.
  */
 export function SidebarButton() {
   const { isListOpen, setListOpen } = useShell();
@@ -27,7 +26,7 @@ export function SidebarButton() {
 }
 
 export interface Shell {
-  /** True if the session list is open. It is used only on narrow screens. */
+  /** True if the session list is open. Wide screens always show the list and ignore this value. */
   readonly isListOpen: boolean;
   readonly setListOpen: (isOpen: boolean) => void;
 }

@@ -1,22 +1,33 @@
-import { useCallback } from 'react';
-import { useAccess, useApp, useDirectory } from '../app/app-context.ts';
-import { useSetting } from '../app/appearance.ts';
-import { Link, type Route } from '../app/route.tsx';
-import { IconButton } from '../design/button.tsx';
 import {
   CompactIcon,
   GridIcon,
   HelpIcon,
+  IconButton,
   Logo,
   MoonIcon,
   PlusIcon,
   RoomyIcon,
   ScreenIcon,
   SunIcon,
-} from '../design/icons.tsx';
+} from '@millrace/react/controls';
+import { lazy, Suspense, useCallback } from 'react';
+import { useAccess, useApp, useDirectory } from '../app/app-context.ts';
+import { useSetting } from '../app/appearance.ts';
+import { Link, type Route } from '../app/route.tsx';
 import { TaskList } from './task-list.tsx';
 import { type FindTasks, findTasks } from './task-search.ts';
 import './sidebar.css';
+
+// Few users search, so the search is loaded when the user types.
+const ContentSearch = lazy(async () => ({
+  default: (await import('./content-search.tsx')).ContentSearch,
+}));
+
+const renderContent = (text: string) => (
+  <Suspense>
+    <ContentSearch text={text} />
+  </Suspense>
+);
 
 interface SidebarProps {
   readonly route: Route;
@@ -71,6 +82,7 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
         current={route.page === 'task' || route.page === 'inspect' ? route.id : undefined}
         onLoadMore={more}
         find={find}
+        renderContent={renderContent}
         isReadOnly={isReadOnly}
       />
       <div className="sidebar-foot">

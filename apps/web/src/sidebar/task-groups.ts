@@ -1,6 +1,8 @@
 import type { ListedTask } from '../server/directory.ts';
 
-/** A session with the branches that were forked from it or from its branches, newest first. */
+/**
+ * A session with all of its branches, including branches of branches. The newest branch is first.
+ */
 export interface TaskFamily {
   readonly task: ListedTask;
   readonly branches: readonly ListedTask[];
@@ -8,12 +10,12 @@ export interface TaskFamily {
 
 /** A part of the session list with a heading. */
 export interface TaskGroup {
-  /** Identifies the group between two renders. */
+  /** The React key of the group. */
   readonly key: string;
   readonly kind: 'pinned' | 'folder' | 'date';
-  /** The heading. Undefined for a month, which the view formats. */
+  /** The heading. Undefined for a month, because the view formats the month. */
   readonly name: string | undefined;
-  /** A moment of the month, in ms since 1970. Only a month has it. */
+  /** A time within the month, in ms since 1970. Only groups of months have it. */
   readonly month?: number;
   readonly families: readonly TaskFamily[];
 }
@@ -29,16 +31,16 @@ export function isPinned({ task_metadata }: Pick<ListedTask, 'task_metadata'>): 
 }
 
 /**
- * Groups the sessions of the list: the pinned ones, then one group for each folder, then groups by
- * the day of the last change. Branches are below the session that they come from. A branch whose
- * origin is not in the list stands for itself.
+ * Groups the sessions of the list. The pinned sessions come first, then one group for each folder,
+ * then groups by the date of the last change. Branches are below the session from which they come.
+ * If that session is not in the list, the branch has its own entry.
  */
 export function groupTasks(tasks: readonly ListedTask[], now: number): readonly TaskGroup[] {
   const families = familiesOf(tasks);
   const grouped = Map.groupBy(families, (family) => groupKeyOf(family, now));
   const groups = [...grouped].map(([key, members]) => toGroup(key, members));
   const rank = { pinned: 0, folder: 1, date: 2 } as const;
-  // The families are sorted by time, so the groups of days already are in order.
+  // The families are sorted by time, so the groups by date are already in order.
   return groups.toSorted(
     (a, b) =>
       rank[a.kind] - rank[b.kind] ||
@@ -61,7 +63,7 @@ function familiesOf(tasks: readonly ListedTask[]): readonly TaskFamily[] {
 function rootOf(task: ListedTask, byId: ReadonlyMap<string, ListedTask>): string {
   const seen = new Set<string>();
   let at = task;
-  // The metadata from the server can contain a cycle.
+  // The metadata from the server can contain a cycle. `seen` ends the loop.
   while (!seen.has(at.id)) {
     seen.add(at.id);
     const { of } = (at.task_metadata?.['branch'] ?? {}) as { readonly of?: unknown };
@@ -92,7 +94,7 @@ function groupKeyOf(family: TaskFamily, now: number): string {
   return `month ${new Date(date.getFullYear(), date.getMonth(), 15).getTime()}`;
 }
 
-/** Returns the number of the local day. */
+/** Returns the number of a day in local time. Consecutive days have consecutive numbers. */
 function dayOf(at: number): number {
   const date = new Date(at);
   return Math.round(

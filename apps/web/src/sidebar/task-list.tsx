@@ -1,4 +1,15 @@
 import {
+  ArchiveIcon,
+  Button,
+  FolderIcon,
+  IconButton,
+  monthOf,
+  PinIcon,
+  Skeleton,
+  TimeText,
+  useKey,
+} from '@millrace/react/controls';
+import {
   type KeyboardEvent,
   lazy,
   memo,
@@ -9,17 +20,13 @@ import {
   useState,
 } from 'react';
 import { taskTitle, waitingText } from '../app/task-text.ts';
-import { Button, IconButton } from '../design/button.tsx';
-import { ArchiveIcon, FolderIcon, PinIcon } from '../design/icons.tsx';
-import { Skeleton } from '../design/skeleton.tsx';
-import { monthOf, TimeText } from '../design/time.tsx';
 import type { ListedTask } from '../server/directory.ts';
 import type { ManageRequest } from './manage/task-actions.ts';
 import { folderOf, groupTasks, type TaskFamily, type TaskGroup } from './task-groups.ts';
 import { TaskRow, type TaskRowActions } from './task-row.tsx';
 import { type FindTasks, type TaskSearchResult, useTaskSearch } from './task-search.ts';
 
-// What the user needs only after a click is loaded then.
+// These components are loaded on demand, because the user needs them only after a click.
 const SessionManager = lazy(async () => ({
   default: (await import('./manage/session-manager.tsx')).SessionManager,
 }));
@@ -34,23 +41,31 @@ export interface TaskListProps {
   /** True if the server has older tasks. */
   readonly hasMore: boolean;
   readonly onLoadMore: () => void;
-  /** Searches on the server. Undefined if there is nothing to search there. */
+  /** Searches on the server. Undefined if the page already has all tasks. */
   readonly find: FindTasks | undefined;
+  /** Shows the sessions whose messages contain a text. Default: messages are not searched. */
+  readonly renderContent?: ((text: string) => ReactNode) | undefined;
   /** True if the user may not change sessions. Default: false. */
   readonly isReadOnly?: boolean | undefined;
 }
 
-/** A list with at least this many tasks has a search field. */
-const minTasksForSearch = 12;
+/** A list with more tasks than this has a search field. */
+const minTasksForSearch = 1;
 
-/** The sessions in groups, with a search field, a menu for each session, and actions on several. */
+/**
+ * The session list in groups, with a search field, a menu for each session, and actions on several
+ * sessions.
+ */
 export const TaskList = memo(function TaskList(props: TaskListProps) {
   const { tasks, isLoaded, current, hasMore, onLoadMore, find, isReadOnly = false } = props;
+  const { renderContent } = props;
   const [text, setText] = useState('');
   const [request, setRequest] = useState<ManageRequest>();
   const [renaming, setRenaming] = useState<string>();
   const [selected, setSelected] = useState<ReadonlySet<string>>();
   const list = useRef<HTMLDivElement>(null);
+  const field = useRef<HTMLInputElement>(null);
+  useKey('ctrl+k', () => field.current?.focus());
   const query = text.trim().toLowerCase();
   const found = useTaskSearch(find, query, tasks);
   const shown =
@@ -66,7 +81,8 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
         setSelected((before = new Set()) => before.symmetricDifference(new Set([id]))),
       onRenamed: ({ id }, byKey) => {
         setRenaming(undefined);
-        // The link replaces the field in the next frame. After a click, the focus is elsewhere.
+        // The link replaces the field in the next frame and then gets the focus. If the user closed
+        // the field with a click, the focus stays at the clicked element.
         if (byKey) requestAnimationFrame(() => linkOf(list.current, id)?.focus());
       },
     }),
@@ -80,11 +96,10 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
     />
   );
   const press = (event: KeyboardEvent) => {
+    if (moveFocus(event, list.current)) return event.preventDefault();
     const id = (event.target as HTMLElement).dataset?.['task'];
     const task = shown.find((one) => one.id === id);
-    if (task === undefined) return;
-    if (moveFocus(event, list.current)) return event.preventDefault();
-    if (isReadOnly) return;
+    if (task === undefined || isReadOnly) return;
     if (event.key === 'F2') setRenaming(task.id);
     else if (event.key === 'Delete') setRequest({ kind: 'delete', tasks: [task] });
     else return;
@@ -109,9 +124,10 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
       {(tasks.length > minTasksForSearch || text !== '') && (
         <input
           type="search"
+          ref={field}
           className="task-list-search"
           aria-label="Find a session"
-          placeholder="Find by name"
+          placeholder="Find by name or text"
           maxLength={maxLength}
           value={text}
           onChange={({ target }) => setText(target.value)}
@@ -137,6 +153,7 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
       <p className="task-list-empty" role="status">
         {query !== '' && searchStatusText(found.state, shown.length)}
       </p>
+      {query !== '' && renderContent?.(text.trim())}
       {hasMore && query === '' && (
         <div className="task-list-more">
           <Button size="small" look="quiet" onClick={onLoadMore}>
@@ -154,7 +171,8 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
         )}
         {request !== undefined && (
           <SessionManager
-            // A new request must not show the error of the last one.
+            // A new key resets the state, so that a new request does not show the error of the
+            // previous request.
             key={request.kind}
             request={request}
             folders={foldersOf(tasks)}
@@ -175,7 +193,7 @@ interface GroupProps {
   readonly row: (task: ListedTask) => ReactNode;
 }
 
-/** A group of the list. A folder can be closed. */
+/** A group of the session list. The user can close a folder. */
 function Group({ group, current, row }: GroupProps) {
   const { kind, name, month, families } = group;
   const rows = (
@@ -216,7 +234,10 @@ interface BranchesProps {
   readonly row: (task: ListedTask) => ReactNode;
 }
 
-/** The branches of a session. They are open if one of them is current, works or waits. */
+/**
+ * The branches of a session. They are unfolded if one of them is the current session, is in
+ * progress, or waits for an approval.
+ */
 function Branches({ family, current, row }: BranchesProps) {
   const { branches } = family;
   const isOpen = branches.some(
@@ -234,11 +255,18 @@ function Branches({ family, current, row }: BranchesProps) {
   );
 }
 
-/** Moves the focus to another session of the list. Returns false if the key does not move it. */
+/**
+ * Moves the focus to the previous or next session of the list. Returns false for keys that do not
+ * move it.
+ */
 function moveFocus({ key, target }: KeyboardEvent, list: HTMLElement | null): boolean {
   if (!['ArrowDown', 'ArrowUp', 'Home', 'End'].includes(key)) return false;
+  const isSearch = (target as HTMLElement).matches('.task-list-search');
+  if (!isSearch && !(target as HTMLElement).matches('.task-link')) return false;
+  // The other keys move the cursor in the field.
+  if (isSearch && key !== 'ArrowDown') return false;
   const links = [...(list?.querySelectorAll<HTMLElement>('.task-link') ?? [])];
-  // Links in a closed folder are not visible.
+  // Links in a closed folder are hidden, so the focus skips them.
   const visible = links.filter((link) => link.closest('details:not([open])') === null);
   const at = visible.indexOf(target as HTMLElement);
   const last = visible.length - 1;
@@ -261,12 +289,12 @@ function foldersOf(tasks: readonly ListedTask[]): readonly string[] {
   return [...new Set(tasks.flatMap((task) => folderOf(task) ?? []))].toSorted();
 }
 
-/** The server's limit for a search text. */
+/** Maximum length of a search text that the server accepts. */
 const maxLength = 256;
 
 /**
- * Merges two lists without duplicates. If a task is in both, the one from `list` is used, because
- * it is newer.
+ * Merges two lists without duplicates. If both lists contain a task, the task from `list` is used,
+ * because it is newer.
  */
 function mergeTasks(
   list: readonly ListedTask[],
@@ -276,7 +304,7 @@ function mergeTasks(
   return [...list, ...found.filter(({ id }) => !known.has(id))];
 }
 
-/** Returns the text of a task that a search compares, in lower case. */
+/** Returns the text of a task that the search compares with the query, in lower case. */
 function searchableText(task: ListedTask): string {
   const names = task.agents?.map(({ name }) => name) ?? [];
   return [taskTitle(task), task.name, ...names, task.id].join(' ').toLowerCase();

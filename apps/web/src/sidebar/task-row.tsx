@@ -1,9 +1,7 @@
+import { BranchIcon, DotsIcon, dayOrTime, IconButton, TimeText } from '@millrace/react/controls';
 import { lazy, memo, Suspense } from 'react';
 import { Link } from '../app/route.tsx';
 import { statusBadge, taskTitle } from '../app/task-text.ts';
-import { IconButton } from '../design/button.tsx';
-import { BranchIcon, DotsIcon } from '../design/icons.tsx';
-import { dayOrTime, TimeText } from '../design/time.tsx';
 import type { ListedTask } from '../server/directory.ts';
 
 const RenameField = lazy(async () => ({
@@ -14,20 +12,20 @@ export interface TaskRowProps {
   readonly task: ListedTask;
   readonly isCurrent: boolean;
   readonly isRenaming: boolean;
-  /** Whether the session is selected. Undefined if the user selects no sessions. */
+  /** True if the session is selected. Undefined while the user is not selecting sessions. */
   readonly isSelected: boolean | undefined;
   readonly actions: TaskRowActions | undefined;
 }
 
-/** What the user can do with a row. */
+/** The callbacks for actions on a row. */
 export interface TaskRowActions {
   readonly onMenu: (task: ListedTask, anchor: HTMLElement) => void;
   readonly onToggle: (task: ListedTask) => void;
-  /** Called when the field for the title closes. `byKey` is true if a key closed it. */
+  /** Called when the title field closes. `byKey` is true if the user closed it with a key. */
   readonly onRenamed: (task: ListedTask, byKey: boolean) => void;
 }
 
-/** A session in the list: a link, and a button for its menu or a box that selects it. */
+/** A session in the list: a link, and a menu button or a checkbox. */
 export const TaskRow = memo(function TaskRow(props: TaskRowProps) {
   const { task, isCurrent, isRenaming, isSelected, actions } = props;
   if (isRenaming && actions !== undefined)
@@ -68,8 +66,9 @@ interface TaskLinkProps {
 
 /** A link to a session, with its agent, state and time. */
 function TaskLink({ task, isCurrent }: TaskLinkProps) {
-  // A question is more urgent than a status, and a status such as "stopped" more exact than
-  // "in progress": messages that wait for a stopped agent count as unfinished work.
+  // An approval request is more urgent than a status, so it replaces the status. A status such as
+  // "stopped" replaces "in progress". Messages that wait for a stopped agent also count as work in
+  // progress.
   const status = task.awaits_approval === true ? undefined : statusBadge(task.status);
   const at = Date.parse(task.updated_at ?? '');
   return (
@@ -94,8 +93,8 @@ function TaskLink({ task, isCurrent }: TaskLinkProps) {
 }
 
 /**
- * Shows whether the session is in progress. If an approval is required, it shows that instead,
- * because the session cannot continue by itself.
+ * Shows that the session is in progress. If it waits for an approval, it shows this instead,
+ * because the user must act.
  */
 function WorkState({ task }: { readonly task: ListedTask }) {
   const isWaiting = task.awaits_approval === true;

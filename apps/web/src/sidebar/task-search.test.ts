@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ListPage } from '../server/api.ts';
 import { findTasks } from './task-search.ts';
 
-/** A server with these responses, in order. The last one repeats. */
+/** Creates a fake server with these responses, in order. The last response repeats. */
 function fakeServer(...answers: readonly ListPage[]) {
   const requests: URLSearchParams[] = [];
   const page = async (path: string) => {

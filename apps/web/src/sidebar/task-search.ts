@@ -5,14 +5,14 @@ import type { ListedTask } from '../server/directory.ts';
 export type FindTasks = (text: string, signal: AbortSignal) => Promise<readonly ListedTask[]>;
 
 export interface TaskSearchResult {
-  /** The last result. It may belong to an earlier text. */
+  /** The tasks of the last result. The result may belong to an earlier text. */
   readonly tasks: readonly ListedTask[];
-  /** The state of the search. `none` means that there is nothing to search on the server. */
+  /** The state of the search. `none` means that no search on the server is necessary. */
   readonly state: 'none' | 'asking' | 'found' | 'failed';
 }
 
 interface Answer {
-  /** The searched text. */
+  /** The text that was searched. */
   readonly text: string;
   readonly tasks: readonly ListedTask[];
   readonly isFailed: boolean;
@@ -20,11 +20,11 @@ interface Answer {
 
 const noAnswer: Answer = { text: '', tasks: [], isFailed: false };
 
-/** How long the user must stop typing before the search starts. */
+/** The search starts when the user has not typed for this time. */
 const pauseMs = 250;
 
 /**
- * Searches tasks on the server. It searches again when the list changes. Without `find` it sends no
+ * Searches tasks on the server, and again when the list changes. Without `find`, it sends no
  * request.
  */
 export function useTaskSearch(
@@ -54,9 +54,12 @@ export function useTaskSearch(
   return { tasks, state: isFailed ? 'failed' : 'found' };
 }
 
-/** Maximum number of results. The user can type a longer text to narrow the search. */
+/** Maximum number of results. If there are more, the user can type a longer text. */
 const maxFound = 50;
-/** Maximum number of requests. The server scans only a part of its tasks for each request. */
+/**
+ * Maximum number of requests for one search. For each request the server scans only some of its
+ * tasks.
+ */
 const maxPages = 20;
 
 /** Finds tasks on the server whose title, name or id contains the text, newest first. */

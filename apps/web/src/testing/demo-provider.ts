@@ -8,8 +8,8 @@ export interface DemoProviderOptions {
 }
 
 /**
- * Creates a model that follows the first word of the message: `tools`, `many`, `ask`, `draw`, `long 500`,
- * `flaky`, `fail` or `code`. All other messages get the essay as their answer.
+ * Creates a model that obeys the first word of the message: `tools`, `many`, `ask`, `draw`, `long
+ * 500`, `flaky`, `fail` or `code`. It answers all other messages with the essay.
  */
 export function demoProvider({ pauseMs = 12 }: DemoProviderOptions = {}): Provider {
   const tried = new Set<string>();
@@ -81,7 +81,7 @@ function textOf(parts: readonly Part[]): string {
   return parts.map((part) => (part.kind === 'text' ? part.text : '')).join(' ');
 }
 
-/** Describes a file that reached the model. */
+/** Describes a file that the model has received. */
 function fileLine(part: Part): string | [] {
   if (part.kind !== 'file' || part.source.type !== 'bytes') return [];
   return `- ${part.name} (${part.mimeType}, ${part.source.bytes.length} bytes)`;

@@ -17,7 +17,7 @@ interface FakeAppOptions {
   readonly post?: (path: string, body: JsonObject) => Promise<JsonValue>;
 }
 
-/** Creates the services of the page without a server. */
+/** Creates the services of the page with a fake server. */
 export function fakeApp({ tasks = [], post }: FakeAppOptions = {}): FakeApp {
   const posted: [string, JsonObject][] = [];
   const fetched: string[] = [];
@@ -59,20 +59,4 @@ const none = [] as const;
 export function loopTask(id: string): ListedTask {
   const agent = { name: 'builder', registration_metadata: { kind: 'loop' } };
   return { id, agents: [agent], task_metadata: null } as unknown as ListedTask;
-}
-
-/** Creates browser storage in memory, for one test. */
-export function memoryStorage(): () => Storage {
-  const values = new Map<string, string>();
-  const storage: Storage = {
-    get length() {
-      return values.size;
-    },
-    clear: () => values.clear(),
-    getItem: (key) => values.get(key) ?? null,
-    key: (at) => [...values.keys()][at] ?? null,
-    removeItem: (key) => void values.delete(key),
-    setItem: (key, value) => void values.set(key, value),
-  };
-  return () => storage;
 }

@@ -5,39 +5,39 @@ import type { ApprovalDecision } from '../contract/settings.ts';
 import type { CheckedToolCall, ToolContext } from '../contract/tool.ts';
 import { changedSuffix } from '../state/turn-calls.ts';
 
-/** The decision of the policy on a call. */
+/** The decision of the agent's `approve` policy on one tool call. */
 export type PolicyDecision = Exclude<ApprovalDecision, string>;
 
-/** The message for a call whose id another call has too. */
+/** The error message for a tool call that has the same id as a different call. */
 export const repeatedIdText =
   'It was not run: another call of the session has the same id. Make the call again.';
 
 /**
- * A call that may run. `judged` is the text that the policy decided on, and the tool must run nothing
- * else.
+ * A tool call that may run. `judged` is the text that the policy decided on, for example a file path. The
+ * tool must not work on anything else.
  */
 export type DecidedCall = CheckedToolCall & Pick<ToolContext, 'judged'>;
 
-/** A call that must not run, and the message for the model. */
+/** A tool call that must not run, with the error message for the model. */
 export interface Refusal {
   readonly refused: RejectionCode;
   readonly message: string;
 }
 
-/** `left`: nothing is decided, because the run stops. */
+/** The outcome of the decision on a call. `left` means that the run stops before the decision. */
 export type Verdict = DecidedCall | Refusal | 'left';
 
-/** True if the call must not run. */
+/** Returns true if the verdict refuses the call. */
 export function isRefusal(verdict: DecidedCall | Refusal): verdict is Refusal {
   return 'refused' in verdict;
 }
 
-/** Returns the verdict that refuses a call. */
+/** Creates the verdict that refuses a call. */
 export function refusal(refused: RejectionCode, message: string): Refusal {
   return { refused, message };
 }
 
-/** Calls the policy of an agent for the calls of one turn. */
+/** Calls the `approve` policy of an agent for the tool calls of one turn. */
 export class Approvals {
   readonly #context: RunContext;
   readonly #turn: number;
@@ -49,8 +49,8 @@ export class Approvals {
   }
 
   /**
-   * Returns the policy's decision on a call. The policy is called once per call. A standing approval for
-   * the same rule turns `ask` into `allow`.
+   * Returns the policy's decision on a call, and calls the policy only once per call. If the user already
+   * approved all calls with the same rule, `ask` becomes `allow`.
    */
   async policyDecision(call: CheckedToolCall): Promise<PolicyDecision> {
     const { toolCallId } = call.call;
@@ -61,7 +61,7 @@ export class Approvals {
     return isStanding ? { decision: 'allow', judged: ruling.judged } : ruling;
   }
 
-  /** Calls the policy. If it fails, the call is denied. */
+  /** Calls the policy. If the policy throws, the call is denied. */
   async askPolicy(call: CheckedToolCall): Promise<PolicyDecision> {
     const { settings, context, session } = this.#context;
     const { approve, onDiagnostic } = settings;
@@ -81,7 +81,7 @@ export class Approvals {
   }
 }
 
-/** Returns the id of the question about a call whose input a guardrail changed. */
+/** Returns the id of the approval question about a call whose input a guardrail changed. */
 export function changedCallId({ toolCallId }: Pick<ToolCallPart, 'toolCallId'>): ToolCallId {
   const id = `${toolCallId}${changedSuffix}`;
   return (isId(id) ? id : id.slice(-maxIdLength)) as ToolCallId;
@@ -90,8 +90,8 @@ export function changedCallId({ toolCallId }: Pick<ToolCallPart, 'toolCallId'>):
 const maxIdLength = 1024;
 
 /**
- * Returns the policy's decision with valid fields only. The policy is user code, which may return
- * anything, and the log must stay valid.
+ * Returns the policy's decision with valid fields only. The policy is user code and may return any value, but
+ * every record on the log must be valid.
  */
 function validDecision({ decision, reason, rule, judged }: PolicyDecision): PolicyDecision {
   if (decision !== 'allow' && decision !== 'ask' && decision !== 'deny')

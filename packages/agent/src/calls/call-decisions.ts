@@ -11,18 +11,18 @@ import type { Questions } from './questions.ts';
 import { denialText } from './tool-result.ts';
 
 /**
- * Decides which calls of one attempt run, and with which input. The schema, the policy, guardrails and
- * the user take part in the decision. The class writes questions, but no results.
+ * Decides which tool calls of one attempt run, and with which input. The decision depends on the tool's
+ * schema, the policy, the guardrails and the user. This class writes questions to the log, but no results.
  */
 export class CallDecisions {
   readonly #context: RunContext;
   readonly #approvals: Approvals;
   readonly #at: Attempt;
   readonly #stop: AbortSignal;
-  /** Undefined until the user is asked, because the code loads on demand. */
+  /** Undefined until the user is asked for the first time. The code that asks is loaded only then. */
   #questions: Questions | undefined;
 
-  /** `stop` ends the waiting for answers and policies. */
+  /** After `stop` aborts, the class no longer waits for answers of the user or for policies. */
   constructor(context: RunContext, at: Attempt, stop: AbortSignal) {
     this.#context = context;
     this.#approvals = new Approvals(context, at.turn);
@@ -31,27 +31,28 @@ export class CallDecisions {
   }
 
   /**
-   * The tools that the request of this turn offered. Their names are on the log, so they are known after
-   * a crash too.
+   * The tools that the request of this turn offered. The log has their names, so a new process can read them
+   * after a crash.
    */
   get tools(): RunContext['settings']['tools'] {
     const { settings, journal } = this.#context;
     return offeredTools(settings.tools, journal.loop.turn?.offered);
   }
 
-  /** Returns the decision of the policy on a call. */
+  /** Returns the decision of the `approve` policy on a call. */
   policyDecision(ready: CheckedToolCall): ReturnType<Approvals['policyDecision']> {
     return this.#approvals.policyDecision(ready);
   }
 
-  /** Resumes the call that waits for the answer with this id. */
+  /** Resumes the call that waits for the user's answer with this id. */
   wake(id: ToolCallId): void {
     this.#questions?.wake(id);
   }
 
   /**
-   * Decides whether the call runs, and with which input. Asks the user if the policy says so. `parked`:
-   * the call waits for the user. `lost`: its tool ran in a process that died, and may have completed.
+   * Decides whether the call runs, and with which input. Asks the user if the policy requires it. `parked`
+   * means that the call waits for the user. `lost` means that the tool ran in a process that died, so it is
+   * unknown whether the tool completed.
    */
   async decide(call: ToolCallPart): Promise<Verdict | 'parked' | 'lost'> {
     const { whileAsking } = this.#context.settings;
@@ -64,8 +65,9 @@ export class CallDecisions {
     if (!ready.ok) return refusal(ready.code, ready.message);
     if (this.callState(call)?.execution?.isLost && ready.tool.afterCrash !== 'repeat')
       return 'lost';
-    // A client was already asked to run this call, which means that the call was allowed.
-    if (this.callState(call)?.isAwaited) return ready;
+    // The loop already asked a client to run this call, so the call was allowed. A forged record cannot allow
+    // a tool that runs here.
+    if (this.callState(call)?.isAwaited && ready.tool.client !== undefined) return ready;
     if (!this.questionState(call)?.isAsked) {
       const policy = await raceAbort(this.#approvals.policyDecision(ready), stop);
       if (policy === halted) return 'left';
@@ -77,17 +79,22 @@ export class CallDecisions {
       const questions = await raceAbort(this.#loadQuestions(), stop);
       if (questions === halted) return 'left';
       if (this.answerTo(call) === undefined) await questions.ask(ready, why);
+    } else {
+      const questions = await this.#loadQuestions();
+      const stale = await raceAbort(questions.staleReason(ready), stop);
+      if (stale === halted) return 'left';
+      if (stale !== undefined) return refusal('invalid', stale);
     }
     if (this.answerTo(call) === undefined && whileAsking === 'park') return 'parked';
     return (await this.#loadQuestions()).answer(ready);
   }
 
-  /** Applies the user's answer to a call, right before the call runs. */
+  /** Applies the user's answer to a call, immediately before the call runs. */
   async applyAnswer(ready: CheckedToolCall): Promise<Verdict> {
     return (await this.#loadQuestions()).apply(ready);
   }
 
-  /** Returns the object that asks the user. The code loads on demand, because many runs ask nothing. */
+  /** Returns the object that asks the user. Its code loads on demand, because many runs never ask. */
   async #loadQuestions(): Promise<Questions> {
     const { Questions } = await import('./questions.ts');
     this.#questions ??= new Questions({
@@ -98,7 +105,8 @@ export class CallDecisions {
   }
 
   /**
-   * True if an answer could be about another call. That call has the same id, or belongs to a sub-agent.
+   * Returns true if the id of the call is ambiguous: a different call, or the question of a sub-agent, has
+   * the same id. The user's answer could then belong to either of them.
    */
   isRepeated(call: ToolCallPart): boolean {
     const { toolCallId } = call;
@@ -108,19 +116,19 @@ export class CallDecisions {
     return isOther || isRepeatedCallId(this.#context.journal.state, toolCallId);
   }
 
-  /** Returns the state of a call according to the log. */
+  /** Returns the state of a call, as the records on the log describe it. */
   callState({ toolCallId }: ToolCallPart): CallState | undefined {
     return this.#context.journal.loop.turn?.calls.get(toolCallId);
   }
 
-  /** Returns the input that a guardrail gave to the call, if any. */
+  /** Returns the input with which a guardrail replaced the call's input, if there is one. */
   #changeOf(call: ToolCallPart): CallState['changed'] {
     return this.callState(call)?.changed;
   }
 
   /**
-   * Returns the id of the question about the call. If a guardrail changed the input, the question has its
-   * own id. An answer under the id of the call was about the old input.
+   * Returns the id of the question about the call. If a guardrail changed the input, the question gets a
+   * separate id, because an answer with the call's own id refers to the old input.
    */
   questionId(call: ToolCallPart): ToolCallId {
     return this.#changeOf(call) === undefined ? call.toolCallId : changedCallId(call);
@@ -137,7 +145,7 @@ export class CallDecisions {
   }
 
   /**
-   * Returns the input that replaces the model's input. It is the user's input, or else that of a
+   * Returns the input that replaces the model's input. The user's input takes precedence over the input of a
    * guardrail.
    */
   changedInput(call: ToolCallPart): JsonValue | undefined {
@@ -146,7 +154,7 @@ export class CallDecisions {
   }
 
   /**
-   * Adds the changed input to the metadata of the result, because the call itself still has the model's
+   * Adds the changed input to the metadata of the result, because the recorded call still has the model's
    * input.
    */
   withChange(call: ToolCallPart, part: ToolResultPart): ToolResultPart {

@@ -21,39 +21,45 @@ import { ResultSlots } from './result-slots.ts';
 import { errorResult } from './tool-result.ts';
 
 interface CallRunnerOptions extends Attempt {
-  /** The item that holds the results, if the turn already has one. */
+  /** The item that contains the tool results, if the turn already has one. */
   readonly toolItemId: ItemId | undefined;
 }
 
 /**
- * The outcome of a call. `answered`: it has a result. `parked`: it waits for the user. `left`: it has no
- * result, because the run stops.
+ * The outcome of a tool call. `answered` means that it has a result. `parked` means that it waits for the
+ * user. `left` means that it has no result, because the run stops.
  */
 type CallOutcome = 'answered' | 'parked' | 'left';
 
 /**
- * Runs the tool calls of one attempt and writes their results. Each call gets exactly one result,
- * whatever happens.
+ * Runs the tool calls of one attempt and writes their results. Each call gets exactly one result, even after
+ * errors and aborts.
  */
 export class CallRunner {
   readonly #context: RunContext;
   readonly #at: Attempt;
   readonly #limiter: ConcurrencyLimiter;
-  /** Stops the running tools when the run or the attempt stops. */
+  /** Aborts the running tools when the run or the attempt stops. */
   readonly #stop = new AbortController();
   readonly #onAbort = () => abort(this.#stop);
   readonly #decisions: CallDecisions;
+  /** The forms of running tools that wait for an answer, with the functions that end the wait. */
+  readonly #formAnswers = new Map<ToolCallId, () => void>();
   readonly #slots: ResultSlots;
-  /** Undefined until a call hands off, because the code loads on demand. */
+  /**
+   * Handles hand-offs to other agents. Undefined until a call hands off, because the code loads on demand.
+   */
   #handOffs: HandOffs | undefined;
-  /** Undefined until a call needs a tool that a client runs, because the code loads on demand. */
+  /**
+   * Handles calls that a client runs. Undefined until there is such a call, because the code loads on demand.
+   */
   #clientCalls: ClientCalls | undefined;
   readonly #running = new Map<ToolCallId, Promise<void>>();
-  /** The last execution of each call that runs a sub-agent. */
+  /** The latest execution of each call that runs a sub-agent. */
   readonly #children = new Map<ToolCallId, ChildCall>();
-  /** The calls whose sub-agent is parked. */
+  /** The calls whose sub-agent is parked, which means that it waits for an answer and does not run. */
   readonly #parked = new Set<ToolCallId>();
-  /** True once the response has ended with these calls. From then on, the results of the calls count. */
+  /** True after the response has ended and contains these calls. From then on, their results are valid. */
   #isAdopted = false;
 
   constructor(context: RunContext, { turn, attempt, toolItemId }: CallRunnerOptions) {
@@ -68,8 +74,8 @@ export class CallRunner {
   }
 
   /**
-   * Starts the call while the response still streams, if its tool has no effects and the policy allows
-   * it. Does nothing if guardrails have to check the response.
+   * Starts the call while the response still streams, if its tool has no effects and the policy allows the
+   * call. Does nothing if guardrails must check the response first.
    */
   async startEarly(call: ToolCallPart, before: readonly ToolCallPart[]): Promise<void> {
     const { tools } = this.#decisions;
@@ -80,7 +86,7 @@ export class CallRunner {
     if (!ready.ok || this.#isLate(call)) return;
     const { decision, judged } = await this.#decisions.policyDecision(ready);
     if (decision !== 'allow' || this.#isLate(call)) return;
-    // An error here means that the log cannot be written. The run then stops and reports it.
+    // If `#start` rejects, the log cannot be written. The next write of the run then reports the same error.
     this.#start({ ...ready, judged }, before).catch(() => {});
   }
 
@@ -89,7 +95,8 @@ export class CallRunner {
   }
 
   /**
-   * True if the log has the end of the response, so that the results of tools that started early count.
+   * True if the end of the response is on the log. From then on, the results of tools that started early are
+   * valid.
    */
   get #hasResponseEnded(): boolean {
     const { turn } = this.#context.journal.loop;
@@ -101,7 +108,8 @@ export class CallRunner {
   }
 
   /**
-   * Called after a command arrived, because the command may hold the output of a call that a client runs.
+   * Must be called after a command arrives, because the command may contain the output of a call that a
+   * client runs.
    */
   wakeClientCalls(): void {
     this.#clientCalls?.wake();
@@ -122,27 +130,27 @@ export class CallRunner {
     return this.#handOffs;
   }
 
-  /**
-   * Resumes the call that waits for the answer with this id. The call can also be that of a sub-agent.
-   */
+  /** Resumes the call that waits for the answer with this id. The call may belong to a sub-agent. */
   wake(id: ToolCallId): void {
     this.#decisions.wake(id);
+    this.#formAnswers.get(id)?.();
     for (const childCall of this.#children.values()) childCall.deliver(id);
   }
 
   /**
-   * Gives each call its result. Resolves with `parked` if the other calls wait for the user or a client.
+   * Gives each call its result. Resolves with `parked` if the calls without a result wait for the user or a
+   * client.
    */
   async answer(calls: readonly ToolCallPart[]): Promise<'answered' | 'parked'> {
     this.#isAdopted = true;
     await this.#write(this.#slots.reserve(calls));
-    // Calls with the same id share one result.
+    // Several calls with the same id get only one result.
     const ids = calls.map(({ toolCallId }) => toolCallId);
     const distinct = calls.filter(({ toolCallId }, at) => ids.indexOf(toolCallId) === at);
     const outcomes = await Promise.all(distinct.map((call) => this.#answer(call)));
     const parked = distinct.filter((_call, at) => outcomes[at] === 'parked');
-    // The user may have answered while other calls ran. Such a call can continue, so the run does not
-    // park.
+    // The user may answer while other calls run. If there is such an answer, its call can continue and the
+    // run does not park.
     const isWaiting = parked.every((call) => this.#isWaiting(call));
     return parked.length > 0 && isWaiting && !outcomes.includes('left') ? 'parked' : 'answered';
   }
@@ -157,8 +165,8 @@ export class CallRunner {
   }
 
   /**
-   * Answers each call with an error result, without running its tool. The code `aborted` also stops
-   * running tools and ends sub-agents that wait.
+   * Writes an error result for each call, without running its tool. With the code `aborted`, it also stops
+   * running tools and ends the sub-agents that wait for an answer.
    */
   async reject(calls: readonly ToolCallPart[], code: 'aborted' | 'cut' | 'blocked'): Promise<void> {
     const message = rejectionTexts[code];
@@ -179,32 +187,36 @@ export class CallRunner {
     await stopChild(call, this.#decisions.changedInput(call), this.#context, this.#at);
   }
 
-  /** Stops the running tools and waits for them. */
+  /** Stops the running tools and waits until they have ended. */
   async halt(): Promise<void> {
     abort(this.#stop);
     this.#context.signal.removeEventListener('abort', this.#onAbort);
     await this.settled();
   }
 
-  /** Resolves when all running tools have their results. */
+  /** Resolves when all running tools have their results on the log. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#running.values());
   }
 
   /**
-   * Retracts the results of tools that started early. Called if the response ended without valid calls.
+   * Retracts the results of tools that started early. The caller uses it if the response ended without valid
+   * calls.
    */
   async discard(): Promise<void> {
     await this.halt();
     await this.#write(this.#slots.retract(this.#context.journal.state));
   }
 
-  /** Ignores all later results. Called when the attempt is superseded. */
+  /**
+   * After this call, later results of tools are ignored. The caller uses it when a new attempt replaces this
+   * attempt.
+   */
   abandon(): void {
     this.#slots.close();
   }
 
-  /** Waits for all results and finishes the tool item. */
+  /** Waits for all results, and then finishes the item that contains them. */
   async finish(): Promise<void> {
     await Promise.all(this.#running.values());
     this.#context.signal.removeEventListener('abort', this.#onAbort);
@@ -228,7 +240,8 @@ export class CallRunner {
   }
 
   /**
-   * Writes an error result for a call whose tool ran in a process that died. The tool may have completed.
+   * Writes an error result for a call whose tool ran in a process that died. The result states that the tool
+   * may have completed.
    */
   async #reportUnknownOutcome(call: ToolCallPart): Promise<'answered'> {
     const text =
@@ -243,7 +256,10 @@ export class CallRunner {
     return running;
   }
 
-  /** Runs the call when the limiter has a free place. An abort or an answer may have arrived before. */
+  /**
+   * Runs the call when the limiter has a free slot. While the call waits for a slot, an abort or an answer
+   * may arrive.
+   */
   async #execute(waiting: DecidedCall, before: readonly ToolCallPart[]): Promise<void> {
     const { call, tool } = waiting;
     const stop = this.#stop.signal;
@@ -255,6 +271,7 @@ export class CallRunner {
     const handOffs = tool.handsOff && (await this.#loadHandOffs());
     const options = {
       ...{ context: this.#context, at: this.#at, slots: this.#slots, stop },
+      answers: this.#formAnswers,
       isOver: () => this.#isOver,
       isAdopted: () => this.#isAdopted || this.#hasResponseEnded,
       checkResult: (part: ToolResultPart) =>
@@ -264,14 +281,14 @@ export class CallRunner {
     };
     this.#parked.delete(call.toolCallId);
     let answered = '';
-    // After an abort no execution starts, even if the abort is not on the log yet.
+    // After an abort, no execution starts, even if the record of the abort is not on the log yet.
     for (let tried = 0; !this.#isOver; ) {
       const slots = this.#slots.reserve([...before, call]);
       const outcome = await executeOnce(ready, slots, tried < tool.retries, options);
       if (outcome.type === 'done') return;
       if (outcome.type === 'retry') tried++;
       else {
-        // The user may have answered while the sub-agent parked, and then the tool runs again.
+        // The user may have answered while the sub-agent was parking. The tool then runs again.
         const answers = outcome.childCall.newAnswers.join('\n');
         if (answers === answered) return void this.#parked.add(call.toolCallId);
         answered = answers;
@@ -298,7 +315,7 @@ const rejectionTexts = {
   blocked: 'It was not run: a guardrail stopped the run.',
 };
 
-/** Runs at most `width` tasks at once, in the order in which they arrive. */
+/** Runs at most `width` tasks at the same time, in the order in which they arrive. */
 class ConcurrencyLimiter {
   #free: number;
   readonly #waiting: (() => void)[] = [];

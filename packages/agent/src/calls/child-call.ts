@@ -22,25 +22,27 @@ interface ChildCallOptions {
   readonly context: RunContext;
   readonly at: Attempt;
   readonly call: ToolCallPart;
-  /** The session of the sub-agent. */
+  /** The id of the sub-agent's session. */
   readonly child: SessionId;
-  /** True if an earlier execution of the call was parked, or its process died. */
+  /** True if this call continues an earlier execution that was parked, or whose process died. */
   readonly isContinued: boolean;
 }
 
 /**
- * One execution of a tool that runs a sub-agent. It writes the sub-agent's questions, answers and usage
- * to the caller's log. No other state exists, so another process can continue the call.
+ * One execution of a tool that runs a sub-agent. It writes the sub-agent's questions, answers and usage to
+ * the caller's log. All its state is on the log, so a different process can continue the call.
  */
 export class ChildCall implements ParentCall {
   readonly isContinued: boolean;
   readonly #options: ChildCallOptions;
   #listener: ((toolCallId: ToolCallId, answer: ChildAnswer) => void) | undefined;
-  /** The questions that are being written. It prevents that a question is written twice. */
+  /** The questions that are being written to the log. The map prevents writing the same question twice. */
   readonly #asking = new Map<ToolCallId, Promise<void>>();
-  /** The sub-agent's call ids, by the ids of their questions in the caller's session. */
+  /**
+   * For each question id in the caller's session, the id of the sub-agent's call that the question is about.
+   */
   readonly #questions = new Map<ToolCallId, ToolCallId>();
-  /** The usage reports that were already on the log when this call was continued. */
+  /** The usage reports that were already on the log when this execution started. */
   readonly #reported: ReadonlySet<string>;
   #stop: Stop | undefined;
   #pending: readonly ToolCallId[] = [];
@@ -65,23 +67,23 @@ export class ChildCall implements ParentCall {
     return this.#options.context.leave;
   }
 
-  /** The session of the sub-agent. */
+  /** The id of the sub-agent's session. */
   get child(): SessionId {
     return this.#options.child;
   }
 
-  /** True if the sub-agent waits for an answer and its run has ended. */
+  /** True if the run of the sub-agent ended because it waits for an answer. */
   get isParked(): boolean {
     return this.#stop?.reason === 'parked';
   }
 
-  /** True if the sub-agent stopped early so that another process can continue it. */
+  /** True if the sub-agent stopped early so that a different process can continue it. */
   get isLeft(): boolean {
     const { reason, cause } = this.#stop ?? {};
     return cause === 'left' || (reason === 'error' && this.leave.aborted);
   }
 
-  /** The questions of a parked sub-agent that have been answered since it parked. */
+  /** The questions of a parked sub-agent that were answered after it parked. */
   get newAnswers(): readonly ToolCallId[] {
     return this.#pending.filter((id) => this.#answerTo(id) !== undefined);
   }
@@ -114,7 +116,7 @@ export class ChildCall implements ParentCall {
     this.#listener = listener;
   }
 
-  /** Passes an answer on to the sub-agent if one of its questions has this id. */
+  /** Passes the user's answer to the sub-agent if the sub-agent asked the question with this id. */
   deliver(id: ToolCallId): void {
     const toolCallId = this.#questions.get(id);
     const answer = toolCallId && this.#answerTo(toolCallId);
@@ -153,14 +155,14 @@ export class ChildCall implements ParentCall {
 
   #askedDraft(id: ToolCallId, question: ChildQuestion): DraftRecord {
     const { at, call } = this.#options;
-    const { name, reason, rule, judged, agents, session, input } = question;
+    const { name, reason, rule, judged, agents, session, input, form } = question;
     const fact: Fact = {
       type: 'approval_asked',
       ...{ toolCallId: id, name },
       ...(reason !== undefined && { reason }),
       ...(rule !== undefined && { rule }),
       ...(judged !== undefined && { judged }),
-      from: { toolCallId: call.toolCallId, agents, session, input },
+      from: { toolCallId: call.toolCallId, agents, session, input, ...(form && { form }) },
     };
     return { ...at, fact };
   }
@@ -175,8 +177,8 @@ export class ChildCall implements ParentCall {
   }
 
   /**
-   * True if the entry is a question of this sub-agent. A call of the caller can have the same id as the
-   * question, and then the answer is about that call.
+   * Returns true if the entry is a question of this sub-agent. If a call of the caller has the same id, the
+   * answer belongs to that call and not to the question.
    */
   #isOwn({ question }: CallState): boolean {
     return question?.of === this.#options.call.toolCallId;
@@ -188,8 +190,8 @@ export class ChildCall implements ParentCall {
 }
 
 /**
- * Creates the object that connects a call to its sub-agent. If the call was parked, or its process died,
- * the sub-agent continues in the same session.
+ * Creates the object that connects a tool call to its sub-agent. If an earlier execution of the call was
+ * parked, or its process died, the sub-agent continues in the same session.
  */
 export function createChildCall(call: ToolCallPart, context: RunContext, at: Attempt): ChildCall {
   const { journal, settings } = context;
@@ -207,8 +209,8 @@ const otherCall: ChildAnswer = {
 };
 
 /**
- * Returns the id of a question in the caller's session. It is computed from the sub-agent's session and
- * call, so a process that continues the call finds the same question.
+ * Returns the id that a sub-agent's question has in the caller's session. The id is computed from the
+ * sub-agent's session and call. A process that continues the call therefore computes the same id.
  */
 function questionId(child: SessionId, toolCallId: string): ToolCallId {
   const id = `${child}/${toolCallId}`;

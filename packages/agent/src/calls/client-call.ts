@@ -17,9 +17,9 @@ import { createResultPart, toOutput } from './tool-result.ts';
 interface ClientCallOptions {
   readonly context: RunContext;
   readonly at: Attempt;
-  /** Aborts when the run or the attempt stops. */
+  /** Aborts when the run or the attempt of these calls stops. */
   readonly stop: AbortSignal;
-  /** Returns the records that commit the result. */
+  /** Returns the records that store the result of a call. */
   readonly fill: (call: ToolCallPart, part: ToolResultPart) => readonly DraftRecord[];
 }
 
@@ -32,14 +32,14 @@ export class ClientCalls {
     this.#options = options;
   }
 
-  /** Called after a command arrived. Each waiting call then looks for its output. */
+  /** Must be called after a command arrives. Each waiting call then checks whether its output is there. */
   wake(): void {
     for (const resume of [...this.#waiting]) resume();
   }
 
   /**
-   * Waits for the output of a call and writes its result. `input` replaces the model's input, if it is
-   * defined.
+   * Waits for the output of a call and writes its result. If `input` is defined, it replaces the model's
+   * input.
    */
   async answer(
     ready: CheckedToolCall,
@@ -65,9 +65,9 @@ export class ClientCalls {
   }
 
   /**
-   * Writes the result from an output. Returns false if the schema rejects the output and the call keeps
-   * waiting. If the command has the key of the call, no other output can arrive. The model then gets an
-   * error result.
+   * Writes the result from the output that a client sent. Returns false if the schema rejects the output and
+   * the call continues to wait. If the output used the only key of the call, no further output can arrive, so
+   * the model gets an error result.
    */
   async #take(ready: CheckedToolCall, key: string, given: OutputCommand): Promise<boolean> {
     const { context, at, fill } = this.#options;
@@ -87,8 +87,8 @@ export class ClientCalls {
       : { text: `The output of the client does not fit:\n${checked.problem}`, isError: true };
     const part = await resultOf(call, tool, output, context, executionId);
     const { isError } = part;
-    // The command is consumed in the same write as the result, and last. If the process dies in between,
-    // the result is already there.
+    // The same write stores the result and then consumes the command. If the process dies in between, the
+    // result is already stored.
     await journal.write([
       { ...at, fact: { type: 'tool_execution_started', ...about, summary } },
       ...fill(call, part),
@@ -124,8 +124,8 @@ type CheckedOutput =
   | { readonly ok: false; readonly problem: string };
 
 /**
- * Returns the output for the model, or the reason why the schema rejects it. The text of an error is not
- * checked.
+ * Returns the output for the model, or the reason why the schema rejects it. An error text from the client is
+ * not validated.
  */
 async function outputOf(tool: Tool, { output, error }: OutputCommand): Promise<CheckedOutput> {
   if (error !== undefined) return { ok: true, value: { text: error, isError: true } };
@@ -134,7 +134,7 @@ async function outputOf(tool: Tool, { output, error }: OutputCommand): Promise<C
 }
 
 /**
- * Validates the output of a client with the schema of the tool. If the schema throws, the output is
+ * Validates an output that a client sent with the schema of the tool. If the schema throws, the output is
  * rejected.
  */
 export async function validateOutput(

@@ -5,8 +5,8 @@ import type { ToolOutput } from '../contract/tool.ts';
 type Attachments = NonNullable<ToolResultPart['attachments']>;
 
 /**
- * Returns the result part for an output that is too long. The text is clipped in the middle, and the full
- * text is stored as a blob. `head` has the other fields of the part.
+ * Creates the result part for an output that is too long. The text loses its middle, and the full text is
+ * stored as a blob. `head` has the other fields of the part.
  */
 export async function clippedResult(
   head: Omit<ToolResultPart, 'text'>,
@@ -34,7 +34,7 @@ export async function clippedResult(
   };
 }
 
-/** True if the attachment is the full text of a result whose text was clipped. */
+/** Returns true if the attachment contains the full text of a result whose text was clipped. */
 export function isFullOutput(
   { source }: MediaPart | FilePart,
   { metadata }: { readonly metadata?: Metadata | undefined },

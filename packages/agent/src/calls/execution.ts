@@ -19,17 +19,19 @@ interface ExecutionOptions {
   readonly context: RunContext;
   readonly at: Attempt;
   readonly slots: ResultSlots;
-  /** Aborts when the run or the attempt stops. */
+  /** Aborts when the run or the attempt of this call stops. */
   readonly stop: AbortSignal;
-  /** Returns true when the tool has to stop, possibly before the signal aborts. */
+  /** Returns true when the tool has to stop. It may return true before the signal aborts. */
   readonly isOver: () => boolean;
-  /** Returns true if the result counts, because the response has ended with this call. */
+  /** Returns true if the response has ended and contains this call. Only then the result is valid. */
   readonly isAdopted: () => boolean;
-  /** Returns the result, or an error result that replaces it. */
+  /** Returns the result unchanged, or an error result in its place. */
   readonly checkResult: (part: ToolResultPart) => ToolResultPart;
-  /** Called before the tool runs. The argument is undefined if the tool runs no sub-agent. */
+  /** The forms of running tools that wait for an answer, with the functions that end the wait. */
+  readonly answers: Map<ToolCallId, () => void>;
+  /** Called before the tool runs. The argument is undefined if the tool does not run a sub-agent. */
   readonly onChild: (childCall: ChildCall | undefined) => void;
-  /** Returns the records of a hand-off, which are written with the result. */
+  /** Returns the records of a hand-off, which the loop writes together with the result. */
   readonly handOffDrafts: (part: ToolResultPart) => readonly DraftRecord[];
 }
 
@@ -45,8 +47,8 @@ interface ExecutionInfo {
 }
 
 /**
- * Runs a tool once. The log gets one start record, the progress, and one end record. The outcome is
- * `retry` if the tool failed and may be retried, and `parked` if its sub-agent waits for an answer.
+ * Runs a tool once. Writes a start record, the progress and an end record to the log. The outcome is `retry`
+ * if the tool failed and may run again. It is `parked` if the tool's sub-agent waits for an answer.
  */
 export async function executeOnce(
   ready: CheckedToolCall & Pick<ToolContext, 'judged'>,
@@ -59,7 +61,7 @@ export async function executeOnce(
   const { journal, settings } = context;
   const { toolCallId, name } = call;
   const executionId = settings.ids.execution(toolCallId);
-  // The code for sub-agents loads on demand, because few agents have any.
+  // The code for sub-agents loads on demand, because few agents have sub-agents.
   const childCall = ready.tool.startsSession
     ? (await import('./child-call.ts')).createChildCall(call, context, at)
     : undefined;
@@ -69,7 +71,7 @@ export async function executeOnce(
   await journal.write([...before, { ...at, fact: { ...named, ...child } }]);
   onChild(childCall);
   const performed = await runAndReport(ready, executionId, childCall, options);
-  // The next process continues the sub-agent in a new execution.
+  // This process gave the session up. The next process continues the sub-agent in a new execution.
   if (childCall?.isLeft) return { type: 'done' };
   if (childCall?.isParked && !isOver()) {
     await journal.write([executionFinished(at, about, false, 'parked')]);
@@ -95,16 +97,27 @@ async function runAndReport(
   ready: CheckedToolCall & Pick<ToolContext, 'judged'>,
   executionId: ExecutionId,
   childCall: ChildCall | undefined,
-  { context, at, slots, stop, isOver }: ExecutionOptions,
+  { context, at, slots, stop, isOver, answers }: ExecutionOptions,
 ): Promise<ToolRunResult> {
   const { settings, journal } = context;
   const { tool, input, call } = ready;
   const { toolCallId } = call;
-  // An abort may have arrived while the start record was written.
+  // An abort may arrive while the start record is being written.
   if (isOver()) return stoppedEarly;
   const progress = new ProgressWriter((text) => journal.write(slots.append(toolCallId, text)));
   const update = (text: string) => progress.add(String(text));
-  const toolContext = toolContextOf(ready, executionId, childCall, context, at, update);
+  let asker: Promise<NonNullable<ToolContext['ask']>> | undefined;
+  // The code for forms loads on demand, because few tools ask the user.
+  const ask: ToolContext['ask'] = async (form, signal) => {
+    asker ??= import('./form-call.ts').then((forms) =>
+      forms.formAsker({ context, at, call, answers, stop }),
+    );
+    return (await asker)(form, signal);
+  };
+  const toolContext = {
+    ...toolContextOf(ready, executionId, childCall, context, at, update),
+    ask,
+  };
   const { clock, retry } = settings;
   const performed = await runTool(tool, input, toolContext, {
     ...{ clock, graceMs: retry.toolGraceMs, stop },
@@ -113,7 +126,7 @@ async function runAndReport(
   return performed;
 }
 
-/** Returns the context that a tool gets, without its signal. */
+/** Returns the context argument of a tool, without the abort signal. */
 export function toolContextOf(
   { call: { toolCallId, name }, judged }: CheckedToolCall & Pick<ToolContext, 'judged'>,
   executionId: ExecutionId,
@@ -128,9 +141,13 @@ export function toolContextOf(
     ...{ child: childCall?.child, asParent: childCall },
     runId: journal.loop.run?.id ?? ('' as never),
     trace: traceOfExecution(journal.loop, executionId),
-    ...{ judged, blobs: settings.log.blobs },
-    recordFileChange: ({ path, before, after }) => {
-      const versions = { ...(before && { before }), ...(after && { after }) };
+    ...{ judged, blobs: settings.log.blobs, sessionState: () => journal.state },
+    recordFileChange: ({ path, before, after, scope }) => {
+      const versions = {
+        ...(before && { before }),
+        ...(after && { after }),
+        ...(scope && { scope }),
+      };
       const fact = {
         type: 'file_changed',
         toolCallId,
@@ -145,7 +162,7 @@ export function toolContextOf(
 }
 
 /**
- * Returns the result part for the model. If the output cannot be stored, the part is an error that says
+ * Returns the result part for the model. If the output cannot be stored, the part is an error which states
  * that the tool has run.
  */
 async function storeOutput(
@@ -190,15 +207,15 @@ function executionFinished(
 }
 
 /**
- * Maximum length of the progress text of one execution, in characters. The writer drops further text and
- * adds a note.
+ * Maximum length of the progress text of one execution, in characters. Longer text is dropped and replaced by
+ * a note.
  */
 const maxLength = 1_000_000;
 const truncatedNote = '\n[… and so on …]';
 
 /**
- * Writes the progress of one execution. Text that arrives during a write is joined into the next
- * write.
+ * Writes the progress of one execution. Texts that arrive while a write is in progress are joined and written
+ * together.
  */
 class ProgressWriter {
   readonly #write: (text: string) => Promise<void>;
@@ -219,7 +236,7 @@ class ProgressWriter {
     if (!this.#isWriting) this.#flush();
   }
 
-  /** Writes the text that is left, and ignores all later text. */
+  /** Writes the remaining text. Text that arrives later is ignored. */
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -232,7 +249,7 @@ class ProgressWriter {
     this.#isWriting = text !== '';
     if (text === '') return;
     const done = () => this.#flush();
-    // An error is ignored here, because the run's own next write fails too and reports it.
+    // Errors are ignored here. The run's next write fails with the same error and reports it.
     this.#write(text).then(done, done);
   }
 }

@@ -6,7 +6,7 @@ import type { CheckedToolCall, HandOff } from '../contract/tool.ts';
 import { type AgentRegistry, settingsOf } from '../run/agent-registry.ts';
 import { errorResult } from './tool-result.ts';
 
-/** Handles the hand-offs of one attempt. Only the first hand-off takes effect. */
+/** Handles the hand-offs of one attempt. If several calls hand off, only the first takes effect. */
 export class HandOffs {
   readonly #context: RunContext;
   readonly #at: Attempt;
@@ -17,7 +17,10 @@ export class HandOffs {
     this.#at = at;
   }
 
-  /** Returns the result, or an error in its place if another hand-off was first. */
+  /**
+   * Returns the result unchanged. Returns an error result if an earlier call of the attempt already handed
+   * off.
+   */
   checkResult({ call, tool }: CheckedToolCall, part: ToolResultPart): ToolResultPart {
     const isTaken = this.#isDone || this.#context.journal.loop.turn?.handedTo !== undefined;
     if (tool.handsOff === undefined || part.isError || !isTaken) return part;
@@ -36,8 +39,8 @@ export class HandOffs {
 }
 
 /**
- * Returns the reason of a hand-off. If the user's function throws, the reason is undefined and the
- * hand-off still happens.
+ * Returns the reason of a hand-off. If the user's function throws, the reason is undefined and the hand-off
+ * still happens.
  */
 function reasonOf(handsOff: HandOff, input: unknown): string | undefined {
   try {
@@ -48,8 +51,8 @@ function reasonOf(handsOff: HandOff, input: unknown): string | undefined {
 }
 
 /**
- * Returns the agent that was called and all agents that hand-offs can reach. Throws `name_taken` if two of
- * them have the same name.
+ * Returns the agent that the caller runs, and all agents that hand-offs can reach from it. Throws
+ * `name_taken` if two of these agents have the same name.
  */
 export function registryWithHandOffs(root: Settings): AgentRegistry {
   const found = new Map([[root.name, root]]);
@@ -70,8 +73,8 @@ export function registryWithHandOffs(root: Settings): AgentRegistry {
 
 /**
  * Returns the settings that apply after a hand-off. Instructions, tools and providers come from the new
- * agent. Log, observers, limits, guardrails, stop conditions and clock come from the run. The run's
- * `output` schema also stays, because its caller expects that type.
+ * agent. Log, observers, limits, guardrails, stop conditions and clock come from the run. The `output` schema
+ * also stays, because the caller of the run expects that type.
  */
 function withRunSettings(root: Settings, next: Settings): Settings {
   const { log, observers, limits, clock, ids, random, onDiagnostic, onInterrupted } = root;
@@ -84,7 +87,10 @@ function withRunSettings(root: Settings, next: Settings): Settings {
   };
 }
 
-/** Returns the guardrails after a hand-off. The run's guardrails come first, then the new agent's. */
+/**
+ * Returns the guardrails that apply after a hand-off. The run's guardrails come first, followed by those of
+ * the new agent.
+ */
 function joinGuardrails(root: Settings, next: Settings): Settings['guardrails'] {
   const added = next.guardrails.filter((one) => !root.guardrails.includes(one));
   const taken = added.find(({ name }) => root.guardrails.some((one) => one.name === name));

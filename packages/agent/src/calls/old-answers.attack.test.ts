@@ -61,6 +61,21 @@ test('attack: a call that was interrupted is decided on again', async () => {
   expect(ran).toEqual([]);
 });
 
+test('attack: a call that is said to wait for a client is decided on again if it runs here', async () => {
+  const { log, ran, end, agent, rules } = await parked();
+  const driver = await log.open(session);
+  const fact: Fact = { type: 'tool_output_asked', toolCallId: c1, name: 'rm' };
+  await driver.append([{ turn: 1, attempt: 1, fact }]);
+  await driver.release();
+  await end(agent.resume(session));
+  expect(ran).toEqual([]);
+  rules.decision = 'deny';
+  const run = agent.resume(session);
+  await run.approve(c1);
+  await end(run);
+  expect(ran).toEqual([]);
+});
+
 test('attack: a call that is said to be parked is decided on again', async () => {
   const { log, ran, end, agent } = await parked();
   const about = { toolCallId: c1, name: 'rm', executionId: 'x' as never };
@@ -252,3 +267,35 @@ test('an imported question is asked again, and its answer runs the call', async 
   await stage.end(run);
   expect(ran).toHaveLength(1);
 });
+
+test.for(['before', 'after'] as const)(
+  'attack 48: an answer to a question of a different folder does not apply, if it comes %s the run continues',
+  async (when) => {
+    const ran: unknown[] = [];
+    const place = { judged: '/folder a/x.txt' };
+    const write = tool('write', async (input) => ran.push(input));
+    const script = [answer(call('c1', 'write', {})), answer(call('c2', 'write', {})), 'Done.'];
+    const stage = createTestAgent(script, {
+      ...{ tools: [write], whileAsking: 'park' },
+      approve: () => ({ decision: 'ask' as const, ...place }),
+    });
+    const { agent, end, log, records } = stage;
+    await end(agent.run('Go', { session }));
+    place.judged = '/folder b/x.txt';
+    const [pending] = await readPendingApprovals(log, session);
+    expect(pending?.toolCallId).toBe(c1);
+    if (when === 'before') await agent.approve(session, c1);
+    const run = agent.resume(session);
+    if (when === 'after') await run.approve(c1);
+    await end(run);
+    expect(ran).toEqual([]);
+    const facts = records.flatMap(({ fact }) => fact ?? []);
+    const message = expect.stringMatching(/folder a.*folder b.*again/);
+    expect(facts).toContainEqual(
+      expect.objectContaining({ type: 'tool_call_rejected', code: 'invalid', message }),
+    );
+    // The model makes the call again, and the user sees the question of this folder.
+    const asked = await readPendingApprovals(log, session);
+    expect(asked.map(({ toolCallId: id }) => id)).toEqual(['c2']);
+  },
+);

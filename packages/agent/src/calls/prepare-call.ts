@@ -8,8 +8,8 @@ type PreparedCall =
   | { readonly ok: false; readonly code: RejectionCode; readonly message: string };
 
 /**
- * Finds the tool of a call and validates the input. Returns an error with a message for the model if the
- * call cannot run, so a tool never runs with partial or invalid input.
+ * Finds the tool of a call and validates the input. If the call cannot run, it returns an error with a
+ * message for the model. A tool therefore never runs with partial or invalid input.
  */
 export async function prepareCall(
   call: ToolCallPart,

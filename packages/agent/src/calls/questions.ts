@@ -15,7 +15,7 @@ import {
 import { prepareCall } from './prepare-call.ts';
 import { denialText } from './tool-result.ts';
 
-/** The calls of an attempt, as the log describes them. */
+/** Gives access to the calls of an attempt, as the records on the log describe them. */
 interface LoggedCalls {
   /** The tools that the request of this turn offered. */
   readonly tools: ReadonlyMap<string, Tool>;
@@ -24,22 +24,25 @@ interface LoggedCalls {
   questionId(call: ToolCallPart): ToolCallId;
   /** Returns the state of the question about the call. */
   questionState(call: ToolCallPart): CallState | undefined;
-  /** Returns true if an answer could be about another call. */
+  /**
+   * Returns true if a different call, or a sub-agent's question, has the same id. The answer could then
+   * belong to either.
+   */
   isRepeated(call: ToolCallPart): boolean;
 }
 
 interface QuestionsOptions {
   readonly context: RunContext;
   readonly at: Attempt;
-  /** Ends the waiting for answers and policies. */
+  /** Aborts when the run stops. The class then no longer waits for answers or policies. */
   readonly stop: AbortSignal;
   readonly approvals: Approvals;
   readonly calls: LoggedCalls;
 }
 
 /**
- * Asks the user about calls of one attempt, and applies the answers. The answers arrive as records of the
- * log.
+ * Asks the user about tool calls of one attempt, and applies the answers. The answers arrive as records on
+ * the log.
  */
 export class Questions {
   readonly #context: RunContext;
@@ -60,7 +63,7 @@ export class Questions {
     this.#waiting = new AnswerWaiter(context);
   }
 
-  /** Writes the question about a call. `policy` is the decision that demands it. */
+  /** Writes the question about a call to the log. `policy` is the decision that requires the question. */
   ask(ready: CheckedToolCall, policy: PolicyDecision): Promise<void> {
     return this.#context.journal.write([this.#askedDraft(ready, policy)]);
   }
@@ -81,27 +84,43 @@ export class Questions {
     return { ...this.#at, fact: { ...asked, toolCallId: changedCallId(call), from } };
   }
 
-  /** Waits for the answer to the question about a call, and applies it. `left`: the run stops. */
+  /**
+   * Waits for the answer to the question about a call, and applies it. `left` means that the run stops before
+   * the answer arrives.
+   */
   async answer(ready: CheckedToolCall): Promise<Verdict> {
     await this.#waiting.wait(this.#calls.questionId(ready.call), this.#stop);
     return this.apply(ready);
   }
 
-  /** Resumes the call that waits for the answer with this id. */
+  /**
+   * Returns the error message for a call whose question on the log was about something different than the call
+   * would use now. A different process may have asked, in a different folder or with a different sandbox, so
+   * the user's answer does not apply here. Returns undefined if the answer applies.
+   */
+  async staleReason(ready: CheckedToolCall): Promise<string | undefined> {
+    const { judged: asked, answer } = this.#calls.questionState(ready.call) ?? {};
+    if (asked === undefined || answer?.input !== undefined) return undefined;
+    const { judged } = await this.#approvals.policyDecision(ready);
+    if (judged === undefined || asked === judged) return undefined;
+    return `It was not run: the question to the user was about ${asked || 'an unknown path'}, and the call would now use ${judged || 'an unknown path'}. Make the call again, so that the user is asked again.`;
+  }
+
+  /** Resumes the call that waits for the user's answer with this id. */
   wake(id: ToolCallId): void {
     this.#waiting.wake(id);
   }
 
   /**
-   * Applies the answer of the user. The current policy can still deny the call, because the answer may be
-   * older than the policy's rules.
+   * Applies the answer of the user. The current policy can still deny the call, because its rules may have
+   * changed after the answer.
    */
   async apply(ready: CheckedToolCall): Promise<Verdict> {
     const { call } = ready;
     const { answer, judged } = this.#calls.questionState(call) ?? {};
     if (answer === undefined) return 'left';
     if (answer.decision === 'deny') return refusal('denied', denialText(answer.reason));
-    // Another writer may have added a call with this id while the question was open.
+    // While the question was open, a different writer may have added a call with the same id.
     if (this.#calls.isRepeated(call)) return refusal('invalid', repeatedIdText);
     const isChanged = answer.input !== undefined;
     const work = isChanged
@@ -114,14 +133,15 @@ export class Questions {
     const policy = await raceAbort(deciding, this.#stop);
     if (policy === halted) return 'left';
     if (policy.decision === 'deny') return refusal('denied', denialText(policy.reason));
-    // The user saw the text that the policy judged when it asked. If the user changed the input, the
-    // policy has judged the new input only now.
+    // The user saw the text that the policy judged before asking. If the user changed the input, only the
+    // latest decision of the policy is about the new input.
     return { ...allowed, judged: isChanged ? policy.judged : (judged ?? policy.judged) };
   }
 
   /**
-   * Calls the policy again for a call that the user allowed, and returns its decision. The user's answer
-   * may be older than the current rules, or may come from another process. Only a denial counts.
+   * Calls the policy again for a call that the user allowed, and returns the new decision. The policy's rules
+   * may have changed since the answer, or the answer may come from a different process. Only a denial has an
+   * effect.
    */
   #answeredDecision(call: CheckedToolCall): Promise<PolicyDecision> {
     const { toolCallId } = call.call;
@@ -131,8 +151,8 @@ export class Questions {
   }
 
   /**
-   * Returns the decision on a call whose input the user changed. The user approved the new input, so only
-   * a denial counts. A user cannot approve a call that the policy denies.
+   * Returns the policy's decision on a call whose input the user changed. The user approved the new input, so
+   * only a denial has an effect. A user cannot approve a call that the policy denies.
    */
   #changedDecision(call: CheckedToolCall): Promise<PolicyDecision> {
     const { toolCallId } = call.call;
@@ -147,9 +167,8 @@ export class Questions {
   }
 
   /**
-   * Checks the input that the user gave with the guardrails, which have seen only the input of the model.
-   * Returns the reason if a guardrail does not pass the new input, because a user cannot overrule a
-   * guardrail.
+   * Checks the user's new input with the guardrails, which until now have checked only the model's input. If
+   * a guardrail rejects the new input, the method returns the reason. A user cannot overrule a guardrail.
    */
   async #guardrailAgainst(call: CheckedToolCall): Promise<string | undefined> {
     const { name } = call.tool;
@@ -160,7 +179,8 @@ export class Questions {
     const { judge } = await import('../guardrails/judge.ts');
     for (const guardrail of guardrails) {
       const judged = await judge(guardrail, call, this.#context, this.#at.turn);
-      // A guardrail that asks is satisfied, because a person has just approved the new input.
+      // If the guardrail requires a person's approval, no further question is needed. A person has just
+      // approved the new input.
       if (judged?.verdict === 'pass' || judged?.verdict === 'ask') continue;
       const why = judged?.reason === undefined ? '' : `: ${judged.reason}`;
       return `the guardrail ${guardrail.name} does not pass the new input${why}`;
@@ -169,7 +189,7 @@ export class Questions {
   }
 }
 
-/** Waits for answers to questions. */
+/** Waits for the user's answers to questions. */
 export class AnswerWaiter {
   readonly #context: RunContext;
   readonly #waiting = new Map<ToolCallId, () => void>();
@@ -193,7 +213,7 @@ export class AnswerWaiter {
     });
   }
 
-  /** Ends the wait for the answer with this id. */
+  /** Resolves the pending `wait` for the answer to this call. */
   wake(id: ToolCallId): void {
     this.#waiting.get(id)?.();
   }

@@ -13,8 +13,8 @@ import {
 } from '@millrace/core';
 
 /**
- * The results of one attempt's calls. They are parts of one tool item, in the order of the calls. Its
- * methods return the records to write.
+ * The results of the tool calls of one attempt. They are parts of one tool item, in the order of the calls.
+ * The methods return the records to write.
  */
 export class ResultSlots {
   readonly #at: Attempt;
@@ -23,7 +23,7 @@ export class ResultSlots {
   #itemId: ItemId | undefined;
   #writer: DeltaWriter | undefined;
 
-  /** Continues the open parts of the item `itemId`, if it is given. */
+  /** If `itemId` is defined, continues the unfinished parts of that item. */
   constructor(at: Attempt, ids: Ids, itemId: ItemId | undefined, state: FoldState) {
     this.#at = at;
     this.#ids = ids;
@@ -36,8 +36,8 @@ export class ResultSlots {
   }
 
   /**
-   * Reserves a result part for each call, so that the results stay in the order of the calls, whichever
-   * call finishes first.
+   * Reserves a result part for each call. The results then stay in the order of the calls, whichever call
+   * finishes first.
    */
   reserve(calls: readonly ToolCallPart[]): readonly DraftRecord[] {
     const { drafts, writer } = this.#start();
@@ -47,7 +47,7 @@ export class ResultSlots {
     return [...drafts, ...this.#takeDrafts()];
   }
 
-  /** True if the call has a slot but no result yet. */
+  /** Returns true if a result part is reserved for the call but has no result yet. */
   isOpen(id: ToolCallId): boolean {
     return this.#open.get(id)?.isOpen ?? false;
   }
@@ -59,13 +59,13 @@ export class ResultSlots {
     return this.#takeDrafts();
   }
 
-  /** Returns the records that commit the result, which replaces the progress text. */
+  /** Returns the records that store the result. The result replaces the progress text. */
   fill(part: ToolResultPart): readonly DraftRecord[] {
     this.#open.get(part.toolCallId)?.replace(part);
     return this.#takeDrafts();
   }
 
-  /** Ignores everything that is appended or filled later. */
+  /** After this call, `append` and `fill` have no effect. */
   close(): void {
     this.#open.clear();
   }
@@ -79,7 +79,7 @@ export class ResultSlots {
     return this.#takeDrafts();
   }
 
-  /** Returns the record that finishes the tool item, if it is not finished. */
+  /** Returns the record that finishes the tool item. Returns no record if the item is already finished. */
   finish(state: FoldState): readonly DraftRecord[] {
     const item = this.#itemId && findItem(state, this.#itemId);
     if (!item || item.finished !== undefined) return [];

@@ -10,7 +10,7 @@ export interface ToolRunResult {
 
 interface RunToolOptions {
   readonly clock: Clock;
-  /** How long to wait for a tool after its signal aborted, in milliseconds. */
+  /** How long to wait for a tool after its signal is aborted, in milliseconds. */
   readonly graceMs: number;
   /** Aborts when the run or the attempt stops. */
   readonly stop: AbortSignal;
@@ -19,7 +19,7 @@ interface RunToolOptions {
 const stoppedText = 'It was stopped before it was done.';
 export const stoppedEarly: ToolRunResult = stopped(stoppedText);
 
-/** Runs a tool until it ends, times out or is stopped. Never throws. */
+/** Runs a tool until it ends, exceeds its timeout or is stopped. Never throws. */
 export async function runTool(
   tool: Tool,
   input: unknown,
@@ -37,7 +37,7 @@ export async function runTool(
     why = reason;
     own.abort(new Error(reason));
     cancel();
-    // A tool that ignores its abort signal must not block the run.
+    // A tool may ignore its abort signal. It must not block the run after the grace period.
     cancel = clock.after(graceMs, () => ended.resolve(stopped(reason)));
   };
   const onStop = () => halt(stoppedText);
@@ -72,8 +72,8 @@ function isGenerator(execution: unknown): execution is Generator {
 }
 
 /**
- * Sends each value that the generator yields as progress, and returns its return value. On abort, the
- * generator is asked to return.
+ * Reports each value that the generator yields as progress, and returns the generator's return value. On
+ * abort, it calls the generator's `return`.
  */
 async function drainGenerator(
   execution: Generator,
@@ -90,8 +90,8 @@ async function drainGenerator(
 }
 
 /**
- * Turns the output of a tool that was stopped into an error with a note. A tool that returns normally
- * after its timeout did not complete either.
+ * Turns the output of a stopped tool into an error with a note. This also applies to a tool that returns
+ * normally after its timeout, because it did not complete in time.
  */
 function withStopNote(why: string | undefined, output: ToolOutput['output']): ToolOutput['output'] {
   return why === undefined ? output : { ...output, text: `${why}\n${output.text}`, isError: true };

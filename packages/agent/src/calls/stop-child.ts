@@ -8,9 +8,9 @@ import { prepareCall } from './prepare-call.ts';
 import { stoppedEarly } from './run-tool.ts';
 
 /**
- * Ends the sub-agent of a call if it is parked or its process died. Called because the caller was aborted.
- * It runs the tool with a signal that is already aborted. `changed` is the input that replaces the model's
- * input, if there is one.
+ * Ends the sub-agent of a call whose caller was aborted. The sub-agent is parked, or its process died. The
+ * function runs the tool with a signal that is already aborted. `changed` is the input that replaces the
+ * model's input, if there is one.
  */
 export async function stopChild(
   call: ToolCallPart,
@@ -41,6 +41,6 @@ async function runToEnd({ tool, input }: CheckedToolCall, context: ToolContext):
     if (Symbol.asyncIterator in execution) for await (const _text of execution);
     else await execution;
   } catch {
-    // The error does not matter, because the caller is aborted in any case.
+    // The caller is aborted in any case, so the error has no effect.
   }
 }

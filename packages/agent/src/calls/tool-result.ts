@@ -4,9 +4,7 @@ import type { Tool, ToolOutput } from '../contract/tool.ts';
 
 type Output = ToolOutput['output'];
 
-/**
- * Converts any return value of a tool to an output. A value that is not text is encoded as JSON.
- */
+/** Converts any return value of a tool to an output. A value that is not a string is encoded as JSON. */
 export function toOutput(returned: unknown): Output {
   if (returned === undefined) return { text: 'Done.' };
   if (typeof returned === 'string') return { text: returned };
@@ -24,7 +22,7 @@ function isOutput(returned: unknown): returned is ToolOutput {
 }
 
 /**
- * Creates the result part for the model. Text over the limit is clipped in the middle, and the full
+ * Creates the result part for the model. A text that is longer than the limit loses its middle, and the full
  * text is stored as a blob.
  */
 export async function createResultPart(

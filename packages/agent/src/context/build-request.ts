@@ -5,7 +5,7 @@ import type { ResolvedStep, Settings } from '../contract/settings.ts';
 import type { StepInfo, Tool } from '../contract/tool.ts';
 import { cacheHints } from './cache-hints.ts';
 
-/** The part of the loop state that requests depend on. */
+/** The fields of the loop state that requests depend on. */
 type RequestState = Pick<LoopState, 'compacted' | 'rejectedReasoning' | 'inputs'>;
 
 /** Returns the context items of a request, before `prepareStep` changes them. */
@@ -18,7 +18,7 @@ export async function contextItems(
   const { covered, summary, clipped } = compacted;
   const isCompacted = covered.size + clipped.size > 0 || summary !== undefined;
   const isGuarded = inputs.withheld.size > 0 || transcript.some(({ kind }) => kind === 'context');
-  // The code loads on demand, because many sessions have neither guardrails nor compactions.
+  // The code loads on demand, because many sessions have no guardrails and no compactions.
   const context =
     isCompacted || isGuarded
       ? (await import('./changed-items.ts')).changedContext(transcript, { compacted, inputs })
@@ -27,7 +27,7 @@ export async function contextItems(
 }
 
 /**
- * Returns the changes that `prepareStep` makes to the request. Empty if the agent has no `prepareStep`.
+ * Returns the changes that `prepareStep` makes to the request. Without `prepareStep`, there are no changes.
  */
 export async function prepareRequest(
   settings: Settings,
@@ -56,7 +56,7 @@ export async function buildRequest(
   const filtered = prepared.items ?? (await contextItems(settings, state, loop));
   const prompt =
     typeof instructions === 'function' ? await instructions(filtered, step) : instructions;
-  // The code loads on demand, because many sessions have only texts and calls.
+  // The code loads on demand, because most sessions have only texts and tool calls.
   const items = filtered.some(({ parts }) => parts.some(mayNeedChange))
     ? await (await import('./changed-items.ts')).sentItems(filtered, log.blobs)
     : filtered;
@@ -72,13 +72,16 @@ export async function buildRequest(
   };
 }
 
-/** True if a part may refer to a blob, or belong to a call that ran with changed arguments. */
+/** Returns true if the part may refer to a blob, or may belong to a call that ran with changed arguments. */
 function mayNeedChange(part: Part): boolean {
   if (part.kind === 'media' || part.kind === 'file') return true;
   return part.kind === 'tool_result' && (part.attachments ?? part.metadata) !== undefined;
 }
 
-/** Returns the tools that a step offers, in the order of the agent. `names` undefined means all tools. */
+/**
+ * Returns the tools that a step offers, in the agent's order of tools. If `names` is undefined, it returns
+ * all tools.
+ */
 export function offeredTools(
   tools: Settings['tools'],
   names: readonly string[] | undefined,
@@ -88,8 +91,8 @@ export function offeredTools(
 }
 
 /**
- * Returns the definition of a tool for the request. The tool that answers MCP approvals has none, because
- * the provider asks for these approvals by itself.
+ * Returns the definition of a tool for the request. The tool that answers MCP approvals has no definition,
+ * because the provider itself asks for these approvals.
  */
 function toolDefinition(tool: Tool): readonly ToolDefinition[] {
   const { name, description, inputSchema, strict, answers, providerOptions } = tool;
@@ -107,8 +110,8 @@ function toolDefinition(tool: Tool): readonly ToolDefinition[] {
 }
 
 /**
- * Returns the transcript without the reasoning of the turns before `beforeTurn`. A provider has rejected
- * that reasoning. Later requests omit it too, so that their prefix does not change again.
+ * Returns the transcript without the reasoning of the turns before `beforeTurn`, because a provider rejected
+ * that reasoning. Later requests omit it too, so the prefix that the provider caches stays the same.
  */
 function withoutReasoning(state: FoldState, beforeTurn: number): readonly Item[] {
   return toArray(state.items).map((itemState) => {

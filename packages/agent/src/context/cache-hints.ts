@@ -6,13 +6,12 @@ import type { CacheOption, CacheSettings } from '../contract/settings.ts';
 /**
  * Returns the hints for the provider's prompt cache. They mark three points of a request:
  *
- * - The end of the instructions, which other sessions of the agent share.
- * - The end of the previous request. The provider has stored the prefix up to that point. Without this
- *   mark a long answer could hide the prefix, because Anthropic searches only the 20 blocks before a
- *   mark.
+ * - The end of the instructions, which are the same in all sessions of the agent.
+ * - The end of the previous request. The provider has cached the prefix up to that point. Anthropic searches
+ *   only the 20 blocks before a mark, so without this mark a long answer would prevent a cache hit.
  * - The end of this request, which the next request repeats.
  *
- * The points depend only on the items, so any process computes the same points.
+ * The points depend only on the items, so all processes compute the same points.
  */
 export function cacheHints(
   items: readonly Item[],
@@ -44,17 +43,17 @@ function isInput({ kind }: Item): boolean {
 }
 
 /**
- * True if the item is an input whose form is final. An instruction after the last answer can still be
- * sent in another form, so the cache must not end there.
+ * Returns true if the item is an input whose encoding in requests no longer changes. An instruction after the
+ * last answer may be encoded differently in later requests. The cached prefix must not end at such an item.
  */
 function isSettledInput(item: Item): boolean {
   return isInput(item) && !isInstruction(item);
 }
 
 /**
- * Returns the cache key of a session, because requests with the same key reach the same cache. The key is
- * a hash (FNV-1a, 64 bits). A session id can contain a name, and can be longer than the 64 characters
- * that OpenAI accepts.
+ * Returns the prompt cache key of a session. Providers route requests with the same key to the same cache.
+ * The key is a hash (FNV-1a, 64 bits), because a session id can contain a name. A session id can also be
+ * longer than the 64 characters that OpenAI accepts.
  */
 function cacheKey(session: SessionId): string {
   let hash = 0xcbf29ce484222325n;
@@ -63,7 +62,7 @@ function cacheKey(session: SessionId): string {
   return `millrace-${hash.toString(16).padStart(16, '0')}`;
 }
 
-/** Reads the `cache` option of an agent. Throws for unknown values. */
+/** Converts the `cache` option of an agent to settings. Throws for unknown values. */
 export function readCacheOption(option: CacheOption | undefined): CacheSettings {
   if (option === undefined || option === 'auto') return { ttl: '5m' };
   if (option === 'off') return option;

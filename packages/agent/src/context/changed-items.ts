@@ -11,7 +11,10 @@ import { isFullOutput } from '../calls/clipped-result.ts';
 import type { Compacted, LoopState } from '../contract/loop-state.ts';
 import { clipItem } from './clip-item.ts';
 
-/** Returns the context items of a request: the transcript after the changes of guardrails and compactions. */
+/**
+ * Returns the context items of a request. They are the transcript after the changes of guardrails and
+ * compactions.
+ */
 export function changedContext(
   transcript: readonly Item[],
   { inputs, compacted }: Pick<LoopState, 'inputs' | 'compacted'>,
@@ -20,16 +23,16 @@ export function changedContext(
 }
 
 /**
- * Returns the context items as the provider gets them: with the bytes of blobs, and with a note in each
- * result whose call ran with changed arguments.
+ * Returns the context items in the form that the provider gets. Blobs are replaced by their bytes, and each
+ * result whose call ran with changed arguments gets a note.
  */
 export function sentItems(items: readonly Item[], blobs: BlobStore): Promise<readonly Item[]> {
   return Promise.all(items.map((item) => withBytes(withChangedInputs(item), blobs)));
 }
 
 /**
- * Returns the items as the guardrails changed them. Changed inputs are replaced, and inputs for which a
- * guardrail stopped the run are removed.
+ * Returns the items after the changes of the guardrails. Changed inputs are replaced. An input is removed if
+ * a guardrail stopped the run because of it.
  */
 function guardedItems(
   items: readonly Item[],
@@ -44,14 +47,13 @@ function guardedItems(
   });
 }
 
-/** True for an item that only holds the new content of another item. */
+/** Returns true for an item that only contains the new content of a changed item. */
 function isReplacement({ kind, metadata }: Item): boolean {
   return kind === 'context' && metadata?.['guardrail'] === true;
 }
 
 /**
- * Returns the items without those that the summary covers, plus the summary. Items that were too long are
- * clipped.
+ * Returns the items that the summary does not cover, plus the summary. Items that are too long are clipped.
  */
 function applyCompaction(
   items: readonly Item[],
@@ -69,7 +71,7 @@ function applyCompaction(
 
 export const summaryId: ItemId = itemId('summary');
 
-/** The default prompt for a summary. */
+/** The default prompt that asks the model for a summary. */
 export const summaryPrompt: string =
   'Summarise the conversation so far for yourself: what was asked, what was decided and why, what was ' +
   'done and found (names, paths, figures), and what is still to do. Leave nothing out that you will need.';
@@ -80,7 +82,7 @@ function summaryItem(text: string): Item {
 
 /**
  * Adds a note to each result whose call ran with changed arguments. The call itself keeps the model's
- * arguments, because providers sign calls, store them, or compare them with their own answer.
+ * arguments, because providers may sign calls, store them, or compare them with their own answer.
  */
 function withChangedInputs(item: Item): Item {
   if (!item.parts.some((part) => changedInputOf(part) !== undefined)) return item;
@@ -105,8 +107,8 @@ function changedInputOf(part: Part): JsonValue | undefined {
 }
 
 /**
- * Loads the bytes of blobs into the item, because providers accept only bytes. Full outputs of clipped
- * results are not loaded.
+ * Replaces blob references in the item by the bytes, because providers accept only bytes. The full outputs of
+ * clipped results are not loaded.
  */
 export async function withBytes(item: Item, blobs: BlobStore): Promise<Item> {
   if (!item.parts.some(hasBlob)) return item;

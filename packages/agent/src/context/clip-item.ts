@@ -12,15 +12,15 @@ import {
 import { isFullOutput } from '../calls/clipped-result.ts';
 
 /**
- * The shortest length to which an item is clipped, in characters. The note about the clipping needs this
+ * The shortest length to which an item is clipped, in characters. The note about the clipping needs this much
  * space.
  */
 export const minClippedLength = 200;
 
-/** The number of characters that a picture counts as, whatever its size in bytes. */
+/** The number of characters that a picture counts for, independent of its size in bytes. */
 const mediaLength = 4000;
 
-/** Returns the length of an item in a request, in characters. A picture counts as `mediaLength`. */
+/** Returns the length that an item has in a request, in characters. A picture counts as `mediaLength`. */
 export function itemLength({ parts }: Item): number {
   return parts.reduce((total, part) => total + partLength(part), 0);
 }
@@ -60,8 +60,8 @@ function fileLength({ source }: FilePart): number {
 
 /**
  * Shortens an item to about `maxLength` characters. Long texts, arguments and results lose their middle.
- * Attachments become a note. Reasoning and blocks of hosted tools are removed, because a provider rejects
- * such a part if it was changed.
+ * Notes replace attachments. Reasoning and blocks of hosted tools are removed, because a provider rejects
+ * these parts if they are changed.
  */
 export function clipItem(item: Item, maxLength: number): Item {
   const lengths = item.parts.map(partLength);
@@ -75,7 +75,7 @@ export function clipItem(item: Item, maxLength: number): Item {
 
 /**
  * Returns the largest length that each entry may keep so that all entries fit into `total`. Short entries
- * stay whole, and the long ones share the rest. Infinity if all entries fit.
+ * stay complete, and the long entries share the remaining space. Returns Infinity if all entries already fit.
  */
 export function fairShare(lengths: readonly number[], total: number): number {
   let left = Math.max(0, total);
@@ -122,8 +122,8 @@ function attachmentNote(part: MediaPart | FilePart): string {
 }
 
 /**
- * Removes the middle of a text and adds a note with the number of removed characters. The result is at
- * most `maxLength` long, if the note itself fits.
+ * Removes the middle of a text and inserts a note with the number of removed characters. The result has at
+ * most `maxLength` characters, if `maxLength` leaves space for the note.
  */
 export function clipText(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
@@ -135,7 +135,7 @@ export function clipText(text: string, maxLength: number): string {
   return (start + note(text.length - room) + end).toWellFormed();
 }
 
-/** Clips the texts inside the arguments of a call, so that the arguments stay valid JSON. */
+/** Clips the texts inside the arguments of a call. The arguments stay valid JSON. */
 function clipCall(part: ToolCallPart, maxLength: number): ToolCallPart {
   const { toolCallId, name, providerState } = part;
   const parsed = parseJson(part.arguments);

@@ -4,11 +4,11 @@ import { assertKnownOptions } from '../known-options.ts';
 
 /** Options of `dropReasoning` and `dropFailedResults`. */
 export interface DropOptions {
-  /** The number of the last answers that stay unchanged. Default: 1. */
+  /** The number of most recent answers that the filter does not change. Default: 1. */
   readonly keepAnswers?: number | undefined;
 }
 
-/** Returns a filter that removes reasoning from all but the last answers. */
+/** Returns a filter that removes the reasoning from all answers except the most recent ones. */
 export function dropReasoning(options: DropOptions = {}): ContextFilter {
   assertKnownOptions('dropReasoning', options, { keepAnswers: true });
   const { keepAnswers = 1 } = options;
@@ -19,8 +19,8 @@ export function dropReasoning(options: DropOptions = {}): ContextFilter {
 }
 
 /**
- * Returns a filter that shortens failed tool results to "It failed.". The results of the last answers do
- * not change.
+ * Returns a filter that shortens failed tool results to "It failed.". The results of the most recent answers
+ * do not change.
  */
 export function dropFailedResults(options: DropOptions = {}): ContextFilter {
   assertKnownOptions('dropFailedResults', options, { keepAnswers: true });

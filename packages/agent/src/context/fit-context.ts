@@ -1,13 +1,13 @@
 import type { Item, ItemId } from '@millrace/core';
 import { clipItem, fairShare, itemLength, minClippedLength } from './clip-item.ts';
 
-/** The plan of a compaction: the items that it removes from the context, and the items that it clips. */
+/** The plan of a compaction. It lists the items that the summary replaces, and the items that are clipped. */
 export interface ContextPlan {
   /** The items that the summary replaces, in order. */
   readonly covered: readonly ItemId[];
   /** The number of steps that the summary replaces. */
   readonly steps: number;
-  /** The items that are sent clipped, and their maximum length in characters. */
+  /** The items that requests contain in clipped form, with their maximum length in characters. */
   readonly clipped: readonly ClippedItem[];
   /** The maximum length of the summary, in characters. */
   readonly summaryLength: number;
@@ -15,29 +15,29 @@ export interface ContextPlan {
   readonly length: number;
 }
 
-/** An item that is sent clipped. */
+/** An item that requests contain in clipped form. */
 interface ClippedItem {
   readonly itemId: ItemId;
   readonly maxLength: number;
 }
 
-/** The limits that a plan has to keep. */
+/** The limits that a compaction plan must respect. */
 export interface ContextAim {
-  /** Maximum number of the newest steps that stay in the context, at least 1. The last step stays. */
+  /** Maximum number of the newest steps that stay in the context, at least 1. The last step always stays. */
   readonly keepSteps: number;
   /** The maximum length of the context, in characters. */
   readonly maxLength: number;
-  /** True if the last step may be clipped when it alone is longer than `maxLength`. */
+  /** True if the last step may be clipped. This happens if that step alone is longer than `maxLength`. */
   readonly clips: boolean;
   /** The id of the item with the earlier summary. A new summary always replaces it. */
   readonly summaryId: ItemId;
 }
 
-/** The share of the maximum length that the summary may use. */
+/** The summary may use this share of the maximum length. */
 const summaryShare = 0.25;
 
 /**
- * Plans a compaction. As many of the last steps stay as fit into the maximum length. If the last step
+ * Plans a compaction. It keeps as many of the last steps as fit into the maximum length. If the last step
  * alone is too long, its items are clipped. The plan depends only on the arguments.
  */
 export function planCompaction(context: readonly Item[], aim: ContextAim): ContextPlan {

@@ -232,3 +232,29 @@ describe('a context that overflows', () => {
     }
   });
 });
+
+test('every summary contains the text that must be kept', async () => {
+  const seen: number[] = [];
+  const keep = (items: readonly Item[]) => {
+    seen.push(items.length);
+    return '<kept>The goal</kept>';
+  };
+  const compaction = { whenTokens: 500, keepSteps: 1, keep };
+  const stage = createTestAgent(
+    stepsOf(12, () => 1000),
+    { tools: [look], compaction },
+  );
+  await stage.end(stage.agent.run('Go', { session }));
+  const { requests } = stage.provider;
+  const summarised = requests.flatMap(({ request: { items } }) =>
+    items.filter(({ kind }) => kind === 'context').map((item) => textsOf(item).join('')),
+  );
+  expect(seen.length).toBeGreaterThan(1);
+  expect(new Set(summarised)).toEqual(new Set(['Summary\n\n<kept>The goal</kept>']));
+});
+
+test('without a summary, only the text that must be kept stays', async () => {
+  const compaction = { ...afterOne.compaction, summarize: false, keep: () => 'The goal' } as const;
+  const { sent } = await summarisedBy('Never asked', { compaction });
+  expect(sent).toContain('The goal');
+});

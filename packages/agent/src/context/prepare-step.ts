@@ -39,7 +39,7 @@ const optionNames = {
   request: true,
 } as const;
 
-/** Hints for field names that other libraries use. */
+/** Hints for users who pass a field name that a different library uses. */
 const hints: Readonly<Record<string, string | undefined>> = {
   model: 'Use provider',
   activeTools: 'Use tools',
@@ -49,8 +49,9 @@ const hints: Readonly<Record<string, string | undefined>> = {
 };
 
 /**
- * Returns the names in the order of the agent's tools, so that the same tools always give the same
- * request. Undefined if the list has all tools of the agent, which is the same as no list.
+ * Returns the names in the order of the agent's tools, so that the same set of tools always produces the same
+ * request. Returns undefined if the list contains all tools of the agent, because undefined also means all
+ * tools.
  */
 function offeredTools(
   names: readonly string[],

@@ -5,8 +5,7 @@ import type { Tool } from '../contract/tool.ts';
 import { contextItems } from './build-request.ts';
 
 /**
- * Returns the tools of an agent in a turn, by name. They are its fixed tools, and the tools that its
- * functions return.
+ * Returns all tools of an agent in a turn, by name: its fixed tools, and the tools that its functions return.
  */
 export async function resolveTools(
   active: Settings,
@@ -26,7 +25,10 @@ export async function resolveTools(
   return tools;
 }
 
-/** Validates the return value of one of the agent's functions, because user code may return anything. */
+/**
+ * Validates the return value of a function that returns tools. The function is user code and may return any
+ * value.
+ */
 function readTools(returned: unknown): readonly Tool[] {
   const isTool = (tool: Partial<Tool> | null) =>
     typeof tool?.name === 'string' && typeof tool.validate === 'function';

@@ -5,39 +5,39 @@ export type AgentErrorCode =
   | 'bad_option'
   /** The input of a run is not a text, an item or a list of items. */
   | 'bad_input'
-  /** A command has an unknown type or field, or lacks a field. */
+  /** A command has an unknown type, an unknown field, or a missing field. */
   | 'bad_command'
-  /** There is a maximum cost, but the price of a model is unknown. */
+  /** The run has a maximum cost, but the price of a model is unknown. */
   | 'no_price'
   /** Two tools, or two agents, have the same name. */
   | 'name_taken'
-  /** The session was handed off to an agent that this agent cannot hand off to. */
+  /** The session was handed off to an agent that no hand-off of this agent can reach. */
   | 'unknown_agent'
-  /** The session has a `must_understand` fact that this version does not support. */
+  /** The session has a `must_understand` fact that this version of the library does not support. */
   | 'not_understood'
-  /** The current turn has no call with this id. */
+  /** The current turn has no tool call with this id. */
   | 'no_such_call'
-  /** The call is decided, or its run has ended. `place.decision` is the decision. */
+  /** The call already has a decision, or its run has ended. `place.decision` is the decision. */
   | 'already_decided'
-  /** The call already has an output that differs from the new one. */
+  /** The call already has an output, which differs from the new output. */
   | 'already_answered'
   | 'no_such_item'
   | 'no_such_session'
   | 'run_over'
-  /** The run stopped because of its `leave` signal. It can be resumed. */
+  /** The run stopped because its `leave` signal aborted. The session can be resumed. */
   | 'left'
-  /** The storage of the log is full. `place.through` is the last offset that is stored. */
+  /** The storage of the log is full. `place.through` is the offset of the last stored record. */
   | 'storage_full'
-  /** The loop makes no progress, because of a bug. */
+  /** The loop repeats itself without progress, because of a bug. */
   | 'stuck'
   /** The session cannot be replayed, because some of its deltas were removed. */
   | 'not_replayable'
-  /** A record does not follow from the records before it. */
+  /** A record contradicts the records before it. */
   | 'not_foldable';
 
 /**
- * An error in the calling program, or a call to a run that is already over. Failures during a run
- * are part of its result instead.
+ * An error of the calling program, or a call to a run that has already ended. Failures during a run do not
+ * throw; the result of the run contains them.
  */
 export class AgentError extends MillraceError<AgentErrorCode> {
   constructor(
@@ -50,7 +50,7 @@ export class AgentError extends MillraceError<AgentErrorCode> {
   }
 }
 
-/** Returns the message of an error, whatever value was thrown. Never throws. */
+/** Returns the message of a thrown value, which may have any type. Never throws. */
 export function textOfError(error: unknown): string {
   try {
     const text: unknown = error instanceof Error ? error.message : String(error);

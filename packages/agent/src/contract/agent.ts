@@ -14,15 +14,16 @@ import type {
 import type { PendingApproval, PendingToolCall, TypedTool } from './typed-tools.ts';
 
 /**
- * The `context` of a run. It is required if the tools, the instructions or the policy of the agent have
- * a typed context.
+ * The option `context` of a run. It is required if the tools, the instructions or the policy of the agent
+ * declare a type for the context.
  */
 export type ContextOption<Context> = unknown extends Context
   ? { readonly context?: Context | undefined }
   : { readonly context: Context };
 
 /**
- * The last arguments of a method that starts a run. The options are required if `context` is required.
+ * The last arguments of a method that starts a run. The options argument is required if `context` is
+ * required.
  */
 export type RunArguments<Options, Context> = unknown extends Context
   ? [options?: Options & ContextOption<Context>]
@@ -32,18 +33,18 @@ export type RunArguments<Options, Context> = unknown extends Context
 export interface AgentRunOptions {
   /** The session to run in. Default: a new session. */
   readonly session?: string | undefined;
-  /** A signal that aborts the run. Default: only `run.abort` aborts it. */
+  /** A signal that aborts the run. Default: none. `run.abort` also aborts the run. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Stops the run without ending it, for a process that has to exit. The run releases its lease. It
-   * writes nothing more, except the results of calls that finish within 2 s. Another process can resume
-   * the session. The result's stop has the cause `left`. Default: none.
+   * Stops the run without ending it, for a process that has to exit. The run releases its lease. It writes
+   * nothing more, except the results of calls that finish within 2 s. A different process can resume the
+   * session. The result has a stop with the cause `left`. Default: none.
    */
   readonly leave?: AbortSignal | undefined;
   /**
-   * The trace that the run belongs to, as `traceContext(headers…)` returns it. It is stored on the log
-   * and passed to observers, to tools as `ctx.trace`, and to providers. A resumed run keeps its own
-   * trace. Default: none.
+   * The trace that the run belongs to, as `traceContext(headers…)` returns it. It is stored on the log and
+   * passed to observers, to tools (as `ctx.trace`) and to providers. A resumed run keeps its original trace.
+   * Default: none.
    */
   readonly trace?: TraceContext | undefined;
   /**
@@ -52,10 +53,10 @@ export interface AgentRunOptions {
    */
   readonly observers?: readonly Observer[] | undefined;
   /**
-   * The call that runs this agent as a sub-agent: `ctx.asParent` of a tool with `startsSession`. Pass
-   * `ctx.child` as `session`. Questions then reach the caller, usage counts toward its limits, and the
-   * caller's `whileAsking` applies. An interrupted run continues, and its input is not added again.
-   * Default: none.
+   * The tool call that runs this agent as a sub-agent: `ctx.asParent` of a tool with `startsSession`. Pass
+   * `ctx.child` as `session`. Then questions reach the caller's user, usage counts toward the caller's
+   * limits, and the caller's `whileAsking` applies. An interrupted run continues without adding its input
+   * again. Default: none.
    */
   readonly parent?: ParentCall | undefined;
 }
@@ -64,43 +65,44 @@ export interface AgentRunOptions {
 export interface ForkedRunOptions {
   /** The id of the fork. Default: a new session id. */
   readonly into?: string | undefined;
-  /** Aborts the run. See `signal` of `AgentRunOptions`. Default: nothing aborts it. */
+  /** Aborts the run. See `signal` of `AgentRunOptions`. Default: none. */
   readonly signal?: AbortSignal | undefined;
-  /** Stops the run without ending it. See `leave` of `AgentRunOptions`. Default: nothing stops it. */
+  /** Stops the run without ending it. See `leave` of `AgentRunOptions`. Default: none. */
   readonly leave?: AbortSignal | undefined;
   /** The trace that the run belongs to. See `trace` of `AgentRunOptions`. Default: none. */
   readonly trace?: TraceContext | undefined;
-  /** Further observers of the run. See `observers` of `AgentRunOptions`. Default: none. */
+  /** Additional observers of the run. See `observers` of `AgentRunOptions`. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
 }
 
-/** An agent, which can run sessions. Create it with `createAgent`. */
+/** An agent that can run sessions. Create it with `createAgent`. */
 export interface Agent<
   Value = unknown,
   Tools extends TypedTool = TypedTool,
   Live = JsonValue,
   Context = unknown,
 > {
-  /** The name from the options. */
+  /** The name that the options of `createAgent` set. */
   readonly name: string;
   /**
-   * Starts a run. One agent can serve many runs at once, but only one per session. `context` is passed to
-   * tools as `ctx.context`, and to the agent's options that are functions. `context` is not stored on the
-   * log.
+   * Starts a run. One agent can have many runs at the same time, but only one per session. `context` is
+   * passed to tools as `ctx.context`, and to the agent's options that are functions. The log does not store
+   * `context`.
    */
   run(input: RunInput, ...options: RunArguments<AgentRunOptions, Context>): Run<Value, Tools, Live>;
   /**
-   * Resumes a session. The run continues interrupted work and handles queued messages and answered
-   * approvals. Pass the `context` again, because it is not stored on the log.
+   * Resumes a session. The run continues interrupted work, and it processes queued messages and answered
+   * approvals. Pass the `context` again, because the log does not store it.
    */
   resume(
     session: string,
     ...options: RunArguments<Omit<AgentRunOptions, 'session' | 'parent'>, Context>
   ): Run<Value, Tools, Live>;
   /**
-   * Approves a call that waits for approval, by its id or by an entry of `result.pendingApprovals`. The
-   * run may be in any process. A parked session continues when it is resumed. Rejects with `no_such_call`
-   * if no such call waits, and with `already_decided` if the call has another answer.
+   * Approves a call that waits for approval, by its id or by an entry of `result.pendingApprovals`. The run
+   * can be in any process. If the session is parked, it continues when it is resumed. Rejects with
+   * `no_such_call` if no call with this id waits. Rejects with `already_decided` if the call already has a
+   * different answer.
    */
   approve<const Call extends string | PendingApproval<Tools>>(
     session: string,
@@ -108,8 +110,8 @@ export interface Agent<
     options?: ApproveOptions<InputOfCall<Call>>,
   ): Promise<void>;
   /**
-   * Denies a call that waits for approval. Takes the same arguments and rejects with the same errors as
-   * `approve`. The model gets an error result.
+   * Denies a call that waits for approval. The arguments and errors are the same as for `approve`. The model
+   * gets an error result.
    */
   deny(
     session: string,
@@ -117,15 +119,15 @@ export interface Agent<
     options?: DenyOptions,
   ): Promise<void>;
   /**
-   * Returns the calls of a session that wait for an approval, whichever process runs the session. Calls
-   * that already have an answer are not included. Reading changes nothing. Rejects with `no_such_session`
-   * if the session does not exist.
+   * Returns the calls of a session that wait for an approval. The session can run in any process. Calls that
+   * already have an answer are not included. This method does not change the session. Rejects with
+   * `no_such_session` if the session does not exist.
    */
   pendingApprovals(session: string): Promise<readonly PendingApproval<Tools>[]>;
   /**
-   * Gives the output of a tool that a client runs, as `run.provideToolResult` does. The run may be in any
-   * process. A parked session continues when it is resumed. The same output again has no effect. Resolves
-   * with the key of the command on the log.
+   * Provides the output of a tool that a client runs, as `run.provideToolResult` does. The run can be in any
+   * process. If the session is parked, it continues when it is resumed. Sending the same output again has no
+   * effect. Resolves with the key of the command on the log.
    */
   provideToolResult<const Call extends string | PendingToolCall<Tools>>(
     session: string,
@@ -133,19 +135,19 @@ export interface Agent<
     result: ClientToolResult<OutputOfCall<Call>>,
   ): Promise<{ readonly key: string }>;
   /**
-   * Returns the calls of a session that a client has to run, whichever process runs the session. Reading
-   * changes nothing. Rejects with `no_such_session` if the session does not exist.
+   * Returns the calls of a session that a client has to run. The session can run in any process. This method
+   * does not change the session. Rejects with `no_such_session` if the session does not exist.
    */
   pendingToolCalls(session: string): Promise<readonly PendingToolCall<Tools>[]>;
   /**
-   * Answers again, in a fork of the session. By default, the fork ends with the last user input. With
-   * `item`, it ends before that item, or before the turn that contains the item.
+   * Creates a fork of the session and generates a new answer there. By default, the fork ends with the last
+   * user input. With `item`, the fork ends before that item, or before the turn that contains the item.
    */
   regenerate(
     session: string,
     ...options: RunArguments<ForkedRunOptions & { readonly item?: string | undefined }, Context>
   ): Run<Value, Tools, Live>;
-  /** Replaces an item with new input and answers the input, in a fork of the session. */
+  /** Creates a fork of the session in which new input replaces an item, and answers the input there. */
   edit(
     session: string,
     item: string,
@@ -153,9 +155,9 @@ export interface Agent<
     ...options: RunArguments<ForkedRunOptions, Context>
   ): Run<Value, Tools, Live>;
   /**
-   * Runs a recorded session through the loop again. Model output, tool results, decisions, times and ids
-   * come from the recording. No tool runs and no request is sent. The result has the first record at
-   * which this agent would act differently.
+   * Runs a recorded session through the loop again. Model output, tool results, decisions, times and ids come
+   * from the recording. No tool runs and no request is sent. The result has the first record at which this
+   * agent behaves differently.
    */
   replay(session: string, options?: ReplayOptions): Promise<ReplayResult>;
 }

@@ -1,11 +1,11 @@
 import type { Item, JsonValue, ToolCallId, TraceContext } from '@millrace/core';
 import type { ApproveOptions, ClientToolResult, DenyOptions, RunInput } from './run.ts';
 
-/** A command to a session, as a program submits it with `submitCommand`. */
+/** A command to a session, in the form that `submitCommand` accepts. */
 export type SessionCommand =
   /**
-   * Input for the agent. With `steer`, the input joins the next request. With `follow_up`, the agent
-   * answers it when the run would otherwise end. Default: `follow_up`.
+   * Input for the agent. With `steer`, the input joins the next request of the current run. With `follow_up`,
+   * the agent answers it when the run would otherwise end. Default: `follow_up`.
    */
   | {
       readonly type: 'message';
@@ -14,9 +14,9 @@ export type SessionCommand =
       /** The trace for a run that starts because of this message. */
       readonly trace?: TraceContext | undefined;
     }
-  /** Stops the run and keeps the partial answer. */
+  /** Stops the run. The partial answer stays in the transcript. */
   | { readonly type: 'abort'; readonly reason?: string | undefined }
-  /** Summarizes older items. */
+  /** Summarizes older items of the session. */
   | { readonly type: 'compact' }
   /** Withdraws a message that is still queued. `key` is the key of the message. */
   | { readonly type: 'withdraw'; readonly key: string }
@@ -26,14 +26,14 @@ export type SessionCommand =
   | ({ readonly type: 'approve'; readonly toolCallId: string } & ApproveOptions)
   /** Denies a call that waits for approval. */
   | ({ readonly type: 'deny'; readonly toolCallId: string } & DenyOptions)
-  /** The output of a tool that a client runs. The loop validates it when it reads the command. */
+  /** The output of a tool that a client runs. The loop validates the output when it reads the command. */
   | ({ readonly type: 'tool_output'; readonly toolCallId: string } & ClientToolResult);
 
-/** A command as the log stores it. Commands travel as JSON and may come from any process. */
+/** A command in the form that the log stores. Commands are encoded as JSON and may come from any process. */
 export type Command =
   /**
-   * Input for the agent. With `steer`, it joins the next request. With `follow_up`, it starts a turn when
-   * the run would otherwise end.
+   * Input for the agent. With `steer`, the input joins the next request of the current run. With `follow_up`,
+   * the input starts a turn when the run would otherwise end.
    */
   | {
       readonly type: 'message';
@@ -43,7 +43,7 @@ export type Command =
       readonly trace?: TraceContext | undefined;
     }
   | { readonly type: 'abort'; readonly reason?: string | undefined }
-  /** Compacts the context now, whatever its length. */
+  /** Compacts the context immediately, whatever its length. */
   | { readonly type: 'compact' }
   /** Withdraws a message that is still queued. `key` is the key with which the message was submitted. */
   | { readonly type: 'withdraw'; readonly key: string }
@@ -61,7 +61,10 @@ export interface OutputCommand {
   readonly by?: string | undefined;
 }
 
-/** Returns the key of the command with the output of a call. A call has one output, so it has one key. */
+/**
+ * Returns the key of the command that contains the output of a call. Each call has exactly one key, because
+ * it can have only one output.
+ */
 export function toolOutputKey(toolCallId: string): string {
   return `tool output ${toolCallId}`;
 }
@@ -70,12 +73,12 @@ export type Decision =
   | {
       readonly type: 'approve';
       readonly toolCallId: ToolCallId;
-      /** The input that replaces the model's input. */
+      /** The input that replaces the model's input, if the user changed it. */
       readonly input?: JsonValue | undefined;
       readonly by?: string | undefined;
       /**
        * The time until which other calls with the same rule are allowed too, in milliseconds since 1970.
-       * `session` means until the session ends. Default: only this call is allowed.
+       * `session` means until the session ends. Default: the approval covers only this call.
        */
       readonly until?: number | 'session' | undefined;
     }
@@ -89,9 +92,9 @@ export type Decision =
 export interface QueuedCommand {
   readonly key: string;
   /**
-   * A command of a known type that cannot be decoded is `unreadable`. A command of an `unknown` type
-   * comes from a later version or another program. The loop removes both from the queue and writes the
-   * reason to the log.
+   * `unreadable` is a command of a known type that cannot be decoded. `unknown` is a command of a type that
+   * this version does not have, for example from a later version. The loop removes both from the queue and
+   * writes the reason to the log.
    */
   readonly command:
     | Command

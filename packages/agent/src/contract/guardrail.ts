@@ -1,7 +1,7 @@
 import type { GuardrailPlace, Item, JsonValue, Part } from '@millrace/core';
 import type { CheckedToolCall, StepInfo, Tool } from './tool.ts';
 
-/** The step in which a guardrail checks content, and the signal that ends the check. */
+/** The step in which a guardrail checks content, and the signal that aborts the check. */
 export interface GuardrailStep<Context = unknown> extends StepInfo<Context> {
   /** Aborts when the check takes longer than `timeoutMs`, or when the run stops. */
   readonly signal: AbortSignal;
@@ -13,17 +13,17 @@ export type PassVerdict = 'pass';
 /** The verdict that ends the run with the stop reason `blocked`. */
 export interface StopVerdict {
   readonly verdict: 'stop';
-  /** The reason, for the log and for `result.guardrail`. */
+  /** The reason. It is written to the log, and `result.guardrail` contains it. */
   readonly reason: string;
 }
 
 /**
- * The verdict that asks the user, as an approval does. If the user denies, the run ends as with `stop`.
- * If the user denies a tool call, only that call fails, and the run goes on.
+ * The verdict that asks the user, like an approval. If the user denies, the run ends as with `stop`. If the
+ * user denies a tool call, only that call fails and the run continues.
  */
 export interface AskVerdict {
   readonly verdict: 'ask';
-  /** The reason, which the user sees. */
+  /** The reason for the question. The user sees it. */
   readonly reason?: string | undefined;
 }
 
@@ -32,17 +32,17 @@ export interface ChangeVerdict<Value> {
   readonly verdict: 'change';
   /** The new content. */
   readonly to: Value;
-  /** The reason, for the log. */
+  /** The reason for the change. It is written to the log. */
   readonly reason?: string | undefined;
 }
 
 /** The input that a guardrail checks, before a model gets it. */
 export interface CheckedInput {
-  /** Everything in the input that a model reads as text. A structured value is JSON here. */
+  /** The text of the input, as a model reads it. A structured value is included as JSON. */
   readonly text: string;
-  /** The input, with the changes of the guardrails before this one. */
+  /** The input, after the changes of earlier guardrails. */
   readonly item: Item;
-  /** The items that the request would have, including the input. */
+  /** The items that the request would contain, including the input. */
   readonly items: readonly Item[];
 }
 
@@ -50,17 +50,18 @@ export interface CheckedInput {
 export interface CheckedOutput {
   /** The text of the answer. */
   readonly text: string;
-  /** The structured value, if the agent has an `output` schema. It is not validated yet. */
+  /** The structured value, if the agent has an `output` schema. It has not been validated yet. */
   readonly value?: JsonValue | undefined;
-  /** The answer, with the changes of the guardrails before this one. */
+  /** The answer, after the changes of earlier guardrails. */
   readonly item: Item;
-  /** False if the answer has tool calls, because the run then goes on after the answer. */
+  /** False if the answer has tool calls, because the run then continues after this answer. */
   readonly isFinal: boolean;
 }
 
 interface GuardrailFields {
   /**
-   * The name of the guardrail, for the log and for `result.guardrail`. It must be unique within an agent.
+   * The name of the guardrail, which the log and `result.guardrail` contain. It must be unique within an
+   * agent.
    */
   readonly name: string;
   /**
@@ -75,8 +76,8 @@ type Returns<Verdict> = Verdict | Promise<Verdict>;
 /** Options of `inputGuardrail`. */
 export interface InputGuardrailOptions<Context = unknown> extends GuardrailFields {
   /**
-   * Checks one input. If the verdict is `change`, `to` is a text or a list of parts. To type the context
-   * of runs, annotate the second parameter: `GuardrailStep<Desk>`.
+   * Checks one input. If the verdict is `change`, `to` is a text or a list of parts. To declare the type of
+   * the run's context, annotate the second parameter: `GuardrailStep<Desk>`.
    */
   check(
     input: CheckedInput,
@@ -87,9 +88,9 @@ export interface InputGuardrailOptions<Context = unknown> extends GuardrailField
 /** Options of `outputGuardrail`. */
 export interface OutputGuardrailOptions<Context = unknown> extends GuardrailFields {
   /**
-   * Holds each answer back until the check has passed it. Until then no part of the answer is on the log
-   * or shown. The check of a held answer cannot ask the user, because the user could not see the answer.
-   * Default: false.
+   * Holds each answer back until the check passes. Before that, no part of the answer is on the log or
+   * visible. The check of a held answer cannot ask the user, because the user cannot see the answer. Default:
+   * false.
    */
   readonly hold?: boolean | undefined;
   /**
@@ -102,7 +103,7 @@ export interface OutputGuardrailOptions<Context = unknown> extends GuardrailFiel
   ): Returns<PassVerdict | StopVerdict | AskVerdict | ChangeVerdict<string | ChangedValue>>;
 }
 
-/** A new structured value of an answer. */
+/** A new structured value that replaces the value of an answer. */
 export interface ChangedValue {
   readonly value: JsonValue;
 }
@@ -113,8 +114,8 @@ export interface ToolGuardrailOptions<Tools extends Tool = Tool, Context = unkno
   /** The tools whose calls are checked. Default: all tools. */
   readonly tools?: readonly Tools[] | undefined;
   /**
-   * Checks one call with valid input, before the `approve` policy decides. If the verdict is `change`,
-   * `to` is the new input, which the tool's schema must accept.
+   * Checks one call whose input is valid, before the `approve` policy decides. If the verdict is `change`,
+   * `to` is the new input, and the tool's schema must accept it.
    */
   check(
     call: CheckedToolCall<Tools>,
@@ -130,18 +131,15 @@ export interface Guardrail<Context = unknown> {
   readonly name: string;
   readonly on: GuardrailPlace;
   readonly timeoutMs: number;
-  /** True if answers are held back until the check has passed them. */
+  /** True if answers are held back until the check passes. */
   readonly hold: boolean;
-  /**
-   * True in a replay of a run in which answers were held back. The replay then writes only the verdicts
-   * again.
-   */
+  /** True in a replay of a run that held answers back. The replay then only repeats the recorded verdicts. */
   readonly wasHeld?: boolean | undefined;
-  /** The names of the tools whose calls are checked. Undefined: all tools. */
+  /** The names of the tools whose calls are checked. Undefined means all tools. */
   readonly tools: readonly string[] | undefined;
   /**
-   * Checks the content. The type of `checked` is `never`, because each option function takes another
-   * type.
+   * Checks the content. `checked` has the type `never`, because inputs, outputs and tool calls have different
+   * types.
    */
   check(checked: never, step: GuardrailStep<Context>): unknown;
 }

@@ -14,18 +14,18 @@ import type { QueuedCommand } from './command.ts';
 import type { BlockedBy } from './run.ts';
 
 /**
- * The state of the loop. It has everything that the loop needs to know about a session, except its items.
- * It is a fold of the log.
+ * The state of the loop. It contains everything that the loop needs to know about a session, except the
+ * items. It is computed from the records on the log.
  */
 export interface LoopState {
   readonly run: RunState | undefined;
-  /** The current turn, which has started and not finished. */
+  /** The current turn. It has started but has not finished. */
   readonly turn: TurnState | undefined;
-  /** The trace of the current or last run. A turn that waits continues in this trace. */
+  /** The trace of the current or last run. A turn that waits for an answer continues in this trace. */
   readonly trace: TraceContext | undefined;
   /** The number of the last turn. */
   readonly lastTurn: number;
-  /** The stop of the last finished turn. */
+  /** The stop of the last finished turn, with its reason. */
   readonly lastStop: Stop | undefined;
   /** The last error of the current run. */
   readonly lastError: ErrorInfo | undefined;
@@ -34,54 +34,58 @@ export interface LoopState {
   /** The result of the last compaction. */
   readonly compacted: Compacted;
   /**
-   * The turn in which a provider last rejected reasoning. The reasoning of earlier turns is not sent
-   * again. 0 if none was rejected.
+   * The turn in which a provider most recently rejected reasoning. Requests omit the reasoning of earlier
+   * turns. 0 if no reasoning was rejected.
    */
   readonly rejectedReasoning: number;
-  /** The number of tokens of the last request and its answer. It is an estimate for the next request. */
+  /**
+   * The number of tokens that the last request and its answer used. It serves as an estimate for the next
+   * request.
+   */
   readonly lastTokens: number;
   /** The agent that the session was handed off to. */
   readonly agent: string | undefined;
-  /** The agent that the last enqueued input names, as its command has it. A worker reads the name. */
+  /** The agent that the last enqueued input names, as the command contains it. A worker reads this name. */
   readonly enqueuedFor?: JsonValue | undefined;
   /** The verdicts of guardrails on inputs. */
   readonly inputs: InputVerdicts;
   /** The guardrail that stopped this run. */
   readonly blockedBy: BlockedBy | undefined;
-  /** The standing approvals, as rules with the time until which each is allowed. */
+  /** The standing approvals: each rule, with the time until which its calls are allowed. */
   readonly standingApprovals: ReadonlyMap<string, number>;
-  /** The queued commands, in order. */
+  /** The queued commands, in the order of arrival. */
   readonly commands: readonly QueuedCommand[];
 }
 
 /** The verdicts of guardrails on inputs. */
 export interface InputVerdicts {
   /**
-   * The verdicts, by the key that `verdictKey` makes of the item and the guardrail. Only the inputs of
-   * the last request are included.
+   * The verdicts, by a key that `verdictKey` computes from the item and the guardrail. The map contains only
+   * the inputs of the last request.
    */
   readonly verdicts: ReadonlyMap<string, GuardrailVerdict>;
-  /** True after a response to these inputs. The next verdict then clears the map. */
+  /** True after a response to these inputs. The next verdict then clears the map first. */
   readonly isAnswered: boolean;
-  /** The id of each changed input, and the id of the item that requests contain in its place. */
+  /** For each changed input: its id, and the id of the item that replaces it in requests. */
   readonly replaced: ReadonlyMap<ItemId, ItemId>;
-  /** The inputs that no request contains, because a guardrail stopped the run. */
+  /** The inputs that are not sent in requests, because a guardrail stopped the run. */
   readonly withheld: ReadonlySet<ItemId>;
 }
 
-/** Returns the key of a guardrail's verdict on an input. */
+/** Returns the key under which a guardrail's verdict on an input is stored. */
 export function verdictKey(item: ItemId, guardrail: string): string {
   return `${item} ${guardrail}`;
 }
 
 export interface Compacted {
   /**
-   * The items that are no longer sent: compacted items, and the items in which summaries were written.
+   * The items that requests no longer contain: compacted items, and the items in which summaries were
+   * written.
    */
   readonly covered: ReadonlySet<ItemId>;
   /** The text that replaces the compacted items. */
   readonly summary: string | undefined;
-  /** Items that are sent clipped, with their maximum length in characters. */
+  /** The items that requests contain in clipped form, with their maximum length in characters. */
   readonly clipped: ReadonlyMap<ItemId, number>;
 }
 
@@ -90,8 +94,8 @@ interface RunState {
   /** The number of the run's first turn. */
   readonly firstTurn: number;
   /**
-   * The number of turns that this run has started. Another run may have started the first turn that this
-   * run finishes.
+   * The number of turns that this run has started. The first turn that this run finishes may have been
+   * started by an earlier run.
    */
   readonly turns: number;
   readonly finishedTurns: number;
@@ -104,58 +108,58 @@ interface Aborted {
 
 export interface TurnState {
   readonly turn: number;
-  /** The number of the last attempt at the request. 0 before the first attempt. */
+  /** The number of the last attempt to send the request of this turn. 0 before the first attempt. */
   readonly attempt: number;
   readonly isSuperseded: boolean;
-  /** The item that the attempt writes its answer to. */
+  /** The item to which the attempt writes the model's answer. */
   readonly itemId: ItemId | undefined;
-  /** The item with the results of the turn's calls. */
+  /** The item with the results of the turn's tool calls. */
   readonly toolItemId: ItemId | undefined;
-  /** The stop of the response. Undefined while it streams. */
+  /** The stop of the response, with its reason. Undefined while the response streams. */
   readonly stop: Stop | undefined;
   readonly calls: ReadonlyMap<ToolCallId, CallState>;
-  /** The agent that takes over after this turn. */
+  /** The agent that takes over after this turn, if a tool call hands off. */
   readonly handedTo: string | undefined;
-  /** True if the turn writes a summary and is not part of the conversation. */
+  /** True if the turn writes a summary. Such a turn is not part of the conversation. */
   readonly isCompaction: boolean;
   /** The value of `LoopState.hasInput` before this turn. */
   readonly hadInput: boolean;
-  /** The verdicts of the guardrails on the answer of this attempt, by name. */
+  /** The verdicts of the guardrails on the answer of this attempt, by the name of the guardrail. */
   readonly verdicts: ReadonlyMap<string, GuardrailVerdict>;
-  /** Set if a guardrail stopped the run in this turn, or failed. */
+  /** Set if a guardrail stopped the run in this turn, or if a guardrail failed. */
   readonly halt: GuardrailHalt | undefined;
-  /** The names of the tools that the request offered. Undefined: all tools of the agent. */
+  /** The names of the tools that the request offered. Undefined means all tools of the agent. */
   readonly offered: readonly string[] | undefined;
 }
 
 /** The guardrail that ended a turn. */
 interface GuardrailHalt {
   readonly by: string;
-  /** True if the guardrail failed and therefore gave no verdict. */
+  /** True if the guardrail failed, so that there is no verdict. */
   readonly isError: boolean;
 }
 
-/** The decisions on a call, and its executions. The result itself is in the tool item. */
+/** The decisions on a tool call, and its executions. The result itself is in the tool item. */
 export interface CallState {
   readonly isAsked: boolean;
-  /** Set if this entry is not a call of the session but a question of a sub-agent. */
+  /** Set if this entry is a question of a sub-agent, and not a call of the session itself. */
   readonly question: QuestionState | undefined;
-  /** The rule that a standing approval would apply to. */
+  /** The rule for a standing approval of this call and similar calls. */
   readonly rule: string | undefined;
-  /** The text that the user was asked about, for example the real path of a file. */
+  /** The text that the question to the user is about, for example the real path of a file. */
   readonly judged: string | undefined;
   readonly answer: ApprovalAnswer | undefined;
-  /** True if a client was asked for the output of the call. */
+  /** True if the loop has asked a client for the output of the call. */
   readonly isAwaited: boolean;
   readonly isRejected: boolean;
-  /** The last execution. */
+  /** The most recent execution of the call. */
   readonly execution: ExecutionState | undefined;
   readonly executions: number;
-  /** The verdicts of the guardrails on this call, by name. */
+  /** The verdicts of the guardrails on this call, by the name of the guardrail. */
   readonly verdicts: ReadonlyMap<string, GuardrailVerdict>;
-  /** The input that a guardrail gave to the call, and the name of the guardrail. */
+  /** The input with which a guardrail replaced the call's input, and the name of the guardrail. */
   readonly changed: ChangedInput | undefined;
-  /** Set if a guardrail asks the user about the call, with the guardrail's reason. */
+  /** Set if a guardrail requires the user's approval for the call. Contains the guardrail's reason. */
   readonly asking: { readonly reason: string | undefined } | undefined;
 }
 
@@ -165,7 +169,7 @@ interface ChangedInput {
 }
 
 interface QuestionState {
-  /** The call of the session that runs the sub-agent. */
+  /** The id of the call that runs the sub-agent. */
   readonly of: ToolCallId;
   /** The name of the tool that the sub-agent wants to call. */
   readonly name: string;
@@ -186,7 +190,7 @@ interface ExecutionState {
   /** True if the execution ended without a result, because its sub-agent waits for an answer. */
   readonly isParked: boolean;
   readonly isRunning: boolean;
-  /** The session of the sub-agent, if the tool runs one. */
+  /** The session of the sub-agent, if the tool runs a sub-agent. */
   readonly child: SessionId | undefined;
 }
 

@@ -1,14 +1,14 @@
 import type { DraftRecord, FoldState, LogRecord, SessionId } from '@millrace/core';
 import type { Observer } from './observer.ts';
 
-/** The first difference between a recording and its replay. */
+/** The first difference between a recorded session and its replay. */
 export interface Divergence {
   /** The offset of the expected record. */
   readonly offset: number;
-  /** The record of the recording that the loop should have written. */
+  /** The recorded record that the loop should have written at this offset. */
   readonly expected: LogRecord;
   /**
-   * The records that the loop tried to write instead. Empty if the loop waits for something that never
+   * The records that the loop tried to write instead. Empty if the loop waits for an event that never
    * happens.
    */
   readonly found: readonly DraftRecord[];
@@ -25,10 +25,10 @@ export interface ReplayOptions {
 /** The result of a replay. */
 export interface ReplayResult {
   readonly session: SessionId;
-  /** The replayed records. They are all records of the session, or the records before the divergence. */
+  /** The replayed records: all records of the session, or only those before the divergence. */
   readonly records: readonly LogRecord[];
-  /** The folded state of the replayed records. */
+  /** The state that the replayed records produce. */
   readonly state: FoldState;
-  /** The first difference. Undefined if the replay equals the recording. */
+  /** The first difference. Undefined if the replay is identical to the recording. */
   readonly divergence?: Divergence | undefined;
 }

@@ -5,8 +5,8 @@ import type { BlockedResult, FailedResult, UnfinishedResult } from './run.ts';
 export type RunErrorCode = Exclude<StopReason, 'stop'>;
 
 /**
- * The error with which `run.text()` and `run.value()` reject if the run failed, or was stopped, cut off
- * or parked. `result` is the complete result of the run. If `code` is `error`, `result.error` is the
+ * The error with which `run.text()` and `run.value()` reject if the run failed, was stopped, was cut off, or
+ * is parked. `result` is the complete result of the run. If `code` is `error`, `result.error` describes the
  * failure.
  */
 export class RunError extends MillraceError<RunErrorCode> {

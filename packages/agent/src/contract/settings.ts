@@ -5,7 +5,7 @@ import type { Guardrail } from './guardrail.ts';
 import type { Observer } from './observer.ts';
 import type { CheckedToolCall, StepInfo, Tool, ValidationResult } from './tool.ts';
 
-/** The decision on a call: it runs, needs an approval, or is denied. */
+/** The decision on a tool call: it runs, needs an approval, or is denied. */
 export type Approval = 'allow' | 'ask' | 'deny';
 
 /** The return value of an `approve` policy. */
@@ -15,13 +15,13 @@ export type ApprovalDecision =
       readonly decision: Approval;
       readonly reason?: string | undefined;
       /**
-       * Groups calls for standing approvals. An approval with `until` also covers later calls with the
-       * same rule.
+       * The rule that groups similar calls. If the user approves a call with `until`, the approval also
+       * covers later calls with the same rule.
        */
       readonly rule?: string | undefined;
       /**
-       * The object of the policy's decision, if it can change before the call runs. An example is the
-       * real path of a file. The tool gets this text as `ToolContext.judged` and must refuse to work on
+       * The text that the policy decided on, if its meaning can change before the call runs. An example is
+       * the real path of a file. The tool gets this text as `ToolContext.judged` and must refuse to work on
        * anything else.
        */
       readonly judged?: string | undefined;
@@ -30,11 +30,14 @@ export type ApprovalDecision =
 /** The complete settings of an agent, with all defaults applied. */
 export interface Settings {
   readonly name: string;
-  /** The main provider, then the fallbacks. */
+  /** The main provider, followed by the fallbacks. */
   readonly providers: readonly Provider[];
-  /** The agent's fixed tools. During a step, the map also has the tools that `stepTools` return. */
+  /**
+   * The agent's fixed tools. During a step, the map also contains the tools that the functions in `stepTools`
+   * return.
+   */
   readonly tools: ReadonlyMap<string, Tool>;
-  /** Functions that return further tools for each step. */
+  /** Functions that return additional tools for each step. */
   readonly stepTools: readonly StepTools[];
   readonly instructions: Instructions;
   readonly request: RequestOptions;
@@ -51,9 +54,12 @@ export interface Settings {
     step: StepInfo,
   ) => ApprovalDecision | Promise<ApprovalDecision>;
   /**
-   * Whether a run waits for an approval, or ends with the reason `parked` until the session is resumed.
+   * Whether a run waits for an approval, or ends with the reason `parked`. A parked session continues when it
+   * is resumed.
    */
   readonly whileAsking: 'wait' | 'park';
+  /** Whether forms of tools are shown to the user, or declined. */
+  readonly forms: 'ask' | 'decline';
   readonly compaction: Compaction | undefined;
   readonly contextFilters: readonly ContextFilter[];
   readonly cache: CacheSettings;
@@ -68,8 +74,8 @@ export interface Settings {
 }
 
 /**
- * The system prompt, or a function that returns it for the items of a request. To type the context of
- * runs, annotate the second parameter: `StepInfo<Desk>`.
+ * The system prompt, or a function that returns it for the items of a request. To declare the type of the
+ * run's context, annotate the second parameter: `StepInfo<Desk>`.
  */
 export type Instructions<Context = unknown> =
   | string
@@ -81,33 +87,31 @@ export type Instructions<Context = unknown> =
 
 /** The argument of `prepareStep`: the step, and the items of its request. */
 export interface StepToPrepare<Context = unknown> extends StepInfo<Context> {
-  /** The number of steps that this run has finished. 0 for its first request. */
+  /** The number of steps that this run has finished. It is 0 for the first request. */
   readonly step: number;
-  /** The items that the request would have, without the instructions. */
+  /** The items that the request would contain, without the instructions. */
   readonly items: readonly Item[];
 }
 
 /**
- * Returns further tools for one step, in addition to the agent's fixed tools. The run calls the function
- * before each step, and again if a process continues an interrupted step. It cannot return hand-offs,
- * which must be in the list of tools itself.
+ * Returns additional tools for one step. The run calls the function before each step, and again if a process
+ * continues an interrupted step. The function cannot return hand-offs. Hand-offs must be in the agent's fixed
+ * list of tools.
  */
 export type StepTools<Tools extends Tool = Tool, Context = unknown> = (
   step: StepToPrepare<Context>,
 ) => readonly Tools[] | Promise<readonly Tools[]>;
 
-/**
- * The changes that `prepareStep` makes in one step. The settings of the agent apply to all other fields.
- */
+/** The changes that `prepareStep` makes in one step. For missing fields, the settings of the agent apply. */
 export interface PreparedStep {
-  /** The provider, with its model. If it fails, the agent's providers are used. */
+  /** The provider, with its model. If this provider fails, the run falls back to the agent's providers. */
   readonly provider?: Provider | undefined;
   /**
-   * The names of the tools that the model can call. Calls of other tools are rejected. Default: all
-   * tools of the agent.
+   * The names of the tools that the model can call in this step. Calls of other tools are rejected. Default:
+   * all tools of the agent.
    */
   readonly tools?: readonly string[] | undefined;
-  /** Replaces the instructions. */
+  /** Replaces the agent's instructions in this step. */
   readonly instructions?: string | undefined;
   /** Replaces the items of the request. The transcript does not change. */
   readonly items?: readonly Item[] | undefined;
@@ -115,18 +119,18 @@ export interface PreparedStep {
   readonly request?: RequestOptions | undefined;
 }
 
-/** The changes of a step after validation. */
+/** The validated changes that `prepareStep` makes in a step. */
 export interface ResolvedStep {
-  /** The provider of the step, then its fallbacks. */
+  /** The provider of the step, followed by its fallbacks. */
   readonly providers?: readonly Provider[] | undefined;
-  /** The names of the offered tools, in the order of the agent. Undefined: all tools. */
+  /** The names of the offered tools, in the agent's order of tools. Undefined means all tools. */
   readonly tools?: readonly string[] | undefined;
   readonly instructions?: string | undefined;
   readonly items?: readonly Item[] | undefined;
   readonly request?: RequestOptions | undefined;
 }
 
-/** The state of a run for `stopWhen`. It depends only on the log. */
+/** The state of a run that `stopWhen` gets. It depends only on the log. */
 export interface StopCheck {
   /** The number of steps that the run has finished. */
   readonly steps: number;
@@ -135,9 +139,9 @@ export interface StopCheck {
 }
 
 /**
- * Decides before each further request whether the run ends. To end the run, it returns true, or a text
- * that the log stores as the cause. It must depend only on its argument, so that a resumed or replayed
- * run ends at the same step.
+ * Decides before each further request whether the run ends. To end the run, the function returns true, or a
+ * text that the log stores as the cause. The function must depend only on its argument, so that a resumed or
+ * replayed run ends at the same step.
  */
 export type StopCondition = (run: StopCheck) => boolean | string | undefined;
 
@@ -148,7 +152,7 @@ export type RequestOptions = Omit<ModelRequest, 'items' | 'tools' | 'output'>;
 export interface Limits {
   /** Maximum number of turns. Default: 100. */
   readonly maxTurns: number;
-  /** Maximum input and output tokens of a run, over all attempts. Default: no limit. */
+  /** Maximum number of input and output tokens of a run, summed over all attempts. Default: no limit. */
   readonly maxTokens: number;
   /**
    * Maximum cost of a run. Each provider must have prices in this currency, or report its costs. For
@@ -156,68 +160,80 @@ export interface Limits {
    */
   readonly maxCost: Cost | undefined;
   /**
-   * Accepts `maxCost` although the price of a model is unknown. The cost of that model's answers is then
-   * not counted. Default: false.
+   * Allows `maxCost` although the price of a model is unknown. The cost of that model's answers is then not
+   * counted. Default: false.
    */
   readonly allowUnknownPrices: boolean;
-  /** Maximum number of tools that run at once. Default: 8. */
+  /** Maximum number of tools that run at the same time. Default: 8. */
   readonly maxParallelTools: number;
-  /** Maximum number of consecutive turns with an identical call. Default: 5. */
+  /** Maximum number of consecutive turns that make the identical call. Default: 5. */
   readonly maxRepeats: number;
 }
 
-/** How failed requests are retried. */
+/** Settings for repeating failed requests. */
 export interface RetrySettings {
-  /** Maximum attempts at one request with one provider. Default: 4. */
+  /** Maximum number of attempts to send one request to one provider. Default: 4. */
   readonly maxAttempts: number;
   /**
    * Overrides `maxAttempts` for some kinds of errors, for example to retry network errors more often.
    * Default: none.
    */
   readonly attemptsFor?: { readonly [Kind in ProviderErrorKind]?: number } | undefined;
-  /** Delay before the second attempt. Each further delay is twice as long. Default: 1 s. */
+  /**
+   * The delay before the second attempt. Each further delay is twice as long as the previous one. Default: 1
+   * s.
+   */
   readonly baseDelayMs: number;
   /**
    * Maximum delay between attempts. If a provider asks for a longer delay, the request is not retried.
    * Default: 60 s.
    */
   readonly maxDelayMs: number;
-  /** How long to wait for a tool or a stream after its signal aborted. Default: 5 s. */
+  /** How long to wait for a tool or a stream after its signal is aborted. Default: 5 s. */
   readonly toolGraceMs: number;
 }
 
-/** The settings for shortening the context. The transcript does not change. */
+/** The settings for compaction, which shortens the context of requests. The transcript does not change. */
 export interface Compaction {
-  /** The run compacts when the last request and its answer used this many tokens. */
+  /** The run compacts the context when the last request and its answer together used this many tokens. */
   readonly whenTokens: number;
   /**
-   * The number of the last steps that stay. A step is an input, or an answer with the results of its
-   * calls. At least 1, because a request needs the input that it answers. Default: 6.
+   * The number of most recent steps that stay unchanged. A step is an input, or an answer with the results of
+   * its calls. At least 1, because a request must contain the input that it answers. Default: 6.
    */
   readonly keepSteps: number;
   /**
    * The prompt for the summary. `false` drops old items without a summary. Default: a prompt that asks for
-   * what was asked, decided, done, and is still to do.
+   * the requests, the decisions, the completed work and the remaining work.
    */
   readonly summarize?: string | false | undefined;
+  /**
+   * Returns a text that each summary must contain, such as the open tasks. It gets the items of the context
+   * before the compaction, including an earlier summary, and is added to the end of the summary. It must
+   * depend only on its argument. Default: none.
+   */
+  readonly keep?: ((items: readonly Item[]) => string | undefined) | undefined;
 }
 
 /**
- * Whether requests mark their prefix, so that the provider caches it for the next request. `auto` uses
- * the provider's usual lifetime. An object sets the lifetime: `5m` for about 5 minutes, `1h` for an hour
- * or more.
+ * Whether requests mark their prefix so that the provider caches it for the next request. `auto` uses the
+ * provider's usual cache lifetime. An object sets the lifetime: `5m` for about 5 minutes, `1h` for an hour or
+ * more.
  */
 export type CacheOption = 'auto' | 'off' | Exclude<CacheSettings, 'off'>;
 
 /** The prompt cache settings of an agent. */
 export type CacheSettings = 'off' | { readonly ttl: '5m' | '1h' };
 
-/** Returns the items to send to a model, given the context items. The transcript does not change. */
+/**
+ * A function that returns the items to send to a model. It gets the context items. The transcript does not
+ * change.
+ */
 export type ContextFilter = (items: readonly Item[]) => readonly Item[];
 
-/** The schema for an agent's answers. */
+/** The `output` schema for an agent's answers. */
 export interface Output {
-  /** JSON Schema for the model. */
+  /** The JSON Schema that the model gets. */
   readonly schema: JsonObject;
   check(value: JsonValue | undefined): Promise<ValidationResult>;
 }

@@ -1,5 +1,5 @@
-// These types describe the part of OpenTelemetry's API that the observer uses. This package therefore
-// compiles without `@opentelemetry/api`, and objects of that package are compatible with the types.
+// These types describe the part of OpenTelemetry's API that the observer uses. With them, this package
+// compiles without `@opentelemetry/api`. Objects of `@opentelemetry/api` are compatible with these types.
 
 /** The value of a span's attribute. */
 export type AttributeValue =
@@ -18,7 +18,7 @@ export interface Attributes {
 /** A time: seconds since 1970, and nanoseconds. */
 export type HrTime = [number, number];
 
-/** The ids of a span, as they are sent to other processes. */
+/** The ids of a span, which are sent to other processes in headers. */
 export interface SpanContext {
   traceId: string;
   spanId: string;

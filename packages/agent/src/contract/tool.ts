@@ -2,6 +2,8 @@ import type {
   ExecutionId,
   FilePart,
   FileVersion,
+  FoldState,
+  FormQuestion,
   JsonObject,
   JsonValue,
   MediaPart,
@@ -28,18 +30,18 @@ export interface Tool extends TypedTool {
   /** JSON Schema of the input, for the model. */
   readonly inputSchema: JsonObject;
   /**
-   * Whether the tool changes anything. A tool with `none` may start while the response streams, and its
+   * Whether the tool changes anything. A tool with `none` may start while the response still streams, and its
    * result may be discarded.
    */
   readonly effects: 'none' | 'external';
   /**
-   * Decides what happens to a call if the process dies while the tool runs. `repeat`: the tool runs again with
-   * the same input and idempotency key. `fail`: the call ends with an error, and the model gets the text
-   * that the outcome is unknown. With `repeat` and `startsSession`, the tool gets the same `child` again
-   * and has to continue that session.
+   * The rule for a call whose process dies while the tool runs. `repeat`: the tool runs again with the same
+   * input and idempotency key. `fail`: the call ends with an error, and the model gets the text that the
+   * outcome is unknown. With `repeat` and `startsSession`, the tool gets the same `child` again and has to
+   * continue that session.
    */
   readonly afterCrash: 'repeat' | 'fail';
-  /** The run stops the tool after this time. Undefined: no timeout. */
+  /** The time after which the run stops the tool. Undefined means no timeout. */
   readonly timeoutMs: number | undefined;
   /**
    * Maximum length of the text for the model, in characters. Longer text is clipped, and the full text is
@@ -49,38 +51,41 @@ export interface Tool extends TypedTool {
   /** Maximum number of retries after the tool throws. */
   readonly retries: number;
   /**
-   * True if the tool runs a separate session, for a sub-agent. The tool gets the session's id as `child`.
+   * True if the tool runs a sub-agent in a separate session. The tool gets the id of that session as `child`.
    */
   readonly startsSession: boolean;
-  /** Set if the tool hands the session off to another agent. That agent takes over after the turn. */
+  /** Set if the tool hands the session off to a different agent. That agent takes over after the turn. */
   readonly handsOff?: HandOff | undefined;
-  /** Whether the provider enforces the schema. Default: the provider's own default. */
+  /**
+   * Whether the provider should enforce the schema on the model's arguments. Default: the provider's own
+   * default.
+   */
   readonly strict?: boolean | undefined;
   /**
    * The built-in tool of a provider whose calls this tool answers. The tool gets the input that
    * `BuiltInTool` documents. Default: none.
    */
   readonly answers?: BuiltInTool | undefined;
-  /** Further fields of the tool's definition in requests, by provider. Default: none. */
+  /** Additional fields of the tool's definition in requests, by provider. Default: none. */
   readonly providerOptions?: ToolProviderOptions | undefined;
-  /** Set if a client runs the tool and sends its output. `execute` is then never called. */
+  /** Set if a client runs the tool and sends its output. The run then never calls `execute`. */
   readonly client?: ClientSide | undefined;
-  /** Returns one line for the user that says what the call is about to do. */
+  /** Returns one line for the user that describes what the call does. */
   summarize(input: unknown): string;
-  /** Validates the input. The problem text is written for the model. */
+  /** Validates the input. The text of a problem is addressed to the model. */
   validate(input: JsonValue): Promise<ValidationResult>;
   /**
-   * Runs the tool. It may be an async generator that yields progress texts. If it throws, the call gets
-   * an error result.
+   * Runs the tool. `execute` may be an async generator that yields progress texts. If it throws, the call
+   * gets an error result.
    */
   execute(input: unknown, context: ToolContext): ToolExecution;
 }
 
-/** The part of a tool that a client runs. Create it with `clientTool`. */
+/** The settings of a tool that a client runs. Create such a tool with `clientTool`. */
 export interface ClientSide {
-  /** Validates an output. The problem text is written for the client. */
+  /** Validates an output. The text of a problem is addressed to the client. */
   validate(output: JsonValue): Promise<ValidationResult>;
-  /** Returns the recorded result of an execution. Set only in replays. */
+  /** Returns the recorded result of an execution. Only replays set this function. */
   readonly recorded?: ((execution: ExecutionId) => ToolResultPart | undefined) | undefined;
 }
 
@@ -88,7 +93,7 @@ export interface ClientSide {
 export interface HandOff {
   /** Returns the agent that takes over. */
   to(): Agent;
-  /** Returns the reason for the log, from the tool's input. */
+  /** Returns the reason of the hand-off from the tool's input. The log stores the reason. */
   reason(input: unknown): string | undefined;
 }
 
@@ -97,7 +102,7 @@ export type ValidationResult =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problem: string };
 
-/** The return value of `execute`. It is a promise, or an async generator that yields progress. */
+/** The return value of `execute`: a promise, or an async generator that yields progress texts. */
 export type ToolExecution<Return = ToolReturn> = Promise<Return> | AsyncGenerator<string, Return>;
 
 /**
@@ -110,11 +115,14 @@ export type ToolReturn = string | ToolOutput | JsonValue | undefined | void;
 /** A tool output with a text for the model and optional fields. */
 export interface ToolOutput {
   readonly output: {
-    /** The text for the model. */
+    /** The text that the model gets. */
     readonly text: string;
-    /** The value for programs. */
+    /** The structured value that programs read. */
     readonly value?: JsonValue | undefined;
-    /** Images and documents for the model. The blob that `metadata.wholeOutput` names is not sent. */
+    /**
+     * Images and documents for the model. If `metadata.wholeOutput` names a blob, that blob is not sent to
+     * the model.
+     */
     readonly attachments?: readonly (MediaPart | FilePart)[] | undefined;
     readonly isError?: boolean | undefined;
     readonly metadata?: Metadata | undefined;
@@ -124,91 +132,116 @@ export interface ToolOutput {
 /** The second argument of `execute`: the run's context, the abort signal, ids, blobs and progress. */
 export interface ToolContext<Context = unknown> {
   /**
-   * The `context` of `agent.run` or `agent.resume`. It is not stored on the log. Sub-agents get the
-   * context of their caller. Undefined if the run has none.
+   * The `context` option of `agent.run` or `agent.resume`. The log does not store it. Sub-agents get the
+   * context of their caller. Undefined if the run has no context.
    */
   readonly context: Context;
-  /** Aborts when the tool has to stop. The run then waits only for a short grace period. */
+  /**
+   * Aborts when the tool has to stop. After that, the run waits for the tool only for a short grace period.
+   */
   readonly signal: AbortSignal;
   readonly session: SessionId;
   readonly runId: RunId;
   readonly turn: number;
   readonly toolCallId: ToolCallId;
   /**
-   * Identifies the call. It consists of `session`, `turn` and `toolCallId`, joined by `:`. Every
-   * execution of the call has the same key, in every process, also after a retry, a crash or an approval.
-   * No other call on the log has this key. Pass it to services that accept an idempotency key.
+   * Identifies the call. It consists of `session`, `turn` and `toolCallId`, joined by `:`. All executions of
+   * the call have the same key, even after a retry, a crash or an approval, and in different processes. Each
+   * call on the log has a different key. Pass it to services that accept an idempotency key.
    */
   readonly idempotencyKey: string;
-  /** Identifies one execution of the call. A retry has another id. */
+  /** Identifies one execution of the call. Each retry has a new id. */
   readonly executionId: ExecutionId;
   /**
-   * The session for a sub-agent, if the tool has `startsSession`. If the call runs again after it was
-   * interrupted or parked, it gets the same session.
+   * The session for a sub-agent, if the tool has `startsSession`. If the call runs again after an
+   * interruption or after parking, it gets the same session.
    */
   readonly child: SessionId | undefined;
   /**
-   * The object of the `approve` policy's decision, for example the real path of a file. The user was
-   * asked about the same path. The tool must refuse to work on anything else. Undefined if the policy
-   * returned none.
+   * The text that the `approve` policy decided on, for example the real path of a file. The question to the
+   * user was about the same text. The tool must refuse to work on anything else. Undefined if the policy
+   * returned no such text.
    */
   readonly judged?: string | undefined;
   /**
    * The value to pass as `parent` to the run of the sub-agent, if the tool has `startsSession`. The
-   * sub-agent's questions then reach the caller, its usage counts, and an interrupted run continues.
+   * sub-agent's questions then reach the caller's user, its usage counts toward the caller's limits, and an
+   * interrupted run continues.
    */
   readonly asParent?: ParentCall | undefined;
-  /** Stores large content beside the log. */
+  /** Stores large content outside the log. */
   readonly blobs: BlobStore;
   /** The trace context for outgoing requests. Its parent is the span of this execution. */
   readonly trace?: TraceContext | undefined;
-  /**
-   * The observers of the run, to pass to sub-agents. The agent's own observers are not included.
-   */
+  /** The observers of the run. Pass them to sub-agents. The agent's own observers are not included. */
   readonly observers?: readonly Observer[] | undefined;
   /**
-   * Writes to the log that the tool changes a file, with the content before and after. Resolves when the
-   * record is stored. Call it before the change, so that a crash between the two loses nothing. Undefined
-   * if no agent runs the tool.
+   * Records on the log that the tool changes a file, with the content before and after the change. Resolves
+   * when the record is stored. Call it before the change, so that a crash does not lose the record. Undefined
+   * if the tool runs outside of an agent.
    */
   readonly recordFileChange?: ((change: FileChangeRecord) => Promise<void>) | undefined;
+  /**
+   * Asks the user with a form, and resolves with the answer. The question and the answer are on the log, so
+   * any client of the session can answer. A sub-agent's question also reaches its caller. The signal ends
+   * the wait. Rejects with `bad_input` if the form exceeds a limit. Undefined if no agent runs the tool.
+   */
+  readonly ask?:
+    | ((form: FormQuestion, signal?: AbortSignal | undefined) => Promise<FormAnswer>)
+    | undefined;
+  /** Returns the state of the session, with its items. Undefined if the tool runs outside of an agent. */
+  readonly sessionState?: (() => FoldState) | undefined;
   /** Reports progress to the user. The model gets only the result. */
   update(text: string): void;
 }
 
-/** A change of one file by a tool. */
+/**
+ * The answer of a user to a form. With `decline` the user refused to answer, and with `cancel` the user
+ * dismissed the form, or the answer did not fit the form.
+ */
+export type FormAnswer =
+  | { readonly action: 'accept'; readonly content: JsonObject }
+  | { readonly action: 'decline'; readonly reason?: string }
+  | { readonly action: 'cancel' };
+
+/** A change of one file by a tool, or the start or end of a command that changes files. */
 export interface FileChangeRecord {
   /** The absolute path, without symbolic links. */
   readonly path: string;
-  /** The content before. Undefined if the file did not exist. */
+  /** The content before the change. Undefined if the file did not exist. */
   readonly before: FileVersion | undefined;
-  /** The content after. Undefined if the file is deleted. */
+  /** The content after the change. Undefined if the change deletes the file. */
   readonly after: FileVersion | undefined;
+  /**
+   * `pending`: from now on, the tool can change `path` and any file below it. `recorded`: the log has all
+   * changes since `pending`. Default: the record is the change of one file.
+   */
+  readonly scope?: 'pending' | 'recorded' | undefined;
 }
 
-/** A call that the `approve` policy or a guardrail decides about. `name` narrows the type of `input`. */
+/** A call that the `approve` policy or a guardrail checks. Check `name` to narrow the type of `input`. */
 export type CheckedToolCall<Tools extends Tool = Tool> = Tools extends Tool
   ? {
       /** The name of the tool. */
       readonly name: Tools['name'];
-      /** The call as the model made it. */
+      /** The call that the model made, unchanged. */
       readonly call: ToolCallPart;
       readonly tool: Tools;
       /** The validated input that the tool will get. */
       readonly input: ParsedToolInput<Tools>;
-      /** One line for the user that says what the call is about to do. */
+      /** One line for the user that describes what the call does. */
       readonly summary: string;
     }
   : never;
 
-/** The run and step for which a function of the agent is called. */
+/** The run and step for which the loop calls a function of the agent. */
 export interface StepInfo<Context = unknown> {
   /**
-   * The `context` of `agent.run` or `agent.resume`. It is not stored on the log. Undefined if the run
-   * has none.
+   * The `context` option of `agent.run` or `agent.resume`. The log does not store it. Undefined if the run
+   * has no context.
    */
   readonly context: Context;
   readonly session: SessionId;
-  /** The turn of the session. */
+  /** The number of the turn in the session. */
   readonly turn: number;
 }

@@ -20,7 +20,7 @@ import { loopMetadata, structuredValue } from '../run/output.ts';
 import { joinText } from '../views/run-views.ts';
 import { changeProblem, inputParts, jsonOf, outputParts } from './judge.ts';
 
-/** Returns the argument for the check of an answer. */
+/** Returns the argument that an output guardrail gets for an answer. */
 export function checkedOutput(item: Item): CheckedOutput {
   const value = structuredValue(item);
   const text = value === undefined ? joinText(item.parts) : JSON.stringify(value);
@@ -28,14 +28,14 @@ export function checkedOutput(item: Item): CheckedOutput {
   return { text, item, isFinal: !hasCalls, ...(value !== undefined && { value }) };
 }
 
-/** The kinds of items that a model reads and that clients can write. */
+/** The kinds of items that requests contain and that clients can write. */
 const inputKinds: ReadonlySet<Item['kind']> = new Set([
   ...(['user', 'developer', 'notification', 'assistant', 'tool'] as const),
 ]);
 
 /**
- * Returns the inputs since the last answer, in order. Answers and results that a client wrote outside of
- * turns are inputs too. Items that the loop wrote are not inputs.
+ * Returns the inputs that arrived after the last answer, in order. Answers and results that a client wrote
+ * outside of turns are inputs too. Items that the loop wrote are not inputs.
  */
 function newInputs({ journal }: RunContext): readonly ItemState[] {
   const found: ItemState[] = [];
@@ -48,7 +48,7 @@ function newInputs({ journal }: RunContext): readonly ItemState[] {
   return found.reverse();
 }
 
-/** Returns the first new input that some guardrail has not decided about. Undefined if there is none. */
+/** Returns the first new input that a guardrail still has to check. Returns undefined if there is none. */
 export function openInput(context: RunContext): ItemState | undefined {
   const guardrails = context.settings.guardrails.filter(({ on }) => on === 'input');
   if (guardrails.length === 0) return undefined;
@@ -65,8 +65,8 @@ export function isFinal(verdict: GuardrailVerdict | undefined): boolean {
 }
 
 /**
- * Returns everything in an input that a model reads as text. Structured values are JSON, because
- * providers send them so.
+ * Returns the text of an input, as a model reads it. Structured values are included as JSON, because
+ * providers send them as JSON.
  */
 export function inputText(parts: readonly Part[]): string {
   return parts.every(({ kind }) => kind === 'text')
@@ -94,7 +94,8 @@ function textOfPart(part: Part): string {
 }
 
 /**
- * Returns the parts of a changed input. Calls and results keep their ids, because providers require them.
+ * Returns the parts of a changed input. Tool calls and results keep their ids, because providers require
+ * them.
  */
 export function changedParts({ kind, parts }: Item, to: unknown): readonly Part[] {
   if (kind !== 'assistant' && kind !== 'tool') return inputParts(to);
@@ -113,17 +114,14 @@ function callIds(parts: readonly Part[]): readonly string[] {
   return parts.flatMap((part) => ('toolCallId' in part ? [part.toolCallId] : []));
 }
 
-/**
- * Returns the item that requests contain in place of a changed input. Views do not show items of this
- * kind.
- */
+/** Returns the item that replaces a changed input in requests. Views do not show items of this kind. */
 export function replacementOf(item: Item, ids: Ids): Item {
   const metadata = { guardrail: true, replaces: item.id };
   return { id: ids.item(), kind: 'context', parts: item.parts, metadata };
 }
 
 /**
- * Returns the records that start an answer and write all its parts. The record of its end is not
+ * Returns the records that start an answer and write all its parts. The record that ends the answer is not
  * included.
  */
 export function answerDrafts({ id, parts }: Item, at: Attempt, ids: Ids): readonly DraftRecord[] {
@@ -131,7 +129,7 @@ export function answerDrafts({ id, parts }: Item, at: Attempt, ids: Ids): readon
   return [{ ...at, fact: started }, ...partDrafts(id, parts, at, ids)];
 }
 
-/** Returns the records that write complete parts. */
+/** Returns the records that write complete parts of an item. */
 export function partDrafts(
   itemId: ItemId,
   parts: readonly Part[],
@@ -143,7 +141,10 @@ export function partDrafts(
   return writer.take().map((delta) => ({ ...at, delta }));
 }
 
-/** Returns the input that a guardrail gives to a call, or the reason why the tool cannot accept it. */
+/**
+ * Returns the input with which a guardrail replaces the input of a call. Returns the reason instead if the
+ * tool's schema rejects the new input.
+ */
 export async function changedInput(
   to: unknown,
   prepare: (input: JsonValue) => ReturnType<typeof prepareCall>,
@@ -157,7 +158,7 @@ export async function changedInput(
   }
 }
 
-/** True if the run cannot go on after the verdict. */
+/** Returns true if the run must end after the verdict. */
 export function isHalt({ verdict }: Pick<GuardrailFact, 'verdict'>): boolean {
   return verdict === 'stop' || verdict === 'error';
 }

@@ -12,8 +12,8 @@ import { assertKnownOptions } from '../known-options.ts';
 const defaultTimeoutMs = 30_000;
 
 /**
- * Defines a guardrail that checks each input before a model gets it. A changed input replaces the
- * original in requests. The log keeps both.
+ * Defines a guardrail that checks each input before a model gets it. If the guardrail changes an input,
+ * requests contain the changed input. The log keeps both versions.
  *
  * @example
  * const noCards = inputGuardrail({
@@ -30,8 +30,8 @@ export function inputGuardrail<Context = unknown>(
 }
 
 /**
- * Defines a guardrail that checks each answer of a model, before its tool calls run. Viewers see the
- * answer while it streams, unless `hold` is true. An answer with the verdict `stop` is retracted.
+ * Defines a guardrail that checks each answer of a model, before its tool calls run. If `hold` is true,
+ * viewers do not see the answer while it streams. If the verdict is `stop`, the answer is retracted.
  *
  * @example
  * const noPrices = outputGuardrail({
@@ -50,8 +50,8 @@ export function outputGuardrail<Context = unknown>(
 }
 
 /**
- * Defines a guardrail that checks tool calls before they run. If a guardrail changes the input, the
- * result of the call shows the model the new input.
+ * Defines a guardrail that checks tool calls before they run. If a guardrail changes the input, the result of
+ * the call tells the model the new input.
  *
  * @example
  * const smallRefunds = toolGuardrail({
@@ -80,7 +80,7 @@ function guardrail<Context>(
   options: GuardrailOptions<Context>,
 ): Guardrail<Context> {
   const { name, timeoutMs = defaultTimeoutMs } = options;
-  // The check is called as a method of the options, because it may use `this`.
+  // The wrapper calls `check` as a method of the options, because `check` may use `this`.
   const check: Guardrail<Context>['check'] = (checked, step) => options.check(checked, step);
   return { name, on, timeoutMs, hold: false, tools: undefined, check };
 }

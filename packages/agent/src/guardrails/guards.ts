@@ -43,8 +43,8 @@ import {
 } from './judge.ts';
 
 /**
- * The outcome of a check. `checked`: the verdicts are on the log. `left`: the run stops. `parked`: a
- * guardrail asks the user, and the run ends instead of waiting for the answer.
+ * The outcome of a check. `checked` means that the verdicts are on the log. `left` means that the run stops.
+ * `parked` means that a guardrail asks the user, and the run ends instead of waiting for the answer.
  */
 export type GuardOutcome =
   | { readonly type: 'checked' }
@@ -52,12 +52,12 @@ export type GuardOutcome =
   | { readonly type: 'parked'; readonly question: ToolCallId };
 
 /**
- * Runs the guardrails of an agent, in their order. Each verdict is a fact on the log, so another process
- * does not repeat the check.
+ * Runs the guardrails of an agent, in their order. Each verdict is a fact on the log, so a process that
+ * continues the run does not repeat the check.
  */
 export class Guards {
   readonly #context: RunContext;
-  /** The ids of calls with invalid input. The loop rejects these calls, so no guardrail checks them. */
+  /** The ids of tool calls with invalid input. The loop rejects these calls, so no guardrail checks them. */
   readonly #unusable = new Set<ToolCallId>();
   readonly #answers: AnswerWaiter;
 
@@ -67,7 +67,8 @@ export class Guards {
   }
 
   /**
-   * Returns the content that guardrails have to check before the run goes on. Undefined if there is none.
+   * Returns the content that guardrails must check before the run continues. Returns undefined if there is
+   * none.
    */
   pending(turn: TurnState, unanswered: readonly ToolCallPart[]): GuardrailPlace | undefined {
     if (turn.halt !== undefined || turn.isCompaction) return undefined;
@@ -93,7 +94,7 @@ export class Guards {
     }
   }
 
-  /** Resumes the check that waits for this answer. */
+  /** Resumes the check that waits for the answer to this question. */
   wake(question: ToolCallId): void {
     this.#answers.wake(question);
   }
@@ -178,8 +179,8 @@ export class Guards {
           ...at,
           fact: { type: 'attempt_superseded', reason: 'guardrail' },
         };
-        // The facts are written last. If the process dies before, the next process checks the answer
-        // again.
+        // The facts are the last records of the write. If the process dies before, the next process checks
+        // the answer again.
         if (facts.some(isHalt))
           return [supersede, ...facts.map((fact) => ({ turn, attempt: 0, fact }))];
         if (!isChanged) return facts.map((fact) => ({ ...at, fact: withItem(fact, item) }));
@@ -204,8 +205,8 @@ export class Guards {
   }
 
   /**
-   * Writes the verdicts on an answer that was held back. Only a replay calls it. The recorded answer
-   * already has the changes of the guardrails.
+   * Writes the verdicts on an answer that was held back. Only a replay calls this method. The recorded answer
+   * already contains the changes of the guardrails.
    */
   async #restoreHeld(
     held: readonly Guardrail[],
@@ -224,7 +225,7 @@ export class Guards {
     return { type: 'checked' };
   }
 
-  /** Returns the guardrails that have to check a call and have not done so. */
+  /** Returns the guardrails that must check a call and have not checked it yet. */
   #callGuardrails(turn: TurnState, { toolCallId, name }: ToolCallPart): readonly Guardrail[] {
     const { verdicts, execution, isRejected } = turn.calls.get(toolCallId) ?? {};
     if (this.#unusable.has(toolCallId) || execution || isRejected) return [];
@@ -233,7 +234,7 @@ export class Guards {
     );
   }
 
-  /** Checks all calls before the first one runs. If a guardrail stops the run, no call has run. */
+  /** Checks all calls before the first call runs. If a guardrail stops the run, no call has run. */
   async #checkCalls(turn: TurnState, calls: readonly ToolCallPart[]): Promise<GuardOutcome> {
     const checks = await Promise.all(calls.map((call) => this.#checkCall(turn, call)));
     if (checks.includes(undefined)) return { type: 'left' };
@@ -278,8 +279,8 @@ export class Guards {
   }
 
   /**
-   * Applies guardrails to an item, one after the other. Each guardrail gets the changes of the guardrails
-   * before it.
+   * Applies guardrails to an item, one after the other. Each guardrail gets the item as the earlier
+   * guardrails changed it.
    */
   async #apply(guardrails: readonly Guardrail[], subject: Subject): Promise<GuardOutcome> {
     let facts: GuardrailFact[] = [];
@@ -319,7 +320,9 @@ export class Guards {
     }
   }
 
-  /** Asks the user in the same way as an approval, so every client can answer. */
+  /**
+   * Asks the user in the same way as an approval. Every client that supports approvals can therefore answer.
+   */
   async #ask(
     { name }: Guardrail,
     subject: Subject,
@@ -348,8 +351,8 @@ export class Guards {
   }
 
   /**
-   * Returns the fact that reports the failure of a guardrail. It also keeps the thrown value for the
-   * result of the run, in this process only.
+   * Returns the fact that reports the failure of a guardrail. It also keeps the thrown value in memory for
+   * the result of the run. The log does not store that value.
    */
   #errorFact(guardrail: Guardrail, verdict: Verdict): ErrorFact | undefined {
     if (verdict.verdict !== 'error') return undefined;
@@ -376,14 +379,17 @@ interface Subject {
   verdictOf(guardrail: Guardrail): GuardrailVerdict | undefined;
   /** Returns the argument for the guardrail's check. */
   checked(): Promise<unknown>;
-  /** Returns the text that the user is asked about. */
+  /** Returns the text that the question to the user contains. */
   shown(): { readonly text: string };
   change(to: unknown): void;
-  /** Returns the records for the changes so far and for these verdicts. */
+  /** Returns the records for the changes made until now and for these verdicts. */
   drafts(facts: readonly GuardrailFact[]): readonly DraftRecord[];
 }
 
-/** True if guardrails check an answer with this stop. An aborted or failed answer ends the run anyway. */
+/**
+ * Returns true if guardrails check an answer that ended with this stop. They do not check an aborted or
+ * failed answer, because the run ends after it.
+ */
 function isChecked({
   reason,
   cause,
@@ -401,8 +407,8 @@ function withItem(fact: GuardrailFact, { id: itemId }: Pick<Item, 'id'>): Guardr
 const maxIdLength = 1024;
 
 /**
- * Returns the id of a guardrail's question. It is computed from the item and the guardrail, so every
- * process finds the same question.
+ * Returns the id of a guardrail's question. The id is computed from the item and the guardrail, so every
+ * process computes the same id.
  */
 function questionId(item: ItemId, guardrail: string): ToolCallId {
   const id = `guardrail/${guardrail}/${item}`;

@@ -17,12 +17,12 @@ import { responseFinished } from '../state/drafts.ts';
 import { checkedOutput, isHalt, partDrafts } from './checked-items.ts';
 import { changeProblem, failed, guardrailError, judge, outputParts, verdictFact } from './judge.ts';
 
-/** Maximum length of an answer that is held back, in characters for text and in bytes for media. */
+/** Maximum length of an answer that is held back. Text counts in characters and media in bytes. */
 const maxHeldLength = 16 * 1024 * 1024;
 
 /**
- * The output of an attempt that is kept in memory until the guardrails with `hold` have passed it. Until
- * then no viewer sees it.
+ * Keeps the output of an attempt in memory until the guardrails with `hold` have passed it. Before that, no
+ * viewer sees the output.
  */
 export class HeldOutput {
   readonly #context: RunContext;
@@ -42,14 +42,14 @@ export class HeldOutput {
       const { delta } = draft;
       const isAppend = delta?.type === 'append_text' || delta?.type === 'append_bytes';
       if (isAppend) this.#length += delta.chunk.length;
-      // The answer is refused at its end, so further records need not be kept.
+      // An answer that is too long is refused when it ends, so its further records are not kept.
       if (this.#length <= maxHeldLength) this.#drafts.push(draft);
     }
   }
 
   /**
-   * Checks the complete answer. Returns the records to write and the end of the response for the loop, or
-   * undefined if the run stops. An answer that a guardrail stops is never on the log.
+   * Checks the complete answer. Returns the records to write and the end of the response. Returns undefined
+   * if the run stops. If a guardrail stops an answer, no part of that answer is on the log.
    */
   async settle(end: ResponseEnd): Promise<Settled | undefined> {
     const guardrails = this.#context.settings.guardrails.filter(({ hold }) => hold);
@@ -104,8 +104,7 @@ export class HeldOutput {
   }
 
   /**
-   * Returns the answer as an item, folded from the held records. The state of the session does not
-   * change.
+   * Returns the answer as an item, computed from the held records. The state of the session does not change.
    */
   #item() {
     const { state } = this.#context.journal;

@@ -11,7 +11,7 @@ import { AgentError } from '../contract/agent-error.ts';
 import type { Guardrail } from '../contract/guardrail.ts';
 import type { RunContext } from '../contract/run-context.ts';
 
-/** The verdict of a guardrail after validation. The new content `to` is validated later. */
+/** The validated verdict of a guardrail. The new content `to` is validated later. */
 export type Verdict =
   | { readonly verdict: 'pass'; readonly reason?: string | undefined }
   | { readonly verdict: 'stop'; readonly reason: string }
@@ -20,8 +20,8 @@ export type Verdict =
   | FailedVerdict;
 
 /**
- * The verdict of a guardrail that failed. `reason` contains no text of the thrown error, because that
- * text may be private.
+ * The verdict of a guardrail that failed. `reason` does not contain the message of the thrown error, because
+ * that message may be private.
  */
 interface FailedVerdict {
   readonly verdict: 'error';
@@ -32,8 +32,8 @@ interface FailedVerdict {
 const maxReasonLength = 1000;
 
 /**
- * Calls a guardrail and waits for its verdict, at most until its timeout. It never rejects, because a
- * failure becomes the verdict `error`. Returns undefined if the run stops.
+ * Calls a guardrail and waits for its verdict until the timeout. Returns undefined if the run stops. The
+ * promise never rejects, because a failure becomes the verdict `error`.
  */
 export async function judge(
   guardrail: Guardrail,
@@ -60,18 +60,18 @@ export async function judge(
 }
 
 /**
- * Returns the verdict of a guardrail that failed. The run then ends, because content that was not checked
- * must not be used.
+ * Returns the verdict of a guardrail that failed. The run then ends, because it must not use unchecked
+ * content.
  */
 export function failed(why: string, cause?: unknown): FailedVerdict {
   return { verdict: 'error', reason: why, cause };
 }
 
-/** Validates the return value of a guardrail, because user code may return anything. */
+/** Validates the return value of a guardrail. The guardrail is user code and may return any value. */
 function readVerdict(returned: unknown, { hold, wasHeld }: Guardrail): Verdict {
   if (returned === 'pass') return { verdict: 'pass' };
   const { verdict, reason, to, failure } = (returned ?? {}) as Readonly<Record<string, unknown>>;
-  // Only a replay has recorded failures.
+  // Recorded failures exist only in a replay.
   if (wasHeld !== undefined && typeof failure === 'string') return failed(failure);
   const why = typeof reason === 'string' ? { reason: shortText(reason) } : {};
   switch (verdict) {
@@ -116,8 +116,8 @@ export function inputParts(to: unknown): readonly Part[] {
 }
 
 /**
- * Returns the parts of a changed answer. Its calls stay. So does the reasoning, if there are calls,
- * because providers require the reasoning beside them.
+ * Returns the parts of a changed answer. The tool calls stay. If there are calls, the reasoning stays too,
+ * because providers require it together with the calls.
  */
 export function outputParts(
   to: unknown,
@@ -142,7 +142,7 @@ function changedAnswer(to: unknown, isStructured: boolean): Part {
   return { kind: 'structured', value: jsonOf(value), name: 'answer' };
 }
 
-/** Returns the value as the log stores it. Throws if it is not JSON. */
+/** Returns the value in the form that the log stores. Throws if the value is not JSON. */
 export function jsonOf(value: unknown): JsonValue {
   const text: string | undefined = JSON.stringify(value);
   const parsed = text === undefined ? undefined : parseJson(text);
@@ -151,8 +151,8 @@ export function jsonOf(value: unknown): JsonValue {
 }
 
 /**
- * Returns the reason why a change cannot be used, for the log. The messages of unknown errors are left
- * out, because they may be private.
+ * Returns the reason why a change cannot be used, for the log. The messages of unknown errors are omitted,
+ * because they may be private.
  */
 export function changeProblem(error: unknown): string {
   return isMillraceError(error) ? error.message : 'the new content cannot be used';
@@ -162,7 +162,7 @@ function badChange(why: string): AgentError {
   return new AgentError('bad_option', why);
 }
 
-/** Returns the fields of a verdict's fact that do not depend on the item or call. */
+/** Returns those fields of a verdict's fact that do not depend on the item or call. */
 export function verdictFact(
   { name, on }: Guardrail,
   { verdict, reason }: Verdict,

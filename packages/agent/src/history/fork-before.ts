@@ -4,7 +4,7 @@ import { AgentError } from '../contract/agent-error.ts';
 
 interface ForkOptions {
   readonly into: SessionId;
-  /** The item before which the session is forked. Default: the first answer to the last user input. */
+  /** The fork ends before this item. Default: the first answer to the last user input. */
   readonly item?: ItemId | undefined;
 }
 
@@ -39,8 +39,8 @@ function cutBefore(records: readonly LogRecord[], start: number): number {
   const turn = records[start]?.turn ?? 0;
   if (turn > 0)
     return records.findIndex(({ fact, turn: of }) => of === turn && fact?.type === 'turn_started');
-  // The fork also omits the records that introduced the item: the consumed command and the start of its
-  // run.
+  // The fork also omits the records that introduced the item, which are the consumed command and the start of
+  // its run.
   let at = start;
   while (isOpening(records[at - 1])) at--;
   return at;

@@ -1,10 +1,13 @@
-import { sessionId, toolCallId, toolCallPart } from '@millrace/core';
-import { memoryLog } from '@millrace/log';
-import { describeModelRequest } from '@millrace/providers';
+import { attemptOf, sessionId, toArray, toolCallId, toolCallPart } from '@millrace/core';
+import { type Log, memoryLog, snapshot } from '@millrace/log';
+import { describeModelRequest, type Provider } from '@millrace/providers';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { countingLog } from '../../../log/src/testing/counting-log.ts';
 import { createAgent } from '../create-agent.ts';
+import { compaction, wordModel } from '../testing/message-cost-law.ts';
+import { handOff } from '../tool/agent-tools.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { requestAt } from './request-at.ts';
 
@@ -82,6 +85,94 @@ test('without describe() the request is shown as the provider receives it', asyn
   });
   expect(past?.described?.body['items']).toMatchObject([{ kind: 'user' }]);
   expect(past?.notes.join(' ')).toContain('the input of the provider');
+});
+
+/** An agent whose sessions are compacted often. `sent` has the requests of its answers by turn. */
+function compactedAgent(log: Log) {
+  const sent = new Map<number, ReturnType<typeof describeModelRequest>>();
+  const provider: Provider = {
+    ...wordModel,
+    stream: (request, context) => {
+      sent.set(context.item.turn, describeModelRequest(request));
+      return wordModel.stream(request, context);
+    },
+  };
+  return { agent: createAgent({ log, provider, compaction }), sent };
+}
+
+test('each request of a session with many compactions is rebuilt as it was sent', async () => {
+  const log = memoryLog();
+  const { agent, sent } = compactedAgent(log);
+  for (let run = 0; run < 40; run++) await agent.run(`Question ${run}`, { session: 's' }).result;
+  let summaries = 0;
+  for (const [turn, request] of sent) {
+    const past = await requestAt(agent, 's', { turn, attempt: 1 });
+    if (past?.described === undefined) summaries++;
+    else expect(past.described, `turn ${turn}`).toEqual(request);
+  }
+  expect(summaries).toBeGreaterThan(3);
+});
+
+test('a request is rebuilt with all items if an old item was edited before it', async () => {
+  const log = memoryLog();
+  const { agent, sent } = compactedAgent(log);
+  const say = () => agent.run('How is the weather?', { session: 's' }).result;
+  for (let run = 0; run < 20; run++) await say();
+  const { items, through } = await snapshot(log, 's');
+  const partId = toArray(items)[0]?.parts[0]?.id ?? expect.fail();
+  const driver = await log.open('s', { from: through });
+  const delta = { type: 'retract_part', partId, reason: 'edited' } as const;
+  await driver.append([{ ...attemptOf(partId), delta }]);
+  await driver.release();
+  await say();
+  const [turn, request] = [...sent].at(-1) ?? expect.fail();
+  expect((await requestAt(agent, 's', { turn, attempt: 1 }))?.described).toEqual(request);
+});
+
+test('a request after a hand-off has the settings of the agent that had the session', async () => {
+  const log = memoryLog();
+  const clerk = scriptedProvider(Array.from({ length: 30 }, (_, index) => `Answer ${index}`));
+  const refunds = createAgent({ log, name: 'refunds', provider: clerk, instructions: 'Refund.' });
+  const front = scriptedProvider([
+    'Hello.',
+    { content: { parts: [toolCallPart(toolCallId('c1'), 'transfer_to_refunds', {})] } },
+  ]);
+  const tools = [handOff({ to: refunds, description: 'For refunds' })];
+  const agent = createAgent({ log, name: 'front', provider: front, tools, instructions: 'Greet.' });
+  for (let run = 0; run < 30; run++) await agent.run('My order is late.', { session: 's' }).result;
+  const promptOf = async (turn: number) =>
+    JSON.stringify((await requestAt(agent, 's', { turn, attempt: 1 }))?.described?.body);
+  for (const turn of [1, 2]) expect(await promptOf(turn)).toContain('Greet.');
+  for (const turn of [3, 25]) expect(await promptOf(turn)).toContain('Refund.');
+});
+
+test('21.F law 18: the cost of a past request does not depend on the length of the session', async () => {
+  const { log, take } = countingLog(memoryLog());
+  const { agent, sent } = compactedAgent(log);
+  const extend = async (runs: number) => {
+    for (let run = 0; run < runs; run++) await agent.run('And now?', { session: 's' }).result;
+  };
+  /** Returns the highest cost of a request in the middle of the session. */
+  const costInMiddle = async () => {
+    const turns = [...sent.keys()];
+    const middle = turns.slice(turns.length / 2, turns.length / 2 + 10);
+    let [records, bytesRead] = [0, 0];
+    for (const turn of middle) {
+      take();
+      await requestAt(agent, 's', { turn, attempt: 1 });
+      const cost = take();
+      records = Math.max(records, cost.records);
+      bytesRead = Math.max(bytesRead, cost.bytesRead);
+    }
+    return { records, bytesRead };
+  };
+  await extend(40);
+  const short = await costInMiddle();
+  await extend(240);
+  const long = await costInMiddle();
+  // A binary search for the turn needs three more steps in a session that is seven times as long.
+  expect(long.records).toBeLessThanOrEqual(1.25 * short.records + 300);
+  expect(long.bytesRead).toBeLessThanOrEqual(1.25 * short.bytesRead + 50_000);
 });
 
 test('22.2: a request of an agent of another copy of this package is rebuilt', async () => {

@@ -1,31 +1,20 @@
-import {
-  type Attempt,
-  Folder,
-  type FoldState,
-  type ItemId,
-  type ItemKind,
-  type LogRecord,
-  type SessionId,
-  sessionId,
-} from '@millrace/core';
-import type { Log } from '@millrace/log';
+import { type Attempt, sessionId } from '@millrace/core';
 import { type DescribedRequest, describeModelRequest, type Provider } from '@millrace/providers';
 import { registryWithHandOffs } from '../calls/hand-offs.ts';
 import { buildRequest, prepareRequest } from '../context/build-request.ts';
 import { resolveTools } from '../context/step-tools.ts';
 import type { Agent } from '../contract/agent.ts';
-import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
 import { assertKnownOptions } from '../known-options.ts';
 import { activeSettings, settingsOf } from '../run/agent-registry.ts';
-import { foldLoop } from '../state/fold-loop.ts';
+import { findAttemptStart } from './attempt-start.ts';
 
-/** The request of an earlier attempt, which was built again from the log. */
+/** The request of a past attempt, rebuilt from the log. */
 export interface PastRequest extends Attempt {
-  /** The id of the provider that was used. */
+  /** The id of the provider that the attempt used. */
   readonly provider: string;
-  /** The model that was used. */
+  /** The model that the attempt used. */
   readonly model: string;
-  /** The request. Undefined if it cannot be built again. `notes` then has the reason. */
+  /** The request. Undefined if it cannot be rebuilt. In this case, `notes` contains the reason. */
   readonly described: DescribedRequest | undefined;
   /** Possible differences from the original request, as sentences for the user. */
   readonly notes: readonly string[];
@@ -33,14 +22,15 @@ export interface PastRequest extends Attempt {
 
 /** Options of `requestAt`. */
 export interface RequestAtOptions {
-  /** The context of the run, for `instructions` that use it. Default: none. */
+  /** The context of the run, for an `instructions` function that uses it. Default: none. */
   readonly context?: unknown;
 }
 
 /**
- * Builds the request of a past attempt again, from the log and the agent's current settings. Requests are
- * not stored, because each one repeats the whole conversation. Returns undefined if there was no such
- * attempt. It sends no request and writes no record.
+ * Rebuilds the request of a past attempt, from the log and the agent's current settings. The log does not
+ * store requests, because each request repeats the whole conversation. Returns undefined if the attempt does
+ * not exist. This function sends no request and writes no record. Its cost depends on the length of the
+ * request. It does not depend on the length of the session if the session is compacted.
  */
 export async function requestAt(
   agent: Agent,
@@ -84,49 +74,4 @@ const summaryNote = 'This request created a summary of the conversation. It is n
 
 function otherNote(then: { readonly provider: string; readonly model: string }, now: Provider) {
   return `The request used ${then.model} of ${then.provider}. This one is for ${now.model} of ${now.id}, which the agent uses now.`;
-}
-
-interface AttemptStart {
-  /** The state of the session immediately before the attempt. */
-  readonly state: FoldState;
-  readonly loop: LoopState;
-  readonly kind: ItemKind;
-  readonly provider: string;
-  readonly model: string;
-}
-
-/** Finds the start of the attempt. It reads the log only up to there. */
-async function findAttemptStart(
-  log: Log,
-  session: SessionId,
-  at: Attempt,
-): Promise<AttemptStart | undefined> {
-  const folder = new Folder(session);
-  const finder = attemptStartFinder(folder, at);
-  for (let from = 0; ; ) {
-    const page = await log.read(session, { from });
-    for (const record of page.records) {
-      const found = finder(record);
-      if (found !== undefined) return found;
-    }
-    if (page.through <= from) return undefined;
-    from = page.through;
-  }
-}
-
-function attemptStartFinder(folder: Folder, { turn, attempt }: Attempt) {
-  let loop: LoopState = emptyLoopState;
-  /** The state before the last item of the attempt started. */
-  let before: (Pick<AttemptStart, 'state' | 'loop' | 'kind'> & { readonly id: ItemId }) | undefined;
-  return (record: LogRecord): AttemptStart | undefined => {
-    const { fact, offset } = record;
-    const isIts = record.turn === turn && record.attempt === attempt;
-    if (isIts && fact?.type === 'item_started')
-      before = { state: folder.state, loop, kind: fact.kind, id: fact.itemId };
-    if (isIts && fact?.type === 'response_started' && before?.id === fact.itemId)
-      return { ...before, provider: fact.provider, model: fact.model };
-    folder.addBatch({ after: folder.state.through, through: offset, records: [record] });
-    loop = foldLoop(loop, record);
-    return undefined;
-  };
 }

@@ -14,8 +14,8 @@ const itemKinds: Readonly<Record<Item['kind'], true>> = {
 };
 
 /**
- * Converts the input of a run to items. A text becomes a user item, and an item without an id gets one.
- * Throws `bad_input` for anything else, for example the messages of another library.
+ * Converts the input of a run to items. A text becomes a user item, and an item without an id gets an id.
+ * Throws `bad_input` for any other value, for example the messages of a different library.
  */
 export function toItems(input: RunInput, ids: Pick<Ids, 'item'>): readonly Item[] {
   if (typeof input === 'string')
@@ -34,8 +34,8 @@ function isList(input: InputItem | readonly InputItem[]): input is readonly Inpu
 }
 
 /**
- * Returns the reason why a value is not an item, or undefined if it is one. It checks only the shape,
- * because the content of the parts is validated when they are written.
+ * Returns the reason why a value is not an item, or undefined if it is an item. It checks only the shape. The
+ * content of the parts is validated when they are written.
  */
 function problemOf(item: unknown): string | undefined {
   if (typeof item !== 'object' || item === null)

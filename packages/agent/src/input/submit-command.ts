@@ -11,7 +11,7 @@ import {
   sessionId,
   type ToolCallId,
 } from '@millrace/core';
-import { type Log, type SubmitResult, sessionStates } from '@millrace/log';
+import { type Log, readBackward, type SubmitResult, sessionStates } from '@millrace/log';
 import { AgentError, textOfError } from '../contract/agent-error.ts';
 import type { Command, Decision, OutputCommand, SessionCommand } from '../contract/command.ts';
 import type { LoopState } from '../contract/loop-state.ts';
@@ -27,21 +27,21 @@ import { toItems } from './run-input.ts';
 
 /** Options of `submitCommand`. */
 export interface SubmitOptions {
-  /** Idempotency key. A command with a key that was used before has no effect. Default: a new key. */
+  /** Idempotency key. A command has no effect if its key was used before. Default: a new key. */
   readonly key?: string | undefined;
 }
 
 /** The result of `submitCommand`. */
 export interface SubmittedCommand extends SubmitResult {
-  /** The key of the command, for `withdraw`. */
+  /** The key of the command. Pass it to `withdraw` to withdraw the command. */
   readonly key: string;
 }
 
 /**
- * Sends a command to a session, from any process that can access the log. The process that drives the
- * session handles the command. If no process drives it, the next `agent.resume(session)` does. A message
- * creates the session if it does not exist. Other commands are then refused with `no_such_session`.
- * Throws `bad_command` if the command has an unknown type or field, or lacks a field.
+ * Sends a command to a session, from any process that can access the log. The process that drives the session
+ * handles the command. If no process drives the session, the next `agent.resume(session)` handles the
+ * command. A message creates the session if it does not exist. For all other commands, the function rejects
+ * with `no_such_session`. Throws `bad_command` if the command has an unknown type or field, or lacks a field.
  *
  * @example
  * await submitCommand(log, session, { type: 'abort', reason: 'The user closed the page' });
@@ -77,8 +77,8 @@ const commandFields: { readonly [Type in SessionCommand['type']]: FieldsOf<Type>
 };
 
 /**
- * Returns a sentence which says that a type of command does not exist. It names the type that was
- * probably meant.
+ * Returns a sentence which states that a command type does not exist. The sentence suggests the most similar
+ * type.
  */
 export function unknownCommandText(type: unknown): string {
   const known = Object.keys(commandFields);
@@ -140,17 +140,17 @@ function badCommand(problem: string): AgentError {
 
 interface DecisionToSubmit {
   readonly decision: Decision;
-  /** The tools with which changed inputs are validated. Default: none. */
+  /** The tools whose schemas validate changed inputs. Default: none. */
   readonly tools?: ReadonlyMap<string, Tool> | undefined;
 }
 
 /**
- * Submits a decision on a call that waits for approval, from any process. The same answer again has no
- * effect.
+ * Submits a decision on a call that waits for approval, from any process. Submitting the same answer again
+ * has no effect.
  *
- * Rejects with `no_such_session` if the session does not exist, and with `no_such_call` if it has no such
- * call. Rejects with `already_decided` if the call no longer waits, or if another answer is queued for
- * the next run.
+ * Rejects with `no_such_session` if the session does not exist. Rejects with `no_such_call` if the last
+ * 20,000 records of the session have no call with this id. Rejects with `already_decided` if the call no
+ * longer waits, or if a different answer is queued for the next run.
  */
 export async function submitDecision(
   log: Log,
@@ -173,7 +173,10 @@ export async function submitDecision(
   await log.submit(id, encodeCommand(decision), crypto.randomUUID());
 }
 
-/** Returns the first queued answer to a call that no run has handled yet. Later answers do not count. */
+/**
+ * Returns the first answer to a call that is queued and that no run has handled yet. Later answers have no
+ * effect.
+ */
 function queuedDecision({ commands }: LoopState, call: string): Decision | undefined {
   for (const { command } of commands) {
     const isDecision = command.type === 'approve' || command.type === 'deny';
@@ -182,7 +185,7 @@ function queuedDecision({ commands }: LoopState, call: string): Decision | undef
   return undefined;
 }
 
-/** True if both answers have the same effect on the call. `by` and `reason` may differ. */
+/** Returns true if both answers have the same effect on the call. `by` and `reason` may differ. */
 function isSameAnswer(first: Decision, second: Decision): boolean {
   if (first.type === 'deny' || second.type === 'deny') return first.type === second.type;
   const isSameInput = JSON.stringify(first.input) === JSON.stringify(second.input);
@@ -196,8 +199,8 @@ function outcomeOf(decision: Decision): CallOutcome {
 }
 
 /**
- * Rejects with `no_such_call` if the current turn of a run does not have the call, and with
- * `already_decided` if the call has an answer.
+ * Rejects with `no_such_call` if the current turn of a run does not have the call. Rejects with
+ * `already_decided` if the call already has an answer.
  */
 export async function assertDecidable(
   log: Log,
@@ -214,13 +217,13 @@ export async function assertDecidable(
 
 interface RefusedCall {
   readonly toolCallId: ToolCallId;
-  /** The ids of the calls that still wait. */
+  /** The ids of the calls that still wait for a decision. */
   readonly waiting: readonly ToolCallId[];
 }
 
 /**
- * Returns the error for a decision on a call that does not wait. It reads the log to find the earlier
- * decision, which costs time only when a decision is refused.
+ * Returns the error for a decision on a call that does not wait. It reads the earlier decision from the
+ * end of the log. This costs time, but only when a decision is refused.
  */
 async function refusedDecision(
   log: Log,
@@ -232,8 +235,8 @@ async function refusedDecision(
 }
 
 /**
- * Returns the error for a decision that has no effect. `outcome` is undefined if there is no such call.
- * `waiting` are the ids of the calls that wait.
+ * Returns the error for a decision that has no effect. `outcome` is undefined if the call does not exist.
+ * `waiting` contains the ids of the calls that wait.
  */
 export function decisionError(
   session: SessionId,
@@ -247,11 +250,11 @@ export function decisionError(
   return new AgentError('no_such_call', message, { session, toolCallId });
 }
 
-/** The decision on a call that can no longer be decided on. */
+/** The final decision on a call. */
 interface CallOutcome {
   /**
-   * The decision. `ended` means that the call was neither approved nor denied. Its run has ended, or it
-   * needed no approval.
+   * The decision. `ended` means that the call was neither approved nor denied, because its run has ended or
+   * the call needed no approval.
    */
   readonly decision: 'allow' | 'deny' | 'ended';
   readonly by?: string | undefined;
@@ -276,24 +279,30 @@ function alreadyDecided(
   return new AgentError('already_decided', message, place);
 }
 
-/** Reads the decision on a call from the log. Undefined if the log has no fact about the call. */
+/** The number of records that are searched for the decision on a call. Older calls count as unknown. */
+const searchedRecords = 20_000;
+
+/**
+ * Reads the decision on a call from the log, the newest records first. Undefined if the last records of the
+ * log have no fact about the call. The cost does not depend on the length of the session.
+ */
 async function readOutcome(
   log: Log,
   session: SessionId,
   toolCallId: ToolCallId,
 ): Promise<CallOutcome | undefined> {
-  let found: CallOutcome | undefined;
-  for (let from = 0; ; ) {
-    const { records, through } = await log.read(session, { from });
-    for (const { fact } of records) {
-      if (fact === undefined || !('toolCallId' in fact) || fact.toolCallId !== toolCallId) continue;
-      if (fact.type === 'approval_answered') found = fact;
-      else if (fact.type === 'approval_asked') found = { decision: 'ended' };
-      else found ??= { decision: 'ended' };
+  let callTurn: number | undefined;
+  for await (const records of readBackward(log, session, { maxRecords: searchedRecords }))
+    for (const { fact, turn } of records.toReversed()) {
+      if (fact === undefined) continue;
+      // All facts about a call are in its turn.
+      if (fact.type === 'turn_started' && turn === callTurn) return { decision: 'ended' };
+      if (!('toolCallId' in fact) || fact.toolCallId !== toolCallId) continue;
+      if (fact.type === 'approval_answered') return fact;
+      if (fact.type === 'approval_asked') return { decision: 'ended' };
+      callTurn = turn;
     }
-    if (through <= from) return found;
-    from = through;
-  }
+  return callTurn === undefined ? undefined : { decision: 'ended' };
 }
 
 /**
@@ -312,9 +321,9 @@ export async function readPendingApprovals(
 }
 
 /**
- * Rejects with `bad_input` if the tool's schema does not accept the changed input of an approved call, or
- * if a guardrail asks about a message. The question then stays open. The input of a sub-agent's call is
- * validated when that call runs.
+ * Rejects with `bad_input` if the tool's schema rejects the changed input of an approved call. Also rejects
+ * if a guardrail asks about a message, because an approval cannot change a message. The question then stays
+ * open. The input of a sub-agent's call is validated when that call runs.
  */
 export async function assertInputFits(
   decision: Decision,
@@ -351,7 +360,7 @@ export async function assertSession(log: Log, session: SessionId, what: string):
   throw new AgentError('no_such_session', message, { session });
 }
 
-/** A call by its id, or by an entry of `pendingApprovals` or `pendingToolCalls`. */
+/** A reference to a call: its id, or an entry of `pendingApprovals` or `pendingToolCalls`. */
 type CallRef = string | Pick<PendingApproval | PendingToolCall, 'toolCallId'>;
 
 /** Returns the command that approves a call. Throws if an option is invalid. */
@@ -363,7 +372,7 @@ export function approveCommand(call: CallRef, options: ApproveOptions<unknown>):
   if (lasting !== undefined && lasting !== 'session' && !isTime) throw badUntil(until);
   if (lasting !== undefined && input !== undefined) throw lastingChange();
   const toolCallId = callIdOf(call);
-  // The log stores JSON. Encoding the command refuses an input that is not JSON.
+  // The log stores JSON. If the input is not JSON, encoding the command throws.
   return { type: 'approve', toolCallId, input: input as JsonValue, by, until: lasting };
 }
 
@@ -375,7 +384,7 @@ export function denyCommand(call: CallRef, options: DenyOptions): Decision {
 }
 
 /**
- * Returns the command that gives a call its output. Throws if the result is neither an output nor an
+ * Returns the command that provides the output of a call. Throws if the result is neither an output nor an
  * error.
  */
 export function toolOutputCommand(call: CallRef, result: ClientToolResult<unknown>): OutputCommand {

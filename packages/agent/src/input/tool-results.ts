@@ -20,9 +20,9 @@ import { pendingToolCallsOf } from '../views/run-views.ts';
 import { assertSession } from './submit-command.ts';
 
 /**
- * Submits the output of a tool that a client runs, from any process. The same output again has no effect.
- * Rejects with `bad_input` if the tool's schema does not accept the output. Rejects with `no_such_call`
- * if no such call waits, and with `already_answered` if the call has another output.
+ * Submits the output of a tool that a client runs, from any process. Submitting the same output again has no
+ * effect. Rejects with `bad_input` if the tool's schema rejects the output. Rejects with `no_such_call` if no
+ * call with this id waits. Rejects with `already_answered` if the call already has a different output.
  */
 export async function submitToolResult(
   log: Log,
@@ -49,8 +49,8 @@ export async function submitToolResult(
       if (contentOf(earlier) !== contentOf(command)) throw answered(id, toolCallId);
       return { key };
     }
-    // The log of a fork contains this command, but the fork does not use it. So the next try uses
-    // another key.
+    // The log of a fork contains this command, but the fork does not use it. The next try therefore uses a
+    // different key.
     key = `${toolOutputKey(toolCallId)} ${offset}`;
   }
   throw answered(id, toolCallId);
@@ -58,7 +58,7 @@ export async function submitToolResult(
 
 const maxTries = 10;
 
-/** Returns the command at this offset. Undefined if it was consumed. */
+/** Returns the command at this offset. Returns undefined if a run has already consumed it. */
 async function readCommand(
   log: Log,
   session: SessionId,
@@ -79,7 +79,7 @@ async function readCommand(
   }
 }
 
-/** Rejects if the call has no result, or a result from another output. */
+/** Rejects if the call has no result, or if its result comes from a different output. */
 async function assertSameResult(
   state: FoldState,
   command: OutputCommand,
@@ -95,7 +95,7 @@ async function assertSameResult(
 
 interface ResultToSubmit {
   readonly command: OutputCommand;
-  /** The tools with which the output is validated. Default: none. */
+  /** The tools whose schemas validate the output. Default: none. */
   readonly tools?: ReadonlyMap<string, Tool> | undefined;
 }
 
@@ -112,9 +112,7 @@ export async function readPendingToolCalls(
   return pendingToolCallsOf(await snapshot(log, id));
 }
 
-/**
- * Rejects with `bad_input` if the tool's schema does not accept the output. The call then keeps waiting.
- */
+/** Rejects with `bad_input` if the tool's schema rejects the output. The call then continues to wait. */
 async function assertOutputFits(
   session: SessionId,
   { output, error, toolCallId }: OutputCommand,
@@ -127,7 +125,7 @@ async function assertOutputFits(
   throw new AgentError('bad_input', message, { session, toolCallId, tool: tool.name });
 }
 
-/** True if the result comes from this output. */
+/** Returns true if the result was created from this output. */
 async function isResultOf(
   { isError, text }: ToolResultPart,
   { output, error }: OutputCommand,

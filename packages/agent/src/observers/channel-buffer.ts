@@ -1,47 +1,48 @@
 import type { AgentEvent } from '@millrace/core';
 
 /**
- * Marks a gap in the events. Events were dropped because they arrived faster than the reader read them.
+ * Marks a gap in the events. The channel dropped events there, because they arrived faster than the reader
+ * read them.
  */
 export interface DroppedEvents {
   readonly type: 'dropped';
-  /** Number of missing content events. The content itself is on the log. */
+  /** Number of dropped content events. The log still has the content. */
   readonly content: number;
-  /** Number of missing facts. */
+  /** Number of dropped facts. */
   readonly facts: number;
 }
 
 /**
- * The order in which events are dropped. Lower ranks are dropped first. 0: appends. 1: starts and ends of
- * parts. 2: facts.
+ * The order in which the buffer drops events. Lower ranks are dropped first. 0: appends. 1: starts and ends
+ * of parts. 2: facts.
  */
 type DropRank = 0 | 1 | 2;
 const factRank = 2;
 
 interface Entry {
-  /** The position of the event in the whole sequence. */
+  /** The position of the event in the sequence of all events. */
   readonly position: number;
-  /** The number of events that were joined into this one. */
+  /** The number of events that were joined into this entry. */
   count: number;
   event: AgentEvent;
 }
 
 /**
- * A bounded queue of events for one reader. When it is full, neighboring appends to the same part
- * are joined. If that is not enough, the oldest events are dropped and counted.
+ * A bounded queue of events for one reader. When the queue is full, it joins adjacent appends to the same
+ * part. If this does not free enough space, it drops the oldest events and counts them.
  */
 export class ChannelBuffer {
   readonly #maxEvents: number;
   #ranks: readonly [Fifo<Entry>, Fifo<Entry>, Fifo<Entry>] = emptyRanks();
   #nextPosition = 0;
-  /** The newest entry. Undefined if it was read or dropped. */
+  /** The newest entry. Undefined if the reader has read it or the buffer has dropped it. */
   #newest: Entry | undefined;
   /**
-   * True from the moment the queue is full until it is empty. During that time, new appends are joined at
-   * once.
+   * True from the moment when the queue is full until it is empty. During that time, new appends are joined
+   * immediately.
    */
   #isBehind = false;
-  /** The position of the first dropped event, and the numbers of dropped events. */
+  /** The position of the first dropped event, and how many events were dropped. */
   #missing: (Omit<DroppedEvents, 'type'> & { readonly position: number }) | undefined;
 
   constructor(maxEvents: number) {
@@ -59,7 +60,7 @@ export class ChannelBuffer {
     if (this.#isBehind && this.#join(event)) return;
     if (this.size >= this.#maxEvents) {
       const lowest = this.#ranks.findIndex(({ size }) => size > 0);
-      // All queued events rank higher than the new event, so the new event is dropped.
+      // All queued events have a higher rank than the new event, so the new event is dropped.
       if (lowest > rank) return this.#countDropped(rank, { position: position, count: 1, event });
       this.#dropOldest(lowest);
     }
@@ -68,8 +69,8 @@ export class ChannelBuffer {
   }
 
   /**
-   * Removes and returns the next event. Returns a marker where events were dropped, and undefined if the
-   * queue is empty.
+   * Removes and returns the next event. Where events were dropped, it returns a marker. Returns undefined if
+   * the queue is empty.
    */
   take(): AgentEvent | DroppedEvents | undefined {
     const oldest = this.#ranks.reduce((a, b) => (isBefore(b.first, a.first) ? b : a));
@@ -84,7 +85,7 @@ export class ChannelBuffer {
     return entry?.event;
   }
 
-  /** Joins all queued appends, once. Later appends are joined when they arrive. */
+  /** Joins all queued appends. Later appends are joined when they arrive. */
   #fallBehind(): void {
     if (this.#isBehind) return;
     this.#isBehind = true;
@@ -163,8 +164,8 @@ export type AppendEvent = Extract<AgentEvent, { readonly at: number }>;
 export const maxJoinedLength: number = 2 ** 16;
 
 /**
- * Joins two appends if the second continues the first. The result has the log offset of the second.
- * Undefined if they cannot be joined.
+ * Joins two appends if the second continues the first. The result has the log offset of the second append.
+ * Returns undefined if they cannot be joined.
  */
 export function joinAppends(first: AgentEvent, second: AgentEvent): AppendEvent | undefined {
   if (!isAppend(first) || !isAppend(second) || !follows(first, second)) return undefined;
@@ -213,10 +214,10 @@ function joinBytes(first: string | Uint8Array, second: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** The number of empty entries that the array may have at its start before it is shortened. */
+/** Maximum number of empty entries at the start of the array. Above this number, the array is shortened. */
 const maxEmpty = 1024;
 
-/** A first-in, first-out queue with constant time per operation, whatever its length. */
+/** A first-in, first-out queue. Each operation takes constant time, whatever the length of the queue. */
 export class Fifo<T> {
   #entries: (T | undefined)[] = [];
   #taken = 0;

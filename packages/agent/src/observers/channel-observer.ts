@@ -15,7 +15,7 @@ export interface ChannelOptions {
 
 /** An observer whose events one reader can iterate over. A slow reader never blocks the run. */
 export interface ChannelObserver extends AsyncIterable<ChannelEntry> {
-  /** Pass this to `observers`. */
+  /** The observer function. Pass it to `observers`. */
   readonly observe: Observer;
   /** Ends the channel. The reader still gets the buffered events. */
   close(): void;
@@ -50,7 +50,7 @@ const end: Read = { done: true, value: undefined };
 
 class Channel {
   #buffer: ChannelBuffer;
-  /** The reads that wait for an event. */
+  /** The pending reads, which wait for an event. */
   readonly #waiting: ((read: Read) => void)[] = [];
   #isTaken = false;
   #isClosed = false;
@@ -79,7 +79,7 @@ class Channel {
       next: () => this.#next(),
       return: async () => {
         this.close();
-        // The reader has stopped, so the buffered events are released.
+        // The reader has stopped, so replacing the buffer releases the events.
         this.#buffer = new ChannelBuffer(1);
         return end;
       },
@@ -93,7 +93,7 @@ class Channel {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Gives the next event to a waiting read. */
+  /** Passes the next event to a waiting read. */
   #serve(): void {
     const answer = this.#waiting.shift();
     if (answer === undefined) return;

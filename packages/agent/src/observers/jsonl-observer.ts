@@ -5,8 +5,8 @@ import { assertKnownOptions } from '../known-options.ts';
 /** Options of `jsonlObserver`. */
 export interface JsonlOptions {
   /**
-   * The content of the lines. `records` are complete: a program can fold them to the session again.
-   * `events` are the domain events. Default: `records`.
+   * The content of the lines. With `records`, the lines contain the complete records, from which a program
+   * can rebuild the session. With `events`, they contain the events. Default: `records`.
    */
   readonly as?: 'records' | 'events' | undefined;
 }

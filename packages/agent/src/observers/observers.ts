@@ -4,19 +4,21 @@ import { AgentError } from '../contract/agent-error.ts';
 import type { ObservedRun, Observer } from '../contract/observer.ts';
 
 interface ObserversOptions {
-  /** Called if an observer throws, once per error message, and if an observer is slow. */
+  /**
+   * Called if an observer is slow, and if an observer throws. The same error message is reported only once.
+   */
   readonly onDiagnostic?: ((problem: string, record: LogRecord) => void) | undefined;
-  /** An observer that takes longer than this for one record is reported. Default: 50 ms. */
+  /** The time limit of an observer for one record. A slower observer is reported. Default: 50 ms. */
   readonly slowMs?: number | undefined;
   readonly clock?: Pick<Clock, 'now'> | undefined;
-  /** For tests: freezes the arguments, so that an observer throws if it modifies them. */
+  /** For tests: freezes the arguments, so that an observer throws when it modifies them. */
   readonly freeze?: boolean | undefined;
 }
 
 const defaultSlowMs = 50;
 /**
- * Maximum number of different error messages that are reported for one observer. There is a maximum
- * because messages may contain ids, and then every message is different.
+ * Maximum number of different error messages that are reported for one observer. Without this limit, messages
+ * with changing ids would be reported without end.
  */
 const maxMessages = 100;
 
@@ -25,13 +27,13 @@ interface ObserverEntry {
   readonly name: string;
   /** Error messages that were already reported. */
   readonly messages: Set<string>;
-  /** The observer is reported as slow only if it takes longer than this. */
+  /** The observer is reported as slow if it takes longer than this. */
   slowMs: number;
 }
 
 /**
  * Calls several observers for each record, in registration order, and waits for each call to return. All
- * observers get all records in the same order, even if one of them throws.
+ * observers get all records in the same order, even if one observer throws.
  */
 export class Observers {
   readonly #entries: readonly ObserverEntry[];
@@ -39,8 +41,7 @@ export class Observers {
   readonly #freezes: boolean;
   readonly #onDiagnostic: (problem: string, record: LogRecord) => void;
   /**
-   * The records that an observer caused while the observers were being called. They are handled
-   * afterwards.
+   * The records that observers caused while the observers were being called. They are processed afterwards.
    */
   readonly #next: Parameters<Observer>[] = [];
   #isNotifying = false;
@@ -59,7 +60,7 @@ export class Observers {
     this.#onDiagnostic = options.onDiagnostic ?? (() => {});
   }
 
-  /** Calls `notify`. It ignores deltas if no observer is called for them. */
+  /** A function that calls `notify`. It ignores deltas if no observer needs them. */
   get observe(): Observer {
     const ignoresDeltas = this.#entries.every(({ observer }) => observer.ignoresDeltas === true);
     const observe = (...given: Parameters<Observer>) => this.notify(...given);
@@ -103,8 +104,8 @@ export class Observers {
   ): void {
     try {
       const returned: unknown = entry.observer(record, events, run);
-      // TypeScript accepts an async function as an observer. Without this line, its rejection would be an
-      // unhandled rejection.
+      // TypeScript accepts an async function as an observer. Without this line, an error in such a function
+      // would be an unhandled rejection.
       if (returned instanceof Promise)
         returned.catch((error: unknown) => this.#reportThrow(entry, error, record));
     } catch (error) {
@@ -125,8 +126,8 @@ export class Observers {
 
   #checkPace(entry: ObserverEntry, elapsedMs: number, record: LogRecord): void {
     if (!(elapsedMs > entry.slowMs)) return;
-    // The limit is raised to twice this duration. An observer that is always slow is then not reported
-    // for each record.
+    // The limit is raised to twice this duration, so an observer that is always slow is not reported for each
+    // record.
     entry.slowMs = elapsedMs * 2;
     const took = `took ${Math.round(elapsedMs)} ms for one record`;
     this.#report(`${entry.name} ${took}, and the run waited for it`, record);
@@ -136,7 +137,7 @@ export class Observers {
     try {
       this.#onDiagnostic(problem, record);
     } catch {
-      // The callback itself failed, so the problem cannot be reported. The run must continue.
+      // The callback itself threw, so there is no way to report the problem. The run must continue.
     }
   }
 }
@@ -146,7 +147,7 @@ function badSlowMs(slowMs: number): AgentError {
   return new AgentError('bad_option', message, { slowMs });
 }
 
-/** Freezes a value and everything in it. */
+/** Freezes a value and all nested values. */
 function deepFreeze<T>(value: T): T {
   // Typed arrays cannot be frozen.
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;

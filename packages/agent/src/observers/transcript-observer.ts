@@ -12,9 +12,9 @@ import {
 } from '@millrace/core';
 import type { Observer } from '../contract/observer.ts';
 
-/** An observer that maintains a transcript. */
+/** An observer that keeps a transcript up to date. */
 export interface TranscriptObserver {
-  /** Pass this to `observers`. */
+  /** The observer function. Pass it to `observers`. */
   readonly observe: Observer;
   /** The current state. Undefined before the first record. */
   readonly state: FoldState | undefined;
@@ -25,20 +25,21 @@ export interface TranscriptObserver {
 }
 
 /**
- * Creates an observer that maintains the transcript of one session. Without an argument, it is the
- * session of the first record that the observer receives. The transcript starts with the next record. To
- * include earlier items, pass the session's state.
+ * Creates an observer that keeps the transcript of one session up to date. Without an argument, it uses the
+ * session of the first record that it receives. The transcript starts with the next record. To include
+ * earlier items, pass the session's state.
  */
 export function transcriptObserver(from?: SessionId | FoldState): TranscriptObserver {
   const session = typeof from === 'object' ? from.session : from;
   let folder = typeof from === 'object' ? new Folder(from) : undefined;
-  /** The error after a gap in the records. Every further record then throws it again. */
+  /** The error that reports a gap in the records. After a gap, every further record throws the same error. */
   let problem: MillraceError | undefined;
 
   const observe = (record: LogRecord, [event]: readonly AgentEvent[]): void => {
     const of = folder?.state.session ?? session;
     if (event !== undefined && of !== undefined && event.session !== of) return;
-    // A record without events names no session. It is used only if it is the next record.
+    // A record without events does not contain the session id. It is used only if its offset follows the last
+    // record.
     if (event === undefined && folder?.state.through !== record.offset - 1) return;
     if (problem !== undefined) throw problem;
     folder ??= event && new Folder(stateBefore(record, event.session));

@@ -10,7 +10,7 @@ import type { Observer } from '../contract/observer.ts';
 
 /** The totals of `usageObserver`. */
 export interface UsageTotals {
-  /** Usage of all attempts. Superseded attempts and the attempts of sub-agents are included. */
+  /** Usage of all attempts, including failed attempts that were repeated and the attempts of sub-agents. */
   readonly usage: Usage;
   /** Number of turns. */
   readonly turns: number;
@@ -24,15 +24,15 @@ export interface UsageTotals {
 
 /** An observer that counts usage. */
 export interface UsageObserver {
-  /** Pass this to `observers`. */
+  /** The observer function. Pass it to `observers`. */
   readonly observe: Observer;
-  /** Totals since the observer started. */
+  /** Returns the totals since the observer was created. */
   totals(): UsageTotals;
 }
 
 /**
- * Creates an observer that counts usage over any number of sessions. Each attempt counts once, with
- * its last reported usage.
+ * Creates an observer that counts usage over any number of sessions. Each attempt counts once, with the usage
+ * that it reported last.
  */
 export function usageObserver(): UsageObserver {
   const turns = new Set<string>();
@@ -54,8 +54,8 @@ export function usageObserver(): UsageObserver {
         lastUsage.set(key, fact.usage);
         return;
       case 'child_usage_reported': {
-        // The observer may also get the records of the sub-agent itself. Both reports have the same key,
-        // so the usage counts once.
+        // The observer may also get the records of the sub-agent's own session. Both reports have the same
+        // key, so the usage counts only once.
         const { session, turn: ofTurn, attempt: tried } = fact.of;
         lastUsage.set(attemptKey(session, ofTurn, tried), fact.usage);
         return;

@@ -14,7 +14,9 @@ function describeFound(found: readonly DraftRecord[], fields: readonly string[])
   return `the loop writes ${found.map(describe).join(', ')}`;
 }
 
-/** Returns the names of the fields that differ. Empty if the two records have different types. */
+/**
+ * Returns the names of the fields that differ. Returns an empty list if the two records have different types.
+ */
 function differingFields(expected: LogRecord, found: DraftRecord): readonly string[] {
   const [one, other] = [contentOf(expected), contentOf(found)];
   if (one['type'] !== other['type']) return [];
@@ -32,7 +34,7 @@ function describe({ delta, fact, turn, attempt }: DraftRecord | LogRecord): stri
   return turn === 0 ? `${type}${of}` : `${type}${of} (turn ${turn}, attempt ${attempt})`;
 }
 
-/** True if the log would store this draft as this record. */
+/** Returns true if the log would store the draft as exactly this record. */
 export function isSameDraft(draft: DraftRecord, record: LogRecord): boolean {
   if (draft.turn !== record.turn || draft.attempt !== record.attempt) return false;
   const [drafted, recorded] = [draft.delta ?? draft.fact, record.delta ?? record.fact];
@@ -42,8 +44,8 @@ export function isSameDraft(draft: DraftRecord, record: LogRecord): boolean {
 }
 
 /**
- * Returns the encoded form of a record, without derived fields. Key order does not matter for
- * `hasSameContent`.
+ * Returns the stored form of a record, without the fields that can be computed from it. The order of keys is
+ * not significant, because `hasSameContent` ignores it.
  */
 function storedForm({ turn, attempt, delta, fact }: DraftRecord | LogRecord): unknown {
   const at = { turn, attempt };
@@ -51,7 +53,7 @@ function storedForm({ turn, attempt, delta, fact }: DraftRecord | LogRecord): un
   return JSON.parse(encodeDraft(draft));
 }
 
-/** True if two values of records are equal. The values are JSON, or the bytes of media. */
+/** Returns true if two values of records are equal. The values are JSON, or the bytes of media. */
 function hasSameContent(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null)

@@ -5,12 +5,12 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** The number of event loop rounds without activity after which the replay is idle. */
+/** The replay is idle after this number of event loop rounds without activity. */
 const quietRounds = 8;
 
 /**
- * The position of a replay. It counts the replayed records, and lets code wait for a record.
- * It is also a clock, which advances only when the replay is idle.
+ * The position of a replay. It counts the replayed records, and code can wait until a record is replayed. It
+ * is also a clock that advances only when the replay is idle.
  */
 export class Playback implements Clock {
   #count = 0;
@@ -19,21 +19,21 @@ export class Playback implements Clock {
   readonly #timers = new Set<Timer>();
   #quiet = 0;
   #isWatching = false;
-  /** Called when the replay is idle and no timer is left, so that no code can continue. */
+  /** Called when the replay is idle and has no more timers, so that no code can continue. */
   onStuck: () => void = () => {};
 
   get count(): number {
     return this.#count;
   }
 
-  /** Sets the position to `count` records. `timeMs` is the time of the last of them. */
+  /** Sets the position to `count` records. `timeMs` is the time of the last replayed record. */
   moveTo(count: number, timeMs: number): void {
     this.#count = count;
     this.#timeMs = timeMs;
     this.noteActivity();
   }
 
-  /** Resolves when this many records were replayed and delivered. */
+  /** Resolves when this number of records was replayed and delivered. */
   reached(count: number): Promise<void> {
     this.noteActivity();
     return new Promise((resolve) => this.#waiting.push({ count, resolve }));
@@ -51,7 +51,7 @@ export class Playback implements Clock {
     return () => this.#timers.delete(timer);
   }
 
-  /** Restarts the idle check. Called after anything that may cause further work. */
+  /** Restarts the idle check. Must be called after every event that may cause further work. */
   noteActivity(): void {
     this.#quiet = 0;
     if (this.#isWatching) return;
@@ -86,7 +86,10 @@ export class Playback implements Clock {
   }
 }
 
-/** Globals that run a callback after pending work, faster than a timer. Some runtimes have neither. */
+/**
+ * Global functions that run a callback after pending work, faster than a timer. Some runtimes have neither of
+ * them.
+ */
 interface OptionalGlobals {
   readonly setImmediate?: (run: () => void) => unknown;
   readonly MessageChannel?: new () => {

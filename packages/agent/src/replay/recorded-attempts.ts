@@ -17,22 +17,22 @@ export interface RecordedAttempt {
   readonly provider: string;
   readonly model: string;
   readonly deltas: readonly Delta[];
-  /** The end of the response. Undefined if the driver died before the end. */
+  /** The end of the response. Undefined if the process that drove the session died before the end. */
   readonly end: RecordedEnd | undefined;
 }
 
 export interface RecordedEnd {
-  /** The number of records before the end. All later records of the attempt result from the end. */
+  /** The number of records before the end. All later records of the attempt are consequences of the end. */
   readonly after: number;
   readonly stop: Stop;
   readonly usage: Usage;
   readonly details?: ResponseDetails | undefined;
   readonly error: ErrorInfo | undefined;
-  /** The delay before the next attempt, in milliseconds. Undefined if no attempt was scheduled. */
+  /** The delay before the next attempt, in milliseconds. Undefined if no next attempt was scheduled. */
   readonly delayMs: number | undefined;
 }
 
-/** Returns all attempts, by `turn.attempt`. */
+/** Returns all recorded attempts. The key of each is `turn.attempt`. */
 export function recordedAttempts(
   records: readonly LogRecord[],
   items: ReadonlyMap<PartId, ItemId>,
@@ -42,8 +42,8 @@ export function recordedAttempts(
     const start = all.findLast(({ fact }) => fact?.type === 'response_started');
     if (start?.fact?.type !== 'response_started') continue;
     const { itemId, provider, model } = start.fact;
-    // Records that a later driver wrote about the attempt are left out, because they did not come from
-    // the provider.
+    // Records that a later driver wrote about the attempt are omitted, because they do not come from the
+    // provider.
     const own = all.filter(({ at, producer }) => at > start.at && producer === start.producer);
     const output = own.filter(({ delta }) => isOf(delta, itemId, items));
     const deltas = output.flatMap(({ delta }) => delta ?? []);
@@ -92,7 +92,7 @@ function endOf(own: readonly PositionedRecord[], last: number): RecordedEnd | un
   }
   const { usage = noUsage } = find('usage_reported') ?? {};
   const { error: reported } = find('error_reported') ?? {};
-  // A fork can end in the middle of a batch. Some of these facts are then missing, so the code below uses
+  // A fork can end in the middle of a batch. Some of these facts are then missing, and the code below uses
   // defaults.
   const code = find('attempt_superseded')?.reason ?? 'server';
   const lost = reported ?? { code, message: 'It failed' };
@@ -101,7 +101,7 @@ function endOf(own: readonly PositionedRecord[], last: number): RecordedEnd | un
   return { after, stop, usage, error, delayMs: reported === undefined ? delayMs : undefined };
 }
 
-/** True for facts that are written after a response ended. */
+/** Returns true for facts that the loop writes after a response ended. */
 function followsEnd(fact: Fact): boolean {
   return (
     fact.type === 'response_finished' ||
@@ -111,7 +111,7 @@ function followsEnd(fact: Fact): boolean {
   );
 }
 
-/** Returns the item id of each part. */
+/** Returns, for each part, the id of its item. */
 export function itemsOfParts(records: readonly LogRecord[]): ReadonlyMap<PartId, ItemId> {
   const items = new Map<PartId, ItemId>();
   for (const { delta } of records) {

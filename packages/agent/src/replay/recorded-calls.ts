@@ -11,7 +11,7 @@ import type {
 import { changedCallId } from '../calls/approvals.ts';
 import type { ApprovalDecision } from '../contract/settings.ts';
 
-/** The recorded behavior of one tool execution. */
+/** The recorded events of one tool execution. */
 export interface RecordedExecution {
   readonly updates: readonly RecordedUpdate[];
   /** The result. Undefined if the execution was retried, discarded or lost. */
@@ -19,16 +19,15 @@ export interface RecordedExecution {
   /** The number of records before the end of the execution. Undefined if its end is not recorded. */
   readonly after: number | undefined;
   readonly child: SessionId | undefined;
-  /** The files that it changed, and the facts about its sub-agent: questions, answers and usage. */
-  readonly toolFacts: readonly RecordedToolFact[];
   /**
-   * The questions that the loop has to check for answers. Set if the sub-agent of the execution was
-   * parked.
+   * The facts that the execution wrote: changed files, and the questions, answers and usage of its sub-agent.
    */
+  readonly toolFacts: readonly RecordedToolFact[];
+  /** The questions that the loop must check for answers. Set if the execution's sub-agent was parked. */
   readonly parkedWith: readonly ToolCallId[] | undefined;
 }
 
-/** A fact that the loop wrote for a tool while it ran. */
+/** A fact that the loop wrote for a tool while the tool ran. */
 export interface RecordedToolFact {
   readonly fact: Extract<
     Fact,
@@ -40,7 +39,7 @@ export interface RecordedToolFact {
         | 'file_changed';
     }
   >;
-  /** The number of records before the fact. */
+  /** The number of records before this fact. */
   readonly after: number;
 }
 
@@ -50,18 +49,18 @@ interface RecordedUpdate {
   readonly after: number;
 }
 
-/** A decision on a call. */
+/** A recorded decision of the policy on a call. */
 export interface RecordedDecision {
   readonly decision: ApprovalDecision;
   /** The number of records before the decision. */
   readonly after: number;
-  /** The index of the record that shows the decision. */
+  /** The index of the record from which the decision is known. */
   readonly at: number;
 }
 
 /**
- * Returns a key that identifies a call within a session. It includes the turn, because providers may use
- * an id again in another turn.
+ * Returns a key that identifies a call within a session. The key includes the turn, because a provider may
+ * use the same id in several turns.
  */
 export function callKey(turn: number, toolCallId: string): string {
   return `${turn} ${toolCallId}`;
@@ -71,11 +70,11 @@ export function recordedExecutions(
   records: readonly LogRecord[],
 ): ReadonlyMap<ExecutionId, RecordedExecution> {
   const executions = new Map<ExecutionId, RecordedExecution>();
-  /** The id of the last result part that was opened for each call. */
+  /** For each call, the id of the result part that was opened last. */
   const resultParts = new Map<ToolCallId, PartId>();
   const updatesByPart = new Map<PartId, RecordedUpdate[]>();
   const drivers = new Map<ExecutionId, string>();
-  /** The id of the running execution of each call. */
+  /** For each call, the id of the execution that is running. */
   const last = new Map<ToolCallId, ExecutionId>();
   /** For each question of a sub-agent, the call that runs the sub-agent. */
   const questions = new Map<ToolCallId, ToolCallId>();
@@ -103,8 +102,8 @@ export function recordedExecutions(
       executions.set(executionId, { updates, child, toolFacts: own, ...open });
     }
     if (delta?.type === 'commit_part' && delta.part?.kind === 'tool_result') {
-      // The end record of the execution follows. If a fork was made between the two, the end record is
-      // missing.
+      // The end record of the execution normally follows this result. If a fork was made between the two
+      // records, the end record is missing.
       const { part: result } = delta;
       const id = last.get(result.toolCallId);
       const started = id && executions.get(id);
@@ -113,8 +112,8 @@ export function recordedExecutions(
     if (fact?.type === 'tool_execution_finished') {
       last.delete(fact.toolCallId);
       const started = executions.get(fact.executionId);
-      // A later driver wrote this record, to report the execution as lost. The execution's own end is not
-      // recorded.
+      // A later driver wrote this record, to report the execution as lost. The log has no end record of the
+      // execution itself.
       if (started === undefined || drivers.get(fact.executionId) !== producer) continue;
       const [after, result] = resultBefore(records, at, fact.toolCallId);
       const parkedWith = fact.outcome === 'parked' ? questionsAt(records, at, fact) : undefined;
@@ -139,8 +138,8 @@ function toolFactIn(fact: Fact): RecordedToolFact['fact'] | undefined {
 }
 
 /**
- * Returns the questions of a parked sub-agent whose answers let it continue. If the same driver ran the
- * call again without a new answer, an answer had arrived before the sub-agent parked.
+ * Returns the questions of a parked sub-agent whose answers let it continue. The same driver may run the call
+ * again without a new answer. In this case, an answer arrived before the sub-agent parked.
  */
 function questionsAt(
   records: readonly LogRecord[],
@@ -165,8 +164,8 @@ function questionsAt(
 }
 
 /**
- * Returns the result of an execution and its index. The result is committed immediately before the end of
- * the execution, or before the hand-off that precedes the end.
+ * Returns the result of an execution and the index of the result. The result is committed immediately before
+ * the end of the execution. If the tool hands off, the record of the hand-off is between them.
  */
 function resultBefore(
   records: readonly LogRecord[],
@@ -181,8 +180,8 @@ function resultBefore(
 }
 
 /**
- * Returns the decisions by call key, in order. A call can have several, because the policy decides again
- * after an answer and after a crash. The policy never decided on a call without a record.
+ * Returns the decisions by call key, in order. A call can have several decisions, because the policy decides
+ * again after an answer and after a crash. If a call has no record, the policy never decided on it.
  */
 export function recordedDecisions(
   records: readonly LogRecord[],
@@ -202,16 +201,16 @@ export function recordedDecisions(
 }
 
 /**
- * Returns the call that a decision is about. The question about a changed input has another id than the
- * call.
+ * Returns the id of the call that a decision is about. If a guardrail changed the input, the id of the
+ * question differs from the id of the call.
  */
 function decidedCall(toolCallId: ToolCallId, from: AskingAgent | undefined): ToolCallId {
   return from !== undefined && changedCallId(from) === toolCallId ? from.toolCallId : toolCallId;
 }
 
 /**
- * Finds the calls that were allowed but have no start record, because a fork was made in between. The
- * result parts that were opened show which call was allowed.
+ * Finds the calls that were allowed but have no start record, because the session was forked before the start
+ * record. The opened result parts show which calls were allowed.
  */
 function cutStarts(records: readonly LogRecord[]): readonly (readonly [string, number])[] {
   return records.flatMap((record, at) => {
@@ -253,9 +252,9 @@ function decisionIn(fact: Fact): ApprovalDecision | undefined {
 }
 
 /**
- * Returns the index of the first record of the batch that contains an execution's start record. A tool
- * that starts early opens its result part in the same batch. The result parts of earlier calls are opened
- * there too.
+ * Returns the index of the first record of the batch that contains an execution's start record. A tool that
+ * starts early opens its result part in the same batch. The batch also opens the result parts of earlier
+ * calls.
  */
 function batchStart(records: readonly LogRecord[], at: number): number {
   const { fact } = records[at] ?? {};

@@ -11,8 +11,8 @@ import {
 import { loopMetadata } from '../run/output.ts';
 
 /**
- * The part of a recording that one driver wrote. It has one or more runs. If the driver's process died,
- * the last run is incomplete.
+ * The part of a recording that one driver wrote. A driver is a process that runs the session. The part has
+ * one or more runs. If the driver's process died, the last run is incomplete.
  */
 export interface RecordedDrive {
   readonly producer: string;
@@ -23,11 +23,11 @@ export interface RecordedDrive {
   readonly first: number;
   readonly ownEnd: number;
   readonly end: number;
-  /** The input of the driver's first run, in its original form. */
+  /** The input of the driver's first run, in its original form before any redaction. */
   readonly input: readonly Item[];
   /** The trace of the driver's first run. */
   readonly trace: TraceContext | undefined;
-  /** How the driver handled an interrupted answer of the previous driver. */
+  /** How the driver handled an answer that the previous driver left incomplete. */
   readonly onInterrupted: 'keep' | 'retry';
   readonly whileAsking: 'wait' | 'park';
 }
@@ -75,9 +75,7 @@ function policiesIn(
   };
 }
 
-/**
- * Returns the items that arrived as a whole, in their original form. They may have been redacted later.
- */
+/** Returns the items that arrived complete, in their original form. Later records may have redacted them. */
 function inputItemsIn(records: readonly LogRecord[]): ReadonlyMap<string, Item> {
   const items = new Map<string, Item>();
   const folder = new Folder(sessionId('recording'));
@@ -107,8 +105,8 @@ function messageKeys(records: readonly LogRecord[]): ReadonlySet<string> {
 }
 
 /**
- * Returns the ids of the run's input items. They start before the run's first turn. Items of `message`
- * commands and of the loop are not input items.
+ * Returns the ids of the run's input items. These items start before the run's first turn. Items that come
+ * from `message` commands or from the loop are not input items.
  */
 function inputIds(own: readonly LogRecord[], messages: ReadonlySet<string>): readonly string[] {
   const runStart = own.findIndex(({ fact }) => fact?.type === 'run_started');

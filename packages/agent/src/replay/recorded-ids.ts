@@ -12,20 +12,20 @@ import {
 import { callKey, type RecordedExecution } from './recorded-calls.ts';
 import type { RecordedDrive } from './recorded-drives.ts';
 
-/** The records and functions from which the ids of a drive are read. */
+/** The records and functions from which the replay reads the ids of one drive. */
 interface IdSource {
   readonly records: readonly LogRecord[];
   readonly drive: RecordedDrive;
   readonly executions: ReadonlyMap<ExecutionId, RecordedExecution>;
-  /** Returns true for parts of providers, and for items that came from outside the loop. */
+  /** Returns true for parts that a provider created, and for items that came from outside the loop. */
   readonly isExternal: (id: PartId | ItemId) => boolean;
   /** Returns the turn that is being replayed. */
   readonly turn: () => number;
 }
 
 /**
- * Returns a generator of the ids that a drive created, in order. A replay that needs further ids has
- * already diverged.
+ * Returns a generator of the ids that a drive created, in order. If a replay needs more ids than the
+ * recording has, it has already diverged.
  */
 export function recordedIds({ records, drive, executions, isExternal, turn }: IdSource): Ids {
   const own = records

@@ -9,9 +9,8 @@ import {
 import type { Tool } from '../contract/tool.ts';
 
 /**
- * Returns the tools that requests offered but that are not in the agent's list. Functions returned these
- * tools during the run. A replay does not call these functions, so the tools are built from the
- * recording.
+ * Returns the tools that requests offered but that are not in the agent's list. During the run, functions
+ * returned these tools. A replay does not call these functions, so the tools are built from the recording.
  */
 export function recordedTools(
   session: SessionId,
@@ -29,7 +28,7 @@ export function recordedTools(
 }
 
 /**
- * Builds a tool from its records. Undefined if the tool was no longer available whenever it was called.
+ * Builds a tool from its records. Returns undefined if the tool was no longer available at any of its calls.
  */
 function recordedTool(
   name: string,
@@ -82,7 +81,7 @@ function recordedTool(
 
 const problemPrefix = /^The arguments do not fit:\n/;
 
-/** Returns the inputs of all calls, by their ids. */
+/** Returns the inputs of all calls, by call id. */
 function inputsOf(
   session: SessionId,
   records: readonly LogRecord[],

@@ -11,7 +11,7 @@ interface VerdictSource {
 
 /**
  * Returns a guardrail that returns the recorded verdicts. It does not hold answers back, because the log
- * already has each answer as it was after its check. The replay writes only the verdicts again.
+ * contains each answer in its form after the check. The replay only repeats the verdicts.
  */
 export function replayedGuardrail(guardrail: Guardrail, source: VerdictSource): Guardrail {
   const { hold } = guardrail;
@@ -23,8 +23,8 @@ export function replayedGuardrail(guardrail: Guardrail, source: VerdictSource): 
 }
 
 /**
- * Returns the next recorded verdict on the content. If there is none, the guardrail passes, and the
- * replay diverges at its verdict.
+ * Returns the next recorded verdict on the content. If there is none, the guardrail passes. The replay then
+ * diverges at this verdict.
  */
 async function recordedVerdict(
   guardrail: Guardrail,
@@ -41,8 +41,8 @@ async function recordedVerdict(
   );
   const { fact, producer } = records[at] ?? {};
   if (fact?.type !== 'guardrail_applied') return 'pass';
-  // The driver died before it wrote the verdict, and a later driver asked for it again. This check
-  // therefore never ends.
+  // The driver died before it wrote the verdict, and a later driver ran the check again. This check therefore
+  // never ends.
   if (producer !== drive.producer) return playback.reached(Number.POSITIVE_INFINITY);
   const { verdict, reason } = fact;
   const failure = verdict === 'error' ? { failure: reason } : {};
@@ -56,8 +56,8 @@ interface Checked {
 }
 
 /**
- * True if a verdict is about the checked content. An answer is identified by its turn, because a change
- * gives it a new id.
+ * Returns true if a verdict is about the checked content. An answer is identified by its turn, because a
+ * changed answer gets a new id.
  */
 function isOf(
   { name, on, itemId, toolCallId }: GuardrailFact,
@@ -77,7 +77,7 @@ function isOf(
   }
 }
 
-/** Returns the new content of a verdict that changed something. */
+/** Returns the new content of a verdict that changed the content. */
 function newContent(
   { on, verdict, itemId, replacedBy, input }: GuardrailFact,
   records: readonly LogRecord[],
@@ -92,7 +92,7 @@ function newContent(
   return undefined;
 }
 
-/** Returns the parts of an item that were committed as a whole. */
+/** Returns the parts of an item that were committed as complete parts. */
 function partsOf(item: ItemId | undefined, records: readonly LogRecord[]): readonly Part[] {
   return records.flatMap(({ delta }) =>
     delta?.type === 'commit_part' && delta.part !== undefined && delta.itemId === item

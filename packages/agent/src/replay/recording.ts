@@ -9,12 +9,12 @@ import {
 } from './recorded-calls.ts';
 import { type RecordedDrive, recordedDrives } from './recorded-drives.ts';
 
-/** The records of a session, and the values in them that came from outside the loop. */
+/** The records of a session, and those values in the records that came from outside the loop. */
 export interface Recording {
   readonly session: SessionId;
   readonly records: readonly LogRecord[];
   readonly drives: readonly RecordedDrive[];
-  /** The attempts, by `turn.attempt`. */
+  /** The recorded attempts. The key of each is `turn.attempt`. */
   readonly attempts: ReadonlyMap<string, RecordedAttempt>;
   readonly executions: ReadonlyMap<ExecutionId, RecordedExecution>;
   /** The decisions of the policy, by call key. */
@@ -50,9 +50,7 @@ function commandItems(records: readonly LogRecord[]): readonly ItemId[] {
   });
 }
 
-/**
- * Throws `not_replayable` if the session was settled or redacted, because its deltas were then removed.
- */
+/** Throws `not_replayable` if the session was settled or redacted, because these operations remove deltas. */
 function assertComplete(session: SessionId, records: readonly LogRecord[]): void {
   const gone = records.find(
     ({ fact }) => fact?.type === 'snapshot' || fact?.type === 'item_redacted',

@@ -48,7 +48,7 @@ async function playDrive(
   const played = replayedSettings(settings, state, observers);
   const input = drive.input.length === 0 ? undefined : drive.input;
   const run = new LiveRun(played, { session, input, signal: undefined, trace: drive.trace });
-  // If the driver died, its replayed run is not awaited, because it has no end.
+  // If the driver died, its replayed run never ends, so it is not awaited.
   const divergence = await log.finished;
   if (divergence === undefined && hasEnded(records, drive)) await run.result;
   log.close();

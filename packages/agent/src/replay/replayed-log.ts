@@ -12,15 +12,15 @@ interface Pending {
 }
 
 /**
- * How long the replay waits, in real time, for work that the virtual clock does not control. An example
- * is an async schema.
+ * How long the replay waits, in real time, for work that the virtual clock does not control. An async schema
+ * is an example of such work.
  */
 const divergeAfterMs = 2000;
 
 /**
  * A recording that acts as a log. The driver may write only the recorded records, in order. A record that
- * comes too early has to wait. The replay diverges if the driver writes a record that is not recorded, or
- * never writes the next one.
+ * comes too early has to wait. The replay diverges if the driver writes an unrecorded record, or never writes
+ * the next recorded one.
  */
 export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
   readonly #records: readonly LogRecord[];
@@ -41,7 +41,7 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     this.#moveTo(drive.first);
   }
 
-  /** Resolves with undefined when the whole drive was written again, or with the divergence. */
+  /** Resolves with undefined when the driver has written the whole drive again, or with the divergence. */
   get finished(): Promise<Divergence | undefined> {
     return this.#finished.promise;
   }
@@ -115,9 +115,9 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
   }
 
   /**
-   * Returns how many records to deliver. If the driver's next record answers a command, the command
-   * arrived with the previous batch and is delivered too. The exception is a record after which the
-   * driver waits, because it then receives the command later.
+   * Returns the number of records to deliver. If the driver's next record answers a command, the command
+   * arrived with the previous batch and is delivered with it. After some records, the driver waits and
+   * receives the command later.
    */
   #withCommands(count: number): number {
     if (isWaitingAfter(this.#records, count - 1)) return count;
@@ -128,8 +128,8 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
   }
 
   /**
-   * True if the drafts equal the next records. Only the start of a batch is compared if the driver died,
-   * or a fork was made, in the middle of it.
+   * Returns true if the drafts equal the next records. If the driver died, or a fork was made, in the middle
+   * of a batch, only the start of the batch is compared.
    */
   #isNext(drafts: readonly DraftRecord[], at: number): boolean {
     return drafts.slice(0, this.#drive.ownEnd - at).every((draft, index) => {
@@ -143,8 +143,8 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
   }
 
   /**
-   * Resolves a write with all records that were not delivered yet. Batches are delivered in order, even
-   * if a longer one was pending first.
+   * Resolves a write with all records that were not delivered yet. Batches are delivered in order, even if a
+   * longer batch was pending first.
    */
   #deliver(resolve: (batch: Batch) => void): void {
     const batch = this.#undelivered();
@@ -177,7 +177,7 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     this.#timeout = setTimeout(() => diverge(waiting), divergeAfterMs);
   }
 
-  /** Stops the timer and ignores later calls of `onStuck`. */
+  /** Stops the timer. Later calls of `onStuck` have no effect. */
   close(): void {
     clearTimeout(this.#timeout);
     this.#playback.onStuck = () => {};
@@ -194,7 +194,10 @@ function notSupported(): AgentError {
   return new AgentError('bad_option', 'Cannot do this in a replay: the recording is read-only');
 }
 
-/** True if a driver waits after this record. It can then receive a command before its next write. */
+/**
+ * Returns true if a driver waits after this record. The driver can then receive a command before its next
+ * write.
+ */
 function isWaitingAfter(records: readonly LogRecord[], at: number): boolean {
   const { delta, fact } = records[at] ?? {};
   if (fact?.type === 'response_finished')
@@ -213,8 +216,8 @@ const waitingFacts: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * True if the results of tools that started early were discarded. A command then arrived before these
- * results counted.
+ * Returns true if the results of tools that started early were discarded. In this case, a command arrived
+ * before these results became valid.
  */
 function areDiscarded(records: readonly LogRecord[], end: number): boolean {
   const { turn, attempt } = records[end] ?? {};
@@ -228,7 +231,7 @@ function areDiscarded(records: readonly LogRecord[], end: number): boolean {
   return false;
 }
 
-/** True if all calls of a response started early. The driver then only waits for their results. */
+/** Returns true if all calls of a response started early. The driver then only waits for their results. */
 function areAllStarted(records: readonly LogRecord[], end: number): boolean {
   const { turn, attempt } = records[end] ?? {};
   const [called, started] = [new Set<string>(), new Set<string>()];

@@ -46,8 +46,7 @@ export function replayedSettings(
   return {
     ...settings,
     providers: isPrepared ? [anyProvider(replay)] : replayedProviders(replay, settings.name),
-    // The recording has the providers and tools of each step, so `prepareStep` of the agent is not
-    // called.
+    // The recording has the providers and tools of each step, so the replay does not call `prepareStep`.
     prepareStep: isPrepared
       ? async ({ turn }) => recordedStep(replay, settings.name, turn)
       : undefined,
@@ -61,8 +60,7 @@ export function replayedSettings(
     approve: (call) => recordedDecision(replay, call),
     whileAsking: drive.whileAsking,
     onInterrupted: drive.onInterrupted,
-    // The recording determines when calls start and how long retries wait, so these settings have no
-    // limits.
+    // The recording determines when calls start and how long retries wait, so the replay sets no limits here.
     limits: { ...settings.limits, maxParallelTools: Number.POSITIVE_INFINITY },
     retry: { ...settings.retry, ...recordedDelays },
     clock: playback,
@@ -98,7 +96,7 @@ async function recordedDecision(
   { call }: CheckedToolCall,
 ): Promise<ApprovalDecision> {
   const all = replay.recording.decisions.get(callKey(turnOf(replay), call.toolCallId)) ?? [];
-  // The next record about the call has the decision of the policy.
+  // The next record about the call shows the decision of the policy.
   const known = all.find(({ at }) => at >= replay.playback.count) ?? all.at(-1);
   await replay.playback.reached(known?.after ?? Number.POSITIVE_INFINITY);
   return known?.decision ?? 'deny';
@@ -117,7 +115,7 @@ function replayedLogOf({ log }: ReplayState): Log {
   };
   return {
     ...{ blobs: noBlobs, ...rest, ...more, close: async () => {} },
-    // The session counts as new, because the driver gets all recorded records from the start.
+    // To the driver, the session appears new, because it gets all recorded records from the start.
     info: async () => undefined,
     open: (session) => log.open(sessionId(session)),
     read: (session, options) => log.read(sessionId(session), options),
@@ -125,7 +123,7 @@ function replayedLogOf({ log }: ReplayState): Log {
   };
 }
 
-/** A blob store without blobs. A replay sends no requests, so it needs none. */
+/** A blob store without blobs. A replay sends no requests, so it needs no blobs. */
 const noBlobs: BlobStore = {
   put: () => Promise.reject(notSupported()),
   get: async () => undefined,
@@ -136,7 +134,9 @@ function notSupported(): AgentError {
   return new AgentError('bad_option', 'Cannot do this in a replay: the recording is read-only');
 }
 
-/** Returns the providers that an agent used in a drive, in order. They stream the recorded output. */
+/**
+ * Returns the providers that an agent used in a drive, in order. These providers stream the recorded output.
+ */
 function replayedProviders(replay: ReplayState, agent: string, turn?: number): readonly Provider[] {
   return providersAskedBy(replay, agent, turn).map(({ provider, model }) =>
     createProvider(provider, model, streamOf(replay)),
@@ -148,7 +148,7 @@ function streamOf(replay: ReplayState): Provider['stream'] {
   return (_request, { item }) => replayStream(replay, attempts.get(`${item.turn}.${item.attempt}`));
 }
 
-/** Returns the choice of `prepareStep` for a turn, according to the recording. */
+/** Returns what `prepareStep` chose for a turn, according to the recording. */
 function recordedStep(replay: ReplayState, agent: string, turn: number): ResolvedStep {
   const { recording, drive } = replay;
   const started = recording.records.flatMap(({ fact, turn: of, producer }) =>
@@ -158,8 +158,8 @@ function recordedStep(replay: ReplayState, agent: string, turn: number): Resolve
 }
 
 /**
- * Returns the provider for summaries of an agent with `prepareStep`. It has the id and model of the
- * recorded turn, because other turns do not show which providers the agent has.
+ * Returns the provider for summaries of an agent with `prepareStep`. It has the id and model of the recorded
+ * turn, because the recording does not list the agent's own providers.
  */
 function anyProvider(replay: ReplayState): Provider {
   const recorded = () => replay.recording.attempts.get(`${turnOf(replay)}.1`);
@@ -175,8 +175,8 @@ interface AskedProvider {
 }
 
 /**
- * Returns the providers that an agent used, in order. A retry without a delay means that the next
- * provider was used.
+ * Returns the providers that an agent used, in order. If a retry has no delay, the agent switched to the next
+ * provider.
  */
 function providersAskedBy(
   { recording, drive, root }: ReplayState,
@@ -196,7 +196,7 @@ function providersAskedBy(
     isNext = false;
     asked[index] ??= { provider: fact.provider, model: fact.model };
   }
-  // If the drive ended before the next provider was used, a placeholder is added for that provider.
+  // If the drive ended before the agent used the next provider, a placeholder represents that provider.
   const placeholder = { provider: 'nobody', model: 'none' };
   return asked.length === 0 || isNext ? [...asked, placeholder] : asked;
 }
@@ -228,13 +228,13 @@ function endOf(
   return { ...end, error: new ProviderError(kind, error.message, details) };
 }
 
-/** Returns a tool with the same definition that replays its recorded progress and result. */
+/** Returns a tool with the same definition. It replays the recorded progress and result. */
 function replayedTool(tool: Tool, replay: ReplayState, replayAgent: (agent: Agent) => Agent): Tool {
   const { handsOff } = tool;
   const to = handsOff && ({ ...handsOff, to: () => replayAgent(handsOff.to()) } satisfies HandOff);
   return {
     ...tool,
-    // These are called as methods, because the tool may use `this`.
+    // The functions are called as methods of the tool, because they may use `this`.
     validate: (input) => tool.validate(input),
     summarize: (input) => tool.summarize(input),
     handsOff: to,
@@ -256,8 +256,8 @@ async function replayExecution(
   const { executionId, update, signal, asParent } = context;
   const recorded = recording.executions.get(executionId);
   const { updates = [], toolFacts = [], after, result, parkedWith } = recorded ?? {};
-  // The caller was aborted while the sub-agent was parked. In that case nothing was written to the
-  // caller's log.
+  // If the caller was aborted while the sub-agent was parked, the original run wrote nothing to the caller's
+  // log.
   if (signal.aborted) return;
   const inOrder = [...updates, ...toolFacts].toSorted((one, other) => one.after - other.after);
   for (const one of inOrder) {
@@ -277,13 +277,17 @@ async function replayExecution(
 
 async function replayToolFact(
   { fact }: RecordedToolFact,
-  { asParent: parent, recordFileChange }: ToolContext,
+  { asParent: parent, recordFileChange, ask }: ToolContext,
 ): Promise<void> {
   if (fact.type === 'file_changed') {
-    const { path, before, after } = fact;
-    return recordFileChange?.({ path, before, after });
+    const { path, before, after, scope } = fact;
+    return recordFileChange?.({ path, before, after, scope });
   }
-  if (parent === undefined) return;
+  if (parent === undefined) {
+    // A tool that runs no sub-agent asked the user with a form.
+    if (fact.type === 'approval_asked' && fact.from?.form) await ask?.(fact.from.form);
+    return;
+  }
   switch (fact.type) {
     case 'child_usage_reported':
       return parent.reportUsage(fact.of, fact.usage);
@@ -294,19 +298,19 @@ async function replayToolFact(
     case 'approval_asked': {
       const { toolCallId, name, reason, rule, judged, from } = fact;
       if (from === undefined) return;
-      const { agents, session, input } = from;
-      const about = { name, reason, rule, judged, agents, session, input };
+      const { agents, session, input, form } = from;
+      const about = { name, reason, rule, judged, agents, session, input, form };
       await parent.ask({ toolCallId: ownId(toolCallId), ...about });
     }
   }
 }
 
-/** Returns the id of a question without the session of the sub-agent. */
+/** Returns the id of a question, without the part that names the sub-agent's session. */
 function ownId(question: ToolCallId): ToolCallId {
   return question.slice(question.indexOf('/') + 1) as ToolCallId;
 }
 
-/** The objects that all parts of one drive's replay share. */
+/** The objects that all parts of the replay of one drive share. */
 interface ReplayState {
   readonly recording: Recording;
   readonly drive: RecordedDrive;

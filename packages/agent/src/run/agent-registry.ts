@@ -3,9 +3,9 @@ import { AgentError } from '../contract/agent-error.ts';
 import type { Settings } from '../contract/settings.ts';
 
 /**
- * The property of an agent that contains its settings. All copies of this package share the symbol,
- * because a program and the module with its agents can have different copies. Increase the number when
- * `Settings` changes in a way that an older copy cannot read.
+ * The property of an agent that contains its settings. A program and the module with its agents may load
+ * different copies of this package, and `Symbol.for` gives all copies the same symbol. Increase the number
+ * when `Settings` changes in a way that an older copy cannot read.
  */
 const settingsKey = Symbol.for('millrace.agent.settings.1');
 
@@ -15,8 +15,8 @@ export function registerSettings(agent: Agent, settings: Settings): void {
 }
 
 /**
- * Returns the settings of an agent, for hand-offs, steps and replays. Throws if `createAgent` did not
- * create it.
+ * Returns the settings of an agent, for hand-offs, steps and replays. Throws if `createAgent` did not create
+ * the agent.
  */
 export function settingsOf(agent: Agent): Settings {
   const { [settingsKey]: settings } = agent as { readonly [settingsKey]?: Settings };
@@ -30,12 +30,12 @@ function notCreatedHere(name: string): AgentError {
 }
 
 /**
- * The agents that may drive a session, by name. They are the agent that was called, and all agents that
- * hand-offs can reach.
+ * The agents that may drive a session, by name: the agent that the caller runs, and all agents that hand-offs
+ * can reach.
  */
 export type AgentRegistry = ReadonlyMap<string, Settings>;
 
-/** Returns the settings of the agent that currently has the session. */
+/** Returns the settings of the agent that currently drives the session. */
 export function activeSettings(
   registry: AgentRegistry,
   root: Settings,
@@ -47,7 +47,7 @@ export function activeSettings(
 }
 
 /**
- * Returns a function that copies settings with this `whileAsking`. For the same settings it always
+ * Returns a function that copies settings with this `whileAsking`. For the same settings, the function always
  * returns the same copy.
  */
 export function settingsWhileAsking(

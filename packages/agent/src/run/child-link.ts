@@ -8,20 +8,20 @@ interface ChildLinkOptions {
   readonly parent: ParentCall;
   readonly session: SessionId;
   readonly journal: () => Journal;
-  /** Returns the name of the agent that currently has the session. */
+  /** Returns the name of the agent that currently drives the session. */
   readonly agent: () => string;
-  /** Submits a decision to the session of this run. A repeated key has no effect. */
+  /** Submits a decision to the session of this run. A decision whose key was used before has no effect. */
   readonly decide: (decision: Decision, key: string) => Promise<void>;
 }
 
 /**
- * Connects the run of a sub-agent with the tool call that runs it. All its state comes from the
- * sub-agent's log, so it can be rebuilt after a crash.
+ * Connects the run of a sub-agent with the tool call that runs it. All its state comes from the sub-agent's
+ * log, so a new process can rebuild it after a crash.
  */
 export class ChildLink {
   readonly #options: ChildLinkOptions;
   readonly #models = new Map<string, Pick<ChildAttempt, 'provider' | 'model'>>();
-  /** The usage of all attempts so far, by attempt. */
+  /** The usage of each attempt. The keys identify the attempts. */
   readonly #usages = new Map<string, readonly [ChildAttempt, Usage]>();
   #isOpen = false;
 
@@ -29,7 +29,7 @@ export class ChildLink {
     this.#options = options;
   }
 
-  /** Called for each record of the session, including the records of earlier processes. */
+  /** Must be called for each record of the session, including the records of earlier processes. */
   track({ fact, turn, attempt }: LogRecord): void {
     if (fact === undefined) return;
     const key = `${turn}.${attempt}`;
@@ -52,8 +52,8 @@ export class ChildLink {
   }
 
   /**
-   * Writes the questions and usage to the caller's log if that log lacks them, and applies the answers
-   * that it has. Called once, after the session was read.
+   * Writes the questions and usage to the caller's log if that log does not have them yet. It also applies
+   * the answers in the caller's log. Called once, after the session was read.
    */
   async open(): Promise<void> {
     const { parent, journal } = this.#options;
@@ -64,7 +64,7 @@ export class ChildLink {
     await journal().write([]);
   }
 
-  /** Called for each record that this process commits. */
+  /** Must be called for each record that this process commits. */
   onRecord({ fact }: LogRecord): void {
     // Errors are ignored here. If the caller's log fails, the caller stops this run.
     if (fact?.type === 'approval_asked') this.#ask(fact.toolCallId).catch(() => {});
@@ -97,17 +97,18 @@ export class ChildLink {
     const own = calls.find(({ part }) => part.toolCallId === toolCallId)?.part;
     return {
       ...{ toolCallId, name, reason },
-      // A rule belongs to the policy of one agent. Another agent may use the same name for a different
-      // rule, so the agent's name is added.
+      // A rule belongs to the policy of one agent. The agent's name is added, because a different agent may
+      // use the same rule name for a different rule.
       rule: rule && `${agent()}: ${rule}`,
       judged: loop.turn?.calls.get(toolCallId)?.judged,
       agents: [agent(), ...(from?.agents ?? [])],
       session: from?.session ?? session,
       input: from?.input ?? own?.input ?? null,
+      form: from?.form,
     };
   }
 
-  /** Submits the caller's answer to the sub-agent's log, where every answer has to be. */
+  /** Submits the caller's answer to the sub-agent's log, because every answer must be on that log. */
   #decide(toolCallId: ToolCallId, answer: ChildAnswer): Promise<void> {
     const { decision, by, reason, input } = answer;
     const key = `answer of the caller: ${toolCallId}`;

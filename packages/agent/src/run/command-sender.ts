@@ -24,7 +24,7 @@ interface CommandSenderOptions {
   /** Resolves when the session is open. Rejects if it cannot be opened. */
   readonly opened: Promise<{ readonly journal: SessionJournal }>;
   readonly runId: () => RunId;
-  /** Returns the tools that the agent has now. */
+  /** Returns the tools that the agent currently has. */
   readonly tools: () => ReadonlyMap<string, Tool>;
   /** Aborts when the run stops. */
   readonly stopped: AbortSignal;
@@ -36,8 +36,8 @@ type RunCommands = Pick<
 >;
 
 /**
- * Sends the commands of the program that holds the run. They go through the log, like commands of other
- * processes. The run neither parks nor ends before all of them are on the log.
+ * Sends the commands of the program that started the run. They go through the log, like commands of other
+ * processes. The run does not park or end before all of them are on the log.
  */
 export class CommandSender implements RunCommands {
   readonly #options: CommandSenderOptions;
@@ -50,7 +50,7 @@ export class CommandSender implements RunCommands {
     this.#options = options;
   }
 
-  /** Refuses all later commands. Called when the run is over. */
+  /** Refuses all later commands. Called when the run has ended. */
   close(): void {
     this.#isClosed = true;
   }
@@ -105,8 +105,8 @@ export class CommandSender implements RunCommands {
   }
 
   /**
-   * Submits the output of a tool that a client runs. It uses the same function as other processes, so a
-   * second output for a call is refused.
+   * Submits the output of a tool that a client runs. It uses the same function as other processes do, so it
+   * refuses a second output for the same call.
    */
   async #provide(call: string | PendingToolCall, result: ClientToolResult<unknown>): Promise<void> {
     const { toolOutputCommand } = await import('../input/submit-command.ts');
@@ -133,8 +133,8 @@ export class CommandSender implements RunCommands {
   }
 
   /**
-   * Counts a command as soon as its method is called. The run therefore neither parks nor ends before the
-   * command is on the log.
+   * Registers a command immediately when its method is called. The run therefore does not park or end before
+   * the command is on the log.
    */
   #track(submitted: Promise<void>): Promise<void> {
     this.#submitted += 1;
@@ -144,20 +144,20 @@ export class CommandSender implements RunCommands {
     return submitted;
   }
 
-  /** Submits a command to the log, as any other process would. The run receives it from the log. */
+  /** Submits a command to the log, in the same way as other processes. The run receives it from the log. */
   async submit(command: Command, key?: string): Promise<void> {
     const { session, settings, opened, runId } = this.#options;
     const { journal } = await opened;
     if (this.#isClosed) throw runOver(session, runId());
     const { log, ids } = settings;
     await log.submit(session, encodeCommand(command), key ?? ids.execution());
-    // An empty write fetches the command at once, without waiting for the next poll.
+    // An empty write fetches the command immediately, without waiting for the next poll.
     if (!this.#isClosed) journal.write([]).catch(() => {});
   }
 
   /**
-   * Waits until all submitted commands are on the log and folded. Commands that are submitted during the
-   * wait are included.
+   * Waits until all submitted commands are on the log and part of the state. Commands that are submitted
+   * during the wait are included.
    */
   async flush(journal: SessionJournal): Promise<void> {
     for (let flushed = -1; flushed !== this.#submitted; ) {

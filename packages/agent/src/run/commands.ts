@@ -9,13 +9,13 @@ import { decidableCalls, outputFor, unansweredCalls } from '../state/turn-calls.
 const handledBetweenTurns: ReadonlySet<string> = new Set(['message', 'compact']);
 
 /**
- * Handles the commands that cannot wait for the next turn, such as aborts, decisions on calls and
+ * Handles the commands that cannot wait for the next turn: for example aborts, decisions on calls and
  * withdrawals.
  */
 export class CommandHandler {
   readonly #context: RunContext;
   readonly #abort: () => void;
-  /** The keys of handled commands. `#decided` has the keys of decided calls. */
+  /** The keys of handled commands. `#decided` contains the keys of calls that have a decision. */
   readonly #handled = new Set<string>();
   readonly #decided = new Set<string>();
 
@@ -40,9 +40,10 @@ export class CommandHandler {
         if (command.type === 'approve' || command.type === 'deny')
           return this.#handleDecision(key, command);
         if (command.type === 'withdraw') return this.#handleWithdrawal(key, command.key);
-        // The call already has an output, or there is no such call.
+        // The call already has an output, or the call does not exist.
         if (command.type === 'tool_output') return this.#write([commandConsumed(key)]);
-        // A revoke takes effect when it is folded. Here it is only removed from the queue.
+        // A revoke takes effect when its record is folded into the state. Here the command is only removed
+        // from the queue.
         if (command.type === 'revoke') return this.#write([commandConsumed(key)]);
         return this.#refuse(key, command);
       }),
@@ -51,8 +52,8 @@ export class CommandHandler {
   }
 
   /**
-   * True if the command is the first output for an open call. The code that runs the call consumes that
-   * command.
+   * Returns true if the command is the first output for an unanswered call. The code that runs the call
+   * consumes that command.
    */
   #isForCall({ key, command }: QueuedCommand): boolean {
     if (command.type !== 'tool_output') return false;
@@ -64,8 +65,8 @@ export class CommandHandler {
   }
 
   /**
-   * Consumes a command that this version cannot handle, because it must not stay in the queue for ever.
-   * The log gets the reason.
+   * Consumes a command that this version cannot handle. Otherwise it would stay in the queue forever. The log
+   * gets the reason.
    */
   async #refuse(key: string, command: QueuedCommand['command']): Promise<void> {
     const [code, why] =
@@ -77,7 +78,7 @@ export class CommandHandler {
     await this.#write([commandConsumed(key, { code, message })]);
   }
 
-  /** Allows waiting calls that a standing approval covers. */
+  /** Allows waiting calls to which a standing approval applies. */
   async #applyStandingApprovals(): Promise<void> {
     const { journal, settings, phase } = this.#context;
     const { turn, standingApprovals } = journal.loop;
@@ -101,8 +102,9 @@ export class CommandHandler {
   }
 
   /**
-   * Writes the abort to the log before any work stops. If two decisions would end the run, the first one
-   * counts. An abort that arrives while the run parks stays in the queue. The next run ends the turn then.
+   * Writes the abort to the log before any work stops. If two decisions would end the run, the first decision
+   * takes effect. An abort that arrives while the run parks stays in the queue. In this case, the next run
+   * ends the turn.
    */
   async #handleAbort(abort: QueuedCommand): Promise<void> {
     const { phase, journal } = this.#context;
@@ -119,7 +121,7 @@ export class CommandHandler {
   }
 
   /**
-   * Consumes the withdrawal before the message. This order on the log shows that the message was
+   * Consumes the withdrawal before it consumes the message. This order on the log shows that the message was
    * never used.
    */
   #handleWithdrawal(key: string, of: string): Promise<void> {
@@ -143,7 +145,7 @@ export class CommandHandler {
     await this.#write([commandConsumed(key), approvalAnswered(turn, call, decision)]);
   }
 
-  /** Consumes a decision that has no effect. The code for the reason loads on demand. */
+  /** Consumes a decision that has no effect. The code that finds the reason loads on demand. */
   async #refuseDecision(key: string, toolCallId: ToolCallId): Promise<void> {
     const { journal, session } = this.#context;
     const { answer } = journal.loop.turn?.calls.get(toolCallId) ?? {};
@@ -162,7 +164,7 @@ function callKey({ turn, attempt }: TurnState, toolCallId: ToolCallId): string {
 }
 
 /**
- * Returns the text for an unknown type of command. The code loads on demand, because such commands are
+ * Returns the error text for an unknown command type. The code loads on demand, because such commands are
  * rare.
  */
 async function unknownTypeText(given: unknown): Promise<string> {

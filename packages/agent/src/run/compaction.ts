@@ -21,13 +21,10 @@ import { isOverflow } from '../state/fold-loop.ts';
 import { joinText } from '../views/run-views.ts';
 import { runAttempt } from './stream-response.ts';
 
-/** Decides when the context is too long, and compacts it. */
+/** Detects when the context is too long, and compacts it. */
 export class Compactor {
   readonly #context: RunContext;
-  /**
-   * The number of turns that the run must have before the next compaction. It is raised after a failed
-   * compaction.
-   */
+  /** The number of turns that the run must have before the next compaction. A failed compaction raises it. */
   #earliestTurn = 0;
 
   constructor(context: RunContext) {
@@ -35,9 +32,9 @@ export class Compactor {
   }
 
   /**
-   * True if a compaction is due. Normally the context must be long and have enough old steps, because a
-   * summary for every turn would cost more than it saves. After an overflow, it is enough that the
-   * context can become shorter.
+   * True if a compaction is due. Normally the context must be long and contain enough old steps, because a
+   * summary in every turn would cost more than it saves. After an overflow, a compaction is due if it can
+   * make the context shorter.
    */
   get isDue(): boolean {
     const { settings, journal } = this.#context;
@@ -48,8 +45,8 @@ export class Compactor {
       const items = currentContext(this.#context);
       return isShorter(planAfterOverflow(items, compaction), items);
     }
-    // The length of the last request is the reference. Without a request, for example after a compaction,
-    // no compaction is due.
+    // The length of the last request is the basis. If there is no such request, for example after a
+    // compaction, no compaction is due.
     if (loop.lastTokens === 0) return false;
     const items = currentContext(this.#context);
     if (loop.lastTokens + tokensSinceAnswer(items) < compaction.whenTokens) return false;
@@ -58,8 +55,8 @@ export class Compactor {
   }
 
   /**
-   * Compacts the context. `isAsked` is true if a command asked for it. The context is then compacted
-   * whatever its length is.
+   * Compacts the context. `isAsked` is true if a command requests the compaction. In this case, the length of
+   * the context does not matter.
    */
   async compact(turn: number, provider: Provider | undefined, isAsked: boolean): Promise<void> {
     const { settings, journal } = this.#context;
@@ -86,11 +83,11 @@ const turnsBetween = 3;
 /** The compaction settings for a `compact` command. */
 const commandDefaults = { whenTokens: Number.POSITIVE_INFINITY, keepSteps: 2 };
 
-/** The average number of characters per token, over English text and code. */
+/** The average number of characters per token, for English text and code. */
 const charactersPerToken = 4;
 
 /**
- * Returns the items that a summary may cover. Inputs that guardrails have not checked yet are left out,
+ * Returns the items that a summary may cover. Inputs that guardrails have not checked yet are omitted,
  * because no model may read them.
  */
 function checkedContext(context: RunContext): readonly Item[] {
@@ -104,7 +101,7 @@ function currentContext({ journal }: RunContext): readonly Item[] {
   return changedContext(transcript(journal.state), journal.loop);
 }
 
-/** Returns an estimate of the tokens in the input and tool results that no request has contained yet. */
+/** Returns an estimate of the tokens in new inputs and tool results, which no request has contained yet. */
 function tokensSinceAnswer(context: readonly Item[]): number {
   const answered = context.findLastIndex(({ kind }) => kind === 'assistant');
   return Math.ceil(contextLength(context.slice(answered + 1)) / charactersPerToken);
@@ -120,8 +117,8 @@ function planOfOldSteps(
 }
 
 /**
- * Plans a compaction after an overflow. The model's window is unknown, so the context is halved. If it is
- * still too long, the next overflow halves it again.
+ * Plans a compaction after an overflow. The size of the model's context window is unknown, so the plan halves
+ * the context. If it is still too long, the next overflow halves it again.
  */
 function planAfterOverflow(
   context: readonly Item[],
@@ -133,19 +130,19 @@ function planAfterOverflow(
 }
 
 /**
- * True if the plan drops a step or makes the context shorter. Without this check, overflows could repeat
- * for ever.
+ * Returns true if the plan drops a step or makes the context shorter. Without this check, the loop could
+ * repeat overflows without end.
  */
 function isShorter({ covered, length }: ContextPlan, context: readonly Item[]): boolean {
   return covered.length > 0 || length < contextLength(context);
 }
 
-/** Maximum number of summaries that are tried after an overflow. Each one is made from a shorter text. */
+/** Maximum number of attempts to get a summary after an overflow. Each attempt summarizes a shorter text. */
 const maxSummaries = 3;
 
 /**
- * Replaces the old steps with a summary by the model. Returns false if the context did not become
- * shorter. After an overflow, a summary without the model is used if the model cannot write one.
+ * Replaces the old steps with a summary that the model writes. Returns false if the context did not become
+ * shorter. If the model cannot write a summary after an overflow, a summary without the model is used.
  */
 async function compact(
   context: RunContext,
@@ -161,7 +158,8 @@ async function compact(
   const { covered } = plan;
   const isUseful = isTooLong ? isShorter(plan, items) : covered.length > 0;
   if (!isUseful || provider === undefined) return false;
-  const write = (summary?: string) => journal.write([compacted(plan, summary)]);
+  const kept = compaction.keep?.(items);
+  const write = (summary?: string) => journal.write([compacted(plan, withKept(summary, kept))]);
   if (compaction.summarize === false) {
     await write();
     return true;
@@ -174,8 +172,10 @@ async function compact(
     const at = tries === 0 ? turn : journal.loop.lastTurn + 1;
     const outcome = await summarize(context, {
       ...{ turn: at, provider, prompt, items: clipAll(old, maxLength) },
-      use: (summary) =>
-        compacted(plan, isTooLong ? clipText(summary, plan.summaryLength) : summary),
+      use: (summary) => {
+        const text = isTooLong ? clipText(summary, plan.summaryLength) : summary;
+        return compacted(plan, withKept(text, kept));
+      },
     });
     if (outcome === 'done') return true;
     if (!isTooLong || outcome === 'failed' || phase.isAborting) return false;
@@ -198,13 +198,19 @@ function compacted({ covered, clipped }: ContextPlan, summary: string | undefine
   };
 }
 
+/** Adds the text of `compaction.keep` to a summary. */
+function withKept(summary: string | undefined, kept: string | undefined): string | undefined {
+  if (kept === undefined || summary === undefined) return summary ?? kept;
+  return `${summary}\n\n${kept}`;
+}
+
 function clipAll(items: readonly Item[], maxLength: number): readonly Item[] {
   const most = fairShare(items.map(itemLength), maxLength);
   return items.map((item) => clipItem(item, most)).filter(({ parts }) => parts.length > 0);
 }
 
 /**
- * Returns the text that replaces the summary if the model cannot write one. It has the last request of
+ * Returns the text that replaces the summary if the model cannot write one. It contains the last request of
  * the user and the earlier summary.
  */
 function summaryWithoutModel(old: readonly Item[], dropped: number): string {
@@ -223,7 +229,10 @@ interface SummaryOptions {
   readonly provider: Provider;
   readonly prompt: string;
   readonly items: readonly Item[];
-  /** Returns the record that puts the summary into effect. It is committed with the end of the turn. */
+  /**
+   * Returns the record that puts the summary into effect. The record is committed together with the end of
+   * the turn.
+   */
   readonly use: (summary: string) => DraftRecord;
 }
 
@@ -274,7 +283,9 @@ async function summarize(
   return isOverflow(failed) ? 'overflow' : 'failed';
 }
 
-/** Returns the record that retracts a tool call in a summary, because such a call is not run. */
+/**
+ * Returns the record that retracts a tool call in a summary. The loop does not run tool calls of summaries.
+ */
 function retractCall(at: Attempt, partId: PartId): DraftRecord {
   return { ...at, delta: { type: 'retract_part', partId, reason: 'discarded' } };
 }

@@ -35,7 +35,7 @@ export function checkLimits(
   assertAtLeast('keepSteps', compaction.keepSteps, 1);
 }
 
-/** Throws if there is a maximum cost and a provider cannot report costs in its currency. */
+/** Throws if there is a maximum cost, but a provider cannot report costs in the currency of that maximum. */
 export function checkPrices(limits: Limits, providers: readonly Provider[]): void {
   const { maxCost, allowUnknownPrices } = limits;
   if (maxCost === undefined || allowUnknownPrices) return;
@@ -90,7 +90,7 @@ export function exceededLimit(context: RunContext): string | undefined {
 
 const maxCauseLength = 200;
 
-/** Returns the cause of the first stop condition that is met. */
+/** Returns the cause of the first stop condition that applies. */
 function stopCause({ settings, journal }: RunContext): string | undefined {
   const { stopWhen } = settings;
   const { run } = journal.loop;
@@ -106,8 +106,8 @@ function stopCause({ settings, journal }: RunContext): string | undefined {
 }
 
 /**
- * Returns the limit of tokens or costs that was reached by the run with its sub-agents, or by a caller of
- * the run.
+ * Returns the token or cost limit that has been reached. It is the limit of this run, including its
+ * sub-agents, or the limit of a run that called this run.
  */
 export function exceededBudget(context: RunContext): string | undefined {
   const { settings, parent } = context;
@@ -124,8 +124,8 @@ export function exceededBudget(context: RunContext): string | undefined {
 }
 
 /**
- * Returns the usage of the run. If an earlier process started the run, the usage from that process counts
- * too. A run that continues a parked session is another run.
+ * Returns the usage of the run. If an earlier process started the run, the usage of that process is included.
+ * A run that continues a parked session is a new run.
  */
 function attemptsOfRun({ journal, initialState }: RunContext): Pick<FoldState, 'usage'> {
   const { run } = journal.loop;
@@ -135,7 +135,10 @@ function attemptsOfRun({ journal, initialState }: RunContext): Pick<FoldState, '
   return { usage: { before: undefined, chunk: usage } };
 }
 
-/** True if an attempt has usage but no cost in this currency. The maximum cost then cannot be checked. */
+/**
+ * True if an attempt has usage but no cost in this currency. In this case, the maximum cost cannot be
+ * checked.
+ */
 const lacksCost =
   (currency: string) =>
   ({ usage }: AttemptUsage): boolean =>
@@ -143,7 +146,7 @@ const lacksCost =
     usage.input + usage.output > 0 &&
     !usage.costs.some((cost) => cost.currency === currency);
 
-/** Returns the number of consecutive answers with identical calls, counted back from the last answer. */
+/** Counts the consecutive answers with identical calls, backward from the last answer. */
 function countRepeats(items: readonly Item[]): number {
   let last: string | undefined;
   let count = 0;

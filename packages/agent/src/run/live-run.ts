@@ -35,7 +35,12 @@ import type { Settings } from '../contract/settings.ts';
 import type { PendingApproval, PendingToolCall } from '../contract/typed-tools.ts';
 import { receiveForeignRecords, SessionJournal } from '../session/journal.ts';
 import { type DrivenSession, keepSession, openSession } from '../session/open-session.ts';
-import { activeCommands, isCallAnswer, startsQueuedInput } from '../state/commands.ts';
+import {
+  activeCommands,
+  isCallAnswer,
+  queuedAborts,
+  startsQueuedInput,
+} from '../state/commands.ts';
 import { runStarted } from '../state/drafts.ts';
 import { traceForNewRun } from '../state/run-trace.ts';
 import { runStreams } from '../views/run-streams.ts';
@@ -59,30 +64,30 @@ interface LiveRunOptions {
   readonly signal: AbortSignal | undefined;
   /** True if the session id was generated for this run. Default: false. */
   readonly isNew?: boolean | undefined;
-  /** Stops the run so that another process can resume it. The run is not ended on the log. */
+  /** Stops the run so that a different process can resume it. The log does not get the end of the run. */
   readonly leave?: AbortSignal | undefined;
-  /** The trace of a run that starts here. */
+  /** The trace for the run, if the run starts here. */
   readonly trace?: TraceContext | undefined;
-  /** Further observers, in addition to the agent's observers. */
+  /** Additional observers, besides the agent's own observers. */
   readonly observers?: readonly Observer[] | undefined;
-  /** The value that tools and functions of the agent get as `context`. It is not stored on the log. */
+  /** The value that tools and functions of the agent get as `context`. The log does not store it. */
   readonly context?: unknown;
-  /** The call that this run belongs to, if it is the run of a sub-agent. */
+  /** The tool call that runs this run's agent. Undefined if the agent is not a sub-agent. */
   readonly parent?: ParentCall | undefined;
   /**
-   * If true, the input joins an open run that is between turns. Otherwise it waits for the end of that
-   * run.
+   * If true, the input becomes part of an open run that is between turns. Otherwise the input waits until
+   * that run has ended.
    */
   readonly joinsOpenRun?: boolean | undefined;
   /** Creates or checks the session before it is opened. */
   readonly prepare?: (() => Promise<unknown>) | undefined;
 }
 
-/** How long a run waits for its running calls after the leave signal, in milliseconds. */
+/** How long a run waits for its running tool calls after the leave signal, in milliseconds. */
 const leaveGraceMs = 2000;
 /**
  * One run, from its first record to its last. It opens the session, recovers interrupted work, starts the
- * run, drives the loop and closes the session. Its commands go through the log, like commands of other
+ * run, drives the loop and closes the session. Commands to the run go through the log, like commands of other
  * processes.
  */
 export class LiveRun implements Run {
@@ -98,26 +103,29 @@ export class LiveRun implements Run {
   readonly #commands: CommandSender;
   /** Aborts when the run has ended. */
   readonly #ended = new AbortController();
-  /** Aborts when this process gives the session up so that another process can continue it. */
+  /** Aborts when this process gives the session up so that a different process can continue it. */
   readonly #leaving = new AbortController();
   #link: ChildLink | undefined;
   /** The tools of the active agent. They change after a hand-off. */
   #tools: () => Settings['tools'];
   #id: RunId;
   #through = 0;
-  /** The offset after which the run's own records begin. Undefined while an earlier run is ended. */
+  /**
+   * The offset after which the run's own records begin. Undefined until an earlier, unfinished run has been
+   * ended.
+   */
   #begins: number | undefined;
   /**
-   * Resolves with the state of the opened session when `#begins` has its value. Undefined if the run could
-   * not start.
+   * Resolves when `#begins` has its value, with the state of the opened session. The state is undefined if
+   * the run could not start.
    */
   readonly #begun: PromiseWithResolvers<FoldState | undefined> = Promise.withResolvers();
   /** The ids of the calls whose answers were already queued when the session was opened. */
   #answered: readonly string[] = [];
-  /** True if this agent has an `output` schema, or an agent that it can hand off to. */
+  /** True if this agent, or an agent that it can hand off to, has an `output` schema. */
   #hasOutput = true;
   #onRecord: (record: LogRecord) => void = () => {};
-  /** Returns true if the run parks while a call waits. A hand-off may change this. */
+  /** Returns true if the run parks while a call waits. The value may change after a hand-off. */
   #parks: () => boolean = () => false;
 
   constructor(settings: Settings, options: LiveRunOptions) {
@@ -256,7 +264,7 @@ export class LiveRun implements Run {
     const opened = journal.state;
     if (opened.notUnderstood.length > 0) throw notUnderstood(this.session, opened.notUnderstood);
     this.#through = opened.through;
-    // If a sub-agent continues, the result covers its whole session.
+    // If a sub-agent continues an earlier run, the result covers its whole session.
     const before = this.#isContinued(journal) ? emptyState(this.session) : opened;
     const context = this.#contextOf(journal, before, registry);
     this.#parks = () => context.settings.whileAsking === 'park';
@@ -268,8 +276,7 @@ export class LiveRun implements Run {
     this.#onRecord = (record) => loop.onRecord(record);
     driver.lost.then((error) => this.#fail(journal, error)).catch(() => {});
     this.#watchLeaveSignal(journal, loop);
-    // These aborts were for an earlier run that has ended, or whose process died.
-    const stale = journal.loop.commands.filter(({ command }) => command.type === 'abort');
+    const stale = queuedAborts(journal.loop);
     this.#answered = journal.loop.commands.flatMap(({ command }) =>
       isCallAnswer(command) ? command.toolCallId : [],
     );
@@ -313,8 +320,8 @@ export class LiveRun implements Run {
   }
 
   /**
-   * Handles the leave signal. After it, the run writes nothing more except the results of calls that
-   * finish within the grace period.
+   * Handles the leave signal. After the signal, the run writes only the results of calls that finish within
+   * the grace period.
    */
   #watchLeaveSignal(journal: SessionJournal, loop: RunLoop): void {
     const { leave: own, parent } = this.#options;
@@ -333,13 +340,16 @@ export class LiveRun implements Run {
 
   #fail(journal: SessionJournal, error: Error): void {
     journal.fail(error);
-    // `#leaving` aborts first, so sub-agents leave their sessions for the next process and do not abort
+    // `#leaving` aborts first, so sub-agents keep their sessions open for the next process and do not abort
     // them.
     abort(this.#leaving);
     abort(this.#stop);
   }
 
-  /** True if this is the run of a sub-agent whose session an earlier process or run has started. */
+  /**
+   * Returns true if this is the run of a sub-agent and an earlier process or run has already started its
+   * session.
+   */
   #isContinued({ state }: Pick<SessionJournal, 'state'>): boolean {
     return this.#options.parent?.isContinued === true && toArray(state.items).length > 0;
   }
@@ -395,7 +405,10 @@ export class LiveRun implements Run {
     return journal;
   }
 
-  /** Returns the function that calls the observers, if there are any. The code loads on demand. */
+  /**
+   * Returns the function that calls the observers. Returns undefined if there are no observers. The code
+   * loads on demand.
+   */
   async #observer(): Promise<Observer | undefined> {
     const { onDiagnostic, clock } = this.#settings;
     const observers = [...this.#settings.observers, ...(this.#options.observers ?? [])];
@@ -413,7 +426,7 @@ export class LiveRun implements Run {
     return new ChildLink({ parent, session, journal, agent, decide });
   }
 
-  /** Drives the run to its end. If messages arrived during the run, it starts another run for them. */
+  /** Drives the run to its end. If messages arrived during the run, it then starts a new run for them. */
   async #driveToEnd(loop: RunLoop, journal: SessionJournal): Promise<Stop> {
     for (;;) {
       const stop = await loop.drive();
@@ -445,9 +458,7 @@ export class LiveRun implements Run {
     return () => signal?.removeEventListener('abort', onAbort);
   }
 
-  /**
-   * Receives the records of other writers. An error is ignored here, because the next write reports it.
-   */
+  /** Receives the records of other writers. Errors are ignored here, because the next write reports them. */
   #receiveForeignRecords(journal: SessionJournal): Promise<void> {
     const { log, clock } = this.#settings;
     const { session } = this;
@@ -459,7 +470,7 @@ export class LiveRun implements Run {
 
 /**
  * Returns the agents that may drive the session. The code for hand-offs loads on demand, because few agents
- * have any.
+ * hand off.
  */
 async function createRegistry(root: Settings): Promise<AgentRegistry> {
   const handsOff = [...root.tools.values()].some((tool) => tool.handsOff !== undefined);

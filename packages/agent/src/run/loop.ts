@@ -19,15 +19,18 @@ import { TurnRequest } from './request.ts';
 
 const maxRepairs = 2;
 /**
- * Maximum number of consecutive actions without a new record. Normally every action writes a record, or
- * the next one does.
+ * Maximum number of consecutive actions without a new record. Normally at least every second action writes a
+ * record.
  */
 const maxIdleSteps = 10;
 
 interface RunLoopOptions {
   /** Stops the requests and tools of the run. */
   readonly abort: () => void;
-  /** Resolves when the commands of this process are on the log and folded. Default: resolves at once. */
+  /**
+   * Resolves when the commands of this process are on the log and part of the state. Default: resolves
+   * immediately.
+   */
   readonly flushCommands?: (() => Promise<void>) | undefined;
 }
 
@@ -40,22 +43,25 @@ export class RunLoop {
   readonly #commands: CommandHandler;
   readonly #request: TurnRequest;
   /**
-   * Compacts the context. It loads on demand, for agents with `compaction` and for a `compact` command.
+   * Compacts the context. It loads on demand, if the agent has `compaction` or a `compact` command arrives.
    */
   #compactor: Compactor | undefined;
-  /** Runs the guardrails. It loads on demand, for agents that have any. */
+  /** Runs the guardrails. It loads on demand, if the agent has guardrails. */
   #guards: Guards | undefined;
   readonly #flushCommands: () => Promise<void>;
   #callRunner: CallRunner | undefined;
   #callRunnerKey = '';
   #isDriving = false;
-  /** The error that is thrown instead of the next action. Set by `leave`. */
+  /** The error to throw instead of performing the next action. `leave` sets it. */
   #leaveReason: Error | undefined;
-  /** The number of times that the model was asked to answer again because its answer was invalid. */
+  /**
+   * How many times the loop asked the model to answer again because the answer did not match the `output`
+   * schema.
+   */
   #repairs = 0;
   /** The validated value of the answer. */
   #value: unknown;
-  /** The value that user code threw and that ended the run. */
+  /** The value that user code threw and because of which the run ended. */
   #cause: unknown;
 
   constructor(context: RunContext, { abort, flushCommands = async () => {} }: RunLoopOptions) {
@@ -80,8 +86,8 @@ export class RunLoop {
   }
 
   /**
-   * Drives to the end of the run, or up to an action that another process performs. Returns the stop of
-   * the run, or that action.
+   * Drives the run to its end, or up to an action that a different process performs. Returns the stop of the
+   * run, or that action.
    */
   async driveTo(isExternal: (action: Action) => boolean, repairs = 0): Promise<Stop | Action> {
     this.#context.phase.isRunEnding = false;
@@ -111,12 +117,13 @@ export class RunLoop {
   }
 
   /**
-   * Called after each record is committed. Commands that arrive while the loop is not running are
-   * handled when it starts.
+   * Called after each record is committed. Commands that arrive while the loop is not running are handled
+   * when the loop starts.
    */
   onRecord({ delta, fact }: LogRecord): void {
     if (!this.#isDriving) return;
-    // If handling a command fails because of a write, the run's own next write fails too and reports it.
+    // If handling a command fails because of a write, the error is ignored here. The run's own next write
+    // fails too and reports it.
     const isCommand = fact?.type === 'command_queued' || fact?.type === 'approval_asked';
     if (isCommand) this.#commands.handleQueued().catch(() => {});
     if (fact?.type === 'command_queued') this.#callRunner?.wakeClientCalls();
@@ -128,20 +135,20 @@ export class RunLoop {
   }
 
   /**
-   * Prevents further actions, so that `drive` rejects with this error. Resolves when the running calls
-   * have their results.
+   * Prevents further actions, so that `drive` rejects with this error. Resolves when the running calls have
+   * their results.
    */
   async leave(why: Error): Promise<void> {
     this.#leaveReason = why;
     await this.#callRunner?.settled();
   }
 
-  /** Stops the running tools and waits for them. */
+  /** Stops the running tools and waits until they have ended. */
   async halt(): Promise<void> {
     await this.#callRunner?.halt();
   }
 
-  /** Starts a complete call while the response still streams. */
+  /** Starts a completely received call while the rest of the response still streams. */
   #startCallEarly(partId: PartId): void {
     const { loop, state } = this.#context.journal;
     const { turn } = loop;
@@ -160,7 +167,7 @@ export class RunLoop {
     const { loop, state } = this.#context.journal;
     const unanswered = unansweredCalls(state, loop.turn);
     const hasCalls = callsOfTurn(state, loop.turn).length > 0;
-    // The limits are checked only between turns, because this reads the whole transcript.
+    // This check reads the whole transcript, so the limits are checked only between turns.
     const isBetween = loop.turn === undefined;
     const limit = isBetween ? exceededLimit(this.#context) : undefined;
     const guard = loop.turn && this.#guards?.pending(loop.turn, unanswered);
@@ -189,8 +196,8 @@ export class RunLoop {
   }
 
   /**
-   * Decides and performs the next action. Returns the run's stop if it was the last action. An external
-   * action is not performed but returned.
+   * Determines and performs the next action. Returns the run's stop if this was the last action. An external
+   * action is returned without being performed.
    */
   async #step(isExternal: (action: Action) => boolean): Promise<Stop | Action | undefined> {
     if (this.#context.settings.guardrails.length > 0) await this.#loadGuards();
@@ -198,7 +205,7 @@ export class RunLoop {
     return isExternal(action) ? action : this.#perform(action);
   }
 
-  /** Performs an action. Returns the run's stop if it was the last action. */
+  /** Performs an action. Returns the run's stop if this was the last action. */
   async #perform(action: Action): Promise<Stop | undefined> {
     switch (action.do) {
       case 'take_messages':
@@ -246,14 +253,14 @@ export class RunLoop {
     }
   }
 
-  /** Calls the agent's functions that return tools. Such user code must not block an abort. */
+  /** Calls the agent's functions that return tools. This user code must not block an abort. */
   async #loadStepTools({ turn }: TurnState): Promise<void> {
     await raceAbort(this.#context.loadStepTools(turn), this.#context.signal);
   }
 
   /**
-   * Returns true if all calls still wait after the commands that are being submitted have arrived.
-   * Without this check, a run could park although a program has resumed it and is just approving a call.
+   * Returns true if all calls still wait after the commands that are being submitted have arrived. Without
+   * this check, a run could park while a program is submitting an approval.
    */
   async #stillWaits(calls: readonly Pick<ToolCallPart, 'toolCallId'>[]): Promise<boolean> {
     const { journal, phase } = this.#context;
@@ -262,7 +269,7 @@ export class RunLoop {
     await journal.settled();
     const decided = calls.some((call) => {
       const known = journal.loop.turn?.calls;
-      // An approved call can still wait for a client.
+      // A call that the user approved may still wait for a client.
       if (known?.get(call.toolCallId)?.isAwaited)
         return outputFor(journal.loop, call.toolCallId) !== undefined;
       const isChanged = known?.get(call.toolCallId)?.changed !== undefined;
@@ -271,7 +278,7 @@ export class RunLoop {
     return !decided && !phase.isAborting;
   }
 
-  /** Ends the run after user code threw. This is possible because the log still works. */
+  /** Ends the run after user code threw. The log still works, so the end can be written. */
   async #endAfterError(error: unknown): Promise<Stop | undefined> {
     const { journal } = this.#context;
     const { turn } = journal.loop;
@@ -305,8 +312,8 @@ export class RunLoop {
   }
 
   /**
-   * Ends the run. If the answer does not match the `output` schema, it first asks the model again, a few
-   * times.
+   * Ends the run. If the answer does not match the `output` schema, it first asks the model again, up to a
+   * maximum number of times.
    */
   async #conclude(stop: Stop): Promise<Stop | undefined> {
     const { settings, phase } = this.#context;
@@ -342,7 +349,8 @@ export class RunLoop {
   }
 
   /**
-   * Turns queued messages into items. It takes all `steer` messages, or the first `follow_up` message.
+   * Turns queued messages into items. With `steer`, it takes all `steer` messages. With `follow_up`, it takes
+   * only the first `follow_up` message.
    */
   async #takeMessages(when: 'steer' | 'follow_up'): Promise<void> {
     const { journal, settings } = this.#context;
@@ -359,7 +367,7 @@ export class RunLoop {
     await this.#write(drafts.flat());
   }
 
-  /** Returns the call runner of an attempt. Each attempt has one. */
+  /** Returns the call runner of an attempt. There is one call runner per attempt. */
   #callRunnerFor({
     turn,
     attempt,

@@ -38,10 +38,10 @@ export async function checkAnswer({
   return settings.output?.check(structuredValue(last));
 }
 
-/** The metadata of items that the loop created. It distinguishes them from user input. */
+/** The metadata of items that the loop created. It distinguishes these items from user input. */
 export const loopMetadata = { by: 'the loop' } as const;
 
-/** Returns the item that asks the model to answer again. */
+/** Returns the item that asks the model to answer again, with the problem of the previous answer. */
 export function repairItem(id: ItemId, problem: string): Item {
   const text = `Your answer does not fit what was asked for:\n${problem}\nAnswer again.`;
   return { id, kind: 'developer', parts: [{ kind: 'text', text }], metadata: loopMetadata };

@@ -16,15 +16,15 @@ import { mayBeUsedBefore } from '../state/drafts.ts';
 
 interface TrackedPart {
   readonly kind: PartKind;
-  /** True once the value of the part was set. Only parts that hold a single value use this field. */
+  /** True after the value of the part was set. Only parts with a single value use this field. */
   hasValue: boolean;
   length: number;
   isOpen: boolean;
 }
 
 /**
- * Validates a provider's deltas before they are written. Adapters use a `DeltaWriter`, which applies the
- * same rules. Without the validation, an adapter that builds its own deltas could make the session
+ * Validates a provider's deltas before they are written. Adapters normally use a `DeltaWriter`, which applies
+ * the same rules. Without this validation, an adapter that builds its own deltas could make the session
  * unreadable.
  */
 export class DeltaValidator {
@@ -42,7 +42,7 @@ export class DeltaValidator {
     return [...this.#parts.values()].every(({ isOpen }) => !isOpen);
   }
 
-  /** Returns true if the delta is valid after the deltas before it. */
+  /** Returns true if the delta is valid after the deltas that were accepted before. */
   accepts(delta: Delta): boolean {
     if (delta.type === 'unknown') return true;
     const part = this.#parts.get(delta.partId);
@@ -98,21 +98,22 @@ export class DeltaValidator {
 }
 
 /**
- * Maximum length of a tool call id. An id has at most 1,024 characters, and the id of a sub-agent's
- * question contains a session id and a call id. Gateways put data of several hundred characters into ids.
+ * Maximum length of a tool call id. The log accepts ids of up to 1,024 characters, and the id of a
+ * sub-agent's question contains a session id and a call id. Some gateways put several hundred characters of
+ * data into ids.
  */
 const maxCallIdLength = 900;
 
 /**
- * Replaces tool call ids that a model has already used, because they identify calls, results and
- * approvals. It also replaces ids that are too long to be part of another id.
+ * Replaces tool call ids that a model has already used, because results and approvals refer to a call by its
+ * id. It also replaces ids that are too long to become part of a longer id.
  */
 export class UniqueCallIds implements CallIds {
   readonly #ids: Pick<Ids, 'toolCall'>;
   readonly #state: FoldState;
-  /** The ids of earlier calls. They are collected when the first call begins. */
+  /** The ids of earlier calls. They are collected when the first call of the run begins. */
   #used: Set<ToolCallId> | undefined;
-  /** The id of each tool call in this run, by part. */
+  /** For each part, the id of its tool call in this run. */
   readonly #names = new Map<PartId, ToolCallId>();
 
   constructor(ids: Pick<Ids, 'toolCall'>, state: FoldState) {

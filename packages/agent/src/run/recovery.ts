@@ -14,8 +14,8 @@ import {
 
 /**
  * Returns the records that a driver writes first when it opens a session after a crash. An interrupted
- * response is kept as partial or superseded, and running executions become `lost`. Unanswered calls,
- * approvals and commands stay as they are.
+ * response is kept as partial, or marked as superseded. Running executions become `lost`. Unanswered calls,
+ * approvals and commands stay unchanged.
  */
 export function recoveryDrafts(
   state: FoldState,
@@ -23,8 +23,8 @@ export function recoveryDrafts(
   onInterrupted: Settings['onInterrupted'],
 ): readonly DraftRecord[] {
   const lost = turn === undefined ? [] : lostExecutions(turn);
-  // No response was interrupted. Calls without a result keep their slots, because their results are still
-  // to come.
+  // No response was interrupted. Calls without a result keep their reserved parts, because their results will
+  // still arrive.
   if (turn === undefined || !isInterrupted(turn)) return lost;
   if (onInterrupted === 'retry') {
     const fact = { type: 'attempt_superseded', reason: 'interrupted' } as const;
@@ -38,14 +38,14 @@ export function recoveryDrafts(
   ];
 }
 
-/** True if the response has started and not ended. */
+/** Returns true if the response has started but not ended. */
 export function isInterrupted({ stop, itemId }: TurnState): boolean {
   return stop === undefined && itemId !== undefined;
 }
 
 /**
- * Returns the records that retract the results of tools that started early. They do not count if the
- * response did not end.
+ * Returns the records that retract the results of tools that started early. If the response did not end,
+ * these results are not valid.
  */
 function retractResults(state: FoldState, { toolItemId }: TurnState): readonly DraftRecord[] {
   const item = toolItemId && findItem(state, toolItemId);
@@ -54,8 +54,8 @@ function retractResults(state: FoldState, { toolItemId }: TurnState): readonly D
 }
 
 /**
- * Returns the records that finish open items. The tool item is left out, because the call runner finishes
- * it after it has answered the calls.
+ * Returns the records that finish open items. The tool item is not included, because the call runner finishes
+ * it after all calls have results.
  */
 function finishOpenItems({ items }: FoldState): readonly DraftRecord[] {
   return toArray(items)
@@ -78,8 +78,9 @@ export function lostExecutions({ turn, attempt, calls }: TurnState): readonly Dr
 }
 
 /**
- * Returns the records for abort commands that no driver handled. The first one ends the open run. If the
- * last run has parked, its turn is still open, so `newRun` starts a run that ends the turn.
+ * Returns the records for the aborts that are queued when a driver starts a run. They are stale, because
+ * they were meant for earlier work. The first abort ends the open run. If the last run parked, its turn is
+ * still open, so `newRun` starts a run that ends the turn. If no work is open, the aborts have no effect.
  */
 export function staleAbortDrafts(
   { run, turn }: LoopState,
@@ -95,13 +96,10 @@ export function staleAbortDrafts(
   return [...started, ...aborts, ...rest.map(({ key }) => commandConsumed(key))];
 }
 
-/**
- * The stop of a turn in which user code threw. User code is for example the instructions, a filter or a
- * provider.
- */
+/** The stop of a turn in which user code threw, for example the instructions, a filter or a provider. */
 export const failedStop = { reason: 'error', cause: 'failed' } as const;
 
-/** Returns the records that end a turn in which user code threw. The partial answer is kept. */
+/** Returns the records that end a turn in which user code threw. They keep the partial answer. */
 export function failureDrafts({ loop, state }: Journal): readonly DraftRecord[] {
   const { turn } = loop;
   const error = {

@@ -9,25 +9,25 @@ import type { StepInfo } from '../contract/tool.ts';
 import { responseFinished } from '../state/drafts.ts';
 import { runAttempt } from './stream-response.ts';
 
-/** Work that runs while an attempt streams, namely tools that started early. */
+/** Work that runs while an attempt streams: the tools that started early. */
 interface ConcurrentWork {
-  /** Stops the work and waits for it. */
+  /** Stops the work and waits until it has ended. */
   halt(): Promise<void>;
-  /** Ignores all later results. */
+  /** After this call, later results of tools are ignored. */
   abandon(): void;
 }
 
 /**
- * Requests a turn's response. Each call of `attempt` makes one attempt. If it fails, the request is
- * retried, goes to a fallback provider, or ends with an error.
+ * Requests a turn's response. Each call of `attempt` makes one attempt. If the attempt fails, the request is
+ * retried, is sent to a fallback provider, or ends with an error.
  */
 export class TurnRequest {
   readonly #context: RunContext;
-  /** The index of the provider in use, in the agent's list. */
+  /** The index of the current provider, in the agent's list. */
   #providerIndex = 0;
-  /** The changes of `prepareStep` for this turn. Undefined until it was called. */
+  /** The changes of `prepareStep` for this turn. Undefined until `prepareStep` was called. */
   #prepared: ResolvedStep | undefined;
-  /** The index of the provider in use, in the list of the prepared step. */
+  /** The index of the current provider, in the list that `prepareStep` returned. */
   #preparedIndex = 0;
   /** The number of failed attempts with the current provider in this turn. */
   #failures = 0;
@@ -39,8 +39,8 @@ export class TurnRequest {
   }
 
   /**
-   * Makes one attempt. When it resolves, the response is finished, or the attempt is superseded and the
-   * retry delay is over.
+   * Makes one attempt. Resolves when the response is finished. If the attempt must be repeated, it resolves
+   * when the retry delay is over.
    */
   async attempt(turn: TurnState, concurrent: ConcurrentWork): Promise<void> {
     const { signal, journal, phase, context, session } = this.#context;
@@ -81,7 +81,7 @@ export class TurnRequest {
     await wait(settings.clock, delayMs, signal);
   }
 
-  /** The provider in use. */
+  /** The provider to which requests are currently sent. */
   get provider(): Provider | undefined {
     const { providers } = this.#context.settings;
     return providers[providers === this.#providers ? this.#providerIndex : 0];
@@ -92,8 +92,8 @@ export class TurnRequest {
     if (this.#prepared !== undefined) return this.#prepared;
     const { settings, journal, parent } = this.#context;
     const chosen = await prepareRequest(settings, journal.state, journal.loop, step);
-    // The names of tools that change from turn to turn are written to the log. Every process can then
-    // find out which tools were offered.
+    // Tools from functions can change in each turn. Their names are written to the log, so every process can
+    // determine which tools were offered.
     const offered = settings.stepTools.length > 0 ? [...settings.tools.keys()] : undefined;
     const prepared = { ...chosen, tools: chosen.tools ?? offered };
     if (prepared.providers !== undefined) parent?.checkPrices(prepared.providers.slice(0, 1));
@@ -101,7 +101,7 @@ export class TurnRequest {
     return prepared;
   }
 
-  /** The providers of this turn, and the index of the one in use. */
+  /** The providers of this turn, and the index of the current one. */
   get #candidates(): { readonly providers: readonly Provider[]; readonly index: number } {
     const { providers } = this.#prepared ?? {};
     if (providers !== undefined) return { providers, index: this.#preparedIndex };
@@ -139,7 +139,7 @@ export class TurnRequest {
   }
 
   /**
-   * Returns the delay before the next attempt, in milliseconds. Undefined if the request is not tried
+   * Returns the delay before the next attempt, in milliseconds. Returns undefined if the request is not tried
    * again.
    */
   #retryDelay(error: ProviderError): number | undefined {
@@ -147,7 +147,7 @@ export class TurnRequest {
     const { retry, random } = settings;
     const { providers, index } = this.#candidates;
     const failures = ++this.#failures;
-    // The next request omits the reasoning, because the log has the fact that a provider rejected it.
+    // The log has the fact that a provider rejected the reasoning, so the next request omits the reasoning.
     const isRejectedAgain = journal.loop.rejectedReasoning === this.#turn;
     const dropsReasoning = error.retry === 'once_without_reasoning' && !isRejectedAgain;
     const maxAttempts = retry.attemptsFor?.[error.kind] ?? retry.maxAttempts;
@@ -170,14 +170,14 @@ export class TurnRequest {
   }
 }
 
-/** Returns the error with the provider's retry hint, for users who retry by hand. */
+/** Returns the error with the provider's retry hint, for users who retry manually. */
 function withRetryHint({ info, retryAfterMs }: ProviderError): ErrorInfo {
   if (retryAfterMs === undefined) return info;
   const seconds = Math.ceil(retryAfterMs / 1000);
   return { ...info, message: `${info.message} (it asks to wait ${seconds} s)` };
 }
 
-/** True if another provider may succeed. An invalid request would fail with every provider. */
+/** Returns true if a different provider may succeed. An invalid request would fail with every provider. */
 function mayFallBack({ kind }: ProviderError): boolean {
   return kind !== 'aborted' && kind !== 'invalid_request';
 }

@@ -22,9 +22,9 @@ export function runLeft(session: SessionId, runId: RunId): AgentError {
 }
 
 /**
- * Returns the error of a run whose storage is full. It says which records are stored and how to continue.
- * Other errors are returned unchanged. The error of the log is only its `cause`, because that message has
- * the path of a file.
+ * Returns the error of a run whose storage is full. The message states which records are stored and how to
+ * continue. Other errors are returned unchanged. The log's own error is only the `cause`, because its message
+ * contains a file path.
  */
 export function withStoredPart(session: SessionId, through: number, error: unknown): unknown {
   if (!isMillraceError(error) || error.code !== 'storage_full') return error;

@@ -20,37 +20,37 @@ interface RunStart {
   readonly commands: CommandSender;
   /** The input of the run. Empty if the run only continues a session. */
   readonly newItems: readonly Item[];
-  /** Queued aborts that were for an earlier run. */
+  /** Queued aborts that were meant for an earlier run. */
   readonly stale: readonly QueuedCommand[];
-  /** True if this is the run of a sub-agent whose session an earlier process or run has started. */
+  /** True if this is the run of a sub-agent and an earlier process or run has already started its session. */
   readonly isContinued: boolean;
-  /** If true, the input joins an open run that is between turns. */
+  /** If true, the input becomes part of an open run that is between turns. */
   readonly joinsOpenRun: boolean;
   readonly trace: TraceContext | undefined;
-  /** The id of the run if it is a new one. */
+  /** The id for a new run. It is not used if an open run continues. */
   readonly newId: RunId;
   /**
-   * Called when the run's own records begin. If an earlier run has to be ended first, it is called before
-   * that without an offset.
+   * Called when the run's own records begin, with the offset before them. If an earlier run must be ended
+   * first, it is also called before that, without an offset.
    */
   readonly onBegin: (through?: number) => void;
-  /** Called with the id of the open run if the session has one. It then continues. */
+  /** Called with the id of the open run if the session has one. The open run then continues. */
   readonly onOpenRun: (id: RunId) => void;
 }
 
 /**
- * Recovers the work that a dead driver left open, and writes the start of the run and its input. An
- * interrupted run continues. If there is new input, that run is driven to its end first.
+ * Recovers the unfinished work of a driver that died, and writes the start of the run and its input. An
+ * interrupted run continues. If there is new input, the interrupted run is first driven to its end.
  */
 export async function startRun(start: RunStart): Promise<void> {
   const { loop, commands, newItems, isContinued, joinsOpenRun, trace } = start;
   const { journal, settings, phase } = start.context;
   const { through: opened } = journal.state;
   await assertNewIds(start.context, settings, newItems);
-  // The caller of a sub-agent needs a complete answer.
+  // A sub-agent continues because its caller needs a complete answer, so an interrupted answer is retried.
   const onInterrupted = isContinued ? 'retry' : settings.onInterrupted;
   await recover(journal, start.stale, onInterrupted, () => {
-    // New input gets a run of its own after the one that only ends a parked turn.
+    // One run only ends the parked turn. The new input then gets a separate run.
     if (newItems.length > 0) return runStarted(settings.ids.run(), traceForNewRun(journal.loop));
     return runStarted(start.newId, trace ?? traceForNewRun(journal.loop));
   });
@@ -66,13 +66,13 @@ export async function startRun(start: RunStart): Promise<void> {
   } else start.onBegin(opened);
   const { run, turn } = journal.loop;
   if (run !== undefined) start.onOpenRun(run.id);
-  // Input that arrives while a call waits for an approval is answered after the call.
+  // A call waits for an approval, so the new input is answered after that call.
   if (turn !== undefined && newItems.length > 0)
     await commands.submit({ type: 'message', when: 'follow_up', items: newItems, trace });
   const items = turn === undefined ? itemDrafts(newItems, settings.ids) : [];
   const started =
     run === undefined ? [runStarted(start.newId, trace ?? traceForNewRun(journal.loop))] : [];
-  // The run was aborted before the previous run had ended.
+  // The new run was aborted before the previous run had ended.
   const stopped = run === undefined && phase.isAborting ? [abortedDraft] : [];
   await journal.write([...started, ...items, ...stopped]);
 }
@@ -91,7 +91,7 @@ async function assertNewIds(
   if (used !== undefined) throw itemIdUsed(session, used);
 }
 
-/** Writes the records that end interrupted work and remove stale aborts. */
+/** Writes the records that end interrupted work and remove outdated aborts. */
 async function recover(
   journal: RunContext['journal'],
   stale: readonly QueuedCommand[],
@@ -100,7 +100,7 @@ async function recover(
 ): Promise<void> {
   const { state, loop: found } = journal;
   if (found.turn === undefined && stale.length === 0) return;
-  // A session that was closed properly needs no recovery, so the code loads on demand.
+  // The code loads on demand, because a session that was closed properly needs no recovery.
   const { recoveryDrafts, staleAbortDrafts } = await import('./recovery.ts');
   // An interrupted answer is not retried if the run was aborted.
   const isStopped = found.run?.aborted !== undefined || stale.length > 0;

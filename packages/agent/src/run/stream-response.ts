@@ -26,9 +26,8 @@ interface AttemptResult {
 }
 
 /**
- * Makes one attempt at a request and streams the response to the log. If the response is complete, its
- * last parts and its end are committed together. Otherwise the caller of this function decides how to end
- * the response.
+ * Makes one attempt at a request and streams the response to the log. If the response is complete, one write
+ * commits its last parts and its end. Otherwise the caller of this function decides how to end the response.
  */
 export async function runAttempt(
   context: RunContext,
@@ -56,8 +55,8 @@ export async function runAttempt(
 }
 
 /**
- * Resolves after the grace period if the run was aborted. A provider that ignores the abort signal
- * therefore cannot block the run for longer.
+ * Resolves after the grace period if the run was aborted. A provider that ignores the abort signal therefore
+ * cannot block the run any longer.
  */
 function abortTimeout(
   { settings, signal }: RunContext,
@@ -80,15 +79,15 @@ function abortTimeout(
 interface AttemptOptions {
   readonly provider: Provider;
   readonly request: ModelRequest;
-  /** The kind of the item that the response is written to. */
+  /** The kind of the item to which the response is written. */
   readonly kind: 'assistant' | 'context';
-  /** The names of the offered tools, if `prepareStep` chose them. */
+  /** The names of the tools that the request offers, if `prepareStep` chose them. */
   readonly tools?: readonly string[] | undefined;
   readonly turn: number;
   readonly attempt: number;
 }
 
-/** Writes the provider's deltas to the log, until the stream ends or is abandoned. */
+/** Writes the provider's deltas to the log, until the stream ends or the run stops reading it. */
 async function streamResponse(
   context: RunContext,
   options: AttemptOptions,
@@ -105,7 +104,7 @@ async function streamResponse(
     try {
       return await writeStream(context, options, { steps, itemId, abandoned });
     } finally {
-      // A stream that cannot be closed must not block the run.
+      // The stream may be impossible to close. It must not block the run in this case.
       const closed = Promise.resolve(steps.return?.());
       const grace = { clock: settings.clock, ms: settings.retry.toolGraceMs };
       await raceAbort(closed, abortedSignal(), grace);
@@ -148,7 +147,7 @@ async function writeStream(
       if (full !== undefined) await full;
       continue;
     }
-    // After the end, the provider's stream is ignored.
+    // After the end of the response, further output of the provider is ignored.
     abort(abandoned);
     const isWhole = end.error === undefined;
     if (!isValidEnd(end) || (isWhole && !check.isClosed)) return broken('its end does not fit');
@@ -162,7 +161,8 @@ async function writeStream(
 }
 
 /**
- * Creates the object that holds the output back. The code loads on demand, because few agents need it.
+ * Creates the object that holds the output back. The code loads on demand, because few agents hold output
+ * back.
  */
 async function holdOutput(context: RunContext, at: Attempt, itemId: ItemId): Promise<HeldOutput> {
   const { HeldOutput } = await import('../guardrails/held-output.ts');
@@ -170,7 +170,7 @@ async function holdOutput(context: RunContext, at: Attempt, itemId: ItemId): Pro
 }
 
 /**
- * Ends a response that was held back. A response that failed or was aborted is not shown, because no
+ * Ends a response that was held back. If the response failed or was aborted, it is not shown, because no
  * guardrail has passed it.
  */
 async function endHeld(
@@ -194,14 +194,14 @@ function isValidEnd({ stop, usage, error }: Partial<ResponseEnd>): boolean {
   return typeof stop?.reason === 'string' && isCounted && isOurs;
 }
 
-/** Closes the open parts as cut off, because the provider will not close them. */
+/** Closes the open parts and marks them as cut off, because the provider will not close them. */
 async function closeAsCut(journal: RunContext['journal'], end: ResponseEnd): Promise<ResponseEnd> {
   await journal.settled();
   await journal.write(closeOpenParts(journal.state, 'cut'));
   return end;
 }
 
-/** Returns the end of a response whose provider violated its contract or did not stop. */
+/** Returns the end of a response whose provider violated its contract or did not stop in time. */
 function failedEnd({ id }: Provider, kind: ProviderErrorKind, why: string): ResponseEnd {
   const error = new ProviderError(kind, `Cannot use the answer: ${why}`, { provider: id });
   const reason = kind === 'aborted' ? 'aborted' : 'error';

@@ -19,7 +19,7 @@ import type { ObservedRun, Observer } from '../contract/observer.ts';
 import type { Journal } from '../contract/run-context.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 
-/** The folded state of a session, and of its loop. */
+/** The state of a session and the state of its loop, computed from the records. */
 export interface FoldedSession {
   readonly state: FoldState;
   readonly loop: LoopState;
@@ -27,38 +27,44 @@ export interface FoldedSession {
 
 interface JournalOptions {
   readonly driver: Pick<Driver, 'session' | 'append' | 'openedThrough'>;
-  /** The folded state, if it is known. The driver then delivers only the records after that state. */
+  /**
+   * The state up to some offset, if it is known. The driver then delivers only the records after that offset.
+   */
   readonly from?: FoldedSession | undefined;
   /**
-   * Folds the session from its start, up to an offset. Called if records after `from` redact content that
-   * `from` may still contain, or change an old item that `from` does not contain. Default: `from` is used.
+   * Computes the state from the start of the session, up to an offset. Called if later records redact content
+   * that `from` may still contain. Also called if they change an old item that `from` does not contain.
+   * Default: `from` is used.
    */
   readonly refold?: ((through: number) => Promise<FoldedSession>) | undefined;
   readonly observe: Observer | undefined;
-  /** The name of the agent, for observers. */
+  /** The name of the agent, which observers get. */
   readonly agent?: string | undefined;
-  /** Called after each record is committed and the observers were called. The loop uses it. */
+  /** Called after each record is committed and after the observers were called. The loop uses it. */
   readonly onRecord: (record: LogRecord) => void;
-  /** Called for each folded record, including the records from before the journal was opened. */
+  /**
+   * Called for each record that is folded into the state, including the records from before the journal was
+   * opened.
+   */
   readonly onStep?: OnStep | undefined;
 }
 
-/** Maximum number of writes in flight before the writer has to wait. */
+/** Maximum number of writes in progress. If there are more, the writer has to wait. */
 const maxInFlight = 1024;
 
 /**
- * Writes records to the log, folds them, then notifies the observers and the loop. Records of other
- * writers arrive the same way, with the response to the next write.
+ * Writes records to the log, folds them into the state, and then notifies the observers and the loop. Records
+ * of other writers arrive in the same way, with the response to the next write.
  */
 export class SessionJournal implements Journal {
   readonly #options: JournalOptions;
   #folder: Folder;
   #loop: LoopState;
-  /** The run that observers get. The loop state may be ahead of it by one batch. */
+  /** The run that observers get. The loop state may be newer by one batch. */
   #observedRun: ObservedRun | undefined;
   #inFlight = 0;
   #last: Promise<void> = Promise.resolve();
-  /** The error after which all writes are refused. Undefined while the journal works. */
+  /** The error because of which all further writes are refused. Undefined while the journal works. */
   #failure: Error | undefined;
   #hasRedaction = false;
 
@@ -88,7 +94,7 @@ export class SessionJournal implements Journal {
     return this.#hasRedaction;
   }
 
-  /** Reads and folds the existing records, without notifying observers. */
+  /** Reads the existing records and folds them into the state, without notifying observers. */
   async open(): Promise<void> {
     const { onStep, from, refold, driver } = this.#options;
     // The state is already current, for example because the session is new.
@@ -124,7 +130,7 @@ export class SessionJournal implements Journal {
     return undefined;
   }
 
-  // These functions are created once and not per write, because `write` is on the hot path.
+  // These functions are created only once and not for each write, because `write` is called very often.
   readonly #onStored = (batch: Batch): void => {
     this.#inFlight--;
     this.#publish(batch);
@@ -167,9 +173,9 @@ export class SessionJournal implements Journal {
     if (gap !== undefined) this.#fail(notFoldable(batch, gap.code));
   }
 
-  /** Folds a batch. Returns the gap if the batch does not follow from the state. */
+  /** Folds a batch into the state. Returns the gap if the batch does not follow the last folded record. */
   #foldUntilGap(batch: Batch, onStep: OnStep): Gap | undefined {
-    // The batch is folded first, so that observers and the loop see the state after the whole batch.
+    // The whole batch is folded first. Observers and the loop therefore see the state after the whole batch.
     for (const record of batch.records) {
       this.#loop = foldLoop(this.#loop, record);
       if (record.fact?.type === 'item_redacted') this.#hasRedaction = true;
@@ -200,12 +206,12 @@ interface ForeignRecordsOptions {
   readonly ended: AbortSignal;
 }
 
-/** The time without a write after which records of other writers are fetched, in milliseconds. */
+/** After this time without a write, the journal fetches records of other writers, in milliseconds. */
 const idleMs = 100;
 
 /**
- * Fetches records of other writers while the driver is idle. While the driver writes, such records arrive
- * with the responses to its own writes.
+ * Fetches records of other writers while the driver is idle. While the driver writes, the responses to its
+ * own writes contain these records.
  */
 export async function receiveForeignRecords({
   log,

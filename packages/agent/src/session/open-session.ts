@@ -5,38 +5,38 @@ import type { Settings } from '../contract/settings.ts';
 import { loopFold } from '../state/fold-loop.ts';
 import type { FoldedSession, SessionJournal } from './journal.ts';
 
-/** A session with its driver. */
+/** An open session with its driver. */
 export interface DrivenSession {
   readonly driver: Driver;
-  /** The state that the driver's first batch continues. Undefined means the start of the session. */
+  /** The state before the driver's first batch. Undefined means the start of the session. */
   readonly from: FoldedSession | undefined;
 }
 
 /**
- * Maximum number of records that are read as one batch. Longer sessions are folded in pages before the
- * lease is taken, so that other work can run in between.
+ * Maximum number of records that are read as one batch. A longer session is folded in pages before the lease
+ * is taken, so that other work can run between the pages.
  */
 const maxFirstBatch = 1000;
 
 interface SessionOpening {
   /**
-   * True if the id was generated for this run. The log then cannot have the session, so no lookup is
+   * True if the session id was generated for this run. The log cannot contain the session, so no lookup is
    * needed.
    */
   readonly isNew: boolean;
-  /** The call that the run belongs to, if it is the run of a sub-agent. */
+  /** The tool call that runs this run's agent. Undefined if the agent is not a sub-agent. */
   readonly parent: ParentCall | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Opens the session of a run. For a continued sub-agent it may wait for the lease. */
+/** Opens the session of a run. For a sub-agent that continues, it may wait for the lease. */
 export async function openSession(
   settings: Settings,
   session: SessionId,
   { isNew, parent, signal }: SessionOpening,
 ): Promise<DrivenSession> {
   const { log, clock } = settings;
-  // A sub-agent reports the usage of all its records to its caller, so it reads all of them.
+  // A sub-agent reports the usage of all its records to its caller, so it must read all records.
   const open = () => takeSession(settings, session, parent === undefined && !isNew);
   if (!parent?.isContinued) return open();
   // The code loads on demand, because few agents have sub-agents.
@@ -45,9 +45,8 @@ export async function openSession(
 }
 
 /**
- * Takes the lease of a session. If `mayStartLate` is true, it continues from a known state of the
- * session, which is in memory or stored. A message then costs the same in a long session as in a short
- * one.
+ * Takes the lease of a session. If `mayStartLate` is true, it continues from a known state of the session, in
+ * memory or stored. The cost of a new message then does not depend on the length of the session.
  */
 async function takeSession(
   { log, name: holder }: Settings,
@@ -61,7 +60,7 @@ async function takeSession(
     const driver = await log.open(session, { holder, from: state.through, incarnation });
     return { driver, from: { state, loop } };
   } catch (error) {
-    // The log was rewound, or the session was deleted, after it was read.
+    // After it was read, the log was rewound or the session was deleted.
     const isReplaced = isMillraceError(error) && error.code === 'rewound';
     if (!isReplaced) throw error;
     sessionStates(log).forget(session);
@@ -70,8 +69,8 @@ async function takeSession(
 }
 
 /**
- * Returns the state of an existing session. Undefined if the session is short enough to be read as one
- * batch.
+ * Returns the state of an existing session. Returns undefined if the session is short enough to be read as
+ * one batch.
  */
 async function loadSession(log: Log, session: SessionId) {
   const states = sessionStates(log);

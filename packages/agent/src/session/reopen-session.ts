@@ -8,29 +8,29 @@ import type { ParentCall } from '../contract/parent-call.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 import { type FoldedSession, notFoldable } from './journal.ts';
 
-/** How long a continued sub-agent waits for the lease of the previous process, in milliseconds. */
+/** How long a continued sub-agent waits until the lease of the previous process expires, in milliseconds. */
 const maxHeldMs = 60_000;
 const heldPollMs = 250;
 
 interface ContinuedSession {
   readonly log: Log;
   readonly clock: Clock;
-  /** The call that the run of the sub-agent belongs to. */
+  /** The tool call that runs the sub-agent. */
   readonly parent: ParentCall;
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * Opens the session of a sub-agent that continues. It waits while another process drives the session,
- * because the lease of a process that died takes a while to expire.
+ * Opens the session of a sub-agent that continues. It waits while a different process holds the lease. If
+ * that process died, its lease expires only after some time.
  */
 export async function openContinued<Opened>(
   open: () => Promise<Opened>,
   session: SessionId,
   { log, clock, parent, signal }: ContinuedSession,
 ): Promise<Opened> {
-  // If the sub-agent uses another log than its caller and that log has no such session, the outcome is
-  // unknown. On the caller's log, a missing session means that the sub-agent was never started.
+  // A sub-agent can use a different log than its caller. If that log does not have the session, the outcome
+  // is unknown. On the caller's own log, a missing session means that the sub-agent never started.
   if (log !== parent.log && (await log.info(session)) === undefined) throw outcomeUnknown(session);
   const stopped = AbortSignal.any([parent.leave, ...(signal ? [signal] : [])]);
   for (let waitedMs = 0; ; waitedMs += heldPollMs) {
@@ -49,7 +49,7 @@ function outcomeUnknown(session: SessionId): AgentError {
   return new AgentError('no_such_session', message, { session });
 }
 
-/** Folds a session from its start up to an offset. */
+/** Computes the state of a session from its start up to an offset. */
 export async function refold(
   log: Log,
   session: SessionId,

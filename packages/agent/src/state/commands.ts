@@ -12,8 +12,9 @@ import {
   transcriptVersion,
 } from '@millrace/core';
 import type { Command, Decision, OutputCommand, QueuedCommand } from '../contract/command.ts';
+import type { LoopState } from '../contract/loop-state.ts';
 
-/** Returns the queued commands without withdrawn messages. */
+/** Returns the queued commands, except messages that were withdrawn. */
 export function activeCommands(commands: readonly QueuedCommand[]): readonly QueuedCommand[] {
   const gone = new Set(
     commands.flatMap(({ command }) => (command.type === 'withdraw' ? command.key : [])),
@@ -22,7 +23,12 @@ export function activeCommands(commands: readonly QueuedCommand[]): readonly Que
   return commands.filter(({ key, command }) => command.type !== 'message' || !gone.has(key));
 }
 
-/** True for a command that answers a call: an approval, a denial or an output. */
+/** Returns the queued aborts, in order. */
+export function queuedAborts({ commands }: Pick<LoopState, 'commands'>): readonly QueuedCommand[] {
+  return commands.filter(({ command }) => command.type === 'abort');
+}
+
+/** Returns true for a command that answers a call: an approval, a denial or an output. */
 export function isCallAnswer(
   command: QueuedCommand['command'],
 ): command is Decision | OutputCommand {
@@ -30,7 +36,8 @@ export function isCallAnswer(
 }
 
 /**
- * True if queued input starts a new run after this stop. After other stops, it waits for the next run.
+ * Returns true if queued input starts a new run after this stop. After other stops, the input waits until a
+ * program starts the next run.
  */
 export function startsQueuedInput({ reason }: Stop): boolean {
   return !['aborted', 'error', 'limit', 'parked', 'blocked'].includes(reason);
@@ -48,7 +55,7 @@ function encodeItems(items: readonly Item[]): JsonValue {
   return json;
 }
 
-/** Decodes a command. Returns `unreadable` or `unknown` for a command that it cannot decode. */
+/** Decodes a command. Returns `unreadable` or `unknown` if it cannot decode the command. */
 export function decodeCommand(json: JsonObject): QueuedCommand['command'] {
   switch (json['type']) {
     case 'message':
@@ -75,7 +82,7 @@ export function decodeCommand(json: JsonObject): QueuedCommand['command'] {
   }
 }
 
-/** Decodes a message. A message without `when` is a follow-up. */
+/** Decodes a message. A message without the field `when` is a follow-up. */
 function decodeMessage({ items, when, trace }: JsonObject): QueuedCommand['command'] {
   try {
     const steers = when === 'steer';
@@ -88,7 +95,7 @@ function decodeMessage({ items, when, trace }: JsonObject): QueuedCommand['comma
   }
 }
 
-/** Decodes the trace of a message. An invalid trace is ignored, and the message is still used. */
+/** Decodes the trace of a message. An invalid trace is ignored, but the message is still used. */
 function decodeTrace(json: JsonValue | undefined): { readonly trace?: TraceContext } {
   const { traceparent, tracestate } = (json ?? {}) as JsonObject;
   const trace = traceContext(traceparent, tracestate);

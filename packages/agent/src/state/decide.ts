@@ -3,18 +3,17 @@ import type { LoopState, TurnState } from '../contract/loop-state.ts';
 import { activeCommands } from './commands.ts';
 import { isOverflow } from './fold-loop.ts';
 
-/** All values that the next action depends on. */
+/** All values on which the next action depends. */
 export interface DecisionInput {
   readonly loop: LoopState;
   /** The calls of the response without a result, in order. */
   readonly unanswered: readonly ToolCallPart[];
-  /** True if the response has calls, answered or not. */
+  /** True if the response has tool calls, whether they have results or not. */
   readonly hasCalls: boolean;
   /** True if the context is too long and can be compacted. */
   readonly isLong: boolean;
   /**
-   * The content that guardrails have to check before the run goes on: the input, the output or the tool
-   * calls.
+   * The content that guardrails must check before the run continues: the input, the output or the tool calls.
    */
   readonly guard: GuardrailPlace | undefined;
   /** The limit that the run has reached, if there is one. */
@@ -23,13 +22,17 @@ export interface DecisionInput {
 
 export type Action =
   /**
-   * Turns queued messages into items. It takes all `steer` messages, or the first `follow_up` message.
+   * Turns queued messages into items. With `steer`, it takes all `steer` messages. With `follow_up`, it takes
+   * only the first `follow_up` message.
    */
   | { readonly do: 'take_messages'; readonly when: 'steer' | 'follow_up' }
   | { readonly do: 'start_turn'; readonly turn: number }
-  /** Replaces old items in the context with a summary. `keys` are the commands that requested it. */
+  /**
+   * Replaces old items in the context with a summary. `keys` contains the keys of the commands that requested
+   * it.
+   */
   | { readonly do: 'compact'; readonly turn: number; readonly keys: readonly string[] }
-  /** Guardrails check the input, the answer or the calls of the turn. */
+  /** Lets the guardrails check the input, the answer or the calls of the turn. */
   | {
       readonly do: 'guard';
       readonly on: GuardrailPlace;
@@ -37,9 +40,9 @@ export type Action =
       readonly calls: readonly ToolCallPart[];
     }
   | { readonly do: 'request'; readonly turn: TurnState }
-  /** Gives each call its result, by running or rejecting it. */
+  /** Gives each call its result: runs the tool or rejects the call. */
   | { readonly do: 'answer'; readonly turn: TurnState; readonly calls: readonly ToolCallPart[] }
-  /** Gives each call an error result with the reason why it did not run. */
+  /** Gives each call an error result that contains the reason why the call did not run. */
   | {
       readonly do: 'reject';
       readonly turn: TurnState;
@@ -49,7 +52,7 @@ export type Action =
   | { readonly do: 'finish_turn'; readonly turn: TurnState; readonly stop: Stop }
   | { readonly do: 'finish_run'; readonly stop: Stop };
 
-/** Decides the next action of a run. It is a pure function of the folded session. */
+/** Decides the next action of a run. The result depends only on the state of the session. */
 export function decide(situation: DecisionInput): Action {
   const { loop, unanswered: calls, hasCalls, limit, isLong, guard } = situation;
   const { turn, run } = loop;
@@ -86,7 +89,7 @@ function betweenTurns(loop: LoopState, limit: string | undefined, isLong: boolea
   if (mayCompact && isOverflow(lastStop)) return { do: 'compact', turn: lastTurn + 1, keys };
   if (!isFirst && lastStop !== undefined && endingReasons.has(lastStop.reason))
     return { do: 'finish_run', stop: lastStop };
-  // If a run is resumed after an error without new input, the request is tried again.
+  // If a run is resumed after an error and there is no new input, the failed request is tried again.
   const isTriedAgain = isFirst && lastStop?.reason === 'error' && !isQueued('follow_up');
   const goesOn = hasInput || (lastStop && continuingReasons.has(lastStop.reason)) || isTriedAgain;
   if (isQueued('steer')) return { do: 'take_messages', when: 'steer' };
@@ -100,7 +103,10 @@ function betweenTurns(loop: LoopState, limit: string | undefined, isLong: boolea
 
 const stopped: Stop = { reason: 'stop' };
 const guardrailFailed: Stop = { reason: 'error', cause: 'guardrail_failed' };
-/** The stop reasons after which the model is called again. It waits for results, or it only paused. */
+/**
+ * The stop reasons after which the model is called again. The model waits for tool results, or it only
+ * paused.
+ */
 const continuingReasons: ReadonlySet<StopReason> = new Set(['tool_use', 'pause']);
 /** The stop reasons after which queued messages wait for the next run. */
 const endingReasons: ReadonlySet<StopReason> = new Set(['aborted', 'error', 'limit', 'blocked']);

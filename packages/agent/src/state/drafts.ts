@@ -77,18 +77,18 @@ export function commandConsumed(key: string, error?: ErrorInfo): DraftRecord {
   return { turn: 0, attempt: 0, fact: { type: 'command_consumed', key, ...why } };
 }
 
-/** The minimum length of random ids. Such ids are never used twice. */
+/** The minimum length of random ids. Random ids are never used twice. */
 const randomIdLength = 16;
 
 /**
- * True if the id may belong to an older item that is not loaded. A long id counts as random, so it
- * cannot.
+ * Returns true if an older item that is not loaded may have the same id. A long id is assumed to be random
+ * and therefore unique.
  */
 export function mayBeUsedBefore(id: string, { items }: Pick<FoldState, 'items'>): boolean {
   return id.length < randomIdLength && isCut(items);
 }
 
-/** Returns the items, with new ids where the session may already use an id. */
+/** Returns the items. An item gets a new id if the session may already use its id. */
 export function withFreshIds(items: readonly Item[], state: FoldState, ids: Ids): readonly Item[] {
   const used = new Set<ItemId>();
   return items.map((item) => {
@@ -100,14 +100,16 @@ export function withFreshIds(items: readonly Item[], state: FoldState, ids: Ids)
   });
 }
 
-/** Returns the first item id that is already used, by the session or by another of the items. */
+/**
+ * Returns the first item id that is already used, either in the session or by an earlier item of the list.
+ */
 export function findUsedId(items: readonly Item[], state: FoldState): ItemId | undefined {
   const used = new Set<ItemId>();
   const isUsed = (id: ItemId) => used.has(id) || findItem(state, id) !== undefined;
   return items.find(({ id }) => isUsed(id) || !used.add(id))?.id;
 }
 
-/** Returns the records for complete items outside of any turn. */
+/** Returns the records for complete items that belong to no turn. */
 export function itemDrafts(items: readonly Item[], ids: Pick<Ids, 'part'>): readonly DraftRecord[] {
   return items.flatMap((item) => draftsOf(item, ids));
 }
@@ -125,12 +127,12 @@ function draftsOf(item: Item, ids: Pick<Ids, 'part'>): readonly DraftRecord[] {
   ];
 }
 
-/** The stop of a response whose process died. */
+/** The stop of a response that was interrupted because its process died. */
 export const interruptedStop = { reason: 'aborted', cause: 'interrupted' } as const;
 
 /**
- * Returns the records that close open parts. Text and reasoning are committed as partial. All other parts
- * are retracted.
+ * Returns the records that close open parts. Text and reasoning are committed as partial parts. All other
+ * parts are retracted.
  */
 export function closeOpenParts({ open }: FoldState, why: RetractReason): readonly DraftRecord[] {
   return open.map((part) => closePart(part, why));

@@ -21,7 +21,10 @@ import {
 } from '../contract/loop-state.ts';
 import { decodeCommand } from './commands.ts';
 
-/** The loop state as a fold. The log keeps it beside the session state. */
+/**
+ * The fold that computes the loop state from the records. The log stores the loop state together with the
+ * session state.
+ */
 export const loopFold: SessionFold<LoopState> = {
   initial: emptyLoopState,
   apply: foldLoop,
@@ -29,7 +32,7 @@ export const loopFold: SessionFold<LoopState> = {
 };
 
 /**
- * True if a request may still contain the item, or if the item belongs to the last turn or to an open
+ * Returns true if a request may still contain the item, or if the item belongs to the last turn or to an open
  * run. Items that a compaction covers are never sent again.
  */
 function needsItem(state: LoopState, { id, kind, turn, run, parts }: ItemState): boolean {
@@ -38,7 +41,7 @@ function needsItem(state: LoopState, { id, kind, turn, run, parts }: ItemState):
   if (turn > 0 && turn >= firstTurn) return true;
   if (run !== undefined && run === state.run?.id) return true;
   if (parts.length === 0 || inputs.withheld.has(id)) return false;
-  // An item with the changed content of an input is sent in place of that input.
+  // An item with the changed content of an input replaces that input in requests.
   const original = kind === 'context' ? replacedBy(inputs, id) : undefined;
   return !compacted.covered.has(original ?? id);
 }
@@ -68,7 +71,7 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
   if (fact === undefined) return state;
   switch (fact.type) {
     case 'run_started': {
-      // If a turn is open, a parked run has started it. The new run finishes that turn.
+      // If a turn is open, a parked run started it. The new run finishes that turn.
       const firstTurn = state.lastTurn + (state.turn === undefined ? 1 : 0);
       const run = { id: fact.runId, firstTurn, turns: 0, finishedTurns: 0, aborted: undefined };
       return { ...state, run, trace: fact.trace, lastError: undefined, blockedBy: undefined };
@@ -82,8 +85,8 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     case 'command_queued': {
       const command = decodeCommand(fact.command);
       const commands = [...state.commands, { key: fact.key, command }];
-      // A revoke takes effect when it is queued. From then on, no further call is allowed by the rule,
-      // even before the command is handled.
+      // A revoke takes effect when it is queued. From then on, the rule allows no further call, even before
+      // the command is handled.
       return {
         ...state,
         commands,
@@ -114,8 +117,8 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     case 'approval_answered': {
       const answered = updateTurn(state, turn, (open) => foldTurn(open, attempt, fact));
       const rule = answered.turn?.calls.get(fact.toolCallId)?.rule;
-      // The rule is about the input that the policy asked about. A person who changed the input did not
-      // approve the original one, so no standing approval is stored.
+      // The rule is about the input in the policy's question. A person who changed the input did not approve
+      // the original input, so no standing approval is stored.
       const isAboutRule = fact.decision === 'allow' && fact.input === undefined;
       if (fact.until === undefined || !isAboutRule || rule === undefined) return answered;
       const until = fact.until === 'session' ? Number.POSITIVE_INFINITY : fact.until;
@@ -146,20 +149,20 @@ function withoutRevoked(
   return remaining;
 }
 
-/** True for items that the model has to answer. */
+/** Returns true for items that the model has to answer. */
 function isInput(kind: ItemKind): boolean {
   return kind === 'user' || kind === 'developer' || kind === 'notification';
 }
 
 /**
- * Returns the tokens of a response, as an estimate for the next request. Infinite if the request was too
- * long.
+ * Returns the number of tokens of a response, as an estimate for the next request. Returns Infinity if the
+ * request was too long.
  */
 function tokensOf({ usage, stop }: Extract<Fact, { type: 'response_finished' }>): number {
   return isOverflow(stop) ? Number.POSITIVE_INFINITY : usage.input + usage.output;
 }
 
-/** Applies a compaction. If the last request was too long, its input still has to be answered. */
+/** Applies a compaction. If the last request was too long for the model, its input still needs an answer. */
 function compact(
   state: LoopState,
   { itemIds, summary, clipped: clips = [] }: Extract<Fact, { type: 'compacted' }>,
@@ -232,8 +235,8 @@ function startItem(
 }
 
 /**
- * Marks the inputs as answered. Their verdicts stay until the next verdict, because the answer may still
- * be superseded.
+ * Marks the inputs as answered. Their verdicts stay until the next verdict, because a new attempt may still
+ * replace the answer.
  */
 function answeredInputs(inputs: InputVerdicts): InputVerdicts {
   const isOver = inputs.isAnswered || inputs.verdicts.size === 0;
@@ -259,8 +262,7 @@ function noteVerdict(turn: TurnState, fact: GuardrailFact): TurnState {
 }
 
 /**
- * Stores the verdict on an input. The verdict `error` is not stored, so that the guardrail checks the
- * input again.
+ * Stores the verdict on an input. The verdict `error` is not stored, so the guardrail checks the input again.
  */
 function noteInputVerdict(
   inputs: InputVerdicts,
@@ -300,7 +302,7 @@ function foldTurn(turn: TurnState, attempt: number, fact: Fact): TurnState {
     case 'child_usage_reported':
       return turn;
     case 'handed_off':
-      // Only the first hand-off counts.
+      // Only the first hand-off has an effect.
       return turn.handedTo === undefined ? { ...turn, handedTo: fact.to } : turn;
     default:
       return 'toolCallId' in fact ? updateCall(turn, fact.toolCallId, fact) : turn;
@@ -322,7 +324,7 @@ function foldCall(call: CallState, fact: Fact): CallState {
       };
     case 'approval_answered': {
       const { decision, reason, by, input } = fact;
-      // Only the first answer counts.
+      // Only the first answer has an effect.
       return call.answer ? call : { ...call, answer: { decision, reason, by, input } };
     }
     case 'guardrail_applied': {
@@ -360,7 +362,7 @@ function questionIn({
   return from && { of: from.toolCallId, name };
 }
 
-/** True if the request was longer than the model accepts. */
+/** Returns true if the request was longer than the model accepts. */
 export function isOverflow(stop: Stop | undefined): boolean {
   return stop?.reason === 'error' && stop.cause === 'context_overflow';
 }

@@ -24,8 +24,8 @@ export function traceOfExecution(
 }
 
 /**
- * Returns the trace of a new run that has no `trace` option. If a turn waits, its trace is kept.
- * Otherwise the first queued message gives the trace. Both are on the log, so every process finds the
+ * Returns the trace of a new run that has no `trace` option. If a turn waits, its trace is kept. Otherwise
+ * the first queued message provides the trace. Both traces are on the log, so every process determines the
  * same trace.
  */
 export function traceForNewRun({ turn, trace, commands }: LoopState): TraceContext | undefined {

@@ -15,20 +15,20 @@ interface TurnCall {
   readonly part: ToolCallPart;
 }
 
-/** Returns the calls that a turn's response has so far, in order. */
+/** Returns the calls that a turn's response contains until now, in order. */
 export function callsOfTurn(state: FoldState, turn: TurnState | undefined): readonly TurnCall[] {
   const slots = turn?.itemId === undefined ? [] : (findItem(state, turn.itemId)?.parts ?? []);
   return slots.flatMap(({ id, part }) => (part?.kind === 'tool_call' ? [{ id, part }] : []));
 }
 
-/** The end of a question's id, if the question is about a call whose input a guardrail changed. */
+/** The suffix of a question's id, if the question is about a call whose input a guardrail changed. */
 export const changedSuffix = '/changed';
 
 /**
- * True if several calls of the session have this id, or the id of the question about this call. A person
- * answers a question by this id, and could then see another call than the one that runs.
+ * Returns true if several calls of the session have this id, or have the id of the question about this call.
+ * A person answers a question by this id, and could then see a different call than the one that runs.
  *
- * The loop gives each call a different id. Repeated ids are still possible. Providers can choose ids that
+ * The loop gives each call a unique id, but repeated ids are still possible. Providers can choose ids that
  * look like ids of questions, other programs write to logs, and sessions are imported.
  */
 export function isRepeatedCallId({ items }: FoldState, toolCallId: ToolCallId): boolean {
@@ -46,8 +46,8 @@ export function isRepeatedCallId({ items }: FoldState, toolCallId: ToolCallId): 
 type CallCounts = ReadonlyMap<ToolCallId, number>;
 
 /**
- * The number of calls by id, for each chunk of a sequence. Chunks never change, so a long session is not
- * searched again for each call.
+ * The number of calls by id, for each chunk of a sequence of items. Chunks never change, so a long session is
+ * not searched again for each call.
  */
 const knownCounts = new WeakMap<readonly ItemState[], CallCounts>();
 
@@ -66,10 +66,7 @@ function callCountsIn(chunk: readonly ItemState[]): CallCounts {
 /** A call of the session, or a question of a sub-agent about one of its calls. */
 export type DecidableCall = Pick<ToolCallPart, 'toolCallId' | 'name'>;
 
-/**
- * Returns the calls and questions that can be decided on. They can be decided on even while the response
- * streams.
- */
+/** Returns the calls and questions that a user can decide on. The response may still stream. */
 export function decidableCalls(
   state: FoldState,
   turn: TurnState | undefined,
@@ -83,7 +80,7 @@ export function decidableCalls(
   return [...calls, ...questionsOf(turn, new Set(calls.map(({ toolCallId }) => toolCallId)))];
 }
 
-/** True if the turn has this call or question, answered or not. */
+/** Returns true if the turn has this call or question, whether it has an answer or not. */
 export function hasCall(
   state: FoldState,
   turn: TurnState | undefined,
@@ -93,10 +90,7 @@ export function hasCall(
   return callsOfTurn(state, turn).some(({ part }) => part.toolCallId === toolCallId);
 }
 
-/**
- * Returns the questions of the sub-agents that these calls run, and the questions of guardrails about
- * items.
- */
+/** Returns the questions of sub-agents that these calls run, and the questions of guardrails about items. */
 function questionsOf(
   { calls }: TurnState,
   open: ReadonlySet<ToolCallId>,
@@ -109,8 +103,8 @@ function questionsOf(
 }
 
 /**
- * Returns the ids of the calls and questions that wait. Some wait for the user, and some for a client. A
- * call with a parked sub-agent waits until the sub-agent's questions are answered.
+ * Returns the ids of the calls and questions that wait for the user or for a client. A call with a parked
+ * sub-agent waits until the sub-agent's questions are answered.
  */
 export function askedCalls(
   state: FoldState,
@@ -143,7 +137,7 @@ export function outputFor(
   return undefined;
 }
 
-/** Returns the calls without a result. Empty while the response streams. */
+/** Returns the calls without a result. Returns an empty list while the response streams. */
 export function unansweredCalls(
   state: FoldState,
   turn: TurnState | undefined,

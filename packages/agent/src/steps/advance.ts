@@ -9,8 +9,14 @@ import {
 import type { Agent } from '../contract/agent.ts';
 import { settingsOf } from '../run/agent-registry.ts';
 import { RunLoop } from '../run/loop.ts';
-import { isInterrupted, lostExecutions, recoveryDrafts } from '../run/recovery.ts';
-import { commandConsumed, runStarted } from '../state/drafts.ts';
+import {
+  isInterrupted,
+  lostExecutions,
+  recoveryDrafts,
+  staleAbortDrafts,
+} from '../run/recovery.ts';
+import { queuedAborts } from '../state/commands.ts';
+import { runStarted } from '../state/drafts.ts';
 import { traceForNewRun } from '../state/run-trace.ts';
 import { assertSameSession, type Claim, claimSession } from './claim.ts';
 import { OpenStep, type StepSignals } from './open-step.ts';
@@ -29,35 +35,39 @@ import { settledItemsFrom } from './settled-items.ts';
 export interface AdvanceOptions extends StepSignals {
   readonly session: SessionId;
   readonly claim: Claim;
-  /** The id of the run to drive. The run starts when no other run is open. */
+  /** The id of the run to drive. If no run is open, a run with this id starts. */
   readonly runId: RunId;
-  /** The trace for the run, if it starts here. Default: the trace of the queued message. */
+  /** The trace for the run, if the run starts here. Default: the trace of the queued message. */
   readonly trace?: TraceContext | undefined;
   /**
-   * Keeps an interrupted answer as partial. Used if the request will not be made again. Default: false.
+   * Keeps an interrupted answer as a partial answer. Set it if the request will not be repeated. Default:
+   * false.
    */
   readonly keepsCut?: boolean | undefined;
   /**
-   * Starts the run with a turn even without input. Used if the caller itself supplies the answer.
-   * Default: false.
+   * Starts the run with a turn even without input. Set it if the caller itself provides the answer. Default:
+   * false.
    */
   readonly startsTurn?: boolean | undefined;
-  /** A failed run that this run replaces. Its output is superseded. Default: none. */
+  /**
+   * A failed run that this run replaces. The output of the failed run is marked as superseded. Default: none.
+   */
   readonly replaces?: RunId | undefined;
-  /** If true, no run starts when there is nothing to answer. Default: false. */
+  /** If true, no run starts when there is no input to answer. Default: false. */
   readonly ifAsked?: boolean | undefined;
   /** The number of items that the caller already has. Default: the number of items before the run. */
   readonly items?: number | undefined;
   /**
-   * The `createdAt` of an earlier step. If the session was deleted after that, it is not created again.
+   * The `createdAt` of an earlier step. If the session was deleted after that time, it is not created again.
    * Default: not checked.
    */
   readonly createdAt?: number | undefined;
 }
 
 /**
- * Drives a run to the next work for another process (a request or calls), or to its end. A repeated step
- * continues after its earlier records on the log. Earlier attempts at the step are fenced.
+ * Drives a run to its end, or to the next work for a different process (a request or tool calls). A repeated
+ * step continues after the records that its earlier attempt wrote. Earlier attempts at the step are fenced:
+ * they can no longer write.
  */
 export async function advance(agent: Agent, options: AdvanceOptions): Promise<AdvanceResult> {
   const { session, claim, signal, leave, context, runId } = options;
@@ -72,7 +82,7 @@ export async function advance(agent: Agent, options: AdvanceOptions): Promise<Ad
     const plan = await driveRun(step, options);
     isDone = plan.do === 'done' || plan.do === 'idle';
     const { journal, runs, driver } = step;
-    // Other runs may have ended after this one.
+    // Other runs may have ended after this run.
     const own = options.items === undefined && isDone ? runs.findFinished(runId) : undefined;
     const { before, after: state } = own ?? { before: runs.before, after: journal.state };
     const first = options.items ?? toArray(before.items).length;
@@ -82,7 +92,7 @@ export async function advance(agent: Agent, options: AdvanceOptions): Promise<Ad
     const createdAt = (await log.info(session))?.createdAt;
     return { epoch, plan, settled, items: first + settled.length, through, createdAt };
   } finally {
-    // The lease is released between runs, so other drivers may take the session.
+    // The lease is released between runs, so other drivers can take the session.
     await step.close(isDone ? 'releases' : 'keeps');
   }
 }
@@ -109,28 +119,23 @@ async function driveRun(step: OpenStep, options: AdvanceOptions): Promise<Plan> 
 async function startRun(step: OpenStep, options: AdvanceOptions): Promise<void> {
   const { journal, context } = step;
   const { runId, trace, startsTurn = false, replaces } = options;
-  const { turn: openTurn, commands } = journal.loop;
-  // These aborts were for a run that has ended. If a turn is still open, they are kept and end that turn.
-  const stale = commands.filter(
-    ({ command }) => command.type === 'abort' && openTurn === undefined,
-  );
+  const { turn: openTurn } = journal.loop;
   const runDraft = runStarted(runId, trace ?? traceForNewRun(journal.loop));
   context.phase.isAborting = false;
+  const aborts = staleAbortDrafts(journal.loop, queuedAborts(journal.loop), () => runDraft);
   const turn = journal.loop.lastTurn + 1;
   const turnDraft = { turn, attempt: 0, fact: { type: 'turn_started' } } as const;
   const isNew = startsTurn && openTurn === undefined;
   const started = isNew ? [runDraft, turnDraft] : [runDraft];
   const superseding = replaces === undefined ? [] : supersedingDrafts(step, replaces);
-  await journal.write([
-    ...stale.map(({ key }) => commandConsumed(key)),
-    ...superseding,
-    ...started,
-  ]);
+  // An abort of a parked turn starts the run itself.
+  const missing = aborts.includes(runDraft) ? [] : started;
+  await journal.write([...superseding, ...aborts, ...missing]);
 }
 
 /**
- * Returns the records that close work whose process was fenced. An interrupted answer is closed only if
- * it has to be kept. Otherwise the next request supersedes it.
+ * Returns the records that end the work of a fenced process. An interrupted answer is closed only if it must
+ * be kept. Otherwise the next request supersedes it.
  */
 function abandonedWorkDrafts(
   { journal, settings }: OpenStep,
@@ -141,15 +146,15 @@ function abandonedWorkDrafts(
   if (turn === undefined) return [];
   const isKept = keepsCut || turn.isCompaction || run?.aborted !== undefined;
   if (isInterrupted(turn) && isKept) return recoveryDrafts(state, loop, 'keep');
-  // If another caller started the run, the agent's `onInterrupted` setting applies.
+  // If a different caller started the run, the agent's `onInterrupted` setting applies.
   if (isInterrupted(turn) && run?.id !== runId)
     return recoveryDrafts(state, loop, settings.onInterrupted);
   return lostExecutions(turn);
 }
 
 /**
- * Returns the records that supersede all output of a failed run. If input arrived after that run, the
- * list is empty, because the output may have been answered.
+ * Returns the records that mark all output of a failed run as superseded. Returns an empty list if input
+ * arrived after that run, because the input may refer to the output.
  */
 function supersedingDrafts({ journal, runs }: OpenStep, failed: RunId): readonly DraftRecord[] {
   const ended = runs.ended.at(-1);
@@ -162,7 +167,7 @@ function supersedingDrafts({ journal, runs }: OpenStep, failed: RunId): readonly
     if (attempt > 0) attempts.set(`${turn}.${attempt}`, { turn, attempt });
   const fact = { type: 'attempt_superseded', reason: 'tried again' } as const;
   const turns = new Set([...attempts.values()].map(({ turn }) => turn));
-  // The turns are finished again, because no further attempts follow.
+  // The `turn_finished` records are written again, because no further attempts follow.
   const finished = { type: 'turn_finished', stop: ended.stop } as const;
   return [
     ...[...attempts.values()].map((attempt) => ({ ...attempt, fact })),

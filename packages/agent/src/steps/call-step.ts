@@ -18,15 +18,16 @@ export interface CallStepOptions extends HeldSession, StepSignals {
 export interface CallStepResult {
   readonly toolCallId: ToolCallId;
   /**
-   * `answered`: the call has its result. `asked`: it waits for the user. `left`: it has no result,
-   * because the run stops.
+   * `answered` means that the call has its result. `asked` means that it waits for the user. `left` means
+   * that it has no result, because the run stops.
    */
   readonly outcome: 'answered' | 'asked' | 'left';
 }
 
 /**
- * Runs one call, as the producer of that call. A repeated step fences the earlier one. An execution that
- * the earlier step started is lost. The tool then runs again only if it has `afterCrash: 'repeat'`.
+ * Runs one tool call, as the producer of that call. A repeated step fences the earlier one, which can then no
+ * longer write. An execution that the earlier step started is lost. In this case, the tool runs again only if
+ * it has `afterCrash: 'repeat'`.
  */
 export async function callStep(agent: Agent, options: CallStepOptions): Promise<CallStepResult> {
   const { turn, attempt, toolCallId } = options;
@@ -35,7 +36,8 @@ export async function callStep(agent: Agent, options: CallStepOptions): Promise<
     const { journal, driver, writer } = step;
     if (findCall(step, options) === undefined) return { toolCallId, outcome: 'answered' };
     await writer.useAdmission(await driver.admit({ for: 'call', turn, attempt, toolCallId }));
-    // Earlier attempts at this step can no longer write. The empty write fetches their last records.
+    // Earlier attempts at this step can no longer write. The empty write fetches the last records that they
+    // wrote.
     await journal.write([]);
     const found = findCall(step, options);
     if (found === undefined) return { toolCallId, outcome: 'answered' };
@@ -52,7 +54,7 @@ interface PendingToolCall {
   readonly call: ToolCallPart;
 }
 
-/** Returns the call with its turn. Undefined if the call already has a result. */
+/** Returns the call with its turn. Returns undefined if the call already has a result. */
 function findCall({ journal }: OpenStep, at: CallStepOptions): PendingToolCall | undefined {
   const { turn } = journal.loop;
   if (turn?.turn !== at.turn || turn.attempt !== at.attempt) return undefined;

@@ -4,40 +4,41 @@ import type { Agent } from '../contract/agent.ts';
 import { settingsOf } from '../run/agent-registry.ts';
 
 /**
- * Identifies the owner of a session across processes, and the owner's current step. An owner is for
- * example a workflow.
+ * Identifies the owner of a session across processes, and the owner's current step. An owner is, for example,
+ * a workflow.
  */
 export interface Claim {
   /**
-   * The name of the owner. It is the same for all steps, and others see it when they find the session
-   * held.
+   * The name of the owner. It is the same for all steps. Other processes see it when they cannot take the
+   * lease.
    */
   readonly owner: string;
   /**
-   * Identifies one incarnation of the owner, for example one start of a workflow. The first step of a new
-   * incarnation takes over from the old one.
+   * Identifies one start of the owner, for example one start of a workflow. The first step after a new start
+   * takes the session over from the previous start.
    */
   readonly life: string;
-  /** The number of the step, from 1. A later step fences an earlier one. */
+  /** The number of the step, starting with 1. A later step fences an earlier step. */
   readonly step: number;
   /**
-   * The attempt at this step, from 1. A later attempt fences an earlier one, which may still run.
+   * The number of the attempt at this step, starting with 1. A later attempt fences an earlier attempt that
+   * may still run.
    */
   readonly attempt: number;
   /**
-   * How long the lease lasts without renewal. Default: no expiry. The lease then lasts until it is
-   * released or taken over.
+   * How long the lease lasts without renewal. Default: no expiry, so the lease lasts until it is released or
+   * taken over.
    */
   readonly leaseMs?: number | undefined;
   /**
-   * True if the owner already holds the session. If another owner has taken it since, the step
-   * fails with `fenced`. Default: false.
+   * True if the owner already holds the session. If a different owner has taken the session in the meantime,
+   * the step fails with `fenced`. Default: false.
    */
   readonly isHeld?: boolean | undefined;
 }
 
 /**
- * Takes the lease of the session for a step. It also takes the lease from an earlier step or attempt of
+ * Takes the lease of the session for a step. It can also take the lease from an earlier step or attempt of
  * the same owner.
  */
 export async function claimSession(
@@ -63,7 +64,7 @@ function holderOf({ owner, life, step, attempt }: Claim): string {
 
 const holderForm = /^.* \[(.*)\] step (\d+)\.(\d+)$/s;
 
-/** True if the claim is later than the claim of the current holder. */
+/** Returns true if the claim is later than the claim of the current holder. */
 function mayFollow(holder: string, { life, step, attempt }: Claim): boolean {
   const [, itsLife, itsStep, itsAttempt] = holderForm.exec(holder) ?? [];
   if (itsLife !== life) return step === 1;
@@ -82,7 +83,7 @@ export interface HoldStepOptions {
 }
 
 /**
- * Takes the lease of a session before a message is submitted to it. Throws `held` if another owner drives
+ * Takes the lease of a session before a message is submitted to it. Throws `held` if a different owner drives
  * the session.
  */
 export async function holdStep(agent: Agent, { session, claim }: HoldStepOptions): Promise<void> {
@@ -90,16 +91,18 @@ export async function holdStep(agent: Agent, { session, claim }: HoldStepOptions
   driver.detach();
 }
 
-/** A session and the lease that `advance` took for its owner. */
+/** A session, with the lease that `advance` took for its owner. */
 export interface HeldSession {
   readonly session: SessionId;
-  /** The epoch of the lease, from `advance`. */
+  /** The epoch of the lease. `advance` returns it. */
   readonly epoch: number;
   /** The `leaseMs` of the owner's claim. Default: no expiry. */
   readonly leaseMs?: number | undefined;
 }
 
-/** Returns a function that opens the session with the lease of its owner, in any process. */
+/**
+ * Returns a function that opens the session with the lease of its owner. The function works in any process.
+ */
 export function openHeldSession({
   session,
   epoch,
@@ -109,8 +112,8 @@ export function openHeldSession({
 }
 
 /**
- * Throws `no_session` if the session with this creation time no longer exists. Otherwise the step would
- * continue in an empty session, or in another session with the same id.
+ * Throws `no_session` if the session with this creation time no longer exists. Without this check, the step
+ * would continue in an empty session, or in a new session with the same id.
  */
 export async function assertSameSession(
   log: Log,

@@ -12,8 +12,8 @@ import { OpenStep } from './open-step.ts';
 /** Options of `commandStep`. */
 export interface CommandStepOptions extends HeldSession {
   /**
-   * The `createdAt` of `advance`. The step fails if the session was deleted after that. Default: not
-   * checked.
+   * The `createdAt` that `advance` returned. The step fails if the session was deleted after that. Default:
+   * not checked.
    */
   readonly createdAt?: number | undefined;
 }
@@ -23,15 +23,16 @@ export interface CommandStepResult {
   /** True if the run has to stop. */
   readonly isAborted: boolean;
   /**
-   * The calls, and the questions of sub-agents, that still need a decision by the user. Calls whose
-   * sub-agent is parked are included.
+   * The calls, and the questions of sub-agents, that still need a decision of the user. Calls whose sub-agent
+   * is parked are included.
    */
   readonly asked: readonly ToolCallId[];
 }
 
 /**
- * Handles the commands that cannot wait for the next step, such as aborts and decisions on calls. Request
- * and call steps find the effects on the log. It must not run at the same time as `advance`.
+ * Handles the commands that cannot wait for the next step, for example aborts and decisions on calls. Request
+ * steps and call steps read the effects from the log. `commandStep` must not run at the same time as
+ * `advance`.
  */
 export async function commandStep(
   agent: Agent,
@@ -58,16 +59,16 @@ export interface SubmitStepOptions {
    * reason }`.
    */
   readonly command: JsonObject;
-  /** Idempotency key. A command with a key that was used before has no effect. */
+  /** Idempotency key. A command has no effect if its key was used before. */
   readonly key: string;
   /**
-   * The `createdAt` of `advance`. The step fails if the session was deleted after that. Default: not
-   * checked.
+   * The `createdAt` that `advance` returned. The step fails if the session was deleted after that. Default:
+   * not checked.
    */
   readonly createdAt?: number | undefined;
 }
 
-/** Submits a command to the session's log, for its driver. */
+/** Submits a command to the session's log. The driver of the session handles it. */
 export async function submitStep(agent: Agent, options: SubmitStepOptions): Promise<void> {
   const { session, command, key, createdAt } = options;
   const read = decodeCommand(command);

@@ -11,34 +11,34 @@ import {
 import type { Log } from '@millrace/log';
 import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
 
-/** The folded state of a session, up to the last record that this process has read. */
+/** The state of a session, up to the last record that this process has read. */
 export interface CachedFold {
   readonly state: FoldState;
   readonly loop: LoopState;
   /** The state of the session before its last run. */
   readonly before: FoldState;
-  /** The last runs that ended, newest last. */
+  /** The runs that ended most recently, newest last. */
   readonly ended: readonly FinishedRun[];
 }
 
 /**
- * Maximum number of ended runs that are kept. A repeated step finds its run if at most this many runs
- * have ended since.
+ * Maximum number of ended runs that are kept. A repeated step can find its run if at most this many runs have
+ * ended after it.
  */
 const maxEnded = 16;
 
-/** Maximum number of cached sessions. The least recently used one is removed first. */
+/** Maximum number of cached sessions. The least recently used session is removed first. */
 const maxKept = 64;
 
 /**
- * The cached states of each log, by the incarnation of the session. The id is not used, because another
- * session may get the same id after a deletion.
+ * The cached states of each log, by the incarnation of the session. The session id is not the key, because a
+ * new session may get the same id after a deletion.
  */
 const caches = new WeakMap<Log, Map<string, CachedFold>>();
 
 /**
- * Returns the cached state of a session, so that a step need not read the session from the start. Without
- * a usable cache entry, it returns the empty state.
+ * Returns the cached state of a session, so that a step does not have to read the session from the start.
+ * Returns the empty state if there is no usable cache entry.
  */
 export async function readCachedFold(log: Log, session: SessionId): Promise<CachedFold> {
   const info = await log.info(session);
@@ -56,7 +56,7 @@ export async function cacheFold(log: Log, session: SessionId, fold: CachedFold):
   const { incarnation } = info;
   const known = folds.get(incarnation);
   folds.delete(incarnation);
-  // Concurrent steps end in any order. The newest state is kept.
+  // Concurrent steps can end in any order, so only the newest state is kept.
   const isLater = known === undefined || known.state.through <= fold.state.through;
   folds.set(incarnation, isLater ? fold : known);
   for (const oldest of folds.keys()) {
@@ -65,7 +65,10 @@ export async function cacheFold(log: Log, session: SessionId, fold: CachedFold):
   }
 }
 
-/** Records the state before each run, and how each run ended. The fold does not store these. */
+/**
+ * Tracks the state before each run, and how each run ended. The session state itself does not contain this
+ * information.
+ */
 export class RunTracker {
   #before: FoldState;
   #ended: readonly FinishedRun[];
@@ -83,7 +86,7 @@ export class RunTracker {
     return this.#ended;
   }
 
-  /** Returns the finished run with this id, if it is known. */
+  /** Returns the finished run with this id, if it is still stored. */
   findFinished(runId: RunId): FinishedRun | undefined {
     return this.#ended.findLast(({ id }) => id === runId);
   }
@@ -97,7 +100,7 @@ export class RunTracker {
   };
 
   /**
-   * Replaces the states of runs that contain a redacted item, because redacted content must not be
+   * Replaces the stored states of runs that contain a redacted item, because redacted content must not be
    * reported again.
    */
   #forget(itemId: ItemId, now: FoldState): void {

@@ -15,16 +15,14 @@ import { type HeldSession, openHeldSession } from './claim.ts';
 import { type CachedFold, cacheFold, RunTracker, readCachedFold } from './fold-cache.ts';
 import { ProducerWriter } from './producer-writer.ts';
 
-/** The context of a step, and the signals that stop it. */
+/** The context of a step, and the signals that stop the step. */
 export interface StepSignals {
-  /**
-   * The value that tools and functions of the agent get, as in `agent.run`. It is not stored on the log.
-   */
+  /** The value that tools and functions of the agent get, as in `agent.run`. The log does not store it. */
   readonly context?: unknown;
-  /** Stops the step as an abort does. The partial answer is kept. */
+  /** Stops the step in the same way as an abort. The partial answer is kept. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Stops the step at once without further writes. Used if the step will be repeated in another process.
+   * Stops the step immediately without further writes. Use it if a different process will repeat the step.
    */
   readonly leave?: AbortSignal | undefined;
 }
@@ -32,13 +30,13 @@ export interface StepSignals {
 export interface OpenStepOptions extends StepSignals {
   readonly agent: Agent;
   readonly session: SessionId;
-  /** Opens the session. The first batch of the driver starts after the offset `from`. */
+  /** Opens the session. The driver's first batch starts after the offset `from`. */
   readonly open: (log: Log, from: number) => Promise<Driver>;
-  /** True if the step writes as a producer that the driver admits. */
+  /** True if the step writes as a producer that the driver has admitted. */
   readonly produces?: boolean | undefined;
 }
 
-/** A session that is opened and folded for one step of a run. */
+/** An open session with its state, for one step of a run. */
 export class OpenStep {
   readonly settings: Settings;
   readonly driver: Driver;
@@ -48,7 +46,7 @@ export class OpenStep {
   readonly #given: unknown;
   readonly #stop = new AbortController();
   readonly #ended = new AbortController();
-  /** Aborts when the step can no longer write, because it is repeated in another process. */
+  /** Aborts when the step can no longer write, because a different process repeats it. */
   readonly #leaving = new AbortController();
   #listening: Promise<void> = Promise.resolve();
   #context: RunContext | undefined;
@@ -86,13 +84,13 @@ export class OpenStep {
     return OpenStep.open({ ...{ agent, session, signal, leave, context, open }, produces: true });
   }
 
-  /** The run context. It exists only after the session was folded. */
+  /** The run context. It exists only after the state of the session was computed. */
   get context(): RunContext {
     this.#context ??= this.#contextOf();
     return this.#context;
   }
 
-  /** Stops the step as an abort of the run does. */
+  /** Stops the step in the same way as an abort of the run. */
   abort(): void {
     this.context.phase.isAborting = true;
     abort(this.#stop);
@@ -101,12 +99,16 @@ export class OpenStep {
   /** Stops the step because it can no longer write. */
   fail(error: unknown): void {
     this.journal.fail(error);
-    // `#leaving` aborts first. Sub-agents then leave their sessions instead of aborting them.
+    // `#leaving` aborts first. Sub-agents then keep their sessions open for the next process and do not abort
+    // them.
     abort(this.#leaving);
     abort(this.#stop);
   }
 
-  /** Closes the session. `gives` decides whether the lease is kept or released. Default: it is kept. */
+  /**
+   * Closes the session. `gives` decides whether the owner keeps or releases the lease. Default: the owner
+   * keeps it.
+   */
   async close(gives: 'keeps' | 'releases' = 'keeps'): Promise<void> {
     abort(this.#ended);
     await this.#listening;
@@ -162,8 +164,8 @@ export class OpenStep {
   }
 
   /**
-   * True if this step wrote the record. Concurrent steps receive the same records, but only the step that
-   * wrote a record reports it to observers.
+   * Returns true if this step wrote the record. Concurrent steps receive the same records, but only the step
+   * that wrote a record reports it to observers.
    */
   #isOwn({ producer }: LogRecord): boolean {
     const { name } = this.writer;
@@ -174,7 +176,7 @@ export class OpenStep {
     const { journal, settings: root, runs } = this;
     const registry = registryWithHandOffs(root);
     const phase = { isAborting: false, isTurnEnding: false, isRunEnding: false };
-    // Steps never wait for an approval, because they park instead.
+    // Steps never wait for an approval. They park the run instead.
     const settingsFor = settingsWhileAsking('park');
     const toolbox = new StepToolbox();
     const active = () => settingsFor(activeSettings(registry, root, journal.loop.agent));

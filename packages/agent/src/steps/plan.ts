@@ -20,7 +20,7 @@ import type { FinishedRun } from './fold-cache.ts';
 import type { OpenStep } from './open-step.ts';
 import { type FinishedItem, type ItemReference, referenceTo } from './settled-items.ts';
 
-/** The next work of a run, as plain data. A workflow distributes it to other processes. */
+/** The next work of a run, as plain data. A workflow passes it to other processes. */
 export type Plan =
   | { readonly do: 'request'; readonly turn: number }
   | {
@@ -28,18 +28,18 @@ export type Plan =
       readonly turn: number;
       readonly attempt: number;
       readonly toolCalls: readonly PlannedCall[];
-      /** Maximum number of calls that may run at once. */
+      /** Maximum number of calls that may run at the same time. */
       readonly maxParallel: number;
     }
   | ({ readonly do: 'done' } & RunEnd)
-  /** There is nothing to answer, so no run was started. */
+  /** There is no input to answer, so no run was started. */
   | { readonly do: 'idle' };
 
-/** A call that a `callStep` has to run. */
+/** A tool call that a `callStep` has to run. */
 export interface PlannedCall {
   readonly toolCallId: ToolCallId;
   readonly name: string;
-  /** True if the call needs a decision by the user first. */
+  /** True if the user must first decide on the call. */
   readonly needsApproval: boolean;
 }
 
@@ -58,29 +58,31 @@ export interface RunEnd {
   readonly valueAt?: ItemReference | undefined;
   readonly usage: Usage;
   readonly error?: ErrorInfo | undefined;
-  /** True if there is input that another run has to answer. */
+  /** True if there is further input, which a new run has to answer. */
   readonly hasMoreInput: boolean;
 }
 
 /** The result of `advance`. */
 export interface AdvanceResult {
-  /** The epoch of the lease. Request and call steps continue with it. */
+  /** The epoch of the lease. Request steps and call steps use it. */
   readonly epoch: number;
-  /** The next work. */
+  /** The next work of the run. */
   readonly plan: Plan;
-  /** The items that finished after the caller's `items`. The field `items` below is the new count. */
+  /**
+   * The items that finished after the caller's `items`. The field `items` below is the new number of items.
+   */
   readonly settled: readonly FinishedItem[];
   readonly items: number;
-  /** The log offset up to which this result covers the session. */
+  /** The log offset up to which this result describes the session. */
   readonly through: number;
   /**
-   * The time at which the session was created. Pass it to later steps, so that they do not continue in
-   * another session with the same id.
+   * The time at which the session was created. Pass it to later steps, so that they do not continue in a new
+   * session with the same id.
    */
   readonly createdAt: number | undefined;
 }
 
-/** True if a request step or a call step performs the action, in another process. */
+/** Returns true if a request step or a call step in a different process performs the action. */
 export function isExternalAction(step: Action): boolean {
   return step.do === 'request' || step.do === 'answer';
 }
@@ -91,7 +93,7 @@ export async function createPlan({ journal, context }: OpenStep, step: Action): 
   const { settings } = context;
   const { turn, attempt, toolItemId } = step.turn;
   const asked = askedCalls(journal.state, journal.loop);
-  // The results are reserved in call order here, because the calls may finish in any order.
+  // The result parts are reserved here in call order, because the calls may finish in any order.
   const slots = new ResultSlots({ turn, attempt }, settings.ids, toolItemId, journal.state);
   const placed = slots.reserve(step.calls);
   if (placed.length > 0) await journal.write(placed);
@@ -102,7 +104,7 @@ export async function createPlan({ journal, context }: OpenStep, step: Action): 
   return { do: 'tool_calls', turn, attempt, toolCalls: planned, maxParallel };
 }
 
-/** True if the session has an open turn, or input that is not answered. */
+/** Returns true if the session has an open turn, or input that has no answer yet. */
 export function hasWork(loop: LoopState): boolean {
   return loop.turn !== undefined || loop.hasInput || hasQueuedInput(loop);
 }
@@ -114,7 +116,7 @@ function hasQueuedInput({ commands }: LoopState): boolean {
 }
 
 const maxText = 16 * 1024;
-/** Maximum length of a value's JSON, in characters. A longer value becomes a reference. */
+/** Maximum length of a value's JSON, in characters. A longer value is passed as a reference. */
 const maxValue = 256 * 1024;
 
 export async function createRunEnd(step: OpenStep, ended: FinishedRun): Promise<RunEnd> {
@@ -122,7 +124,7 @@ export async function createRunEnd(step: OpenStep, ended: FinishedRun): Promise<
   const { id: runId, stop, before, after } = ended;
   const { loop } = journal;
   const answered = stop.reason === 'stop' ? await outputOfRun(step, ended) : {};
-  // Only the error of the last run is known.
+  // The state contains only the error of the last run.
   const lastError = runs.ended.at(-1) === ended ? loop.lastError : undefined;
   const { blockedBy } = loop;
   const outcome = { value: undefined, error: lastError, cause: undefined, blockedBy };
@@ -152,7 +154,7 @@ async function outputOfRun(
   return parsed.ok ? { value: parsed.value } : {};
 }
 
-/** Returns how often this run asked the model to answer again because its answer was invalid. */
+/** Returns how many times this run asked the model to answer again because its answer was invalid. */
 export function countRepairs({ journal, runs }: OpenStep): number {
   const known = toArray(runs.before.items).length;
   const since = toArray(journal.state.items).slice(known);

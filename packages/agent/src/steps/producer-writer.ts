@@ -7,9 +7,9 @@ interface Waiting {
 }
 
 /**
- * Lets a producer write through the journal, which expects a driver. Each append therefore returns all
- * new records, also the records of other writers. The driver writes the records that do not belong to the
- * producer's attempt.
+ * Lets a producer write through the journal, which expects a driver. Each append therefore returns all new
+ * records, including the records of other writers. Records that do not belong to the producer's attempt are
+ * written by the driver.
  */
 export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
   readonly session: SessionId;
@@ -18,7 +18,7 @@ export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
   #producer: Producer | undefined;
   #name: string | undefined;
   #sequence = 0;
-  /** The offset up to which records were returned to the journal. */
+  /** The offset of the last record that was returned to the journal. */
   #readThrough: number;
   #waiting: Waiting[] = [];
   #isWriting = false;
@@ -30,12 +30,15 @@ export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
     this.#readThrough = from;
   }
 
-  /** The producer's name on the log. */
+  /** The name under which the producer writes to the log. */
   get name(): string | undefined {
     return this.#name;
   }
 
-  /** Makes all later writes use this admission. Earlier producers with the same admission are fenced. */
+  /**
+   * Makes all later writes use this admission. Earlier producers with the same admission are fenced: they can
+   * no longer write.
+   */
   async useAdmission(admission: Admission): Promise<Producer> {
     const producer = await this.#log.produce(admission);
     this.#producer = producer;
@@ -51,7 +54,7 @@ export class ProducerWriter implements Pick<Driver, 'session' | 'append'> {
     return stored.promise;
   }
 
-  /** Writes all waiting appends. Appends that arrive during a write are joined into the next one. */
+  /** Writes all waiting appends. Appends that arrive during a write are joined into the next write. */
   async #writeAll(): Promise<void> {
     this.#isWriting = true;
     while (this.#waiting.length > 0) {

@@ -10,28 +10,28 @@ import { type FinishedItem, settleItem } from './settled-items.ts';
 
 /** Options of `requestStep`. */
 export interface RequestStepOptions extends HeldSession, StepSignals {
-  /** The turn from the plan. */
+  /** The number of the turn, which the plan contains. */
   readonly turn: number;
 }
 
 /** The result of `requestStep`. */
 export interface RequestStepResult {
   readonly turn: number;
-  /** The number of the attempt whose output counts. */
+  /** The number of the attempt whose output is valid. */
   readonly attempt: number;
   /** The stop of the response. Undefined if the turn ended without a response. */
   readonly stop: Stop | undefined;
-  /** The finished answer. Undefined if there is none. */
+  /** The finished answer. Undefined if the turn has no answer. */
   readonly item: FinishedItem | undefined;
 }
 
-/** A request step runs no tools while it streams, because each call is a separate step. */
+/** A request step runs no tools while the response streams, because each call is a separate step. */
 const noConcurrentWork = { halt: async () => {}, abandon: () => {} };
 
 /**
  * Requests a turn's response and streams it to the log, as the producer of that request. A repeated step
- * fences the earlier one and supersedes its output. If the response is already complete, no request is
- * made. The agent's `retry` settings apply to provider errors.
+ * fences the earlier one and supersedes its output. If the response is already complete, no request is sent.
+ * The agent's `retry` settings apply to provider errors.
  */
 export async function requestStep(
   agent: Agent,
@@ -52,7 +52,7 @@ export async function requestStep(
   }
 }
 
-/** Returns the turn if it still waits for its response. */
+/** Returns the turn if it still waits for its response. Returns undefined otherwise. */
 function openTurn({ journal }: OpenStep, turn: number): TurnState | undefined {
   const { turn: now } = journal.loop;
   return now?.turn === turn && now.stop === undefined ? now : undefined;
@@ -63,9 +63,9 @@ async function attempt(step: OpenStep, asked: TurnRequest, turn: TurnState): Pro
   const admission = await driver.admit({ for: 'request', turn: turn.turn });
   let producer = await writer.useAdmission(admission);
   // Attempts without an admission also have numbers. The producer is therefore admitted again until its
-  // number is higher than theirs.
+  // attempt number is higher than these numbers.
   while (producer.attempt <= turn.attempt) producer = await writer.useAdmission(admission);
-  // This stops the attempt if another attempt has superseded it, even while it waits for its provider.
+  // Stops the attempt if a newer attempt has superseded it, even while it waits for its provider.
   step.onRecord = ({ fact, attempt, producer: by }) => {
     const isSuperseded = fact?.type === 'attempt_superseded' && attempt === producer.attempt;
     if (isSuperseded && by !== writer.name) step.fail(overtakenAttempt(step, producer));

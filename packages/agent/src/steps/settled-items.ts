@@ -15,16 +15,16 @@ export type FinishedItem =
   | { readonly by: 'value'; readonly itemId: ItemId; readonly item: JsonObject }
   | ItemReference;
 
-/** The place of an item that is too large to be passed by value. */
+/** A reference to an item that is too large to be passed by value. */
 export interface ItemReference {
   readonly by: 'reference';
   readonly itemId: ItemId;
   readonly session: SessionId;
-  /** A log offset up to which the log contains the item. */
+  /** A log offset at which the log already contains the complete item. */
   readonly through: number;
 }
 
-/** Maximum length of an item's JSON, in characters. A longer item becomes a reference. */
+/** Maximum length of an item's JSON, in characters. A longer item is passed as a reference. */
 const maxLength = 16 * 1024;
 
 export function settleItem(item: Item, state: FoldState): FinishedItem {
@@ -37,10 +37,13 @@ export function settleItem(item: Item, state: FoldState): FinishedItem {
   return referenceTo(itemId, state);
 }
 
-/** Maximum total length of the items by value, in characters. All further items become references. */
+/**
+ * Maximum total length of the items that are passed by value, in characters. All further items are passed as
+ * references.
+ */
 const maxTotal = 256 * 1024;
 
-/** Returns the finished items from the index `first` on, up to the first unfinished item. */
+/** Returns the finished items, starting at the index `first` and ending before the first unfinished item. */
 export function settledItemsFrom(state: FoldState, first: number): readonly FinishedItem[] {
   const items = toArray(state.items);
   const open = items.findIndex(({ finished }, at) => at >= first && finished === undefined);

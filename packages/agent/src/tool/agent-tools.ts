@@ -13,7 +13,7 @@ export interface SubAgentOptions<Name extends string> {
   readonly description: string;
   /** The agent to run. */
   readonly agent: Agent;
-  /** The sub-agent is stopped after this time. Default: no timeout. */
+  /** The run stops the sub-agent after this time. Default: no timeout. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -22,10 +22,10 @@ interface Task {
 }
 
 /**
- * Creates a tool that runs another agent in a separate session. The sub-agent's streamed text is the
- * progress. Its last answer is the result, or its value if it has an `output` schema.
+ * Creates a tool that runs a different agent in a separate session. The tool reports the sub-agent's streamed
+ * text as progress. The result is the sub-agent's last answer, or its value if it has an `output` schema.
  *
- * The sub-agent stops with the caller, and after a crash it continues with the caller. It gets the
+ * The sub-agent stops when the caller stops, and after a crash it continues with the caller. It gets the
  * caller's `context`. Its questions are events of the caller, and its usage counts toward the caller's
  * limits.
  */
@@ -39,7 +39,7 @@ export function subAgent<const Name extends string>(
     description,
     input: taskSchema,
     startsSession: true,
-    // A repeated execution is safe, because the sub-agent's run finds its session and continues it.
+    // Running the tool again is safe, because the sub-agent's run finds its session and continues it.
     afterCrash: 'repeat',
     timeoutMs,
     summarize: ({ task }) => `${name}: ${task}`,
@@ -56,7 +56,7 @@ export function subAgent<const Name extends string>(
   });
 }
 
-/** Returns the result text of a sub-agent without a complete answer. */
+/** Returns the result text if the sub-agent did not complete its answer. */
 function unfinishedText(why: string, text: string): string {
   const answer = text === '' ? 'It has written no answer.' : `Its answer so far: ${text}`;
   return `The agent stopped before it finished (${why}). ${answer}`;
@@ -80,7 +80,7 @@ const taskJsonSchema = {
   required: ['task'],
 } as const;
 
-/** The schema of the task. It is written by hand, because this package depends on no schema library. */
+/** The schema of the task. It is handwritten, because this package depends on no schema library. */
 const taskSchema: StandardSchemaV1<Task> & StandardJSONSchemaV1<Task> = {
   '~standard': {
     version: 1,
@@ -97,8 +97,8 @@ const taskSchema: StandardSchemaV1<Task> & StandardJSONSchemaV1<Task> = {
 /** Options of `handOff`. */
 export interface HandOffOptions {
   /**
-   * The other agent. Pass a function if the agent is created later, for example if two agents hand off to
-   * each other.
+   * The agent that takes over. Pass a function if the agent is created later, for example if two agents hand
+   * off to each other.
    */
   readonly to: Agent | (() => Agent);
   /** The text that explains to the model when to hand off. */
@@ -112,8 +112,8 @@ interface Reason {
 }
 
 /**
- * Creates a tool that hands the session to another agent. From the next turn on, the instructions, tools
- * and model of that agent apply. The log, the observers and the limits of the run stay.
+ * Creates a tool that hands the session to a different agent. From the next turn on, the instructions, tools
+ * and model of that agent apply. The log, the observers and the limits of the run stay the same.
  */
 export function handOff(options: HandOffOptions): DefinedTool<string, Reason> {
   assertKnownFields(options, { to: true, description: true, name: true });
@@ -137,7 +137,7 @@ const reasonJsonSchema = {
   properties: { reason: { type: 'string', description: 'Why, in a few words' } },
 } as const;
 
-/** The schema of the reason. It is written by hand, because this package depends on no schema library. */
+/** The schema of the reason. It is handwritten, because this package depends on no schema library. */
 const reasonSchema: StandardSchemaV1<Reason> & StandardJSONSchemaV1<Reason> = {
   '~standard': {
     version: 1,

@@ -10,14 +10,15 @@ export interface ClientToolOptions<
   Output extends StandardSchemaV1 = StandardSchemaV1,
 > {
   /**
-   * The name of the tool. It has 1 to 64 letters, digits, `_` or `-`, because all providers accept these.
+   * The name of the tool. It has 1 to 64 letters, digits, `_` or `-`, because all providers accept such
+   * names.
    */
   readonly name: string;
   /** The text that explains to the model what the tool does and when to use it. */
   readonly description: string;
-  /** Schema of the input, in any library that implements Standard Schema. */
+  /** The schema of the input, from any library that implements Standard Schema. */
   readonly input: Input;
-  /** Schema of the output, in any library that implements Standard Schema. Default: any JSON. */
+  /** The schema of the output, from any library that implements Standard Schema. Default: any JSON. */
   readonly output?: Output | undefined;
   /** JSON Schema of the input. Required if the schema library cannot produce it. */
   readonly inputSchema?: JsonObject | undefined;
@@ -28,15 +29,15 @@ export interface ClientToolOptions<
    * default.
    */
   readonly strict?: boolean | undefined;
-  /** Further fields of the tool's definition in requests, by provider. Default: none. */
+  /** Additional fields of the tool's definition in requests, by provider. Default: none. */
   readonly providerOptions?: Tool['providerOptions'];
-  /** Returns one line for the user that says what the call is about. Default: the tool's name. */
+  /** Returns one line for the user that describes the call. Default: the tool's name. */
   readonly summarize?: ((input: StandardSchemaV1.InferOutput<Input>) => string) | undefined;
 }
 
 /**
- * Defines a tool that a client runs, for example a page in a browser. A call waits until a client sends
- * its output with `agent.provideToolResult`, `run.provideToolResult`, a `tool_output` command, the
+ * Defines a tool that a client runs, for example a page in a browser. A call waits until a client sends its
+ * output. The client can use `agent.provideToolResult`, `run.provideToolResult`, a `tool_output` command, the
  * server, or `addToolOutput` of the AI SDK. The `output` schema must accept the output.
  *
  * @example

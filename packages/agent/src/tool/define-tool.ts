@@ -12,42 +12,43 @@ import type { Tool, ToolContext, ToolExecution, ToolOutput, ToolReturn } from '.
 import type { ToolCallEvent, ToolResultEvent } from '../contract/typed-tools.ts';
 import { jsonSchemaOf, validateWithSchema } from './schema.ts';
 
-/** A schema of any library that implements Standard Schema, such as Zod, Valibot or ArkType. */
+/** A schema from any library that implements Standard Schema, such as Zod, Valibot or ArkType. */
 type Schema = StandardSchemaV1;
 
 /** Options of `defineTool`. */
 export interface ToolOptions<Input extends Schema, Return = ToolReturn, Context = unknown> {
   /**
-   * The name of the tool. It has 1 to 64 letters, digits, `_` or `-`, because all providers accept these.
+   * The name of the tool. It has 1 to 64 letters, digits, `_` or `-`, because all providers accept such
+   * names.
    */
   readonly name: string;
   /** The text that explains to the model what the tool does and when to use it. */
   readonly description: string;
-  /** Schema of the input, in any library that implements Standard Schema. */
+  /** The schema of the input, from any library that implements Standard Schema. */
   readonly input: Input;
   /** JSON Schema of the input. Required if the schema library cannot produce it. */
   readonly inputSchema?: JsonObject | undefined;
   /**
-   * Whether the tool changes anything. A tool with `none` may start while the response streams. Default:
-   * `external`.
+   * Whether the tool changes anything. A tool with `none` may start while the response still streams.
+   * Default: `external`.
    */
   readonly effects?: Tool['effects'] | undefined;
   /**
-   * Decides what happens to a call if the process dies while the tool runs. `repeat` runs the tool again. Use it
-   * only if that is harmless. `fail` ends the call with an error, and the model gets the text that the
-   * outcome is unknown. Default: `fail`.
+   * The rule for a call whose process dies while the tool runs. `repeat` runs the tool again. Use it only if
+   * running the tool twice is harmless. `fail` ends the call with an error, and the model gets the text that
+   * the outcome is unknown. Default: `fail`.
    */
   readonly afterCrash?: Tool['afterCrash'] | undefined;
-  /** The run stops the tool after this time. Default: no timeout. */
+  /** The time after which the run stops the tool. Default: no timeout. */
   readonly timeoutMs?: number | undefined;
   /** Maximum length of the text for the model, in characters. Default: 30,000. */
   readonly maxOutputLength?: number | undefined;
   /** Maximum number of retries after the tool throws. Default: 0. */
   readonly retries?: number | undefined;
-  /** True if the tool runs a separate session, for a sub-agent. Default: false. */
+  /** True if the tool runs a sub-agent in a separate session. Default: false. */
   readonly startsSession?: boolean | undefined;
   /**
-   * Set if the tool hands the session off to another agent. That agent takes over after the turn.
+   * Set if the tool hands the session off to a different agent. That agent takes over after the turn.
    * Default: none.
    */
   readonly handsOff?: Tool['handsOff'];
@@ -57,18 +58,18 @@ export interface ToolOptions<Input extends Schema, Return = ToolReturn, Context 
    */
   readonly strict?: boolean | undefined;
   /**
-   * The built-in tool of a provider whose calls this tool answers, for example `openai.shell`. Requests
-   * to that provider declare the built-in tool, and requests to others declare this tool. `BuiltInTool`
+   * The built-in tool of a provider whose calls this tool answers, for example `openai.shell`. Requests to
+   * that provider declare the built-in tool. Requests to other providers declare this tool. `BuiltInTool`
    * documents the input. Default: none.
    */
   readonly answers?: Tool['answers'];
-  /** Further fields of the tool's definition in requests, by provider. Default: none. */
+  /** Additional fields of the tool's definition in requests, by provider. Default: none. */
   readonly providerOptions?: Tool['providerOptions'];
-  /** Returns one line for the user that says what the call is about to do. Default: the tool's name. */
+  /** Returns one line for the user that describes what the call does. Default: the tool's name. */
   readonly summarize?: ((input: StandardSchemaV1.InferOutput<Input>) => string) | undefined;
   /**
-   * Runs the tool. To type the context of runs, annotate the second parameter: `ToolContext<Desk>`.
-   * `defineTool` checks the return type.
+   * Runs the tool. To declare the type of the run's context, annotate the second parameter:
+   * `ToolContext<Desk>`. `defineTool` checks the return type.
    *
    * The second type in the union makes the compiler keep literal types in an output, such as the kind of
    * an attachment.
@@ -80,9 +81,9 @@ export interface ToolOptions<Input extends Schema, Return = ToolReturn, Context 
 }
 
 /**
- * A tool with a typed input and output. `Input` is the type that the model writes, and `Parsed` is the
- * type that the schema returns. `Value` is the value of the result for programs, and `Context` is the run
- * context that the tool needs.
+ * A tool with a typed input and output. `Input` is the type that the model writes, and `Parsed` is the type
+ * that the schema returns. `Value` is the type of the result's value for programs. `Context` is the type of
+ * the run context that the tool needs.
  */
 export interface DefinedTool<
   Name extends string,
@@ -99,12 +100,13 @@ export interface DefinedTool<
     readonly context: Context;
   };
   /**
-   * True if the event is a call of this tool with valid input. Narrows the type of `event.input`.
+   * Returns true if the event is a call of this tool with valid input. In this case, the type of
+   * `event.input` is narrowed.
    */
   isCall(event: AgentEvent): event is ToolCallEvent<Name, Input>;
   /**
-   * True if the event is a result of this tool without an error. Narrows the type of
-   * `event.part.value`.
+   * Returns true if the event is a result of this tool without an error. In this case, the type of
+   * `event.part.value` is narrowed.
    */
   isResult(event: AgentEvent): event is ToolResultEvent<Name, Value>;
 }
@@ -219,14 +221,14 @@ export function defineTool<
     validate: (given) => validateWithSchema(input, given),
     isCall: (event): event is never => isCall(name, input, event),
     isResult: (event): event is never => isResult(name, event),
-    // The compiler has checked the return type.
+    // The compiler has already checked the return type of `execute`.
     execute: (given, context) => execute(given as never, context as never) as ToolExecution,
   };
 }
 
 /**
- * True if the event is a call of this tool with valid input. False for an async schema, because this
- * check is synchronous.
+ * Returns true if the event is a call of this tool with valid input. Returns false for an async schema,
+ * because this check is synchronous.
  */
 function isCall(name: string, schema: Schema, event: AgentEvent): boolean {
   if (event.type !== 'tool_call_ready' || event.name !== name) return false;
@@ -275,8 +277,8 @@ function noJsonSchema(name: string): AgentError {
 }
 
 /**
- * Throws if a tool has an unknown field. Other libraries have a field for approval on the tool. If such a
- * field were ignored, the tool would run without approval.
+ * Throws if a tool has an unknown field. In other libraries, a field of the tool can require an approval. If
+ * such a field were ignored, the tool would run without approval.
  */
 export function assertKnownFields<Options extends { readonly name?: string | undefined }>(
   options: Options,

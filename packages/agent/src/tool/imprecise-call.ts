@@ -1,14 +1,14 @@
 import { nearestNames } from '@millrace/core';
 import type { Tool } from '../contract/tool.ts';
 
-// This file is imported on demand. It has the code for what models get wrong: calls of tools that do not
-// exist, and null for a property that should be left out.
+// This file loads on demand. It handles common mistakes of models: calls of tools that do not exist, and null
+// for a property that should be omitted.
 
 export { withoutOptionalNulls } from '@millrace/providers';
 
 /**
- * Returns the message for the model about a tool that the agent does not have. `offered` are the names of
- * the tools that the request offered, because the agent may have lost a tool since then.
+ * Returns the message for the model about a tool that the agent does not have. `offered` contains the names
+ * of the tools that the request offered. The agent may have lost a tool after the request.
  */
 export function missingToolMessage(
   name: string,

@@ -5,9 +5,10 @@ import type { CheckedToolCall } from '../contract/tool.ts';
 import { type DefinedTool, defineTool } from './define-tool.ts';
 
 /**
- * Creates the tool that answers when a provider asks whether it may call a tool of an MCP server. If a
- * call of this tool is approved, the provider's call is approved. If it is denied, the provider's call is
- * refused. The tool itself does nothing. Without this tool, every such call is refused.
+ * Creates a tool for providers that call MCP servers and ask for approval first. The provider's question
+ * becomes a call of this tool. If the user approves that call, the provider may call the MCP server. If the
+ * user denies it, the provider's call is refused. The tool itself does nothing. Without this tool, every call
+ * that needs an approval is refused.
  *
  * @example
  * const mcp = { type: 'mcp', server_label: 'orders', server_url: 'https://mcp.example.com' } as const;
@@ -20,7 +21,7 @@ export function mcpApprovalTool(): DefinedTool<'mcp_approval', McpApprovalInput>
     description: 'Approves a call that the provider makes to a tool of an MCP server.',
     input: approvalSchema,
     effects: 'external',
-    // A repeated execution is safe, because the provider makes its call only after it has received the
+    // Running the tool again is safe, because the provider makes its MCP call only after it has received the
     // answer.
     afterCrash: 'repeat',
     answers: 'openai.mcp_approval',
@@ -31,7 +32,7 @@ export function mcpApprovalTool(): DefinedTool<'mcp_approval', McpApprovalInput>
 }
 
 /**
- * Returns the decision of the default policy. It asks the user if the provider asks for approval or
+ * Returns the decision of the default policy. It asks the user if the provider requires an approval or
  * reports a danger. It allows all other calls.
  */
 export function askIfProviderAsks({ tool, input }: CheckedToolCall): ApprovalDecision {
@@ -48,8 +49,8 @@ export function askIfProviderAsks({ tool, input }: CheckedToolCall): ApprovalDec
 
 /**
  * Returns the reason why a call cannot run with the input that the user changed, if there is one. The
- * provider makes its MCP call with the original arguments. An approval with changed arguments would
- * therefore approve the original ones.
+ * provider makes its MCP call with the original arguments. If the user approved changed arguments, the
+ * provider would still run the original ones.
  */
 export function reasonAgainstChange({ call, tool, input }: CheckedToolCall): string | undefined {
   if (tool.answers !== 'openai.mcp_approval') return undefined;
@@ -68,9 +69,7 @@ const jsonSchema = {
   required: ['server_label', 'name', 'arguments'],
 } as const;
 
-/**
- * The schema of the approval. It is written by hand, because this package depends on no schema library.
- */
+/** The schema of the approval. It is handwritten, because this package depends on no schema library. */
 const approvalSchema: StandardSchemaV1<McpApprovalInput> & StandardJSONSchemaV1<McpApprovalInput> =
   {
     '~standard': {

@@ -105,6 +105,18 @@ describe('an output that is too long', () => {
     expect(part?.text).toContain(problem);
   });
 
+  test('of another session cannot be read, and neither can other blobs', async () => {
+    const log = memoryLog();
+    const { hash } = await log.blobs.put(new TextEncoder().encode('of another session'));
+    const asks = { content: { parts: [call('d', 'read_output', { output: hash })] } };
+    const provider = scriptedProvider([asks, 'Done.']);
+    const tools = [readOutputTool()];
+    const { items } = await createAgent({ provider, log, tools }).run('Go', { session }).result;
+    const [part] = resultsIn(items);
+    expect(part).toMatchObject({ isError: true });
+    expect(part?.text).not.toContain('of another session');
+  });
+
   test('is not found under an unknown id', async () => {
     const input = { output: '0'.repeat(64) };
     const { items } = await run([{ content: { parts: [call('d', 'read_output', input)] } }, 'Oh.']);

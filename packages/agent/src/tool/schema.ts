@@ -2,9 +2,7 @@ import type { JsonObject, JsonValue } from '@millrace/core';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import type { ValidationResult } from '../contract/tool.ts';
 
-/**
- * Validates a value with a schema. The problem text has one line per issue and is written for the model.
- */
+/** Validates a value with a schema. The problem text has one line per issue and is addressed to the model. */
 export async function validateWithSchema(
   schema: StandardSchemaV1,
   input: unknown,
@@ -24,8 +22,8 @@ function issueLine({ message, path = [] }: StandardSchemaV1.Issue): string {
 }
 
 /**
- * Removes null from optional properties that do not accept it, because models write it for a property that
- * they should leave out. The code loads on demand, because few values have a null.
+ * Removes null from optional properties that do not accept null. Models often write null for a property that
+ * they should omit. The code loads on demand, because few values contain null.
  */
 export async function withoutNulls(schema: JsonObject, value: JsonValue): Promise<JsonValue> {
   if (!JSON.stringify(value).includes('null')) return value;
@@ -33,7 +31,7 @@ export async function withoutNulls(schema: JsonObject, value: JsonValue): Promis
   return withoutOptionalNulls(schema, value);
 }
 
-/** Returns the JSON Schema of a schema. Undefined if its library cannot produce it. */
+/** Returns the JSON Schema of a schema. Returns undefined if the schema library cannot produce it. */
 export function jsonSchemaOf(schema: StandardSchemaV1): JsonObject | undefined {
   const { jsonSchema } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>;
   if (jsonSchema === undefined) return undefined;

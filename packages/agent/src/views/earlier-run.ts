@@ -1,13 +1,13 @@
 import type { AgentEvent, View } from '@millrace/core';
 
-/** The value of a run's source that says where the run's own records begin. */
+/** Contains the function that returns where the run's own records begin. */
 interface RunStart {
   readonly begins?: (() => number | undefined) | undefined;
 }
 
 /**
- * Returns a view without the events of an earlier run that the same call ends first. The questions of that
- * run stay. Otherwise nobody could answer them.
+ * A call of `agent.run` may first end an earlier run. This function returns a view without the events of that
+ * earlier run. The questions of that run are kept, because otherwise no client could answer them.
  */
 export function withoutEarlierRun(source: RunStart, view: View<AgentEvent>): View<AgentEvent> {
   return (before, record, after) => {
@@ -16,12 +16,18 @@ export function withoutEarlierRun(source: RunStart, view: View<AgentEvent>): Vie
   };
 }
 
-/** True if the call first ends an earlier run. `opened` is the offset of the initial state. */
+/**
+ * Returns true if the call of `agent.run` first ends an earlier run. `opened` is the offset of the initial
+ * state.
+ */
 export function endsEarlierRun({ begins }: RunStart, opened: number): boolean {
   return begins !== undefined && begins() !== opened;
 }
 
-/** True if a record belongs to the run, and not to an earlier run that the same call ends first. */
+/**
+ * Returns true if a record belongs to this run. Returns false if it belongs to an earlier run that the same
+ * call of `agent.run` ends first.
+ */
 export function isOwn({ begins }: RunStart, offset: number): boolean {
   if (begins === undefined) return true;
   const begin = begins();

@@ -2,18 +2,21 @@ import { type AgentEvent, agentEvents, type PartId, PartialJson, type View } fro
 
 interface LiveValue {
   readonly json: PartialJson;
-  /** The number of characters so far. `reported` is the number at the last event. */
+  /** The current number of characters. `reported` is the number of characters at the last event. */
   length: number;
   reported: number;
 }
 
 /**
- * A long value is reported each time that it grows by 1/256 of its length. A report copies the open
- * containers, so the cost of all reports stays proportional to the length of the text.
+ * A long value is reported each time it grows by 1/256 of its length. Each report copies the open containers.
+ * With this rule, the total cost of all reports stays proportional to the length of the text.
  */
 const reportedShare = 256;
 
-/** Returns the view that converts records to events, with the values of structured output as it streams. */
+/**
+ * Returns the view that converts records to events. While structured output streams, the events include its
+ * current value.
+ */
 export function liveEvents(): View<AgentEvent> {
   const live = new LiveValues();
   return (before, record, after) => {
@@ -24,13 +27,13 @@ export function liveEvents(): View<AgentEvent> {
 }
 
 /**
- * Adds `structured_updated` events to the events of a run while structured output streams as JSON text.
- * The text is parsed once, as it arrives. The last event of a part has its final value.
+ * Adds `structured_updated` events to the events of a run while structured output streams as JSON text. The
+ * text is parsed only once, while it arrives. The last event of a part has its final value.
  */
 class LiveValues {
   readonly #open = new Map<PartId, LiveValue>();
 
-  /** Adds the event to the list, and the updates that it causes. */
+  /** Adds the event to the list, followed by the updates that the event causes. */
   add(event: AgentEvent, to: AgentEvent[]): void {
     switch (event.type) {
       case 'part_started':
@@ -39,7 +42,7 @@ class LiveValues {
         break;
       case 'assistant_text_delta':
         to.push(event);
-        // No structured part is open, so the text is plain text and needs no update.
+        // If no structured part is open, the text is plain text and needs no update.
         if (this.#open.size > 0) this.#grow(event, to);
         return;
       case 'part_finished':
@@ -49,7 +52,7 @@ class LiveValues {
       case 'part_retracted':
         this.#open.delete(event.partId);
         break;
-      // The parts of a superseded attempt stay open until here.
+      // Until this event, the parts of a superseded attempt stay open.
       case 'response_started':
       case 'run_finished':
         this.#open.clear();

@@ -4,18 +4,18 @@ import type { Log } from '@millrace/log';
 import { AgentError } from '../contract/agent-error.ts';
 
 /**
- * Reads a stored session as the messages of the AI SDK, for `useChat({ messages })` after a page was
- * loaded again. They are the messages that `useChat` has after it read the streams of
- * `run.toUIMessageStreamResponse()`, with the same ids. The result is assignable to `UIMessage[]`.
+ * Reads a stored session as the messages of the AI SDK, for `useChat({ messages })` after a page reload. The
+ * messages and their ids are the same as those that `useChat` builds from the streams of
+ * `run.toUIMessageStreamResponse()`. The result is assignable to `UIMessage[]`.
  *
- * - A message that the user sent during an answer is a part of that answer, and a call that waits for
- *   an approval has its question.
- * - A message that is still queued comes last, for example one that was sent while a call waits. When a
- *   run takes the message, it is at its place in the conversation.
- * - If a run is open, its message has what is on the log so far.
+ * - If the user sends a message during an answer, the message is a part of that answer. A call that waits for
+ *   an approval contains the question.
+ * - A message that is still queued comes last, for example a message that was sent while a call waits. After
+ *   a run takes the message, it appears at its place in the conversation.
+ * - If a run is open, its message contains the content that the log has until now.
  * - A session that does not exist has no messages.
  *
- * The function does not check who may read the session: do this before you call it.
+ * The function does not check access rights. Check them before you call it.
  *
  * @example const messages = await readUIMessages(log, 'chat-1'); // useChat({ id: 'chat-1', messages })
  */

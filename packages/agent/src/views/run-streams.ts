@@ -34,7 +34,7 @@ function uiResponse(
 type FrameCode = typeof import('./stream-frames.ts');
 
 /**
- * Returns a stream of encoded frames. The code for the frames loads on demand, because most programs do
+ * Returns a stream of encoded frames. The code that encodes frames loads on demand, because most programs do
  * not use it.
  */
 function toByteStream(
@@ -47,7 +47,7 @@ function toByteStream(
   });
 }
 
-/** Returns a stream that reads the next value when its reader asks for one. */
+/** Returns a stream that reads the next value only when its reader requests one. */
 function toStream<T>(read: (left: AbortSignal) => AsyncGenerator<T>): ReadableStream<T> {
   const left = new AbortController();
   const values = read(left.signal);

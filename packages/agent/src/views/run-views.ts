@@ -28,29 +28,27 @@ import type { Log } from '@millrace/log';
 import type { BlockedBy, FinishedResult, RunResult } from '../contract/run.ts';
 import type { PendingApproval, PendingToolCall, ToolCall } from '../contract/typed-tools.ts';
 
-/** The log and the values that the views of a run depend on. */
+/** The log, and the values on which the views of a run depend. */
 export interface RunEventSource {
   readonly log: Log;
   /**
-   * The session state when the session was opened. It resolves when `begins` has its value. Rejects, or
+   * Resolves when `begins` has its value, with the state that the session had when it was opened. Rejects, or
    * resolves with undefined, if the run could not start.
    */
   readonly initialState: Promise<FoldState | undefined>;
   /**
-   * Returns the offset after which the run's own records begin. Undefined while the call still ends an
-   * earlier run that was interrupted. Default: the offset of `initialState`.
+   * Returns the offset after which the run's own records begin. Returns undefined while `agent.run` still
+   * ends an earlier run that was interrupted. Default: the offset of `initialState`.
    */
   readonly begins?: (() => number | undefined) | undefined;
-  /**
-   * Returns the ids of the calls that were answered before the run, in commands that were still queued.
-   */
+  /** Returns the ids of the calls whose answers were queued as commands before the run started. */
   readonly answered: () => readonly string[];
   /** Aborts when the run has ended. */
   readonly ended: AbortSignal;
-  /** Returns the offset of the run's last record so far. */
+  /** Returns the offset of the last record that the run has written until now. */
   readonly through: () => number;
   /**
-   * Returns false if no agent of the run has an `output` schema. It is called after `initialState`
+   * Returns false if no agent of the run has an `output` schema. It is called after `initialState` has
    * resolved. Default: true.
    */
   readonly hasOutput?: (() => boolean) | undefined;
@@ -61,8 +59,9 @@ export interface RunEventSource {
 }
 
 /**
- * Returns the events of a run from its first record on, for one reader. If the call first ends an earlier
- * run, the questions of that run come before them. Otherwise nobody could answer these questions.
+ * Returns the events of a run for one reader, starting with the run's first record. If the call of
+ * `agent.run` first ends an earlier run, the events start with the questions of that run. Otherwise no client
+ * could answer them.
  */
 export function runEvents(source: RunEventSource): AsyncGenerator<AgentEvent> {
   return runView(source, async ({ through }) => {
@@ -74,8 +73,8 @@ export function runEvents(source: RunEventSource): AsyncGenerator<AgentEvent> {
 }
 
 /**
- * Returns the view that converts records to events. Only agents with an `output` schema stream values, so
- * that code loads on demand.
+ * Returns the view that converts records to events. Only agents with an `output` schema stream values, so the
+ * code for values loads on demand.
  */
 async function eventView({ hasOutput }: RunEventSource): Promise<View<AgentEvent>> {
   if (hasOutput?.() === false) return agentEvents;
@@ -83,9 +82,9 @@ async function eventView({ hasOutput }: RunEventSource): Promise<View<AgentEvent
 }
 
 /**
- * Returns the events of a view, from the initial state on, for one reader. The reader may start late and
- * read slowly. `createView` is called with the initial state. `prepare` can change the records of a
- * batch before they are folded.
+ * Returns the events of a view for one reader, starting at the initial state. The reader may start late and
+ * read slowly. `createView` gets the initial state. `prepare` can change the records of a batch before they
+ * are folded into the state.
  */
 export async function* runView<Event>(
   { log, initialState, ended, through, left }: Omit<RunEventSource, 'answered'>,
@@ -124,7 +123,7 @@ function eventsOf<Event>(folder: Folder, batch: Batch, view: View<Event>): reado
   return events;
 }
 
-/** The parts of a result that are not in the session state. */
+/** The fields of a result that the session state does not contain. */
 export interface RunOutcome {
   /** The validated value of the answer. */
   readonly value: unknown;
@@ -144,7 +143,7 @@ export function createRunResult(
   input: readonly Item[],
   { value: answered, error, cause, blockedBy }: RunOutcome,
 ): RunResult {
-  // Only the changed entries are read, so the cost does not grow with the session.
+  // Only the entries that changed are read, so the cost does not grow with the length of the session.
   const earlier = entriesSince(before.items, after.items);
   const known = new Set([...earlier, ...input].map(({ id }) => id));
   const changed = entriesSince(after.items, before.items);
@@ -193,8 +192,8 @@ export function pendingApprovalsOf(state: FoldState): readonly PendingApproval[]
 }
 
 /**
- * Returns the input of a call that waits for approval. Only the items of the attempt that asked are
- * searched, because other items may have a call with the same id.
+ * Returns the input of a call that waits for approval. Only the items of the attempt that asked are searched,
+ * because other items may contain a call with the same id.
  */
 function askedInput(
   state: FoldState,
@@ -211,8 +210,7 @@ export function pendingToolCallsOf(state: FoldState): readonly PendingToolCall[]
 }
 
 /**
- * Returns the calls that got their result in this run. The call itself can be from an earlier, parked
- * run.
+ * Returns the calls that got their result in this run. An earlier, parked run may have made the call itself.
  */
 function toolCallsOf(
   changed: readonly ItemState[],
@@ -239,7 +237,7 @@ function partsOf(items: readonly ItemState[]): readonly (Part | undefined)[] {
 }
 
 /**
- * Returns the input of a call in one of the items that `isIn` accepts. The search begins with the newest
+ * Returns the input of a call from one of the items that `isIn` accepts. The search starts with the newest
  * item.
  */
 function inputOf(
@@ -257,7 +255,7 @@ function resultsOf(parts: readonly (Part | undefined)[]): readonly ToolResultPar
   return parts.flatMap((part) => (part?.kind === 'tool_result' && !part.partial ? part : []));
 }
 
-/** Returns the result of a run whose log failed, or whose session another process drives. */
+/** Returns the result of a run whose log failed, or whose session is driven by a different process. */
 export function failedResult(session: SessionId, error: unknown): RunResult {
   const info = errorInfoOf(session, error);
   const reason = 'error';
@@ -274,14 +272,14 @@ export function failedResult(session: SessionId, error: unknown): RunResult {
 }
 
 /**
- * Returns the code and message of an error. Messages of unknown errors may be private, so only `cause`
- * has them, and only in this process.
+ * Returns the code and message of an error. The messages of unknown errors may be private. Only `cause`
+ * contains them, and only in this process.
  */
 function errorInfoOf(session: SessionId, error: unknown): ErrorInfo {
   if (isMillraceError(error)) {
     const { code, place } = error;
     if (code !== 'held') return { code, message: error.message };
-    // The message of the log advises a takeover, which a run does not offer.
+    // The log's own message advises a takeover, but a run has no such option.
     const message = `Cannot continue session ${session}: ${place['holder']} drives it. Wait for its end, or send the message to the run with submitCommand`;
     return { code, message };
   }
@@ -296,7 +294,7 @@ export function joinText(parts: readonly (Part | undefined)[]): string {
   return parts.map((part) => (part?.kind === 'text' ? part.text : '')).join('');
 }
 
-/** Returns the usage of the attempts since an earlier state of the same session. */
+/** Returns the usage of the attempts that were made after an earlier state of the same session. */
 export function attemptsSince(state: FoldState, before: FoldState): Pick<FoldState, 'usage'> {
   const known = new Set(entriesSince(before.usage, state.usage));
   const since = entriesSince(state.usage, before.usage).filter((one) => !known.has(one));

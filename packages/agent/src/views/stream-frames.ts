@@ -36,7 +36,7 @@ interface Step {
 
 const stepView: View<Step> = (before, record, after) => [{ before, record, after }];
 
-/** Returns the frames of an event stream with the events of a run. */
+/** Returns the frames of an event stream that contains the events of a run. */
 export async function* eventFrames(
   source: RunEventSource,
   result: Promise<RunResult>,
@@ -47,14 +47,17 @@ export async function* eventFrames(
     yield encodeFrame({ id: `${event.offset}`, data: encodeEvent(event) });
   }
   if (source.left?.aborted || last?.type === 'run_finished') return;
-  // The log has no end of the run. The run could not start, or another process drives it now. The frame
-  // has no id, because it does not come from the log.
+  // The log has no end of the run, because the run could not start, or because a different process drives it
+  // now. The frame has no id, because it does not come from the log.
   const { session, error } = await result;
   if (error === undefined) return;
   yield encodeFrame({ data: JSON.stringify({ session, type: 'error', error }) });
 }
 
-/** Returns the frames of an event stream with one message, in the format of the AI SDK's clients. */
+/**
+ * Returns the frames of an event stream that contains one message, in the format that clients of the AI SDK
+ * read.
+ */
 export async function* uiMessageFrames(
   source: RunEventSource,
   result: Promise<RunResult>,
@@ -68,7 +71,10 @@ export async function* uiMessageFrames(
   if (!source.left?.aborted) yield encodeFrame({ data: uiDone });
 }
 
-/** Returns the error chunk with the text of the program, or as it is if the program's function throws. */
+/**
+ * Returns the error chunk with the text that the program's function returns. If that function throws, the
+ * chunk is returned unchanged.
+ */
 function withErrorText(
   chunk: UiChunk,
   { error }: RunResult,
@@ -83,8 +89,8 @@ function withErrorText(
 }
 
 /**
- * Returns the chunks of one message. A follow-up starts a further run, which continues the message. The
- * end of a run is therefore sent only if no other run follows. A run that continues a parked run also
+ * Returns the chunks of one message. A follow-up starts a new run, which continues the message. The end of
+ * the message is therefore sent only if no further run follows. A run that continues a parked run also
  * continues its message.
  */
 async function* messageOf(
@@ -97,12 +103,13 @@ async function* messageOf(
   if (initial !== undefined) yield* messageFrom(source, withParkedRun(initial), message);
   if (source.left?.aborted) return;
   if (message.isWaiting) {
-    // The client answers after the stream has ended. The session must then be free for `agent.resume`.
+    // The client sends its answer after the stream has ended. The session must then be free for
+    // `agent.resume`.
     if (source.parks?.() === true) await result;
     yield* finishChunks({ reason: 'parked' });
     return;
   }
-  // If the log has no end of the run, the run could not start, or another process drives it now.
+  // If the log has no end of the run, the run could not start, or a different process drives it now.
   yield* message.end ?? finishChunks((await result).stop);
 }
 
@@ -112,9 +119,9 @@ async function* messageFrom(
   message: MessageStream,
 ): AsyncGenerator<UiChunk> {
   const { session, run } = initial;
-  // If the client already shows the message, it has the records up to this offset.
+  // If the client already shows the message, it already has the records up to this offset.
   const shownThrough = message.isShown ? source.through() : initial.through;
-  // Questions up to this offset may already have an answer.
+  // The questions up to this offset may already have an answer.
   const knownThrough = (await source.log.info(session))?.through ?? 0;
   const isOpen = !endsEarlierRun(source, initial.through);
   if (shownThrough <= initial.through && isOpen) yield* message.open(initial);
@@ -145,13 +152,13 @@ async function* messageFrom(
   }
 }
 
-/** Returns the state of a parked session as if its run had not ended. */
+/** Returns the state of a parked session in the form that it had before its run ended. */
 function withParkedRun(state: FoldState): FoldState {
   if (state.run !== undefined || !isAsking(state)) return state;
   return { ...state, run: toArray(state.items).findLast(isStepItem)?.run };
 }
 
-/** True if calls wait for an approval or for a client that runs them. */
+/** Returns true if calls wait for an approval or for a client that runs them. */
 function isAsking({ asked, awaited }: FoldState): boolean {
   return asked.length > 0 || awaited.length > 0;
 }
@@ -161,7 +168,7 @@ class MessageStream {
   /** True if a client already shows the message. */
   readonly isShown: boolean;
   readonly #messageId: string | undefined;
-  /** The calls that were answered. On the log, their questions may still be open. */
+  /** The calls that already have an answer. On the log, their questions may still be open. */
   readonly #answered: Set<string>;
   readonly #denied = new DeniedCalls();
   #isStarted = false;
@@ -175,7 +182,9 @@ class MessageStream {
     this.isShown = messageId !== undefined;
   }
 
-  /** True if the run waits for the client. Clients send their answer after the stream has ended. */
+  /**
+   * True if the run waits for an answer of the client. Clients send their answer after the stream has ended.
+   */
   get isWaiting(): boolean {
     const state = this.#state;
     return this.#isStarted && state !== undefined && this.#isAsking(state);
@@ -197,8 +206,7 @@ class MessageStream {
   }
 
   /**
-   * Stores the id of a call that has an answer in a queued command. The run has not handled this command
-   * yet.
+   * Remembers the id of a call whose answer is in a queued command. The run has not handled this command yet.
    */
   learn({ fact }: LogRecord): void {
     if (fact?.type !== 'command_queued') return;
@@ -208,8 +216,8 @@ class MessageStream {
   }
 
   /**
-   * Returns the chunks that start the message. They have the whole message, or only its last step if the
-   * client shows the message.
+   * Returns the chunks that start the message. If the client already shows the message, they contain only its
+   * last step. Otherwise they contain the whole message.
    */
   open(state: FoldState): readonly UiChunk[] {
     if (state.run === undefined || this.#isStarted) return [];
@@ -217,7 +225,7 @@ class MessageStream {
     this.#state = state;
     this.#denied.addAsked(state);
     if (this.#messageId === undefined) return restateMessage(state);
-    // A client that already shows the message has answered its questions and run its calls.
+    // If a client already shows the message, it has answered the questions and run the calls of the message.
     for (const { toolCallId } of state.asked) this.#answered.add(toolCallId);
     const ran = new Set<string>(state.awaited.map(({ toolCallId }) => toolCallId));
     for (const id of ran) this.#answered.add(id);

@@ -21,50 +21,50 @@ export interface WorkerSession {
 
 /** Options of `createWorker`. */
 export interface WorkerOptions {
-  /** The log with the sessions. All agents must use this log. */
+  /** The log that contains the sessions. All agents must use this log. */
   readonly log: Log;
-  /** The agents that this worker runs. Their names must differ. */
+  /** The agents that this worker runs. Each must have a different name. */
   readonly agents: readonly Agent[];
-  /** Maximum number of runs at once. Default: 4. */
+  /** Maximum number of runs at the same time. Default: 4. */
   readonly concurrency?: number | undefined;
   /**
-   * How often the log is scanned for work of other processes, in milliseconds. Each delay varies randomly
-   * by up to a quarter. Default: 1 s.
+   * The interval at which the worker scans the log for work of other processes, in milliseconds. Each
+   * interval varies randomly by up to a quarter. Default: 1 s.
    */
   readonly pollMs?: number | undefined;
   /**
-   * Delay before a session is tried again after its run failed, in milliseconds. Each further failure
-   * doubles it. Default: 1 s.
+   * The delay before a session is tried again after its run failed, in milliseconds. Each further failure
+   * doubles the delay. Default: 1 s.
    */
   readonly baseDelayMs?: number | undefined;
   /** Maximum delay after failures, in milliseconds. Default: 60 s. */
   readonly maxDelayMs?: number | undefined;
   /**
-   * Returns the name of the agent for a session that was not started by `enqueue`. If it returns
-   * undefined, the worker does not run the session. Default: the worker runs no such sessions.
+   * Returns the name of the agent for a session that `enqueue` did not start. If it returns undefined, the
+   * worker does not run the session. Default: the worker ignores these sessions.
    */
   readonly agentOf?: ((session: SessionId) => string | undefined) | undefined;
   /**
-   * Returns the `context` of a run. It is needed because the context is not stored on the log. Default:
-   * none.
+   * Returns the `context` of a run. The worker needs this function because the log does not store the
+   * context. Default: none.
    */
   readonly context?: ((taken: WorkerSession) => unknown) | undefined;
   /** Observers of all runs, in addition to the agents' own observers. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
-  /** Called after each run that this worker ended or parked. */
+  /** Called after each run that this worker has ended or parked. */
   readonly onResult?: ((result: RunResult, taken: WorkerSession) => void) | undefined;
   /** Called for problems that do not stop the worker. */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
-  /** Time source. Default: the system clock. */
+  /** The clock of the worker. Default: the system clock. */
   readonly clock?: Clock | undefined;
-  /** Random numbers for the delays. Default: `Math.random`. */
+  /** Returns random numbers, which vary the delays. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
 
 /** Options of `Worker.close`. */
 export interface CloseWorkerOptions {
   /**
-   * How long active runs may continue, in milliseconds. After that, other workers can take them over.
+   * How long active runs may continue, in milliseconds. After this time, other workers can take them over.
    * Default: 10 s.
    */
   readonly graceMs?: number | undefined;
@@ -72,7 +72,7 @@ export interface CloseWorkerOptions {
 
 /** Runs queued inputs and resumes interrupted sessions. Create it with `createWorker`. */
 export interface Worker {
-  /** The sessions that this worker runs now. */
+  /** The sessions that this worker currently runs. */
   readonly active: readonly SessionId[];
   /** Queues an input, as `enqueue` does. `agent` is optional if the worker has only one agent. */
   enqueue(
@@ -80,8 +80,8 @@ export interface Worker {
     options?: Omit<EnqueueOptions, 'agent'> & { readonly agent?: string | undefined },
   ): Promise<EnqueuedRun>;
   /**
-   * Stops taking sessions and waits for the active runs. Runs that take too long are left to other
-   * workers.
+   * Takes no further sessions and waits for the active runs. If a run takes too long, this worker releases
+   * it, and other workers can continue it.
    */
   close(options?: CloseWorkerOptions): Promise<void>;
 }
@@ -146,24 +146,26 @@ export function createWorker(options: WorkerOptions): Worker {
   };
 }
 
-/** A session whose last run failed. */
+/** A session whose last run failed. It is tried again after a delay. */
 interface Delayed {
   readonly failures: number;
-  /** The time of the next try. */
+  /** The earliest time of the next try. */
   readonly notBefore: number;
 }
 
-/** Scans the log for sessions with work, runs them, and scans again. */
+/** Scans the log for sessions that have work, runs them, and scans again. */
 class WorkerLoop {
   readonly #options: WorkerOptions & typeof defaults;
   readonly #agents: ReadonlyMap<string, Agent>;
   readonly #clock: Clock;
   readonly #active = new Map<SessionId, Promise<void>>();
   readonly #leave = new AbortController();
-  /** The sessions without work for this worker, with the offset up to which this is known. */
+  /**
+   * The sessions that have no work for this worker. The number is the log offset up to which this is known.
+   */
   readonly #skipped = new Map<SessionId, number>();
   readonly #delayed = new Map<SessionId, Delayed>();
-  /** The next scan starts after this session, so that the worker reaches all sessions. */
+  /** The next scan starts after this session. In this way, the worker reaches all sessions. */
   #after: SessionId | undefined;
   #scanning: Promise<void> | undefined;
   #isWoken = false;
@@ -185,7 +187,7 @@ class WorkerLoop {
     return [...this.#active.keys()];
   }
 
-  /** Scans at once. If a scan is running, another one follows it. */
+  /** Starts a scan immediately. If a scan is already running, a further scan follows it. */
   wake(): void {
     this.#isWoken = true;
     if (this.#scanning !== undefined || this.#isClosing) return;
@@ -222,7 +224,7 @@ class WorkerLoop {
     }
   }
 
-  /** Returns the delay before the next scan, in milliseconds. It doubles after each scan that failed. */
+  /** Returns the delay before the next scan, in milliseconds. The delay doubles after each failed scan. */
   #pollDelay(): number {
     const { pollMs, maxDelayMs } = this.#options;
     const delayMs = Math.min(pollMs * 2 ** this.#failedScans, Math.max(pollMs, maxDelayMs));
@@ -252,7 +254,7 @@ class WorkerLoop {
     }
     this.#after = undefined;
     if (first === undefined) this.#forgetUnlisted(listed);
-    // The scan began in the middle of the list. The next scan starts at the beginning.
+    // This scan began in the middle of the list. The next scan starts at the beginning of the list.
     else this.#isWoken = true;
   }
 
@@ -286,7 +288,7 @@ class WorkerLoop {
       if (result.stop.cause === 'left') return;
       if (result.reason === 'error') this.#delay(session);
       else this.#delayed.delete(session);
-      // If the cause is `held`, another process runs the session, so this worker has no result to report.
+      // If the cause is `held`, a different process runs the session, so this worker has no result to report.
       if (result.stop.cause !== 'held') onResult?.(result, taken);
     } catch (error) {
       this.#delay(session);
@@ -295,8 +297,8 @@ class WorkerLoop {
   }
 
   /**
-   * Delays the next try of a session. The session may still have work, for example if another process
-   * holds it.
+   * Delays the next try of a session. The session may still have work, for example if a different process
+   * holds its lease.
    */
   #delay(session: SessionId): void {
     const { baseDelayMs, maxDelayMs } = this.#options;
@@ -306,7 +308,7 @@ class WorkerLoop {
     this.#delayed.set(session, { failures: failures + 1, notBefore });
   }
 
-  /** Removes the entries of sessions without work, so that the maps stay small. */
+  /** Removes the entries of sessions that have no work, which keeps the maps small. */
   #forgetUnlisted(listed: ReadonlySet<SessionId>): void {
     for (const known of [this.#skipped, this.#delayed])
       for (const session of known.keys())
@@ -321,7 +323,7 @@ class WorkerLoop {
     try {
       this.#options.onDiagnostic?.(problem);
     } catch {
-      // The callback itself failed, so the problem cannot be reported.
+      // The callback itself threw, so there is no way to report the problem.
     }
   }
 }

@@ -9,13 +9,12 @@ import { loopFold } from '../state/fold-loop.ts';
 
 /** Options of `enqueue`. */
 export interface EnqueueOptions {
-  /** The name of the agent that answers the input. It is stored on the log. */
+  /** The name of the agent that answers the input. The log stores this name. */
   readonly agent: string;
   /** The session to run in. Default: a new session. */
   readonly session?: string | undefined;
   /**
-   * Idempotency key. An input with a key that was used before in the session has no effect. Default: a
-   * new key.
+   * Idempotency key. An input has no effect if its key was used before in the session. Default: a new key.
    */
   readonly key?: string | undefined;
   /** The trace that the run belongs to. Default: none. */
@@ -25,7 +24,7 @@ export interface EnqueueOptions {
 /** The result of `enqueue`. */
 export interface EnqueuedRun extends SubmitResult {
   readonly session: SessionId;
-  /** The key of the input, for the command `withdraw`. */
+  /** The key of the input. Pass it to the command `withdraw` to withdraw the input. */
   readonly key: string;
 }
 
@@ -59,11 +58,11 @@ function noAgentName(): AgentError {
   return new AgentError('bad_option', message, { of: 'enqueue', option: 'agent' });
 }
 
-/** The work that a session waits for. */
+/** The work that waits in a session. */
 interface OpenWork {
-  /** The agent of the last input that was enqueued. Undefined if none was enqueued. */
+  /** The agent that the last enqueued input names. Undefined if no input was enqueued. */
   readonly agent: string | undefined;
-  /** False if the session only waits for an approval. */
+  /** False if the session only waits for an approval, so that no worker has to run it. */
   readonly isRunnable: boolean;
 }
 

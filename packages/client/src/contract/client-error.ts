@@ -27,34 +27,34 @@ type RefusalCode =
   | 'storage_full';
 
 /**
- * The reason why an operation of the client failed. It is an error code of the server, or one of the client
- * itself.
+ * The reason why an operation of the client failed. It is an error code of the server, or a code of the
+ * client itself.
  */
 export type ClientErrorCode =
   | RefusalCode
-  /** The client has no option with this name. */
+  /** The caller used an option that the client does not have. */
   | 'bad_option'
-  /** The server did not answer, or the connection broke. */
+  /** The server did not respond, or the connection broke. */
   | 'unreachable'
-  /** The stream sent nothing for too long, so the connection counts as dead. */
+  /** The stream sent no data for too long, so the client treats the connection as broken. */
   | 'silent'
-  /** The answer does not come from a Millrace server. */
+  /** The response does not come from a Millrace server. */
   | 'bad_answer'
-  /** The reader of events has fallen too far behind. */
+  /** The reader of events reads too slowly, and too many events are waiting. */
   | 'lagging'
   | 'closed';
 
 /** Details of a client error. */
 export interface ClientErrorOptions extends ErrorOptions {
-  /** The status of the HTTP response. Default: none, because there was no response. */
+  /** The status of the HTTP response. Default: none, because the client received no response. */
   readonly status?: number | undefined;
-  /** How long the server asks the client to wait, in milliseconds. Default: none. */
+  /** The delay that the server requests before the next attempt, in milliseconds. Default: none. */
   readonly retryAfterMs?: number | undefined;
-  /** Details that the server sent for programs to read. Default: none. */
+  /** Details from the server that programs can read. Default: none. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Thrown when an operation fails. If the server sent a message, it is the message of this error. */
+/** Thrown when an operation fails. If the server sent an error message, this error has the same message. */
 export class ClientError extends MillraceError<ClientErrorCode> {
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;

@@ -17,7 +17,7 @@ export interface AgentInfo {
 }
 
 /**
- * The kind of an agent. It decides how the client sends messages. Only a `loop` accepts commands while it
+ * The kind of an agent. It determines how the client sends messages. Only a `loop` accepts commands while it
  * runs.
  */
 export type AgentKind = 'loop' | 'sync' | 'async';
@@ -27,7 +27,7 @@ export function kindOf({ acp_type, registration_metadata }: AgentInfo): AgentKin
   return acp_type === 'sync' ? 'sync' : 'async';
 }
 
-/** The status of a task, from the server's row. */
+/** The status of a task, as stored in the task's row on the server. */
 export type TaskStatus =
   | 'RUNNING'
   | 'INTERRUPTED'
@@ -38,7 +38,7 @@ export type TaskStatus =
   | 'TIMED_OUT'
   | 'DELETED';
 
-/** A task in a list. Times are ISO 8601. */
+/** A task as an entry of a list. Times are ISO 8601. */
 export interface TaskSummary {
   readonly id: string;
   readonly name: string | null;
@@ -59,13 +59,15 @@ export interface TaskWithAgents extends Task {
   readonly agents: readonly AgentInfo[] | null;
 }
 
-/** The current result of a task. The server computes it from the log. */
+/** A summary of a task's current state. The server computes it from the log. */
 export interface TaskDigest {
   readonly task_id: string;
   /** The names of the task's agents. */
   readonly agents: readonly string[];
   readonly through: number;
-  /** False if the log was too long for one request. The next request continues. */
+  /**
+   * False if the log is too long for one request. The next request continues where the previous one stopped.
+   */
   readonly is_whole: boolean;
   /** The state of the task. `waiting` means that a call waits for an approval. */
   readonly state: 'running' | 'waiting' | 'idle';
@@ -86,13 +88,15 @@ export interface ModelUsage {
   readonly usage: Usage;
 }
 
-/** The log of a task in a limited number of segments. The server computes it from the log. */
+/** An outline of a task's log with a limited number of segments. The server computes it from the log. */
 export interface TaskOutline {
   readonly task_id: string;
   readonly through: number;
-  /** False if the log was too long for one request. The next request continues. */
+  /**
+   * False if the log is too long for one request. The next request continues where the previous one stopped.
+   */
   readonly is_whole: boolean;
-  /** The segments in order. Each one starts where the one before it ends. */
+  /** The segments in order. Each segment starts where the previous one ends. */
   readonly segments: readonly OutlineSegment[];
 }
 
@@ -112,14 +116,14 @@ export interface OutlineSegment {
   readonly calls: number;
   /** The number of failed calls, failed turns and retries. */
   readonly errors: number;
-  /** The first turn. It is 0 if no record belongs to a turn. */
+  /** The number of the first turn. 0 if no record belongs to a turn. */
   readonly first_turn: number;
   /** True if no run, turn or question was open before the segment. */
   readonly is_run_start: boolean;
   readonly usage: Usage;
 }
 
-/** A past request to a model. The server rebuilds it from the log. */
+/** A model request from the past. The server rebuilds it from the log. */
 export interface PastRequest {
   readonly task_id: string;
   readonly turn: number;
@@ -127,15 +131,15 @@ export interface PastRequest {
   /** The provider that received the request. */
   readonly provider: string;
   readonly model: string;
-  /** The URL without its query. Null if the provider does not use the network. */
+  /** The URL of the request without its query. Null if the provider does not use the network. */
   readonly url: string | null;
-  /** The body, without headers. Null if it cannot be rebuilt. */
+  /** The request body. Headers are not included. Null if the body cannot be rebuilt. */
   readonly body: JsonObject | null;
-  /** Texts for people that describe possible differences from the original request. */
+  /** Sentences for the user that describe possible differences from the original request. */
   readonly notes: readonly string[];
 }
 
-/** A piece of work that an agent reported, with its start and end. Times are ISO 8601. */
+/** A span: a named part of an agent's work with its start and end. Times are ISO 8601. */
 export interface SpanInfo {
   readonly id: string;
   readonly trace_id: string;
@@ -159,12 +163,12 @@ export type MessageContent =
     }
   | { readonly type: 'data'; readonly data: JsonObject };
 
-/** A file of a message. `upload` of a task handle returns it. */
+/** A file in a message. `TaskHandle.upload` returns it. */
 export interface Attachment {
   readonly file_id: string;
   readonly name: string;
   /** The media type. */
   readonly type: string;
-  /** The number of bytes. */
+  /** The size in bytes. */
   readonly size: number;
 }

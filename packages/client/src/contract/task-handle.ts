@@ -36,8 +36,8 @@ export interface RecordsOptions extends Cancelable {
 /** Options of every command. */
 export interface CommandOptions extends Cancelable {
   /**
-   * The idempotency key. Commands with the same key are executed only once, even if one is sent again after
-   * a reload. Default: a new random key.
+   * The idempotency key. The server executes commands with the same key only once, even if the client sends a
+   * command again after a reload. Default: a new random key.
    */
   readonly key?: string | undefined;
 }
@@ -45,23 +45,23 @@ export interface CommandOptions extends Cancelable {
 /** Options of `send`. */
 export interface SendOptions extends CommandOptions {
   /**
-   * `steer`: the message joins the next request of the current run. `follow_up`: the message waits for the
-   * end of the run. Default: `follow_up`.
+   * `steer`: the message is added to the next model request of the current run. `follow_up`: the message
+   * waits for the end of the run. Default: `follow_up`.
    */
   readonly when?: 'steer' | 'follow_up' | undefined;
 }
 
 /** Options of `upload`. */
 export interface UploadOptions extends Cancelable {
-  /** The name of the file. Agents and people see it. */
+  /** The name of the file. Agents and users see it. */
   readonly name: string;
-  /** The media type. Default: the type of the blob, or `application/octet-stream` if it has none. */
+  /** The media type. Default: the type of the blob, or `application/octet-stream` if the blob has no type. */
   readonly type?: string | undefined;
 }
 
 /** Options of `approve`. */
 export interface ApproveOptions extends CommandOptions {
-  /** The person or program that approved the call. It is written to the log. Default: not recorded. */
+  /** The person or program that approved the call. The log stores it. Default: not stored. */
   readonly by?: string | undefined;
   /** Replaces the input of the call. Default: the input that the model wrote. */
   readonly input?: JsonValue | undefined;
@@ -75,39 +75,42 @@ export interface ApproveOptions extends CommandOptions {
 
 /** Options of `deny`. */
 export interface DenyOptions extends CommandOptions {
-  /** The person or program that denied the call. It is written to the log. Default: not recorded. */
+  /** The person or program that denied the call. The log stores it. Default: not stored. */
   readonly by?: string | undefined;
-  /** The reason, which is also sent to the model. Default: none. */
+  /** The reason for the denial. The model receives it too. Default: none. */
   readonly reason?: string | undefined;
 }
 
-/** Options of `provideToolResult`: the output of the tool, or the error with which it failed. */
+/** Options of `provideToolResult`: either the output of the tool, or an error if the tool failed. */
 export type ToolResultOptions = CommandOptions & {
-  /** The person or program that gave the output. It is written to the log. Default: not recorded. */
+  /** The person or program that provided the output. The log stores it. Default: not stored. */
   readonly by?: string | undefined;
 } & (
     | { readonly output: JsonValue; readonly error?: undefined }
     | { readonly error: string; readonly output?: undefined }
   );
 
-/** The confirmation that a command is on the server's log. */
+/** Confirms that the server's log contains a command. */
 export interface Sent {
   readonly key: string;
-  /** The offset of the command on the log. Undefined for a sync agent, because it has no command queue. */
+  /**
+   * The offset of the command on the log. Undefined for a sync agent, because sync agents have no command
+   * queue.
+   */
   readonly offset: number | undefined;
 }
 
 /**
- * A handle of one task. It follows the server's log while it has subscribers. Commands also work without
- * subscribers. Closing the handle does not end the task.
+ * Reads and controls one task. It follows the server's log while it has subscribers. Commands also work
+ * without subscribers. Closing the handle does not end the task.
  */
 export interface TaskHandle {
   readonly id: string;
   /** The current transcript, including content that is still streaming. */
   readonly transcript: readonly Item[];
-  /** The ids of the items in order. The list is the same object until an item is added or removed. */
+  /** The ids of the items in order. The array is the same object until an item is added or removed. */
   readonly itemIds: readonly ItemId[];
-  /** Returns the current snapshot. It is the same object until something changes. */
+  /** Returns the current snapshot. It is the same object until the task changes. */
   snapshot(): TaskSnapshot;
   /** Returns an item with the current content of its parts. */
   item(id: ItemId): LiveItem | undefined;
@@ -115,18 +118,19 @@ export interface TaskHandle {
   part(id: PartId): Part | undefined;
 
   /**
-   * Connects to the server, and calls the listener after each change until the returned function is called.
+   * Connects to the server and calls the listener after each change. The returned function ends the
+   * subscription.
    */
   subscribe(listener: () => void, options?: Cancelable): () => void;
   /**
-   * Returns an iterator over the events from now on. If the handle had no subscribers before, these are all
-   * events, with finished turns in a short form. The iterator ends with the stream, and throws the error of
-   * the stream.
+   * Returns an iterator over all events from now on. For a handle without subscribers, it starts with the
+   * first event of the task and summarizes finished turns. The iterator ends when the stream ends, and throws
+   * the error of the stream.
    */
   events(options?: Cancelable): AsyncIterableIterator<AgentEvent>;
   /**
    * Resolves with the first snapshot for which `fits` returns true. Rejects if the stream ends or fails
-   * before.
+   * before that.
    */
   until(fits: (snapshot: TaskSnapshot) => boolean, options?: Cancelable): Promise<TaskSnapshot>;
 
@@ -135,11 +139,11 @@ export interface TaskHandle {
    * ends.
    */
   send(input: string | MessageContent, options?: SendOptions): Promise<Sent>;
-  /** Withdraws a message that the agent loop has not received yet. `key` is the key that `send` returned. */
+  /** Withdraws a message that the agent loop has not read yet. `key` is the key that `send` returned. */
   withdraw(key: string, options?: CommandOptions): Promise<Sent>;
   /**
-   * Starts another run of an agent loop without a new message, after a run that failed. The server
-   * refuses it in other states. Two clients that retry the same run cause one retry.
+   * Starts a new run of an agent loop without a new message. The server refuses it unless the last run
+   * failed. If two clients retry the same run, the server starts only one run.
    */
   retry(options?: CommandOptions): Promise<Sent>;
   /** Approves a call that waits for an answer. */
@@ -147,8 +151,9 @@ export interface TaskHandle {
   /** Denies a call that waits for an answer. The model receives the reason. */
   deny(toolCallId: string, options?: DenyOptions): Promise<Sent>;
   /**
-   * Sends the output of a tool that this client ran. The server refuses an output that does not fit the
-   * tool, and a second, different output for the same call. Sending the same output again has no effect.
+   * Sends the output of a tool that this client executed. The server refuses an output that does not match
+   * the tool's schema, and a second, different output for the same call. Sending the same output again has no
+   * effect.
    */
   provideToolResult(toolCallId: string, result: ToolResultOptions): Promise<Sent>;
   /** Stops the current run. The task stays open, and the next message resumes it. */
@@ -156,31 +161,28 @@ export interface TaskHandle {
   /** Stops the current run and closes the task. */
   cancel(reason?: string, options?: Cancelable): Promise<Task>;
   /**
-   * Uploads a file. The result can be an attachment of a message to an agent of this task. Uploading the same
-   * file again has no further effect. A file that no message names is deleted after a day.
+   * Uploads a file. The result can be used as an attachment of a message in this task. Uploading the same
+   * file again has no further effect. The server deletes a file after a day if no message refers to it.
    */
   upload(file: Blob, options: UploadOptions): Promise<Attachment>;
-  /** Returns the bytes of a blob that a part references. */
+  /** Returns the bytes of a blob to which a part refers. */
   blob(hash: string, options?: Cancelable): Promise<Blob>;
 
   /**
-   * Returns a page of records after an offset. Its records are not merged, for example to show a session
+   * Returns a page of records after an offset. The records are not merged, so an inspector can show a session
    * step by step.
    */
   records(from: number, options?: RecordsOptions): Promise<Batch>;
   /**
-   * Returns the log of the task in a limited number of segments, to read only the records of the part that
-   * is looked at. The first read of a long log may need several calls, see `is_whole`.
+   * Returns an outline of the task's log with a limited number of segments. An inspector then loads only the
+   * records that the user looks at. The first read of a long log may need several calls, see `is_whole`.
    */
   outline(options?: Cancelable): Promise<TaskOutline>;
-  /** Returns the current result of the task: whether it runs, why it stopped, and its usage by model. */
+  /** Returns a summary of the task: whether it runs, why it stopped, and its token usage per model. */
   digest(options?: Cancelable): Promise<TaskDigest>;
-  /** Returns the spans that the handlers of the task have written. */
+  /** Returns the spans that the agent's handlers have recorded for the task. */
   spans(options?: Cancelable): Promise<readonly SpanInfo[]>;
-  /**
-   * Returns the request that an agent loop sent to its model in an attempt. The server rebuilds it from the
-   * log.
-   */
+  /** Returns the model request of one attempt of an agent loop. The server rebuilds it from the log. */
   request(at: Attempt, options?: Cancelable): Promise<PastRequest>;
 
   /** Opens the stream again after it has ended or failed. */
@@ -190,20 +192,20 @@ export interface TaskHandle {
 }
 
 /**
- * The state of a task at one moment. A snapshot never changes. The next snapshot shares all unchanged
+ * The state of a task at one moment. A snapshot never changes. The next snapshot reuses all unchanged
  * objects.
  */
 export interface TaskSnapshot {
   readonly connection: Connection;
   /** The row of the task on the server. Undefined until the server has sent it. */
   readonly task: Task | undefined;
-  /** The items, including content that is still streaming. Unchanged items are the same objects as before. */
+  /** The items, including content that is still streaming. An unchanged item stays the same object. */
   readonly items: readonly LiveItem[];
   /** The calls that wait for an approval. */
   readonly pendingApprovals: readonly AskedApproval[];
-  /** The calls that a client must run. Their inputs are in the transcript. */
+  /** The tool calls that a client must execute. The transcript contains their inputs. */
   readonly pendingToolCalls: readonly AwaitedOutput[];
-  /** True while earlier records are still arriving. */
+  /** True while the client is still receiving earlier records. */
   readonly isCatchingUp: boolean;
   /** True while a run is active. */
   readonly isRunning: boolean;
@@ -213,12 +215,12 @@ export interface TaskSnapshot {
 
 /** The connection of a handle to the server. */
 export type Connection =
-  /** The client connects, and no data has arrived yet. `failures` is the number of failed attempts. */
+  /** The client is connecting, and no data has arrived yet. `failures` is the number of failed attempts. */
   | { readonly state: 'connecting'; readonly failures: number }
   | { readonly state: 'live' }
   /**
    * The connection failed. The client retries at `nextTryAt` (milliseconds since 1970), or earlier if the
-   * network is back.
+   * network becomes available.
    */
   | {
       readonly state: 'retrying';
@@ -226,16 +228,20 @@ export type Connection =
       readonly nextTryAt: number;
       readonly error: ClientError;
     }
-  /** The server or the caller ended the stream. The next command opens it again. */
+  /** The server or the caller ended the stream. The next command opens a new stream. */
   | { readonly state: 'ended'; readonly reason: string }
-  /** The client does not retry, because a retry would fail too. `reconnect()` tries it anyway. */
+  /**
+   * The client does not retry, because a retry would also fail. `reconnect()` starts a new attempt anyway.
+   */
   | { readonly state: 'failed'; readonly error: ClientError };
 
-/** An item with the current content of its streaming parts. It is the same object until it changes. */
+/**
+ * An item with the current content of its streaming parts. It is the same object until its content changes.
+ */
 export interface LiveItem extends Item {
-  /** The ids of the parts, in the same order. */
+  /** The ids of the parts, in the same order as `parts`. */
   readonly partIds: readonly PartId[];
-  /** True if more content can arrive. */
+  /** True if the item can still receive content. */
   readonly isOpen: boolean;
   /** When the item started, in milliseconds since 1970. */
   readonly startedAt: number | undefined;

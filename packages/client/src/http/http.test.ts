@@ -31,7 +31,7 @@ describe('a command', () => {
       });
       if (tries === 0) request.break();
       if (tries === 1) request.json({ message: 'Closing' }, 503, { 'retry-after': '4' });
-      // This one is never answered.
+      // The server never answers the third request.
       if (tries === 2) await clock.advance(30_000);
       if (tries === 3) request.json({ offset: 7, is_repeat: true }, 202);
       await settled();
@@ -140,7 +140,7 @@ describe('a message to a sync agent, and a task without a name', () => {
     const sent = client.task('t').send('Hi');
     (await server.next()).json(row('sync'));
     const other = await again(await server.next());
-    // Another message may be answered first, for as long as that takes.
+    // The server may answer an earlier message first. This wait has no time limit.
     await clock.advance(600_000);
     expect(other.isLeft).toBe(false);
     other.open('', 'application/x-ndjson');

@@ -6,21 +6,21 @@ import { type BackOff, backOffMs, type Clock, wait } from './timing.ts';
 export interface HttpOptions {
   /** The address of the server. */
   readonly url: string | URL;
-  /** The token, or a function that returns it. The function is called before each request. */
+  /** The token, or a function that returns the token. The client calls the function before each request. */
   readonly token?: string | (() => string | Promise<string>) | undefined;
   readonly fetch: (url: URL, init: RequestInit) => Promise<Response>;
   readonly clock: Clock;
-  /** Returns a number from 0 up to 1. */
+  /** Returns a random number from 0 up to 1. */
   readonly random: () => number;
   readonly backOff: BackOff;
-  /** The timeout of requests that can be repeated safely, in milliseconds. */
+  /** The timeout of requests that are safe to repeat, in milliseconds. */
   readonly answerTimeoutMs: number;
   /** Returns the trace context of a request that starts work. Default: no trace is sent. */
   readonly trace?: (() => TraceContext | undefined) | undefined;
 }
 
 export interface Call {
-  /** The name of the operation for error messages, such as "list tasks". */
+  /** A description of the operation for error messages, such as "list tasks". */
   readonly what: string;
   readonly method?: 'GET' | 'POST';
   readonly path: string;
@@ -31,11 +31,11 @@ export interface Call {
   /** The idempotency key. */
   readonly key?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** True if the request can be repeated safely. */
+  /** True if the request is safe to repeat. */
   readonly isSafe: boolean;
-  /** True if the answer can take any time, because it waits for earlier work. */
+  /** True if the request has no timeout, because its response may have to wait for earlier work. */
   readonly isPatient?: boolean;
-  /** The trace context. It stays the same when the request is repeated. */
+  /** The trace context. A repeated request sends the same trace context. */
   readonly trace?: TraceContext | undefined;
 }
 
@@ -69,8 +69,8 @@ export class Http {
   }
 
   /**
-   * Sends the request once and returns the response with any status. Throws `unreachable`, or the signal's
-   * reason.
+   * Sends the request once and returns the response, whatever its status. Throws `unreachable`, or the reason
+   * of the signal.
    */
   async send({
     what,
@@ -103,12 +103,14 @@ export class Http {
     }
   }
 
-  /** Sends a request and returns its JSON answer. It repeats the request if this is safe. */
+  /** Sends a request and returns its JSON response. It repeats a failed request if this is safe. */
   json(call: Call): Promise<Answer> {
     return this.retried(call, (one) => this.#answer(one));
   }
 
-  /** Sends a request. If the request can be repeated safely, it is repeated a limited number of times. */
+  /**
+   * Sends a request. If the request is safe to repeat, it repeats a failed request a limited number of times.
+   */
   async retried<T>(given: Call, ask: (call: Call) => Promise<T>): Promise<T> {
     const call = given.method === 'POST' ? { ...given, trace: this.#trace() } : given;
     const { clock, random, backOff } = this.options;
@@ -118,7 +120,7 @@ export class Http {
         return await this.#try(call, ask);
       } catch (error) {
         if (!(error instanceof ClientError) || signal?.aborted) throw error;
-        // A request that exceeded the rate limit was not processed, so it can be repeated.
+        // The server did not process a request over the rate limit, so the client can repeat it.
         const isSafe = call.isSafe || error.status === 429;
         if (!isSafe || !isTemporary(error) || failures >= maxTries) throw error;
         const ms = Math.max(error.retryAfterMs ?? 0, backOffMs(failures, backOff, random));
@@ -127,10 +129,7 @@ export class Http {
     }
   }
 
-  /**
-   * Returns the trace context of the application. An invalid one is dropped, and the request is sent
-   * without it.
-   */
+  /** Returns the trace context of the application. If it is invalid, the request is sent without a trace. */
   #trace(): TraceContext | undefined {
     const { traceparent, tracestate } = this.options.trace?.() ?? {};
     return traceContext(traceparent, tracestate);
@@ -166,7 +165,7 @@ export class Http {
   }
 }
 
-/** Reads the whole body of a response. */
+/** Reads the complete body of a response. */
 export function textOf(response: Response, { what, signal }: Call): Promise<string> {
   return response.text().catch((cause: unknown) => {
     if (signal?.aborted) throw signal.reason;

@@ -1,7 +1,9 @@
 import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import { ClientError, type ClientErrorCode } from '../contract/client-error.ts';
 
-/** Error codes by HTTP status, for responses of proxies, which have no Millrace error code. */
+/**
+ * Error codes by HTTP status. They are used for responses of proxies, which contain no Millrace error code.
+ */
 const byStatus: Readonly<Record<number, ClientErrorCode>> = {
   400: 'bad_request',
   401: 'unauthorized',
@@ -23,14 +25,14 @@ const byStatus: Readonly<Record<number, ClientErrorCode>> = {
 /** Statuses of temporary errors. */
 const passing: ReadonlySet<number> = new Set([408, 421, 425, 429]);
 
-/** Returns whether a repeat of the request can succeed. */
+/** Returns whether a repeated request can succeed. */
 export function isTemporary({ code, status }: ClientError): boolean {
   if (code === 'unreachable' || code === 'silent') return true;
   if (status === undefined) return false;
   return passing.has(status) || (status >= 500 && status !== 501);
 }
 
-/** Returns the error of a response. The response may have Millrace's format or any other format. */
+/** Returns the error for a failed response. The body may have Millrace's format or any other format. */
 export async function errorOf(response: Response, what: string): Promise<ClientError> {
   const { status } = response;
   const text = await response.text().catch(() => '');
@@ -67,7 +69,7 @@ function otherCode(status: number): ClientErrorCode {
   return status >= 500 ? 'internal' : 'bad_request';
 }
 
-/** Returns the header `retry-after` in milliseconds. Only a number of seconds is read. A date is ignored. */
+/** Returns the header `retry-after` in milliseconds. It reads only a number of seconds and ignores dates. */
 function retryAfterMs(headers: Headers): number | undefined {
   const header = headers.get('retry-after');
   const seconds = header === null || header.trim() === '' ? Number.NaN : Number(header);

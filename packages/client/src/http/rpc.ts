@@ -17,8 +17,8 @@ export async function rpc(http: Http, call: RpcCall): Promise<JsonValue> {
 }
 
 /**
- * Sends a JSON-RPC request whose response is a stream. The client closes this stream as soon as it starts,
- * because the records also arrive in the stream of the task.
+ * Sends a JSON-RPC request whose response is a stream. The client closes this stream when it starts, because
+ * the stream of the task also delivers the records.
  */
 export async function startRpcStream(http: Http, call: RpcCall): Promise<void> {
   const value = await http.retried({ ...asCall(call), isPatient: true }, async (one) => {
@@ -39,8 +39,8 @@ function asCall({ agent, method, params, ...call }: RpcCall): Call {
 }
 
 /**
- * Returns the result of a JSON-RPC answer. If the answer contains an error, which has the HTTP status 200,
- * it throws this error.
+ * Returns the result of a JSON-RPC response. If the response contains an error, it throws this error. Such a
+ * response has the HTTP status 200.
  */
 function resultOf(answer: JsonValue | undefined, what: string): JsonValue {
   const { result, error } = asObject(answer);

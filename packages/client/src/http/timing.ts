@@ -1,8 +1,8 @@
-/** The source of time. Tests pass their own clock, so that they do not have to wait. */
+/** The source of time. Tests pass their own clock to avoid real delays. */
 export interface Clock {
   /** Returns the current time in milliseconds since 1970. */
   now(): number;
-  /** Calls `run` once after a delay, unless the returned function is called before. */
+  /** Calls `run` once after a delay. The returned function cancels the call. */
   after(ms: number, run: () => void): () => void;
 }
 
@@ -15,7 +15,7 @@ export const systemClock: Clock = {
 };
 
 /**
- * Resolves after `ms` milliseconds, or earlier when it is woken. Throws the signal's reason if the signal
+ * Resolves after `ms` milliseconds, or earlier if `woken` resolves. Throws the signal's reason if the signal
  * is aborted.
  */
 export function wait(
@@ -39,7 +39,7 @@ export function wait(
 
 /** The delays between attempts to reconnect. */
 export interface BackOff {
-  /** The maximum of the first delay, in milliseconds. */
+  /** The upper limit of the first delay, in milliseconds. */
   readonly baseMs: number;
   readonly maxMs: number;
 }
@@ -48,8 +48,8 @@ export const defaultBackOff: BackOff = { baseMs: 1000, maxMs: 30_000 };
 
 /**
  * Returns the delay after a number of consecutive failures, in milliseconds. It is a random time up to a
- * limit, and the limit doubles with each failure (full jitter). Clients that lost their connection at the
- * same time then reconnect at different times.
+ * limit, and the limit doubles with each failure (full jitter). Clients that lose their connections at the
+ * same time therefore reconnect at different times.
  */
 export function backOffMs(
   failures: number,

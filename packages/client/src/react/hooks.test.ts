@@ -29,7 +29,7 @@ function connected() {
   return { server, clock, client };
 }
 
-/** Which component was rendered, in order. */
+/** The names of the rendered components, in order. */
 const renders: string[] = [];
 const take = () => renders.splice(0);
 const textOf = (part: Part | undefined) => (part !== undefined && 'text' in part ? part.text : '');

@@ -4,8 +4,8 @@ import type { LiveItem, TaskHandle, TaskSnapshot } from '../contract/task-handle
 import type { Client } from '../create-client.ts';
 
 /**
- * Returns the handle of a task and keeps it connected while the component is mounted. This hook never
- * causes a render. Use the other hooks to read the task.
+ * Returns the handle of a task and keeps it connected while the component is mounted. This hook never causes
+ * a render. Use the other hooks of this module to read the task.
  */
 export function useTask(client: Client, taskId: string): TaskHandle {
   const handle = useMemo(() => client.task(taskId), [client, taskId]);
@@ -14,8 +14,8 @@ export function useTask(client: Client, taskId: string): TaskHandle {
 }
 
 /**
- * Returns the whole snapshot. The component renders after each change, which means after each streamed
- * piece. Use it for small pages, and `useSelection` for large pages.
+ * Returns the complete snapshot. The component renders after each change, including each streamed text
+ * fragment. Use it for small pages, and `useSelection` for large pages.
  */
 export function useSession(task: TaskHandle): TaskSnapshot {
   return useSyncExternalStore(task.subscribe, task.snapshot, task.snapshot);
@@ -33,7 +33,7 @@ export function useSelection<T>(
   const last = useRef<{ readonly value: T } | undefined>(undefined);
   const read = useCallback(() => {
     const value = select(task.snapshot());
-    // If the value is equal, the previous object is returned.
+    // If the new value is equal, the hook returns the previous object.
     if (last.current === undefined || !isSame(last.current.value, value)) last.current = { value };
     return last.current.value;
   }, [task, select, isSame]);
@@ -50,7 +50,7 @@ export function useItemIds(task: TaskHandle): readonly ItemId[] {
   );
 }
 
-/** Returns an item. The component renders when the item changes, which means after each streamed piece. */
+/** Returns an item. The component renders when the item changes, including each streamed text fragment. */
 export function useItem(task: TaskHandle, id: ItemId): LiveItem | undefined {
   return useRead(
     task,
@@ -69,7 +69,10 @@ export function usePartIds(task: TaskHandle, id: ItemId): readonly PartId[] {
   );
 }
 
-/** Returns a part. The component renders after each streamed piece of this part, and never after its end. */
+/**
+ * Returns a part. The component renders after each streamed fragment of this part, and not after the part has
+ * ended.
+ */
 export function usePart(task: TaskHandle, id: PartId): Part | undefined {
   return useRead(
     task,

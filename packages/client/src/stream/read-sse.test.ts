@@ -6,7 +6,7 @@ import { readSse } from './read-sse.ts';
 
 type Event = readonly unknown[];
 
-/** The events that the reader reports if the text arrives in these pieces. */
+/** Returns the events that the reader reports if the text arrives in these pieces. */
 async function readAll(texts: readonly string[]): Promise<readonly Event[]> {
   const events: Event[] = [];
   const bytes = texts.map((text) => new TextEncoder().encode(text));
@@ -28,7 +28,7 @@ async function readAll(texts: readonly string[]): Promise<readonly Event[]> {
   return events;
 }
 
-/** The same with another implementation of the specification. */
+/** Parses the text with a different implementation of the specification. */
 function expectedEvents(text: string): readonly Event[] {
   const events: Event[] = [];
   const parser = createParser({

@@ -8,22 +8,19 @@ export interface SseMessage {
 }
 
 interface SseListener {
-  /** Ends the reading when it is aborted, even if the source of the stream ignores the signal. */
+  /** When this signal is aborted, the reading ends, even if the source of the stream ignores the signal. */
   readonly signal: AbortSignal;
   onMessage(message: SseMessage): void;
   onRetry(ms: number): void;
   /** Called when data arrives. `isComment` is true for a heartbeat. */
   onData(isComment: boolean): void;
-  /** Called after all events of one network read. If it returns false, the reading stops. */
+  /** Called after all events of one network read. If it resolves to false, the reading stops. */
   onPause(): Promise<boolean>;
-  /** Converts the error of a connection that broke. */
+  /** Converts the error of a broken connection to a `ClientError`. */
   toLost(cause: unknown): ClientError;
 }
 
-/**
- * Maximum length of an event. It is the longest document of the protocol, plus space for the SSE field
- * names.
- */
+/** Maximum length of an event: the longest document of the protocol, plus space for the SSE field names. */
 const maxEventLength = 2 ** 26 + 1024;
 
 /** Reads events until the stream ends or the listener stops the reading. */
@@ -54,13 +51,13 @@ export async function readSse(
 }
 
 /**
- * Returns a function that splits text into lines, and lines into events. An incomplete event at the end is
- * dropped, because the server sends it again after a reconnect.
+ * Returns a function that splits text into lines, and lines into events. It drops an incomplete event at the
+ * end of the stream, because the server sends it again after a reconnect.
  */
 function feeder({ onMessage, onRetry, onData }: SseListener): (text: string) => void {
   /**
-   * The pieces of a line that is not complete. They are joined when the line ends, because a long line
-   * arrives in many reads.
+   * The fragments of an incomplete line. They are joined only when the line ends, because a long line arrives
+   * in many reads.
    */
   let held: string[] = [];
   let heldLength = 0;
@@ -84,7 +81,7 @@ function feeder({ onMessage, onRetry, onData }: SseListener): (text: string) => 
     else if (field === 'retry' && /^\d+$/.test(value)) onRetry(Number(value));
   };
   return (given) => {
-    // If CRLF is split between two reads, it is still one line end.
+    // A CRLF that is split between two reads counts as one line end.
     const text = endedInCr && given.startsWith('\n') ? given.slice(1) : given;
     if (given !== '') endedInCr = given.endsWith('\r');
     const unified = text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;

@@ -19,9 +19,11 @@ import type { WakeUp } from './wake-ups.ts';
 interface StreamAttemptOptions {
   readonly http: Http;
   readonly taskId: string;
+  /** The path of the task's routes. */
+  readonly path: string;
   readonly target: StreamTarget;
   readonly signal: AbortSignal;
-  /** The time without data after which the connection counts as dead, in milliseconds. */
+  /** The time without data after which the connection counts as broken, in milliseconds. */
   readonly limitMs: number;
   readonly onLive: () => void;
   readonly onRetry: (ms: number) => void;
@@ -44,7 +46,7 @@ export class StreamAttempt {
   }
 
   /**
-   * Reads the stream. Returns the end that the server announced, or undefined if the connection broke.
+   * Reads the stream. Returns the end event of the server, or undefined if the stream ended without one.
    * Throws the error of the connection.
    */
   async read(): Promise<StreamEnd | undefined> {
@@ -76,8 +78,8 @@ export class StreamAttempt {
   async #open(signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
     const { http, taskId, target, onLive } = this.#options;
     const what = `follow task ${taskId}`;
-    const path = `/tasks/${encodeURIComponent(taskId)}/stream`;
-    // A client without records sends no offset. The server then sends finished turns as snapshots.
+    const path = `${this.#options.path}/stream`;
+    // A client without records sends no offset. The server then sends each finished turn as a snapshot.
     const { through, incarnation } = target;
     const cursor = incarnation === undefined ? through : `${through}-${incarnation}`;
     const query = { view: 'records', from: through === 0 ? undefined : cursor };
@@ -137,7 +139,10 @@ export class StreamAttempt {
   }
 }
 
-/** Detects that no data arrived for too long. It uses only one timer, even if much data arrives. */
+/**
+ * Detects that no data arrived for too long. It uses a single timer, which does not restart with each piece
+ * of data.
+ */
 class SilenceWatch {
   readonly #clock: Clock;
   readonly #limitMs: number;
@@ -158,14 +163,14 @@ class SilenceWatch {
   }
 
   /**
-   * Checks whether the silence is too long. It can also be called at once, because the timers of a frozen
-   * page do not run.
+   * Checks whether no data arrived for too long. It can also be called directly, because timers do not run
+   * while a page is frozen.
    */
   check(): void {
     this.#stopTimer();
     const silentMs = this.#clock.now() - this.#heardAt;
     if (silentMs >= this.#limitMs) return this.#onSilent();
-    // If the clock was set back, `Math.min` limits the delay of the check to one period.
+    // If the system clock was set back, `Math.min` limits the delay of the check to one period.
     const leftMs = Math.min(this.#limitMs, this.#limitMs - silentMs);
     this.#stopTimer = this.#clock.after(leftMs, () => this.check());
   }

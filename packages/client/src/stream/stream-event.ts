@@ -5,10 +5,10 @@ import type { Connection } from '../contract/task-handle.ts';
 import { asObject, asText, isTemporary, parsed } from '../http/refusal.ts';
 import type { SseMessage } from './read-sse.ts';
 
-/** The end of a stream that the server announced. */
+/** The end of a stream, as the server announced it. */
 export interface StreamEnd {
   readonly reason: string;
-  /** False if the log has an open run and the server says that this run has no driver. */
+  /** False if the log has a run without an end, and the server reports that no process works on it. */
   readonly isRunLive: boolean;
 }
 
@@ -17,7 +17,7 @@ type StreamEvent =
   | { readonly type: 'batch'; readonly batch: Batch }
   | { readonly type: 'task'; readonly task: Task }
   | ({ readonly type: 'end' } & StreamEnd)
-  /** An event of a later server version. It is ignored. */
+  /** An event of a newer server version. The client ignores it. */
   | { readonly type: 'unknown' };
 
 export function readEvent({ event, data }: SseMessage): StreamEvent {
@@ -65,22 +65,25 @@ function taskOf(data: string): Task {
 export interface StreamTarget {
   /** The offset of the last folded record. 0 at the start. */
   readonly through: number;
-  /** True if the folded records have an open run. */
+  /** True if the last folded run has not ended. */
   readonly isRunOpen: boolean;
   /**
-   * Sets the last offset of the records that already exist. Until this offset is reached, the target is
-   * catching up.
+   * Sets the offset of the last record that already exists. The target is catching up until it reaches this
+   * offset.
    */
   expect(through: number): void;
   /** Folds a batch. Returns `gap` if the batch does not continue the folded records. */
   add(batch: Batch): 'taken' | 'gap';
-  /** The incarnation of the log that the folded records belong to. Undefined if the server sends none. */
+  /**
+   * The incarnation of the log to which the folded records belong. Undefined if the server sends no
+   * incarnation.
+   */
   readonly incarnation: string | undefined;
-  /** Sets the incarnation of the records that follow. */
+  /** Sets the incarnation of all following records. */
   setIncarnation(incarnation: string): void;
   /**
    * Discards the folded records, because they do not match the server's log. If `why` is given, readers of
-   * events get this error, because the events that they received may not have happened.
+   * events get this error, because the log no longer contains the events that they received.
    */
   reset(why?: ClientError): void;
   setTask(task: Task): void;
@@ -89,13 +92,13 @@ export interface StreamTarget {
   flush(): void | Promise<void>;
 }
 
-/** Returns the incarnation in the id of an event. It is the text after the hyphen. */
+/** Returns the incarnation that an event id contains: the text after the hyphen. */
 export function incarnationIn(id: string | undefined): string | undefined {
   const start = id?.indexOf('-') ?? -1;
   return start < 0 ? undefined : id?.slice(start + 1);
 }
 
-/** Returns whether a reconnect would be useless. */
+/** Returns whether the same error would occur again after a reconnect. */
 export function isFinal(error: ClientError): boolean {
   return error.code !== 'bad_answer' && !isTemporary(error);
 }
@@ -106,15 +109,15 @@ export function lost(cause?: unknown): ClientError {
 }
 
 /**
- * Returns the error for a stream that ended although the log has an open run. The row of the task says that
- * the task is over, but the log is more reliable.
+ * Returns the error for a stream that ended although the log has a run without an end. The task's row reports
+ * a finished task, but the log is more reliable than the row.
  */
 export function endedEarly(task: string, reason: string): ClientError {
   const message = `The stream of task ${task} ended (${reason}) during a run. It is opened again`;
   return new ClientError('unreachable', message, { task });
 }
 
-/** The reasons for an end that come from the row of the task and not from its log. */
+/** The end reasons that the server reads from the task's row and not from the log. */
 const rowReasons: ReadonlySet<string> = new Set([
   'completed',
   'failed',
@@ -124,8 +127,8 @@ const rowReasons: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns whether an end contradicts the log. This is the case if the row says that the task is over, but a
- * run is open.
+ * Returns whether an end contradicts the log: the task's row reports a finished task, but the log has a run
+ * without an end.
  */
 export function isEarly({ reason, isRunLive }: StreamEnd, target: StreamTarget): boolean {
   return isRunLive && target.isRunOpen && rowReasons.has(reason);
@@ -136,7 +139,7 @@ export function silent(): ClientError {
   return new ClientError('silent', message);
 }
 
-/** Returns the error for a network change, after which existing connections are dead. */
+/** Returns the error for a network change. After it, existing connections no longer work. */
 export function networkChanged(): ClientError {
   return new ClientError('unreachable', 'The network was gone. The stream is opened again');
 }

@@ -21,7 +21,7 @@ interface Stage {
   readonly server: FakeServer;
   readonly clock: TestClock;
   readonly task: TaskHandle;
-  /** What the next delays are drawn from. */
+  /** The random numbers for the next delays. */
   readonly draws: number[];
   wake(what: WakeUp): void;
 }

@@ -16,35 +16,37 @@ import type { WakeUp, WakeUps } from './wake-ups.ts';
 interface TaskStreamOptions {
   readonly http: Http;
   readonly taskId: string;
+  /** The path of the task's routes. */
+  readonly path: string;
   readonly target: StreamTarget;
   /** The interval of the server's heartbeats, in milliseconds. */
   readonly heartbeatMs: number;
   readonly wakeUps: WakeUps;
 }
 
-/** After this many heartbeat intervals without data, the connection counts as dead. */
+/** After this many heartbeat intervals without data, the connection counts as broken. */
 const heartbeatsToDie = 2.5;
 /**
- * Maximum number of consecutive attempts that received unusable data. Before the last attempt, the target
- * is reset.
+ * Maximum number of consecutive attempts with unusable data. Before the last attempt, the target is reset.
  */
 const maxUnfit = 3;
 /**
- * Maximum number of consecutive ends that contradict the log, without a new record in between. With the
- * default delays, this takes more than half a minute. In this time another server can take over the run.
+ * Maximum number of consecutive ends that contradict the log, without a new record between them. With the
+ * default delays, this takes more than half a minute. During this time, a different server can take over the
+ * run.
  */
 const maxEarlyEnds = 8;
 
 /**
- * Keeps a target up to date with a task. It connects, resumes from the target's offset, and stops at errors
- * that a reconnect cannot solve.
+ * Keeps a target up to date with a task. It connects, resumes at the target's offset, and stops at errors
+ * that a reconnect cannot resolve.
  */
 export class TaskStream {
   readonly #options: TaskStreamOptions;
   readonly #stopped = new AbortController();
   #try: StreamAttempt | undefined;
   #wake: () => void = () => {};
-  /** True if the next delay must be skipped, because the network is back. */
+  /** True if the client must skip the next delay, because the network is available again. */
   #isHasty = false;
   #retryMs: number | undefined;
   /** The number of consecutive failures without a new record. */
@@ -56,14 +58,14 @@ export class TaskStream {
     this.#options = options;
   }
 
-  /** Starts to connect. It emits no event before this method returns. */
+  /** Starts to connect. It calls no listener before this method returns. */
   start(): void {
     const stopListening = this.#options.wakeUps((what) => this.#onWakeUp(what));
     const begun = Promise.resolve().then(() => this.#run(this.#stopped.signal));
     void begun.finally(stopListening);
   }
 
-  /** Stops the stream. It emits no event after this call. */
+  /** Stops the stream. After this call, it calls no listener. */
   stop(): void {
     this.#stopped.abort(new ClientError('closed', 'The stream was closed'));
   }
@@ -74,7 +76,8 @@ export class TaskStream {
       if (signal.aborted) return;
       if ('isRunLive' in outcome) return this.#tell({ state: 'ended', reason: outcome.reason });
       if (outcome.code === 'rewound' && this.#options.target.through > 0) {
-        // After the reset there is no cursor, so the next request cannot be refused for the same reason.
+        // After the reset, the client has no cursor. The server therefore cannot refuse the next request for
+        // the same reason.
         this.#options.target.reset(outcome);
         continue;
       }
@@ -86,8 +89,8 @@ export class TaskStream {
   }
 
   /**
-   * Returns the outcome of a connection. An end that contradicts the log becomes an error, so that the
-   * stream is opened again.
+   * Returns the outcome of a connection. If the end contradicts the log, it returns an error, and the client
+   * then connects again.
    */
   #believed(outcome: StreamEnd | ClientError): StreamEnd | ClientError {
     const { target, taskId } = this.#options;
@@ -95,13 +98,13 @@ export class TaskStream {
     return ++this.#earlyEnds < maxEarlyEnds ? endedEarly(taskId, outcome.reason) : outcome;
   }
 
-  /** Runs one connection. Returns the end that the server announced, or the error. */
+  /** Runs one connection. Returns the end event of the server, or an error. */
   async #tryOnce(signal: AbortSignal): Promise<StreamEnd | ClientError> {
-    const { http, taskId, target, heartbeatMs } = this.#options;
+    const { http, taskId, path, target, heartbeatMs } = this.#options;
     const { through } = target;
     this.#tell({ state: 'connecting', failures: this.#failures });
     this.#try = new StreamAttempt({
-      ...{ http, taskId, target, signal, limitMs: heartbeatsToDie * heartbeatMs },
+      ...{ http, taskId, path, target, signal, limitMs: heartbeatsToDie * heartbeatMs },
       onLive: () => this.#tell({ state: 'live' }),
       onRetry: (ms) => {
         this.#retryMs = ms;
@@ -143,7 +146,7 @@ export class TaskStream {
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
-    // If the signal is aborted, the loop detects it next.
+    // If the signal is aborted, the loop checks it in its next step.
     await wait(clock, ms, { signal, woken }).catch(() => {});
   }
 

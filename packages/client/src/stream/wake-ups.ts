@@ -1,7 +1,7 @@
-/** An event that a browser reports. After `online` and `visible`, a reconnect will probably succeed. */
+/** An event of the browser. After `online` or `visible`, a reconnect will probably succeed. */
 export type WakeUp = 'online' | 'offline' | 'visible';
 
-/** Starts to call the listener. The returned function stops the calls. */
+/** Registers a listener. The returned function removes it. */
 export type WakeUps = (listener: (what: WakeUp) => void) => () => void;
 
 /** The browser APIs that this file uses. They do not exist in Node. */
@@ -20,7 +20,7 @@ export function wakeUpsOf(page: Page): WakeUps {
     const heard: readonly Heard[] = [
       [page, 'online', () => listener('online')],
       [page, 'offline', () => listener('offline')],
-      // A page from the back/forward cache was frozen, so its connections are lost.
+      // The browser froze a page in the back/forward cache, so its connections are lost.
       [page, 'pageshow', onVisible],
       [document, 'visibilitychange', onVisible],
     ];
@@ -31,5 +31,5 @@ export function wakeUpsOf(page: Page): WakeUps {
   };
 }
 
-/** The events of the current page. Without a page, there are no events. */
+/** The events of the current page. Outside of a browser, there are no events. */
 export const pageWakeUps: WakeUps = (listener) => wakeUpsOf(globalThis as Page)(listener);

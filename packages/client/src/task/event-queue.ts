@@ -1,7 +1,7 @@
 import type { AgentEvent } from '@millrace/core';
 import { ClientError } from '../contract/client-error.ts';
 
-/** Maximum number of waiting events. If there are more, the reader gets the error `lagging`. */
+/** Maximum number of waiting events. Above it, the reader gets the error `lagging`. */
 const maxWaiting = 50_000;
 
 type Next = IteratorResult<AgentEvent, undefined>;
@@ -32,7 +32,7 @@ export class EventQueue implements AsyncIterableIterator<AgentEvent, undefined> 
     if (this.length > maxWaiting) this.fail(lagging(this.length));
   }
 
-  /** Ends the queue. The waiting events can still be read. */
+  /** Ends the queue. The reader can still read the waiting events. */
   end(): void {
     this.#over('done');
   }
@@ -70,7 +70,7 @@ export class EventQueue implements AsyncIterableIterator<AgentEvent, undefined> 
     const event = this.#waiting[this.#taken];
     if (event === undefined) return undefined;
     this.#taken++;
-    // The array is shortened rarely. Otherwise reading one event would move all others.
+    // The array is shortened rarely, because each time moves all remaining events.
     if (this.#taken >= 1024 && this.#taken * 2 >= this.#waiting.length) {
       this.#waiting = this.#waiting.slice(this.#taken);
       this.#taken = 0;

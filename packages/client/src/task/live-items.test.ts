@@ -5,7 +5,7 @@ import type { LiveItem } from '../contract/task-handle.ts';
 import { numbered } from '../testing/batches.ts';
 import { LiveItems } from './live-items.ts';
 
-/** A record at a time. */
+/** Each batch contains one record. */
 const batches = numbered(recordedRun(3).flatMap((drafts) => drafts.map((draft) => [draft])));
 const start = emptyState(sessionId('s'));
 
@@ -40,7 +40,7 @@ test('what a record does not change is the same object after it', () => {
     for (const [place, item] of before.entries()) {
       const now = items.list[place];
       if (now === undefined || now === item) continue;
-      // Another object has something else in it.
+      // A new object must have a different content.
       expect(now).not.toEqual(item);
       for (const [index, id] of item.partIds.entries()) {
         const isSame = now.parts[now.partIds.indexOf(id)] === item.parts[index];

@@ -11,7 +11,7 @@ import {
 } from '@millrace/core';
 import type { LiveItem } from '../contract/task-handle.ts';
 
-/** The items of a session for display. An item that did not change stays the same object. */
+/** The items of a session for display. An unchanged item stays the same object. */
 export class LiveItems {
   #state: FoldState | undefined;
   #list: readonly LiveItem[] = [];
@@ -24,7 +24,7 @@ export class LiveItems {
     return this.#list;
   }
 
-  /** The ids in order. The list is the same object until an item is added or removed. */
+  /** The ids in order. The array is the same object until an item is added or removed. */
   get ids(): readonly ItemId[] {
     return this.#ids;
   }
@@ -46,7 +46,7 @@ export class LiveItems {
     else if (before.open !== state.open) this.#grow(before, state);
   }
 
-  /** Builds the list after a change that is more than an append. It checks all items. */
+  /** Builds the list after any change except an append. It checks all items. */
   #build(state: FoldState): void {
     const open = Map.groupBy(state.open, ({ begin }) => begin.itemId);
     const sources = toArray(state.items).map((item) =>
@@ -63,7 +63,7 @@ export class LiveItems {
     );
   }
 
-  /** Updates the list after an append. Only streaming parts have grown, which usually affects one item. */
+  /** Updates the list after an append. Only streaming parts have grown, so usually only one item changes. */
   #grow(before: FoldState, state: FoldState): void {
     const known = new Set<OpenPart>(before.open);
     const grown = state.open.filter((part) => !known.has(part));
@@ -81,7 +81,7 @@ export class LiveItems {
   }
 }
 
-/** The inputs from which a live item was built. Equal inputs give the same item. */
+/** The inputs from which a live item was built. If the inputs are equal, the item is reused. */
 interface ItemSource {
   readonly state: ItemState;
   /** The streaming parts of the item. */
@@ -112,8 +112,8 @@ function makeItem(
   return { state, open, item };
 }
 
-// An open part becomes a new object with each change, so it can be the key of the part that is shown for
-// it.
+// Maps an open part to the part for display. Each change creates a new `OpenPart` object, so the object can
+// be the key.
 const shownParts = new WeakMap<OpenPart, Part>();
 
 function shownPart(open: OpenPart | undefined): Part | undefined {

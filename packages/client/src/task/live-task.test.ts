@@ -44,13 +44,13 @@ describe('a task of an agent loop', () => {
     expect(asked.pendingApprovals).toMatchObject([
       { toolCallId: 'c1', name: 'look', turn: 1, reason: 'It is dark' },
     ]);
-    // Who comes later sees it too.
+    // A client that connects later also sees the pending approval.
     const other = client().task(task.id);
     await other.until(({ pendingApprovals }) => pendingApprovals.length > 0);
     await other.approve('c1', { by: 'Ada', input: { where: 'behind it' } });
     const { pendingApprovals } = await task.until(says('No.'));
     expect([pendingApprovals, textsOf(task)[2]]).toEqual([[], 'Nothing behind it']);
-    // 21.N: a late answer is refused with what was decided.
+    // The server refuses a late answer, and the error contains the decision.
     await expect(task.deny('c1')).rejects.toMatchObject({
       ...{ code: 'conflict', status: 409, details: { decision: 'allow', by: 'Ada' } },
       message: expect.stringContaining('it was allowed by Ada'),

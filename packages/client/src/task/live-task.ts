@@ -42,28 +42,33 @@ import { TaskCommands } from './task-commands.ts';
 import { TaskStore } from './task-store.ts';
 
 /**
- * Imports the code for reading records and digests. Inspectors need it and a chat does not, so it is
- * imported on demand.
+ * Imports the code that reads records and digests. It is imported on demand, because inspectors need it but a
+ * chat does not.
  */
 const taskReads = () => import('./task-reads.ts');
 
 interface LiveTaskOptions {
   readonly http: Http;
   readonly id: string;
+  /** The path of the task's routes. */
+  readonly path: string;
   readonly newKey: () => string;
   readonly heartbeatMs: number;
-  /** How long a stream without subscribers stays open, in milliseconds. A subscriber may return soon. */
+  /**
+   * How long a stream stays open after its last subscriber has left, in milliseconds. A subscriber may return
+   * soon.
+   */
   readonly lingerMs: number;
   readonly wakeUps: WakeUps;
   readonly onClose: () => void;
 }
 
-/** If this many events wait, the stream pauses until the reader has read them. */
+/** If this many events wait, the stream pauses until the reader has caught up. */
 const manyEvents = 1000;
 
 /**
- * The implementation of a task handle. It consists of a store, commands, and a stream that fills the store
- * while there are subscribers.
+ * The implementation of a task handle. It consists of a store, commands, and a stream. The stream fills the
+ * store while the handle has subscribers.
  */
 export class LiveTask implements TaskHandle {
   readonly id: string;
@@ -117,9 +122,10 @@ export class LiveTask implements TaskHandle {
     return this.#store.items.findPart(id);
   }
 
-  // This is an arrow function, because hooks need the same function each time.
+  // An arrow function, because React hooks need the same function object in each render.
   readonly subscribe = (listener: () => void, { signal }: Cancelable = {}): (() => void) => {
-    // The wrapper lets a caller subscribe the same function twice and remove it twice.
+    // With this wrapper, a caller can subscribe the same function twice and remove each subscription
+    // separately.
     const own = () => listener();
     const leave = () => {
       signal?.removeEventListener('abort', leave);
@@ -176,7 +182,7 @@ export class LiveTask implements TaskHandle {
 
   async send(input: string | MessageContent, options: SendOptions = {}): Promise<Sent> {
     const sent = await this.#commands.send(input, options);
-    // A command continues a task that had ended, so the stream is opened again.
+    // The command may continue an ended task, so the client opens the stream again.
     if (this.#store.connection.state === 'ended') this.reconnect();
     return sent;
   }
@@ -223,7 +229,7 @@ export class LiveTask implements TaskHandle {
     const { readRecords } = await taskReads();
     const incarnation = from > 0 ? this.#store.incarnation : undefined;
     const query = { from, incarnation, limit: options.limit };
-    return readRecords(this.#options.http, this.id, query, options);
+    return readRecords(this.#options.http, this.#options, query, options);
   }
 
   async outline(options: Cancelable = {}): Promise<TaskOutline> {
@@ -250,7 +256,7 @@ export class LiveTask implements TaskHandle {
     const { connection } = this.#store;
     const isOver = connection.state === 'ended' || connection.state === 'failed';
     if (!isOver || this.#isClosed) return;
-    // The server has a new log for this task, so the folded state is discarded.
+    // The server has a new log for this task, so the client discards the folded state.
     if (connection.state === 'failed' && connection.error.code === 'gone') this.#store.reset();
     this.#halt();
     this.#work();
@@ -265,19 +271,19 @@ export class LiveTask implements TaskHandle {
     this.#options.onClose();
   }
 
-  /** Opens the stream if it is not open. It is called when there is a subscriber. */
+  /** Opens the stream if it is not open. It is called when the handle has a subscriber. */
   #work(): void {
     this.#stopLinger();
     if (this.#stream !== undefined || this.#isClosed) return;
     if (this.#listeners.size + this.#queues.size === 0) return;
-    const { http, id: taskId, heartbeatMs, wakeUps } = this.#options;
+    const { http, id: taskId, path, heartbeatMs, wakeUps } = this.#options;
     const target = this.#store;
     target.setConnection({ state: 'connecting', failures: 0 });
-    this.#stream = new TaskStream({ http, taskId, target, heartbeatMs, wakeUps });
+    this.#stream = new TaskStream({ http, taskId, path, target, heartbeatMs, wakeUps });
     this.#stream.start();
   }
 
-  /** Closes the stream after a delay if there are no subscribers. */
+  /** Closes the stream after a delay if the handle has no subscribers. */
   #rest(): void {
     if (this.#listeners.size + this.#queues.size > 0 || this.#stream === undefined) return;
     const { http, lingerMs } = this.#options;
@@ -307,8 +313,7 @@ export class LiveTask implements TaskHandle {
       try {
         listener();
       } catch (error) {
-        // A listener that throws must not stop the other listeners. Its error is reported like an uncaught
-        // error.
+        // An error in one listener must not stop the other listeners. It is reported like an uncaught error.
         queueMicrotask(() => {
           throw error;
         });

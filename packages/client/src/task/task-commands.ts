@@ -25,6 +25,8 @@ import { rpc, startRpcStream } from '../http/rpc.ts';
 interface TaskCommandsOptions {
   readonly http: Http;
   readonly id: string;
+  /** The path of the task's routes. */
+  readonly path: string;
   readonly newKey: () => string;
 }
 
@@ -32,16 +34,18 @@ interface TaskCommandsOptions {
 export class TaskCommands {
   readonly #http: Http;
   readonly #id: string;
+  readonly #path: string;
   readonly #newKey: () => string;
   #agent: AgentInfo | undefined;
 
-  constructor({ http, id, newKey }: TaskCommandsOptions) {
+  constructor({ http, id, path, newKey }: TaskCommandsOptions) {
     this.#http = http;
     this.#id = id;
+    this.#path = path;
     this.#newKey = newKey;
   }
 
-  /** Sends a message with the method that the kind of agent needs. */
+  /** Sends a message with the method for this kind of agent. */
   async send(
     input: string | MessageContent,
     { when = 'follow_up', key = this.#newKey(), signal }: SendOptions,
@@ -66,7 +70,7 @@ export class TaskCommands {
     return { key, offset: undefined };
   }
 
-  /** Starts another run without a new message. Only agent loops can do this. */
+  /** Starts a new run without a new message. Only agent loops support this. */
   retry(options: CommandOptions): Promise<Sent> {
     return this.#submit({ type: 'retry' }, options);
   }
@@ -91,25 +95,25 @@ export class TaskCommands {
     return this.#submit({ type: 'tool_output', tool_call_id, ...more }, options);
   }
 
-  /** Interrupts the task. It has no effect if the task does not run. */
+  /** Interrupts the task. It has no effect if the task is not running. */
   async stop(reason: string | undefined, options: Cancelable): Promise<Task> {
     return this.#change('interrupt', reason, options, () => true);
   }
 
   /**
-   * Cancels the task. If the first answer was lost, the repeated request finds the task already canceled,
-   * which counts as success.
+   * Cancels the task. If the first response was lost, the repeated request finds a canceled task. This counts
+   * as success.
    */
   async cancel(reason: string | undefined, options: Cancelable): Promise<Task> {
     return this.#change('cancel', reason, options, (status) => status === 'CANCELED');
   }
 
-  /** Uploads a file. It is repeated if it fails, because the same file gets the same id. */
+  /** Uploads a file. A failed upload is repeated, because the same file always gets the same id. */
   async upload(file: Blob, { name, type, signal }: UploadOptions): Promise<Attachment> {
     const what = `upload a file to task ${this.#id}`;
     const query = { name, type: type || file.type || undefined };
     const call = { what, method: 'POST', path: `${this.#path}/files`, query, signal } as const;
-    // The time that an upload takes depends on the size of the file.
+    // The upload has no timeout, because its duration depends on the size of the file.
     const { value } = await this.#http.json({ ...call, file, isSafe: true, isPatient: true });
     return value as unknown as Attachment;
   }
@@ -120,10 +124,6 @@ export class TaskCommands {
     const response = await this.#http.send({ what, path, signal, isSafe: true });
     if (!response.ok) throw await errorOf(response, what);
     return response.blob();
-  }
-
-  get #path(): string {
-    return `/tasks/${encodeURIComponent(this.#id)}`;
   }
 
   async #submit(body: JsonObject, { key = this.#newKey(), signal }: CommandOptions): Promise<Sent> {
@@ -165,9 +165,7 @@ export class TaskCommands {
     return value as unknown as TaskWithAgents;
   }
 
-  /**
-   * Returns the agent of the task. It is requested only once, because the agent of a task does not change.
-   */
+  /** Returns the agent of the task. It is requested only once, because the agent of a task never changes. */
   async #agentOf(options: Cancelable): Promise<AgentInfo> {
     this.#agent ??= (await this.#read(options)).agents?.[0];
     if (this.#agent !== undefined) return this.#agent;

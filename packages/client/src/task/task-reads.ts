@@ -5,7 +5,7 @@ import type { Cancelable } from '../contract/task-handle.ts';
 import type { Http } from '../http/http.ts';
 import { errorOf } from '../http/refusal.ts';
 
-/** The maximum number of spans that are read for a task. */
+/** Maximum number of spans to read for a task. */
 const maxSpans = 1000;
 
 const pathOf = (id: string) => `/tasks/${encodeURIComponent(id)}`;
@@ -13,7 +13,7 @@ const pathOf = (id: string) => `/tasks/${encodeURIComponent(id)}`;
 /** Returns a page of records after an offset. The records are not merged. */
 export async function readRecords(
   http: Http,
-  id: string,
+  { id, path: taskPath }: { readonly id: string; readonly path: string },
   query: {
     readonly from: number;
     readonly incarnation: string | undefined;
@@ -22,7 +22,7 @@ export async function readRecords(
   { signal }: Cancelable,
 ): Promise<Batch> {
   const what = `read the records of task ${id}`;
-  const path = `${pathOf(id)}/records`;
+  const path = `${taskPath}/records`;
   const response = await http.send({ what, path, query, signal, isSafe: true });
   if (!response.ok) throw await errorOf(response, what);
   const text = await response.text().catch((cause: unknown) => {
@@ -66,7 +66,7 @@ export async function readRequest(
   return value as unknown as PastRequest;
 }
 
-/** Returns the spans, the earliest first. */
+/** Returns the spans in the order of their start. */
 export async function readSpans(
   http: Http,
   id: string,

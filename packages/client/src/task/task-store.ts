@@ -13,23 +13,23 @@ import type { StreamTarget } from '../stream/stream-event.ts';
 import { LiveItems } from './live-items.ts';
 
 interface StoreListener {
-  /** Returns whether there are readers of events. Without readers, no events are created. */
+  /** Returns whether the handle has readers of events. Without readers, the store creates no events. */
   readonly wantsEvents: () => boolean;
   readonly onEvents: (events: readonly AgentEvent[]) => void;
   readonly onConnection: (connection: Connection) => void;
-  /** Called when the server's log was rewound and must be read again. */
+  /** Called when the server's log was rewound and the client must read it again. */
   readonly onRewound: (why: ClientError) => void;
   /** Called after one or more changes. */
   readonly onChange: () => void;
-  /** Called before more data is read. The stream waits for the returned promise. */
+  /** Called before the stream reads more data. The stream waits for the returned promise. */
   readonly beforeMore: () => void | Promise<void>;
   /** Returns the current time in milliseconds since 1970. */
   readonly now: () => number;
 }
 
 /**
- * The interval in milliseconds at which subscribers are notified while the client catches up. Without it, a
- * long session would render many times.
+ * The interval at which subscribers are notified while the client catches up, in milliseconds. Without this
+ * limit, a long session would cause many renders.
  */
 const catchUpMs = 250;
 
@@ -39,7 +39,9 @@ export class TaskStore implements StreamTarget {
   readonly #listener: StoreListener;
   readonly #items = new LiveItems();
   #folder: Folder;
-  /** The incarnation of the log that the folded records belong to. Undefined until the server has sent it. */
+  /**
+   * The incarnation of the log to which the folded records belong. Undefined until the server has sent it.
+   */
   #incarnation: string | undefined;
   #task: Task | undefined;
   #connection: Connection = { state: 'connecting', failures: 0 };
@@ -148,7 +150,7 @@ export class TaskStore implements StreamTarget {
 
   /**
    * Returns whether the notification can wait, because more data is expected and subscribers were notified
-   * a moment ago.
+   * recently.
    */
   #isEarly(): boolean {
     return this.#isCatchingUp && Math.abs(this.#listener.now() - this.#toldAt) < catchUpMs;

@@ -28,7 +28,7 @@ const says =
   ({ items, isRunning }: TaskSnapshot) =>
     !isRunning && JSON.stringify(items).includes(text);
 
-/** A task whose call waits for a client, with a second client of the same task. */
+/** Creates a task whose call waits for a client, and a second client of the same task. */
 async function waitingForTown() {
   const log = memoryLog();
   const agent = looping(log, [asksForTown, 'It is sunny.'], { tools: [pickTown] });
@@ -95,7 +95,7 @@ const guards: Readonly<Record<'input' | 'output' | 'call', Guardrail>> = {
   call: toolGuardrail({ name: 'careful', check }),
 };
 
-/** A task in which a guardrail asks, and the question. */
+/** Creates a task in which a guardrail asks, and returns the question. */
 async function asked(on: keyof typeof guards, whileAsking: 'wait' | 'park') {
   const log = memoryLog();
   const script =
@@ -119,7 +119,7 @@ describe.each(['wait', 'park'] as const)('20: a guardrail that asks (%s)', (whil
       const { task, question } = await asked(on, whileAsking);
       expect(question).toMatchObject({ reason: 'It is odd' });
       await task.approve(question.toolCallId, { by: 'Ada' });
-      // The answer that the guardrail asks about is already in a parked session.
+      // A parked session already contains the answer about which the guardrail asks.
       await task.until((now) => says('Fine.')(now) && now.pendingApprovals.length === 0);
       expect(textsOf(task)).toEqual(
         on === 'call' ? ['Give me 5 euros', 'refunded 5', 'Fine.'] : ['Give me 5 euros', 'Fine.'],

@@ -25,7 +25,7 @@ export function looping(
   return { type: 'loop', name: 'looper', agent };
 }
 
-/** A script entry that streams a little text, and then nothing until it is stopped. */
+/** A script entry that streams a little text and then waits until it is stopped. */
 export const stalls: ScriptEntry = {
   content: { parts: ['One moment please'] },
   fault: { type: 'stall', after: 2 },

@@ -1,5 +1,5 @@
-// This file implements base64 itself, because core also runs where `Buffer` and `btoa` are missing.
-// The base64 methods of Uint8Array are too new to rely on.
+// This file implements base64 itself, because core also runs in engines without `Buffer` and `btoa`. The
+// base64 methods of Uint8Array are too new: some supported engines do not have them.
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const padding = 61; // =
 
@@ -22,7 +22,7 @@ export function toBase64(bytes: Uint8Array): string {
   return asciiText(text);
 }
 
-// The number of bytes per call of `String.fromCharCode`. Every engine accepts this many arguments.
+// The number of bytes per call of `String.fromCharCode`. Every engine accepts this number of arguments.
 const stride = 8192;
 
 function asciiText(ascii: Uint8Array): string {
@@ -44,7 +44,7 @@ function paddingOf(text: string): number {
 }
 
 /**
- * Decodes padded base64. Returns undefined if the text contains other characters or has wrong
+ * Decodes padded base64. Returns undefined if the text contains characters that are not base64, or has wrong
  * padding.
  */
 export function fromBase64(text: string): Uint8Array | undefined {

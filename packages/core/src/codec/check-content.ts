@@ -4,8 +4,8 @@ import type { Refusal } from '../protocol/protocol-error.ts';
 import { isBytes } from './decoder.ts';
 import { encodedLength, roomAroundParts } from './encode.ts';
 
-// These checks apply only to writers. A reader (codec/reread.ts) accepts content that fails them,
-// but no writer may create it.
+// Checks the content of a part that a writer creates. Readers do not use this check, so they also accept
+// content that fails it.
 
 export function refusePart(part: Part, limits: ContentLimits): Refusal | undefined {
   if (!textOf(part).isWellFormed()) return 'lone_surrogate';
@@ -25,8 +25,8 @@ function refuseAllNames(part: Part, limits: ContentLimits): Refusal | undefined 
 }
 
 /**
- * Limits the length of short texts (names, reasons, signatures) in one place. The decoders of these
- * fields therefore need no limit of their own.
+ * Limits the length of short texts: names, reasons and signatures. Because of this check, the decoders of
+ * these fields need no limit of their own.
  */
 export function refuseNames(fields: object, { maxNameLength }: ContentLimits): Refusal | undefined {
   const named = ['name', 'mimeType', 'reason', 'signature', 'provider', 'model', 'hash'] as const;
@@ -59,8 +59,8 @@ function sourceOf(part: Part): object | undefined {
 }
 
 /**
- * Returns the part with each lone surrogate in its text replaced by U+FFFD. A streamed text gets
- * the same replacement.
+ * Returns the part with each lone surrogate in its text replaced by U+FFFD. Streamed text gets the same
+ * replacement.
  */
 export function wellFormedPart(part: Part): Part {
   if (textOf(part).isWellFormed()) return part;

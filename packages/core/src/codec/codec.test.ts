@@ -307,6 +307,7 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
     ...{ type: 'file_changed', ...call, ...execution, path: '/folder/a.ts' },
     before: { hash: 'ab'.repeat(32), length: 5, mode: 0o644, isStored: true },
     after: { hash: 'cd'.repeat(32), length: 6, mode: 0o755, isStored: false },
+    scope: 'pending',
   },
   tool_execution_started: {
     type: 'tool_execution_started',

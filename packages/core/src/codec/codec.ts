@@ -60,7 +60,7 @@ export function decodeBatch(text: string, limits: Partial<ContentLimits> = {}): 
   return decodeText('a batch', text, batch, limits);
 }
 
-/** Encodes a transcript as a separate document, which does not depend on records and deltas. */
+/** Encodes a transcript as a separate document. The document contains no records and no deltas. */
 export function encodeTranscript(items: readonly Item[]): string {
   return JSON.stringify({ v: transcriptVersion, items: items.map(wireItem) });
 }
@@ -89,7 +89,7 @@ export function decodeText<T>(
   }
 }
 
-// The number of levels of a document around a value. The depth limit applies to the value, so a
+// The number of nesting levels of a document around a value. The depth limit applies to the value, so a
 // reader adds these levels. The deepest value is at
 // batch.records[].fact.items[].parts[].part.attachments[].providerState.data.
 const levelsAround = 12;
@@ -97,7 +97,7 @@ const levelsAround = 12;
 function parse(what: string, text: string, limits: ContentLimits): JsonValue {
   const { maxDepth, maxDocumentLength } = limits;
   if (typeof text !== 'string') throw unreadable('not_json', what, 0, 'it is no text');
-  // This check comes first, because parsing a text only to refuse it could take seconds.
+  // The length is checked before the parse, because parsing a text only to refuse it could take seconds.
   if (text.length > maxDocumentLength) {
     const why = `longer than the limit of ${maxDocumentLength} (maxDocumentLength)`;
     throw unreadable('too_large', what, maxDocumentLength, why);

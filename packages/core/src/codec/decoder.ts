@@ -22,7 +22,7 @@ function kindOf(value: unknown): string {
 const misfit = (expected: string, found: unknown): DecodeFailure =>
   new DecodeFailure(`expected ${expected}, found ${kindOf(found)}`);
 
-/** Accepts a string of any length. Each caller limits the length or compares the text. */
+/** Accepts a string of any length. Each caller limits the length itself or compares the text. */
 function anyString(value: unknown): string {
   if (typeof value === 'string') return value;
   throw misfit('a string', value);
@@ -86,8 +86,8 @@ export function oneOf<T extends string>(...texts: readonly T[]): Decoder<T> {
 }
 
 /**
- * Returns whether a value is a Uint8Array from any realm. A Buffer is one, but other typed arrays
- * are not.
+ * Returns whether a value is a Uint8Array, also from another realm such as an iframe. A Buffer counts as a
+ * Uint8Array. Other typed arrays do not.
  */
 export function isBytes(value: unknown): value is Uint8Array {
   return Object.prototype.toString.call(value) === '[object Uint8Array]';
@@ -130,7 +130,7 @@ function under<T>(step: string | number, decode: () => T): T {
   }
 }
 
-/** Returns the same error with one more step in front of its path. */
+/** Returns the same error with one more step at the start of its path. */
 function at(step: string | number, error: unknown): unknown {
   if (error instanceof DecodeFailure) error.path.unshift(step);
   return error;
@@ -140,9 +140,9 @@ export function list<T>(decode: Decoder<T>): Decoder<readonly T[]> {
   return (value, limits) => {
     if (!Array.isArray(value)) throw misfit('an array', value);
     const entries: T[] = [];
-    // The loop uses indices, because `map` skips the holes of a sparse array. One `try` covers all
-    // elements. One for each would be slow, because this code runs thousands of times when a long
-    // session opens.
+    // The loop uses indices, because `map` skips the holes of a sparse array. One `try` covers all elements,
+    // because one `try` for each element would be slow: this code runs thousands of times when a long session
+    // opens.
     try {
       for (let index = 0; index < value.length; index++) entries.push(decode(value[index], limits));
     } catch (error) {
@@ -230,8 +230,8 @@ export function variantWith<
 ): Decoder<T | Other> {
   const decoders = new Map<string, Decoder<T>>();
   for (const [name, shape] of Object.entries(cases) as [string, Case<T, Tag | Known>][]) {
-    // The compiler cannot combine a generic shape from its parts. The type `Cases` guarantees that
-    // the shape is complete.
+    // The compiler cannot check that the parts of a generic shape form the whole shape. The type `Cases`
+    // guarantees that the shape is complete.
     const fields: unknown = { ...shared, [tag]: literal(name), ...shape };
     decoders.set(name, typeof shape === 'function' ? shape : object(fields as Fields<T>));
   }

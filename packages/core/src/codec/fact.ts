@@ -1,3 +1,4 @@
+import type { FormQuestion } from '../forms/form.ts';
 import type { ExecutionId, ItemId, RunId, SessionId } from '../ids.ts';
 import type {
   AskingAgent,
@@ -127,12 +128,15 @@ const trace: Decoder<TraceContext> = object<TraceContext>({
 const called = { toolCallId, name: string };
 const session = id<SessionId>();
 
+const form: Decoder<FormQuestion> = object<FormQuestion>({ message: string, schema: jsonObject });
+
 const askingAgent: Decoder<AskingAgent> = object<AskingAgent>({
   toolCallId,
   agents: list(string),
   session,
   input: json,
   itemId: optional(itemId),
+  form: optional(form),
 });
 
 const childAttempt: Decoder<ChildAttempt> = object<ChildAttempt>({
@@ -232,6 +236,7 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
       path: string,
       before: optional(fileVersion),
       after: optional(fileVersion),
+      scope: optional(oneOf('pending', 'recorded')),
     },
     child_usage_reported: { ...called, of: childAttempt, usage },
     guardrail_applied: {

@@ -8,7 +8,7 @@ import { delta as deltaDecoder } from './delta.ts';
 import { roomAroundParts, wireDelta, wireFact } from './encode.ts';
 import { fact as factDecoder } from './fact.ts';
 
-/** The reason why no reader could decode a value, and the path of the wrong field. */
+/** Thrown if no reader could decode a value. It contains the reason and the path of the wrong field. */
 export class UndecodableError extends Error {
   readonly refusal: Refusal;
   readonly path: string;
@@ -21,7 +21,7 @@ export class UndecodableError extends Error {
 }
 
 /**
- * Returns the delta as a reader would decode it, that is, with the known fields only. Throws
+ * Returns the delta as a reader would decode it, which means with the known fields only. Throws
  * `UndecodableError` if no reader could decode it.
  */
 export function rereadDelta(delta: Delta, limits: ContentLimits): Delta {
@@ -64,7 +64,7 @@ function reread<T extends Delta | Fact>(body: T, read: () => T): T {
 }
 
 function unreadable(cause: unknown): UndecodableError {
-  // The cause is another error if the value could not even be encoded. There is no path then.
+  // If the value could not even be encoded, the cause is a different error, and there is no path.
   const { code, path } = cause instanceof DecodeFailure ? cause : new DecodeFailure('');
   const refusal = code === 'too_large' || code === 'not_json' ? code : 'bad_value';
   return new UndecodableError(refusal, pathText(path), cause);

@@ -14,8 +14,8 @@ import { checkOpenPart } from './rules.ts';
 import { replace } from './sequence.ts';
 
 /**
- * Returns the state with the delta applied, the same state if the delta adds nothing, or the reason
- * why it does not fit.
+ * Returns the state with the delta applied. Returns the same state if the delta adds nothing, or a refusal
+ * with the reason why the delta does not fit.
  */
 export function applyDelta(state: FoldState, delta: Delta): FoldState | Refusal {
   if (delta.type === 'unknown') return state;
@@ -106,8 +106,8 @@ function withParts(state: FoldState, item: ItemState, parts: ItemState['parts'])
   return { ...state, items: replace(state.items, item, { ...item, parts }) };
 }
 
-// `withOpen` and the function after it run once per delta. They list every field, because V8
-// creates an object literal several times faster than it copies an object.
+// `withOpen` and the next function run once per delta. They list every field, because V8 creates an object
+// literal several times faster than a copy with `...`.
 
 function withOpen(state: FoldState, index: number, part: OpenPart): FoldState {
   const { session, through, items, gone, superseded, usage, run, asked, awaited, notUnderstood } =

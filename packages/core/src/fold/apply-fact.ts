@@ -23,12 +23,15 @@ import {
 } from './fold-state.ts';
 import { changeAll, findLast, isCut, push, replace, toArray } from './sequence.ts';
 
-/** A fact with its turn and attempt. `time` is absent for a draft, which is only checked. */
+/**
+ * A fact with its turn and attempt. `time` is absent for a draft, which the caller only checks and does not
+ * fold.
+ */
 type FactInAttempt = Attempt & Pick<FactRecord, 'fact'> & Partial<Pick<FactRecord, 'time'>>;
 
 /**
- * Returns the state with the fact applied, the same state if the fact does not change it, or the
- * reason why it does not fit.
+ * Returns the state with the fact applied. Returns the same state if the fact does not change it, or a
+ * refusal with the reason why the fact does not fit.
  */
 export function applyFact(state: FoldState, record: FactInAttempt): FoldState | Refusal {
   const { fact } = record;
@@ -72,8 +75,7 @@ export function applyFact(state: FoldState, record: FactInAttempt): FoldState | 
         ({ toolCallId }) => toolCallId === fact.toolCallId,
       );
     case 'tool_execution_finished': {
-      // A sub-agent that was parked or whose process died asks its question again when it
-      // continues.
+      // If the outcome is `parked` or `lost`, the sub-agent can continue later, so its question stays open.
       const isOver = fact.outcome === 'completed' || fact.outcome === 'discarded';
       return isOver ? withoutAsked(state, (one) => isAbout(one, fact.toolCallId)) : state;
     }
@@ -116,8 +118,8 @@ function withItem(state: FoldState, item: ItemState, changes: Partial<ItemState>
 }
 
 /**
- * Finishes an item. Its parts can still be open if the turn was settled after the reader received
- * their first deltas. The snapshot that follows closes them.
+ * Finishes an item. If a reader received only the first deltas of a turn that was settled later, the parts of
+ * the item are still open. The snapshot that follows closes them.
  */
 function finishItem(
   state: FoldState,
@@ -157,7 +159,7 @@ function noteUsage(
 
 type ApprovalAsked = Extract<Fact, { type: 'approval_asked' }>;
 
-/** Adds a question about a call. If the call asks again, the new question replaces the old one. */
+/** Adds a question about a call. A second question about the same call replaces the first question. */
 function ask(
   state: FoldState,
   { turn, attempt }: Attempt,
@@ -167,10 +169,7 @@ function ask(
   return { ...state, asked: [...asked, { turn, attempt, toolCallId, name, reason, rule, from }] };
 }
 
-/**
- * Adds a call that waits for its output. If the output is asked for again, the new entry replaces
- * the old one.
- */
+/** Adds a call that waits for its output. A second request for the same output replaces the first request. */
 function awaitOutput(
   state: FoldState,
   { turn, attempt }: Attempt,
@@ -201,8 +200,8 @@ function withoutAsked(state: FoldState, isOver: (one: AskedApproval) => boolean)
 const isOfTurn = (turn: number) => (item: Attempt) => item.turn === turn;
 
 /**
- * Removes everything that the attempt added: its items, its parts, and the stops that it gave to
- * items of the turn.
+ * Removes everything that the attempt added: its items, its parts, and the stop reasons that it gave to items
+ * of the turn.
  */
 function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState | Refusal {
   // Attempt 0 means all attempts of a turn, so it cannot be superseded.
@@ -230,7 +229,10 @@ function supersede(state: FoldState, { turn, attempt }: Attempt): FoldState | Re
   };
 }
 
-/** Finishes a turn. Removes the data that was only needed to refuse late records of the turn. */
+/**
+ * Finishes a turn. Removes the lists of retracted parts and superseded attempts, which were needed only to
+ * refuse late records of the turn.
+ */
 function finishTurn(before: FoldState, { turn }: Attempt): FoldState {
   const state = withoutAwaited(withoutAsked(before, isOfTurn(turn)), isOfTurn(turn));
   const hasIts = state.gone.size > 0 || state.superseded.length > 0;
@@ -260,8 +262,8 @@ function settle(state: FoldState, { turn }: Attempt, { items }: Snapshot): FoldS
 }
 
 /**
- * Returns whether the turn has all these items. It walks the list once from the end, because a turn
- * can have thousands of items and a search for each would take quadratic time.
+ * Returns whether the state has all these items in this turn. It walks the list once from the end. A turn can
+ * have thousands of items, and a separate search for each item would take quadratic time.
  */
 function hasAllOf(state: FoldState, turn: number, items: Snapshot['items']): boolean {
   const missing = new Set(items.map(({ itemId }) => itemId));

@@ -17,25 +17,25 @@ import type { OpenPart } from './open-part.ts';
 import { emptySequence, findLast, type Sequence } from './sequence.ts';
 
 /**
- * The state of a session after some records. It is immutable: folding creates a new state that
- * shares everything that did not change. Keeping an old state is free and shows the session at that
- * time.
+ * The state of a session after some records. It is immutable: folding creates a new state that shares
+ * everything that did not change. Keeping an old state costs no copy, and the old state shows the session at
+ * that time.
  */
 export interface FoldState {
   readonly session: SessionId;
-  /** The offset of the last folded batch. It is 0 before the first record. */
+  /** The offset up to which batches were folded. It is 0 before the first record. */
   readonly through: number;
   /** The items in the order of their start. Use `toArray` to list them. */
   readonly items: Sequence<ItemState>;
-  /** The parts that are streaming now, in the order of their begin. */
+  /** The parts that are streaming now, in the order in which they began. */
   readonly open: readonly OpenPart[];
   /** Ids of retracted parts, kept until their turn finishes. They are never reused. */
   readonly gone: ReadonlySet<PartId>;
-  /** Superseded attempts, kept until their turn finishes. They cannot add content any more. */
+  /** Superseded attempts, kept until their turn finishes. They cannot add content. */
   readonly superseded: readonly Superseded[];
   /**
-   * The reported usage of all attempts, including superseded ones and those of sub-agents. The last
-   * report of an attempt counts.
+   * The reported usage of all attempts, including superseded attempts and attempts of sub-agents. Only the
+   * last report of each attempt counts.
    */
   readonly usage: Sequence<AttemptUsage>;
   /** The current run. */
@@ -59,8 +59,8 @@ export interface ItemState {
   /** The run that was current when the item started. */
   readonly run: RunId | undefined;
   /**
-   * The time of the record that started the item. After the turn is settled, the records no longer
-   * show when the item streamed.
+   * The time of the record that started the item. It is stored here, because the deltas of a settled turn no
+   * longer show it.
    */
   readonly startedAt: number | undefined;
   readonly parts: readonly PartSlot[];
@@ -89,7 +89,7 @@ export interface AskedApproval extends Attempt {
   readonly from: AskingAgent | undefined;
 }
 
-/** A tool call that a client runs, and whose output has not arrived. */
+/** A tool call that a client runs. Its output has not arrived yet. */
 export interface AwaitedOutput extends Attempt {
   readonly toolCallId: ToolCallId;
   readonly name: string;
@@ -106,16 +106,13 @@ export interface Superseded extends Attempt {
 export interface AttemptUsage extends Attempt {
   readonly usage: Usage;
   /**
-   * The attempt of a sub-agent that this usage belongs to. `turn` and `attempt` are then those of
-   * the call that runs the sub-agent. Undefined for attempts of this session.
+   * The attempt of a sub-agent that this usage belongs to. If `of` is present, `turn` and `attempt` belong to
+   * the call that runs the sub-agent. `of` is undefined for attempts of this session.
    */
   readonly of: ChildAttempt | undefined;
 }
 
-/**
- * Returns a key for the attempt that the usage belongs to, in this session or in that of a
- * sub-agent.
- */
+/** Returns a key for the attempt that the usage belongs to: an attempt of this session or of a sub-agent. */
 export function usageKey({ turn, attempt, of }: AttemptUsage): string {
   return of === undefined ? `${turn}.${attempt}` : `${of.turn}.${of.attempt} ${of.session}`;
 }

@@ -13,10 +13,7 @@ export type Folded =
   | { readonly outcome: 'applied' | 'seen'; readonly state: FoldState }
   | { readonly outcome: 'gap'; readonly state: FoldState; readonly gap: Gap };
 
-/**
- * Says why a batch does not connect to the state. The caller must read again from the state's
- * `through`.
- */
+/** Describes why a batch does not fit the state. The caller must read again from the state's `through`. */
 export interface Gap {
   /** The `after` of the batch, or the offset of the record that does not fit. */
   readonly offset: number;
@@ -37,8 +34,8 @@ function batchOf(record: LogRecord): Batch {
 }
 
 /**
- * Folds a batch completely or not at all. Only the end of the batch moves `through`, because a
- * merged append can follow records that are newer than its beginning.
+ * Folds a batch completely or not at all. Only the end of the batch moves `through`. A merged append has the
+ * offset of its last piece, so offsets inside a batch do not show which pieces were read.
  */
 export function foldBatch(state: FoldState, batch: Batch, onStep?: OnStep): Folded {
   const steps: Step[] = [];
@@ -48,16 +45,16 @@ export function foldBatch(state: FoldState, batch: Batch, onStep?: OnStep): Fold
 }
 
 /**
- * Folds a batch and, if `steps` is given, adds each new record to it with the states before and
- * after.
+ * Folds a batch and, if `steps` is given, adds each new record to `steps`, with the states before and after
+ * the record.
  */
 function foldSteps(
   state: FoldState,
   { after, through, records }: Batch,
   steps: Step[] | undefined,
 ): Folded {
-  // `!(a > b)` is also true if a caller passes NaN. NaN therefore results in `seen` or a gap, and
-  // the state never advances.
+  // `!(a > b)` is also true if a caller passes NaN. With NaN, the outcome is therefore `seen` or a gap, and
+  // the state does not change.
   if (!(through > state.through)) return { outcome: 'seen', state };
   if (!(after <= state.through)) return gapAt(state, after, 'gap');
   if (!Number.isSafeInteger(through)) return gapAt(state, through, 'out_of_order');
@@ -106,13 +103,13 @@ export class Folder {
     this.#state = typeof from === 'string' ? emptyState(sessionId(from)) : from;
   }
 
-  /** The current state. It is immutable, and later states share what did not change. */
+  /** The current state. It is immutable, and later states share all unchanged objects with it. */
   get state(): FoldState {
     return this.#state;
   }
 
   /**
-   * Folds one record. A duplicate changes nothing. A record that does not connect is reported as a
+   * Folds one record. A duplicate has no effect. If records before this record are missing, the outcome is a
    * gap.
    */
   add(record: LogRecord): Folded {

@@ -4,19 +4,18 @@ import type { AppendBytes, AppendText } from '../protocol/delta.ts';
 import type { Batch, DeltaRecord, LogRecord } from '../protocol/record.ts';
 
 /**
- * Merges consecutive appends to the same part. Appends to other parts may be between them, but no
- * other records.
- * A merged append has the offset of its last piece. A reader therefore counts an offset as read
- * only after it folded the whole batch.
+ * Merges appends to the same part. Appends to other parts may be between the merged appends, but no other
+ * records. A merged append has the offset of its last piece. A reader therefore counts an offset as read only
+ * after it folded the whole batch.
  */
 export function merge(
   records: readonly LogRecord[],
   maxChunkLength: number = defaultContentLimits.maxChunkLength,
 ): readonly LogRecord[] {
   const merged: LogRecord[] = [];
-  /** The groups since the last record that is not an append. */
+  /** The groups of appends since the last record that is not an append. */
   let groups: Group[] = [];
-  /** The last group of each part. */
+  /** The last group of each part, which can still grow. */
   const growing = new Map<PartId, Group>();
   const flush = () => {
     for (const record of groups.map(joined).sort(byOffset)) merged.push(record);
@@ -55,7 +54,7 @@ function isAppend(record: LogRecord): record is Append {
   return record.delta?.type === 'append_text' || record.delta?.type === 'append_bytes';
 }
 
-/** A list of appends to one part. Each append starts where the previous one ends. */
+/** A list of appends to one part. Each append starts at the end of the previous append. */
 interface Group {
   readonly records: [Append, ...Append[]];
   readonly start: number;

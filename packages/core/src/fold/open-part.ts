@@ -5,9 +5,7 @@ import type { ItemKind } from '../protocol/item.ts';
 import type { Metadata, Part } from '../protocol/part.ts';
 import { withInput } from '../protocol/tool-call.ts';
 
-/**
- * A part that is still streaming. Its kind determines which of `text`, `bytes` and `value` grows.
- */
+/** A part that is still streaming. Its kind determines whether `text`, `bytes` or `value` grows. */
 export interface OpenPart {
   readonly id: PartId;
   readonly begin: BeginPart;
@@ -104,9 +102,7 @@ export function sliceBytes(rope: ByteRope | undefined, from: number, to: number)
   return bytes;
 }
 
-/**
- * Returns the part of a chunk that is new. The chunk may start before the end of the known text.
- */
+/** Returns the new end of a chunk. The chunk may overlap text that the part already has. */
 export function newText(part: OpenPart, { at, chunk }: AppendText): string {
   const known = part.text.length - at;
   return known === 0 ? chunk : chunk.slice(known);

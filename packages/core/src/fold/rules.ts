@@ -26,9 +26,9 @@ import { lengthOf, newBytes, newText, type OpenPart, sliceBytes } from './open-p
 type Verdict = 'apply' | 'nothing' | Refusal;
 
 /**
- * Applies the rules of PROTOCOL.md §7 to a delta. `part` is the open part, or undefined if no such
- * part is open. The fold and the validator both call this function, so the fold accepts every delta
- * that the validator accepted.
+ * Applies the rules of PROTOCOL.md §7 to a delta. `part` is the open part, or undefined if no such part is
+ * open. The fold and the validator both call this function. The fold therefore accepts every delta that the
+ * validator accepts.
  */
 export function checkOpenPart(part: OpenPart | undefined, delta: Delta): Verdict {
   if (delta.type === 'unknown') return 'nothing';
@@ -206,7 +206,7 @@ function isSuperseded(state: FoldState, tried: Attempt): boolean {
   return state.superseded.some((superseded) => isSameAttempt(superseded, tried));
 }
 
-/** Returns whether an append contradicts content that is already there. */
+/** Returns whether an append overlaps existing content with different content. */
 function isRewrite(part: OpenPart, delta: KnownDelta): boolean {
   switch (delta.type) {
     case 'append_text': {
@@ -227,7 +227,7 @@ function isRewrite(part: OpenPart, delta: KnownDelta): boolean {
 }
 
 /**
- * For an overlapping append, returns the append with only its new end. Other deltas are returned
+ * For an append that overlaps existing content, returns an append with only its new end. Returns other deltas
  * unchanged.
  */
 export function newEnd(state: FoldState, delta: Delta): Delta {

@@ -5,7 +5,7 @@
 export interface Sequence<T> {
   readonly before: Sequence<T> | undefined;
   readonly chunk: readonly T[];
-  /** True on the oldest link if older entries exist that were not loaded. */
+  /** Present on the oldest link if the list has older entries that were not loaded. */
   readonly isCut?: true;
 }
 
@@ -22,13 +22,13 @@ export function push<T>(sequence: Sequence<T>, entry: T): Sequence<T> {
     : { before: sequence, chunk: [entry] };
 }
 
-/** Returns an empty list with a mark that older entries exist, which were not loaded. */
+/** Returns an empty list, which is marked as cut: older entries exist but were not loaded. */
 export function cutSequence<T>(): Sequence<T> {
   // `push` adds an entry to the newest link, so the link with the mark must not be the newest.
   return { before: { before: undefined, chunk: [], isCut: true }, chunk: [] };
 }
 
-/** Returns whether older entries exist that were not loaded. */
+/** Returns whether the list has older entries that were not loaded. */
 export function isCut<T>(sequence: Sequence<T>): boolean {
   let link = sequence;
   while (link.before !== undefined) link = link.before;

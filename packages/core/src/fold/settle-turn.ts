@@ -7,11 +7,10 @@ import type { FoldState, ItemState } from './fold-state.ts';
 import { findLast, toArray } from './sequence.ts';
 
 /**
- * Returns the records with the deltas of a finished turn replaced by one snapshot, at the offset of
- * the last delta. Facts and deltas of other turns stay.
- * `state` is the fold of the log up to that offset or any later one. The records are returned
- * unchanged if the turn is not finished, if a part or item of the turn is open, or if no reader
- * could decode the snapshot.
+ * Returns the records with the deltas of a finished turn replaced by one snapshot, at the offset of the last
+ * delta. Facts and deltas of other turns stay. `state` is the fold of the log up to that offset or a later
+ * offset. The function returns the records unchanged if the turn is not finished, or if a part or item of the
+ * turn is open. It also does this if no reader could decode the snapshot.
  */
 export function settleTurn(
   records: readonly LogRecord[],
@@ -54,7 +53,7 @@ export function settledItems(state: FoldState, turn: number): readonly SettledIt
 }
 
 /**
- * Returns whether the turn is finished and nothing of it is open. Turn 0 contains the records
+ * Returns whether the turn is finished and none of its parts and items is open. Turn 0 contains the records
  * outside of turns, so it never finishes.
  */
 function isOver(records: readonly LogRecord[], turn: number, state: FoldState): boolean {
@@ -70,8 +69,8 @@ function isOver(records: readonly LogRecord[], turn: number, state: FoldState): 
 }
 
 /**
- * Returns whether a reader can decode the record. It decodes the record, because a document has
- * more limits than its length.
+ * Returns whether a reader can decode the record. It decodes the record to find out, because readers check
+ * more limits than the length of a document.
  */
 function isReadable(record: LogRecord, limits: Partial<ContentLimits>): boolean {
   try {

@@ -27,9 +27,7 @@ export function liveTranscript(state: FoldState): readonly Item[] {
   return toArray(state.items).map((item) => toLiveItem(state, item));
 }
 
-/**
- * Returns the usage of all attempts together, including superseded ones and those of sub-agents.
- */
+/** Returns the sum of the usage of all attempts, including superseded attempts and attempts of sub-agents. */
 export function totalUsage(state: Pick<FoldState, 'usage'>): Usage {
   return lastReports(state).reduce((sum, { usage }) => addUsage(sum, usage), noUsage);
 }
@@ -43,7 +41,10 @@ export interface AgentUsage {
   readonly usage: Usage;
 }
 
-/** Returns the usage by agent: the session's own usage first, then that of each sub-agent. */
+/**
+ * Returns the usage by agent. The first entry is the session's own usage, and the other entries are the
+ * sub-agents.
+ */
 export function usageByAgent(state: Pick<FoldState, 'usage'>): readonly AgentUsage[] {
   const own: AgentUsage = { agent: undefined, attempts: 0, usage: noUsage };
   const byAgent = new Map<string | undefined, AgentUsage>([[undefined, own]]);
@@ -60,8 +61,8 @@ function lastReports(state: Pick<FoldState, 'usage'>): readonly AttemptUsage[] {
   return [...new Map(toArray(state.usage).map((one) => [usageKey(one), one])).values()];
 }
 
-// Keeps the item of each state, so that an unchanged item is always the same object. A user
-// interface can then skip it.
+// Caches the item of each state, so that an unchanged item is always the same object. A user interface can
+// then skip unchanged items.
 const items = new WeakMap<ItemState, Item>();
 
 /** Returns an item with its committed parts. The same state always gives the same object. */

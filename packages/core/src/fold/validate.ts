@@ -6,11 +6,10 @@ import type { FoldState } from './fold-state.ts';
 import { checkDelta, checkFact, newEnd } from './rules.ts';
 
 /**
- * Checks a record from outside against the state that it would be applied to. Returns the record to
- * append, or undefined if the record adds nothing. Throws `ProtocolError` if the protocol does not
- * allow the record.
- * The returned record has known fields only. Of an append that overlaps known content, it has only
- * the new end.
+ * Checks an untrusted record against the state to which it will be applied. Returns the record to append, or
+ * undefined if the record adds nothing. Throws `ProtocolError` if the protocol does not allow the record. The
+ * returned record has only known fields. If an append overlaps existing content, the returned record contains
+ * only its new end.
  */
 export function validate<T extends DraftRecord>(
   state: FoldState,
@@ -47,10 +46,7 @@ function reread<T extends DraftRecord>(given: T, limits: ContentLimits): T {
   }
 }
 
-/**
- * Creates the error for a refused value. The value comes from outside and may not have the form
- * that its type says.
- */
+/** Creates the error for a refused value. The value is untrusted, so it may not match its TypeScript type. */
 function refused(code: Refusal, given: unknown, path?: string, cause?: unknown): ProtocolError {
   const { turn, attempt, delta, fact } = fieldsOf(given);
   const { type, partId } = fieldsOf(delta ?? fact);

@@ -4,10 +4,10 @@ import { defaultMaxValues } from './json-value.ts';
 type JsonLimits = Pick<ContentLimits, 'maxDepth' | 'maxTextLength'>;
 
 /**
- * Checks that a value survives conversion to JSON text and back. Returns undefined if it does, and
- * otherwise the path of the first problem, such as `$.a[0]`, and the reason.
- * Two small differences are allowed: -0 becomes 0, and an object without a prototype gets one. The
- * check ignores symbols, hidden fields and named fields of arrays, as JSON does.
+ * Checks that a value stays the same when it is converted to JSON text and back. Returns undefined if it
+ * stays the same. Otherwise, returns the reason and the path of the first problem, such as `$.a[0]`. Two
+ * small differences are allowed: -0 becomes 0, and an object without a prototype gets a prototype. The check
+ * ignores symbols, hidden fields and named fields of arrays, as JSON does.
  */
 export function checkJson(value: unknown, limits: JsonLimits): JsonProblem | undefined {
   const budget = { left: limits.maxTextLength, values: defaultMaxValues };
@@ -15,7 +15,7 @@ export function checkJson(value: unknown, limits: JsonLimits): JsonProblem | und
   return found && { code: found.code, path: `$${found.steps.reverse().join('')}`, why: found.why };
 }
 
-/** The place at which a value is not JSON, and the reason. */
+/** A place at which a value is not JSON, and the reason. */
 export interface JsonProblem {
   /**
    * `too_large`: the value exceeds a limit, or refers to itself. `not_json`: JSON cannot express
@@ -27,9 +27,9 @@ export interface JsonProblem {
 }
 
 /**
- * The number of characters and values that the check still accepts. An object that occurs several
- * times counts each time. A small object that contains the same object twice at each level would be
- * huge as text.
+ * The number of characters and values that the check still accepts. An object that occurs several times is
+ * counted each time. Without this rule, a small value that contains the same object twice at each level could
+ * become a huge text.
  */
 interface Budget {
   left: number;
@@ -40,8 +40,8 @@ interface Found {
   readonly code: JsonProblem['code'];
   readonly why: string;
   /**
-   * The steps of the path, from the inside to the outside. Each level adds its step after a problem
-   * was found, so no path is created for a valid value.
+   * The steps of the path, from the inside to the outside. Each level adds its step only after a problem was
+   * found, so a valid value needs no path.
    */
   readonly steps: string[];
 }
@@ -101,9 +101,9 @@ function within(step: string, problem: Found): Found {
 }
 
 /**
- * Returns whether an object is a plain object, of this realm or another. Each realm has its own
- * Object.prototype. Such a prototype has no prototype itself, and only it has the property
- * `isPrototypeOf`.
+ * Returns whether an object is a plain object, from this realm or from another realm. Each realm has its own
+ * `Object.prototype`. The check recognizes such an `Object.prototype`: it has no prototype itself, and it has
+ * its own property `isPrototypeOf`.
  */
 function isPlain(object: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(object);

@@ -3,13 +3,12 @@ import type { JsonPath, JsonTree } from './json-tree.ts';
 import type { JsonValue } from './json-value.ts';
 
 /**
- * A change that a fragment made to the value.
- * If a fragment makes too many changes, they are reported as one change, which sets path [] to the
- * value after the fragment. The limit is 1,000 changes. If earlier fragments have set more than 8,000
- * values, the limit is an eighth of these values.
+ * A change that a fragment made to the value. If a fragment makes too many changes, one change replaces all
+ * of them: it sets path [] to the whole value after the fragment. The limit is 1,000 changes, or an eighth of
+ * the values that earlier fragments have set, if that is more.
  */
 export type JsonChange =
-  /** A new value: a complete one, the known part of a string, or an empty container. */
+  /** A new value: a complete value, the first part of a string, or an empty object or array. */
   | { readonly type: 'set'; readonly path: JsonPath; readonly value: JsonValue }
   /** The string at `path` grew. */
   | { readonly type: 'append'; readonly path: JsonPath; readonly suffix: string };
@@ -20,14 +19,14 @@ const emptyArray: JsonValue = Object.freeze([]);
 const noChanges: readonly JsonChange[] = Object.freeze([]);
 
 /**
- * The number of changes per fragment that are always reported one by one. Each path is as long as
- * its value is deep, so without a limit the changes of one large fragment could take gigabytes.
+ * The number of changes per fragment that are always reported one by one. The path of a change is as long as
+ * its value is deep. Without a limit, the changes of one large fragment could take gigabytes.
  */
 const minRoom = 1000;
 /**
- * If earlier fragments have set many values, the limit is this share of their number. Reporting the
- * whole value copies the open containers, so it must be rare. With this share, the cost of a fragment
- * is at most a multiple of the number of its own values.
+ * If earlier fragments have set many values, the limit is this share of their number. A report of the whole
+ * value copies the open objects and arrays, so it must be rare. With this share, the time for a fragment
+ * stays proportional to the number of its own values.
  */
 const roomShare = 1 / 8;
 
@@ -35,11 +34,11 @@ const roomShare = 1 / 8;
 export class JsonChangeLog implements JsonSink {
   readonly #tree: JsonTree;
   #changes: JsonChange[] | undefined;
-  /** The number of changes since the last `take`, including those that were not kept. */
+  /** The number of changes since the last `take`, including changes beyond the limit, which are not kept. */
   #count = 0;
-  /** The number of changes that can be kept. */
+  /** The maximum number of changes to keep. */
   #room = minRoom;
-  /** The number of values that all fragments have set. */
+  /** The number of values that all fragments have set so far. */
   #values = 0;
   /**
    * The path of the open string. It is created once, because many fragments append to the same
@@ -56,8 +55,8 @@ export class JsonChangeLog implements JsonSink {
   }
 
   /**
-   * Returns the changes since the last `take`. The growth of each string is one change. Too many
-   * changes are reported as one (see `JsonChange`).
+   * Returns the changes since the last `take`. All new text of a string is one change. If there are too many
+   * changes, one change replaces them (see `JsonChange`).
    */
   take(): readonly JsonChange[] {
     this.#noteString();
@@ -127,8 +126,8 @@ export class JsonChangeLog implements JsonSink {
   }
 
   /**
-   * Adds a change. Most fragments make one change, so the list is created with its only element,
-   * which takes the least memory.
+   * Adds a change. Most fragments make one change, so the first change creates a list with one element, which
+   * takes the least memory.
    */
   #note(change: JsonChange): void {
     this.#count += 1;

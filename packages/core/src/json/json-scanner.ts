@@ -6,7 +6,7 @@ import {
   type JsonLimits,
 } from './json-value.ts';
 
-/** The position in the grammar, which determines what the next character can be. */
+/** The position in the grammar. It determines which characters are allowed next. */
 type State =
   | 'value'
   | 'first_element'
@@ -22,8 +22,8 @@ type State =
 type Closer = '}' | ']';
 
 /**
- * The grammar of RFC 8259 as a state machine that can stop after any character. It stores one token
- * and the closing characters of the open containers, and it reads each character once.
+ * The grammar of RFC 8259 as a state machine that can stop after any character. It stores only the current
+ * token and the closing characters of the open objects and arrays. It reads each character once.
  */
 export class JsonScanner {
   readonly #sink: JsonSink;
@@ -34,13 +34,13 @@ export class JsonScanner {
   #failure: JsonFailure | undefined;
   /** The closing character of each open container, the innermost last. */
   readonly #closers: Closer[] = [];
-  /** The number of opening brackets and commas so far. Each of them stands for one value. */
+  /** The number of opening brackets and commas read so far. Each bracket or comma counts as one value. */
   #values = 0;
   readonly #string = new JsonStringReader();
   readonly #number = new JsonNumberReader();
   /**
-   * The current key so far. The sink receives a key only when it is complete, but text of a value
-   * at once.
+   * The part of the current key that has arrived. The sink receives a key only when it is complete, but it
+   * receives text of a value immediately.
    */
   #key = '';
   #literal: boolean | null = null;
@@ -85,8 +85,8 @@ export class JsonScanner {
   }
 
   /**
-   * Reads one token or a piece of it, and returns the index to continue at. The index stays the
-   * same if the character only ended a number.
+   * Reads one token or a piece of it, and returns the index to continue at. If the character only ends a
+   * number, the index stays the same, and the character is read again.
    */
   #advance(text: string, index: number): number {
     if (this.#state === 'in_string' || this.#state === 'in_key') {
@@ -242,8 +242,8 @@ export class JsonScanner {
   }
 
   /**
-   * Records a failure, if it is the first one, and returns the unchanged state. Nothing is read
-   * after a failure.
+   * Records the first failure and returns the unchanged state. The scanner reads no more characters after a
+   * failure.
    */
   #fail(code: JsonFailureCode, reason: string, position: number = this.#position): State {
     this.#failure ??= { code, position, message: `Cannot parse JSON at ${position}: ${reason}` };

@@ -20,9 +20,9 @@ export interface JsonSink {
 /** Reads the content of strings that arrive in fragments, one string after the other. */
 export class JsonStringReader {
   #state: 'plain' | 'escape' | 'unicode' = 'plain';
-  /** The digits of the current \u escape so far. */
+  /** The digits of the current \u escape that have arrived. */
   #hex = '';
-  /** Text that was decoded but not taken yet. */
+  /** Text that was decoded, but that the caller has not taken yet. */
   #text = '';
 
   /** Whether the string can end here. A string cannot end inside an escape. */
@@ -31,9 +31,9 @@ export class JsonStringReader {
   }
 
   /**
-   * Reads text from `start` and returns the index to continue at. Reading stops at the first
-   * character that is not text, and after `maxStretch` characters. Without that limit, text joined
-   * from millions of escapes would need thirty times its memory.
+   * Reads text from `start` and returns the index to continue at. It stops at the first character that is not
+   * text, and after `maxStretch` characters. Without this limit, a text that is built from millions of
+   * escapes would need thirty times its normal memory.
    */
   read(fragment: string, start: number): number {
     let index = start;
@@ -49,8 +49,8 @@ export class JsonStringReader {
   }
 
   /**
-   * Returns the text read since the last call. A high surrogate at its end is kept back, because
-   * its second half may still arrive.
+   * Returns the text read since the last call. It keeps back a high surrogate at the end of the text, because
+   * the second half of the pair may still arrive.
    */
   take(): string {
     const text = this.#text;
@@ -60,7 +60,8 @@ export class JsonStringReader {
   }
 
   /**
-   * Ends the string and returns the remaining text. A lone high surrogate stays, as in JSON.parse.
+   * Ends the string and returns the remaining text. A lone high surrogate stays in the text, as in
+   * JSON.parse.
    */
   takeRest(): string {
     const text = this.#text;
@@ -107,8 +108,8 @@ export class JsonStringReader {
 }
 
 /**
- * The number of characters that one `read` accepts before its text should be taken. A run of text
- * without escapes can be longer.
+ * The number of characters that one `read` accepts before the caller should take the text. Text without
+ * escapes can be longer.
  */
 const maxStretch = 2 ** 14;
 

@@ -5,20 +5,20 @@ import type { JsonValue } from './json-value.ts';
 export type JsonPath = readonly (string | number)[];
 
 /**
- * Builds the value of a text that is still arriving. The tree writes to open containers in place
- * and never returns them. Reading copies the open containers, and a closed container never changes.
- * Writing therefore never copies, and a value that was read never changes.
+ * Builds the value of a text that is still arriving. The tree changes open objects and arrays in place, and
+ * never returns them. A read returns copies of the open containers. A closed container never changes, so it
+ * needs no copy. A value that was read therefore never changes.
  */
 export class JsonTree implements JsonSink {
   /** The innermost open container. */
   #frame: Frame | undefined;
   /** The open string, which is not in its container yet. */
   #text: string | undefined;
-  /** The whole value at the last read, or the final value once it is complete. */
+  /** The whole value at the last read. After the end of the text, the final value. */
   #root: JsonValue | undefined;
   /**
-   * Whether the tree changed since the last read. One flag is enough for all open containers,
-   * because each write changes the innermost one and all containers around it.
+   * Whether the tree changed since the last read. One flag is enough, because each write changes the
+   * innermost open container and therefore all containers around it.
    */
   #changed = false;
 
@@ -97,8 +97,8 @@ export class JsonTree implements JsonSink {
   }
 
   /**
-   * Copies the open containers from the inside to the outside, because the copy of a container
-   * includes the copy of the open container in it.
+   * Copies the open containers from the inside to the outside, because the copy of an outer container must
+   * contain the copy of the inner container.
    */
   #snapshot(): JsonValue | undefined {
     let inner: JsonValue | undefined = this.#text;
@@ -128,7 +128,7 @@ interface ObjectFrame extends FrameLinks {
 
 interface FrameLinks {
   readonly parent: Frame | undefined;
-  /** The copy that the last read made, or `live` before the first read. */
+  /** The copy that the last read returned. Before the first read, it is the same object as `live`. */
   snapshot: JsonValue;
 }
 
@@ -136,8 +136,8 @@ function put(frame: Frame, value: JsonValue): void {
   if (frame.type === 'array') {
     frame.live[frame.key] = value;
   } else if (frame.key in Object.prototype) {
-    // An assignment to '__proto__' would set the prototype. If the prototype is frozen, an
-    // assignment to another inherited name would throw.
+    // An assignment to `__proto__` would set the prototype of the object. An assignment to another inherited
+    // name would throw if the prototype is frozen. `defineProperty` avoids both.
     const writable = { value, writable: true, enumerable: true, configurable: true };
     Object.defineProperty(frame.live, frame.key, writable);
   } else {

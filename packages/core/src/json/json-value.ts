@@ -7,7 +7,7 @@ export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
-/** The reason why a text is refused. It is not JSON, or it exceeds a limit. */
+/** The reason why a text is refused: the text is not JSON, or it exceeds a limit. */
 export type JsonFailureCode =
   | 'syntax'
   | 'unexpected_end'
@@ -43,15 +43,15 @@ export interface JsonLimits {
   /** The maximum length in UTF-16 units, including whitespace. */
   readonly maxTextLength: number;
   /**
-   * The maximum number of values. Each opening bracket and each comma counts as one. Default:
-   * 1,048,576. This limit exists because values need far more memory than their text. An empty
-   * array needs thirty times as much.
+   * The maximum number of values. Each opening bracket and each comma counts as one value. Default:
+   * 1,048,576. This limit exists because values need far more memory than their text. For example, an empty
+   * array needs thirty times the memory of its text.
    */
   readonly maxValues?: number;
 }
 
 /**
- * The default of `maxValues`. This number of values needs at most 100 MB, and only documents full
- * of numbers have more.
+ * The default of `maxValues`. This number of values needs at most 100 MB of memory. Only documents that
+ * consist mainly of numbers have more values.
  */
 export const defaultMaxValues: number = 2 ** 20;

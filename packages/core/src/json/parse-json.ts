@@ -24,8 +24,8 @@ function parseNatively(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text);
   } catch {
-    // The error messages of engines differ, and some have no position. `parseByHand` finds the
-    // position.
+    // Engines have different error messages, and some messages have no position. `parseByHand` therefore
+    // finds the position.
     return undefined;
   }
 }
@@ -45,9 +45,9 @@ function parseByHand(text: string, limits: JsonLimits): JsonResult {
 type Container = JsonArray | JsonObject;
 
 /**
- * Returns whether nesting and numbers are in range. It works level by level, so that no depth can
- * overflow the stack. It cannot check a value that a later duplicate key replaced. In long texts,
- * `isOverLimits` has checked such values.
+ * Returns whether nesting and numbers are in range. It works level by level, so that a deep value cannot
+ * overflow the stack. It cannot see a value that a later duplicate key replaced. In long texts,
+ * `isOverLimits` has already checked these values.
  */
 function isWithin(value: JsonValue, maxDepth: number): boolean {
   let level: Container[] = [[value]];
@@ -65,7 +65,8 @@ function inspect(container: Container, deeper: Container[]): boolean {
   if (isArray(container)) {
     for (const child of container) if (!inspectChild(child, deeper)) return false;
   } else {
-    // Object.values would create an array for each object, and this code runs for every document.
+    // A `for` loop is used, because Object.values would create an array for each object, and this code runs
+    // for every document.
     for (const key in container) if (!inspectChild(container[key], deeper)) return false;
   }
   return true;

@@ -9,17 +9,14 @@ export type { JsonPath } from './json-tree.ts';
 export type { JsonFailure, JsonFailureCode, JsonLimits, JsonResult } from './json-value.ts';
 
 /**
- * Parses JSON text that arrives in fragments, and has its current value at any time. The cost of a
- * fragment depends only on its length. PartialJson accepts exactly the texts that JSON.parse accepts,
- * however they are split.
+ * Parses JSON text that arrives in fragments. Its current value is available at any time. The cost of a
+ * fragment depends only on its length. PartialJson accepts exactly the texts that JSON.parse accepts, for any
+ * split into fragments.
  *
- * @example
- * const json = new PartialJson();
- * json.feed('{"city":"Ber'); // set [] {}, set ['city'] 'Ber'
+ * @example const json = new PartialJson(); json.feed('{"city":"Ber'); // set [] {}, set ['city'] 'Ber'
  * json.feed('lin","days":3'); // append ['city'] 'lin'; 3 is not set yet, because more digits can follow
- * json.value; // { city: 'Berlin' }
- * json.feed('}'); // set ['days'] 3
- * json.end(); // { ok: true, value: { city: 'Berlin', days: 3 } }
+ * json.value; // { city: 'Berlin' } json.feed('}'); // set ['days'] 3 json.end(); // { ok: true, value: {
+ * city: 'Berlin', days: 3 } }
  */
 export class PartialJson {
   readonly #tree = new JsonTree();
@@ -31,8 +28,8 @@ export class PartialJson {
   }
 
   /**
-   * Adds a fragment and returns the changes that it made. After a failure it returns no changes.
-   * Very many changes are returned as one, which sets the whole value (see JsonChange).
+   * Adds a fragment and returns the changes that it made. After a failure it returns no changes. If there are
+   * too many changes, one change replaces them and sets the whole value (see JsonChange).
    */
   feed(fragment: string): readonly JsonChange[] {
     this.#scanner.scan(fragment);
@@ -40,8 +37,8 @@ export class PartialJson {
   }
 
   /**
-   * The value so far. Undefined before the value starts. It is an immutable snapshot, which shares
-   * unchanged parts with earlier snapshots.
+   * The value of the text that has arrived. Undefined before the value starts. It is an immutable snapshot,
+   * which shares unchanged parts with earlier snapshots.
    */
   get value(): JsonValue | undefined {
     return this.#tree.value;

@@ -1,11 +1,11 @@
 import { defaultMaxValues, type JsonLimits } from './json-value.ts';
 
 /**
- * Returns whether a long text has more levels or values than the limits allow. It counts brackets
- * and commas outside of strings and needs no memory. JSON.parse would first create all values,
- * which can take seconds and gigabytes.
- * For valid JSON, and for other text up to its error, the result equals that of JsonScanner. Short
- * texts are not checked, because they contain few values and `parseJson` checks their depth later.
+ * Returns whether a long text has more levels or values than the limits allow. It counts brackets and commas
+ * outside of strings and needs no memory. JSON.parse would first create all values, which can take seconds
+ * and gigabytes. For valid JSON, and for invalid text up to its first error, JsonScanner has the same result.
+ * The function does not check short texts, because they contain few values, and `parseJson` checks their
+ * depth later.
  */
 export function isOverLimits(text: string, limits: JsonLimits): boolean {
   const { maxDepth, maxValues = defaultMaxValues } = limits;
@@ -33,8 +33,8 @@ export function isOverLimits(text: string, limits: JsonLimits): boolean {
 }
 
 /**
- * The length up to which a text is not checked. JSON.parse needs at most 0.2 s and 100 MB for a
- * text of this length. Checking a shorter text could cost as much as parsing it.
+ * Texts up to this length are not checked. JSON.parse needs at most 0.2 s and 100 MB for a text of this
+ * length. Checking a shorter text could cost as much as parsing it.
  */
 const harmlessLength = 2 ** 20;
 
@@ -68,10 +68,10 @@ function isEscaped(text: string, index: number): boolean {
 const colon = 58; // :
 
 /**
- * Returns whether a key in the text contains an escape. V8's JSON.parse can read such keys wrongly,
- * after it has read a key with a backslash in the same place. For example, after {"\\":1} it reads
- * {"\n":1} as {"\\":1} (nodejs/node#63785).
- * The function reads each character at most once, and returns at once if the text has no backslash.
+ * Returns whether a key in the text contains an escape. V8's JSON.parse can read such keys wrongly, after it
+ * has read a key with a backslash in the same place. For example, after {"\\":1} it reads {"\n":1} as
+ * {"\\":1} (nodejs/node#63785). The function reads each character at most once, and returns immediately if
+ * the text has no backslash.
  */
 export function hasEscapedKey(text: string): boolean {
   let at = text.indexOf('\\');

@@ -2,8 +2,8 @@ import type { JsonArray, JsonObject, JsonValue } from '../json/json-value.ts';
 import type { Item } from './item.ts';
 import type { Part } from './part.ts';
 
-// Providers report some data about an answer that has no field in the protocol. Such data is stored
-// in the metadata of its part, or in a custom part. The functions below read it.
+// Providers report some data about an answer for which the protocol has no field. This data is in the
+// metadata of its part, or in a custom part. The functions below read this data.
 
 /** The log probability of one token of an answer. */
 export interface TokenLogprob {
@@ -52,7 +52,7 @@ export interface GroundingSupport {
   readonly sources: readonly number[];
 }
 
-/** Returns the grounding of a text part or custom part. Undefined if the provider reported none. */
+/** Returns the grounding of a text part or custom part. Undefined if the provider reported no grounding. */
 export function groundingOf(part: Part): Grounding | undefined {
   const own = part.kind === 'custom' && isObject(part.value) ? part.value : part.metadata;
   const grounding = own?.['grounding'];
@@ -70,7 +70,7 @@ export function groundingOf(part: Part): Grounding | undefined {
 
 /** One of several answers to the same request. */
 export interface AlternativeAnswer {
-  /** The provider's number of the answer. The answer in the item itself is number 0. */
+  /** The provider's number of the answer. The item itself contains answer number 0. */
   readonly index: number;
   readonly text: string;
   readonly reasoning: string;
@@ -79,12 +79,12 @@ export interface AlternativeAnswer {
   readonly stop?: string;
 }
 
-/** The name of the custom part that contains one more answer. */
+/** The name of the custom part that contains an alternative answer. */
 export const alternativeName = 'alternative';
 
 /**
- * Returns the other answers in an item, if the request asked for several. They are custom parts.
- * They are never sent back to a model, and their tool calls never run.
+ * Returns the alternative answers in an item, if the request asked for several answers. Alternative answers
+ * are custom parts. They are never sent back to a model, and their tool calls never run.
  */
 export function alternativesOf({ parts }: Pick<Item, 'parts'>): readonly AlternativeAnswer[] {
   return parts.flatMap((part) => {

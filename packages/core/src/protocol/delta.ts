@@ -111,9 +111,7 @@ export interface RetractPart {
   readonly reason: RetractReason;
 }
 
-/**
- * A delta whose type belongs to a later version. It is stored unchanged, and the fold ignores it.
- */
+/** A delta of an unknown type, from a later version. The log stores it unchanged, and the fold ignores it. */
 export interface UnknownDelta {
   readonly type: 'unknown';
   readonly raw: JsonObject;
@@ -122,8 +120,7 @@ export interface UnknownDelta {
 type Given = { readonly [Field in keyof PartEnd]?: PartEnd[Field] | undefined };
 
 /**
- * Copies the known fields only, so that other fields of the object do not get into a delta or an
- * event.
+ * Copies only the known fields, so that other fields of the given object do not get into a delta or an event.
  */
 export function partEnd(given: Given): PartEnd {
   const { partial, signature, providerState } = { ...given };

@@ -1,3 +1,4 @@
+import type { FormQuestion } from '../forms/form.ts';
 import type { ExecutionId, ItemId, PartId, RunId, SessionId, ToolCallId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json/json-value.ts';
 import type { TraceContext } from '../trace/trace-context.ts';
@@ -8,9 +9,8 @@ import type { ErrorInfo, Stop } from './stop.ts';
 import type { Usage } from './usage.ts';
 
 /**
- * Something that happened in a session. A fact contains ids but no content of parts, so it stays in
- * the log when the deltas around it are settled. The turn and attempt of a fact are those of its
- * record.
+ * An event in a session. A fact contains ids but no content of parts, so it stays on the log when the deltas
+ * around it are settled. The record of the fact contains its turn and attempt.
  */
 export type Fact =
   | ItemFact
@@ -47,20 +47,18 @@ export type ResponseFact =
       readonly tools?: readonly string[];
     }
   /**
-   * The provider ended the response. This fact finishes the item and is committed together with its
-   * last parts.
+   * The provider ended the response. This fact finishes the item. The log commits it together with the last
+   * parts of the item.
    */
   | {
       readonly type: 'response_finished';
       readonly itemId: ItemId;
       readonly stop: Stop;
       readonly usage: Usage;
-      /** Other data that the provider reported. Absent if it reported none. */
+      /** Other data that the provider reported. Absent if there was none. */
       readonly details?: ResponseDetails;
     }
-  /**
-   * The usage of the attempt so far. A later report for the same attempt replaces an earlier one.
-   */
+  /** The usage of the attempt until now. A later report for the same attempt replaces this report. */
   | { readonly type: 'usage_reported'; readonly usage: Usage }
   /** Retracts every part and item of the record's attempt. */
   | { readonly type: 'attempt_superseded'; readonly reason: string }
@@ -98,8 +96,8 @@ export type RunFact =
       readonly itemIds: readonly ItemId[];
       readonly summary?: string;
       /**
-       * Items that were too long for the model's context. Later requests contain each of them in a
-       * shortened form, with at most `maxLength` UTF-16 units.
+       * Items that were too long for the model's context. Later requests contain a shortened form of each
+       * item, with at most `maxLength` UTF-16 units.
        */
       readonly clipped?: readonly { readonly itemId: ItemId; readonly maxLength: number }[];
     }
@@ -122,15 +120,18 @@ export type ToolFact =
       readonly toolCallId: ToolCallId;
       readonly name: string;
       readonly reason?: string;
-      /** The rule that a standing approval would cover, in addition to this call. */
+      /**
+       * The rule of the call. A standing approval of this call also applies to later calls with the same rule.
+       * Without a rule, an approval applies only to this call.
+       */
       readonly rule?: string;
       /**
-       * The thing that the question is about, for example the real path of a file. An answer covers
-       * only this thing.
+       * The object of the question, for example the real path of a file. An answer applies only to this
+       * object.
        */
       readonly judged?: string;
       /**
-       * The sub-agent or the guardrail that asks. `toolCallId` and `name` then identify the
+       * The sub-agent, the guardrail or the running tool that asks. `toolCallId` and `name` then identify the
        * question, and this session has no call with that id.
        */
       readonly from?: AskingAgent;
@@ -186,8 +187,8 @@ export type ToolFact =
       readonly outcome: 'completed' | 'discarded' | 'lost' | 'parked';
     }
   /**
-   * The execution is about to change a file, or a command that it ran has changed one. With the stored
-   * contents, the change can be taken back later.
+   * The execution is about to change a file, or a command that it ran has changed a file. With the stored
+   * contents, a program can undo the change later.
    */
   | {
       readonly type: 'file_changed';
@@ -200,10 +201,16 @@ export type ToolFact =
       readonly before?: FileVersion;
       /** Absent if the file is deleted. */
       readonly after?: FileVersion;
+      /**
+       * Present if the record is about `path` and all files below it. A command runs there whose changes are
+       * not known in advance. `pending`: the command can change files from now on. `recorded`: the log has
+       * all changes since `pending`. Without `recorded`, the changes are unknown.
+       */
+      readonly scope?: 'pending' | 'recorded';
     }
   /**
-   * The usage of one attempt of a sub-agent. The totals of this session include it. A later report
-   * for the same attempt replaces an earlier one.
+   * The usage of one attempt of a sub-agent. The totals of this session include it. A later report for the
+   * same attempt replaces an earlier report.
    */
   | {
       readonly type: 'child_usage_reported';
@@ -226,7 +233,7 @@ export interface FileVersion {
   readonly isStored: boolean;
 }
 
-/** The thing that a guardrail checks. */
+/** The kind of content that a guardrail checks. */
 export type GuardrailPlace = 'input' | 'output' | 'tool_call';
 
 /**
@@ -235,9 +242,7 @@ export type GuardrailPlace = 'input' | 'output' | 'tool_call';
  */
 export type GuardrailVerdict = 'pass' | 'stop' | 'change' | 'ask' | 'error';
 
-/**
- * The verdict of a guardrail. The guardrail is not called again for a verdict that is on the log.
- */
+/** The verdict of a guardrail. If a verdict is on the log, the same check does not run again. */
 export interface GuardrailFact {
   readonly type: 'guardrail_applied';
   /** The name of the guardrail. */
@@ -250,7 +255,7 @@ export interface GuardrailFact {
   /** The call that was checked. */
   readonly toolCallId?: ToolCallId;
   /**
-   * The item that requests contain instead of the input. Present only if the guardrail changed the
+   * The item that requests contain instead of the original input. Present only if the guardrail changed the
    * input.
    */
   readonly replacedBy?: ItemId;
@@ -259,7 +264,7 @@ export interface GuardrailFact {
 }
 
 /**
- * Identifies the sub-agent or the guardrail that asks a question. If a guardrail asks about an item,
+ * Identifies the sub-agent, the guardrail or the tool that asks a question. If a guardrail asks about an item,
  * `toolCallId` is the id of the question itself.
  */
 export interface AskingAgent {
@@ -269,13 +274,15 @@ export interface AskingAgent {
   readonly agents: readonly string[];
   /** The session of the agent that asks. */
   readonly session: SessionId;
-  /**
-   * The input of the call that the question is about, as the model wrote it or as a guardrail
-   * changed it.
-   */
+  /** The input of the call in question, as the model wrote it or as a guardrail changed it. */
   readonly input: JsonValue;
   /** The item that a guardrail asks about. */
   readonly itemId?: ItemId;
+  /**
+   * The form that a tool shows to the user while it runs. An answer that allows has the content of the form
+   * as `input`. `agents` then ends with the name of the tool.
+   */
+  readonly form?: FormQuestion;
 }
 
 /** One attempt at a model request, in the session of a sub-agent. */
@@ -311,9 +318,7 @@ export interface SettledPart {
   readonly part: Part;
 }
 
-/**
- * A fact whose type belongs to a later version. It is stored unchanged, and the fold ignores it.
- */
+/** A fact of an unknown type, from a later version. The log stores it unchanged, and the fold ignores it. */
 export interface UnknownFact {
   readonly type: 'unknown';
   readonly raw: JsonObject;

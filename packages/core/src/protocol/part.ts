@@ -16,7 +16,7 @@ export type Part =
 export type PartKind = Part['kind'];
 
 interface Common {
-  /** True if an abort, an error or the death of the process cut the part off. */
+  /** True if the part is incomplete because of an abort, an error or the end of the process. */
   readonly partial?: true;
   readonly metadata?: Metadata;
   readonly providerState?: ProviderState;
@@ -34,8 +34,7 @@ export interface TextPart extends Common {
 }
 
 /**
- * The form in which the provider shows the model's reasoning: the full text, a summary, or nothing
- * readable.
+ * The form in which the provider shows the model's reasoning: the full text, a summary, or no readable text.
  */
 export type ReasoningForm = 'full' | 'summary' | 'redacted';
 
@@ -45,8 +44,7 @@ export interface ReasoningPart extends Common {
   readonly text: string;
   readonly form: ReasoningForm;
   /**
-   * The provider's proof that the text was not changed. Other data that the provider needs is in
-   * `providerState`.
+   * The provider's proof that the text was not changed. Other data for the provider is in `providerState`.
    */
   readonly signature?: string;
 }
@@ -75,11 +73,11 @@ export interface ToolResultPart extends Common {
   readonly isError: boolean;
   /** The result for programs. */
   readonly value?: JsonValue;
-  /** Pictures, documents, or the full text of a result that was clipped. */
+  /** Pictures, documents, or the full text of a shortened result. */
   readonly attachments?: readonly (MediaPart | FilePart)[];
 }
 
-/** Output in the form of the schema that the request contained. */
+/** Output that matches the schema of the request. */
 export interface StructuredPart extends Common {
   readonly kind: 'structured';
   readonly value: JsonValue;
@@ -101,10 +99,7 @@ export interface FilePart extends Common {
   readonly source: Source;
 }
 
-/**
- * Other content with a name and a value, for example of hosted tools, citations, or content of an
- * application.
- */
+/** Other content with a name and a value, for example from a hosted tool, or content of your application. */
 export interface CustomPart extends Common {
   readonly kind: 'custom';
   readonly name: string;
@@ -122,7 +117,7 @@ export type Source =
   | ProviderFile;
 
 /**
- * A file that the caller uploaded to a provider. Only that provider can read it. Other providers
+ * A file that the caller uploaded to a provider. Only that provider can read the file. Other providers
  * receive its name.
  */
 export interface ProviderFile {
@@ -152,8 +147,8 @@ export const mediumOf: { readonly [Kind in PartKind]: Medium } = {
 export type Metadata = JsonObject;
 
 /**
- * Data that a provider must receive unchanged with the next request: signatures, encrypted
- * reasoning, item ids. It is opaque and only useful for that provider and model.
+ * Data that a provider must receive unchanged with the next request: signatures, encrypted reasoning, item
+ * ids. Only that provider and model can use this data. All other code treats it as opaque.
  */
 export interface ProviderState {
   readonly provider: string;

@@ -39,13 +39,11 @@ const sayings: { readonly [Code in Refusal]: string } = {
   too_large: 'it is over a limit; send less at once, put it into a blob, or raise the limit',
 };
 
-// The maximum length of an id or type in an error message. Ids and types from outside can be very
-// long.
+// The maximum length of an id or type in an error message, because untrusted ids and types can be very long.
 const maxShown = 100;
 
 /**
- * Thrown if the protocol does not allow a record after the records before it. The refused record
- * changed nothing.
+ * Thrown if the protocol does not allow a record after the earlier records. The refused record has no effect.
  */
 export class ProtocolError extends MillraceError<Refusal> {
   constructor(code: Refusal, what: string, given: ErrorPlace, options?: ErrorOptions) {

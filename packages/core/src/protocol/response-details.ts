@@ -8,15 +8,15 @@ import type { Usage } from './usage.ts';
 export interface ResponseDetails {
   /** The model that answered. It can be more exact than the requested name. */
   readonly model?: string;
-  /** The provider's id of the response. The provider's support needs it to find the response. */
+  /** The provider's id of the response. Send it to the provider's support to identify the response. */
   readonly responseId?: string;
-  /** The name of the provider that answered, if the request went to a router. */
+  /** The name of the provider that answered, if the request went to a router such as OpenRouter. */
   readonly upstream?: string;
   /** The tier that served the request, which can change its price: `default`, `flex`, `priority`. */
   readonly serviceTier?: string;
   /** The version of the server's configuration. */
   readonly fingerprint?: string;
-  /** The text of `stopSequences` that ended the answer. */
+  /** The stop sequence of the request that ended the answer. */
   readonly stopSequence?: string;
   /** The stop reason of the model behind a router, as that model's provider sent it. */
   readonly nativeStop?: string;
@@ -24,15 +24,15 @@ export interface ResponseDetails {
   readonly container?: ContainerInfo;
   /** Moderation results, content filters and safety ratings. */
   readonly safety?: readonly SafetyRating[];
-  /** The times that the provider needed, by its own clock. */
+  /** The durations that the provider measured with its own clock. */
   readonly timings?: ResponseTimings;
-  /** The provider and model that answered, if a wrapper chose another than the requested one. */
+  /** The provider and model that answered, if a wrapper did not use the requested provider or model. */
   readonly answeredBy?: ModelName;
   /** Other requests that were sent for this answer. They failed or were too slow. */
   readonly otherRequests?: readonly OtherRequest[];
   /** True if the answer came from a cache of whole answers. Its usage is 0. */
   readonly fromCache?: true;
-  /** Fields of the provider that have no field here, in the provider's own format. */
+  /** Data of the provider for which no field exists here, in the provider's own format. */
   readonly other?: JsonObject;
 }
 
@@ -49,7 +49,7 @@ export interface ContainerInfo {
   readonly expiresAt?: string;
 }
 
-/** One finding of a provider's filter about the request or the answer. */
+/** One result of a provider's filter for the request or the answer. */
 export interface SafetyRating {
   readonly about: 'input' | 'output';
   /** The category, as the provider names it. */
@@ -79,7 +79,7 @@ export interface ResponseTimings {
 /** A request whose answer was not used. Its usage is part of the usage of the response. */
 export interface OtherRequest extends ModelName {
   /**
-   * The kind of the error. Otherwise `slow` if another request replaced it, or `lost` if another
+   * The kind of the error, if the request failed. `slow`: a later request replaced it. `lost`: a different
    * request was faster.
    */
   readonly outcome: string;

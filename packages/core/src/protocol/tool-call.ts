@@ -3,17 +3,15 @@ import type { JsonLimits, JsonValue } from '../json/json-value.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { Part, ToolCallPart } from './part.ts';
 
-/**
- * Creates a tool call part from an input value, for example for a history that the caller wrote.
- */
+/** Creates a tool call part from an input value, for example for a history that your program wrote. */
 export function toolCallPart(toolCallId: ToolCallId, name: string, input: JsonValue): ToolCallPart {
   return withInput({ kind: 'tool_call', toolCallId, name, arguments: JSON.stringify(input) });
 }
 
 /**
- * Returns the tool call with its parsed arguments as `input`. There is no `input` if the call was
- * cut off or the text is not JSON. Empty text means `{}`, because providers send it for tools
- * without parameters.
+ * Returns the tool call with its parsed arguments as `input`. The result has no `input` if the call is
+ * incomplete or the text is not JSON. An empty text means `{}`, because providers send an empty text for
+ * tools without parameters.
  */
 export function withInput(part: ToolCallPart, limits?: JsonLimits): ToolCallPart {
   const { input: _derived, ...rest } = part;
@@ -23,8 +21,8 @@ export function withInput(part: ToolCallPart, limits?: JsonLimits): ToolCallPart
 }
 
 /**
- * Adds the derived fields to any part. The fold passes every part through this function, so it
- * ignores derived fields in a record.
+ * Adds the derived fields to any part. The fold uses this function for every part, and ignores derived fields
+ * in records.
  */
 export function withDerived(part: Part): Part {
   return part.kind === 'tool_call' ? withInput(part) : part;

@@ -1,6 +1,6 @@
 /** Tokens and costs of one attempt, or the sum of several. */
 export interface Usage {
-  /** The number of tokens sent, including those from the cache. */
+  /** The number of tokens sent, including cached tokens. */
   readonly input: number;
   /** The number of tokens generated, including reasoning. */
   readonly output: number;
@@ -20,8 +20,8 @@ export interface Usage {
   /** One entry per currency. */
   readonly costs: readonly Cost[];
   /**
-   * Other things that the provider bills, in the provider's words: `{ web_search_requests: 2 }`.
-   * Absent means none.
+   * Counts of other services that the provider bills, with the provider's names: `{ web_search_requests: 2
+   * }`. Absent if the provider bills only tokens.
    */
   readonly billed?: Readonly<Record<string, number>>;
 }
@@ -68,7 +68,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
-/** Returns the sum of `cacheWriteLong`. The result has no field if neither usage has it. */
+/** Returns the sum of `cacheWriteLong`. The field is absent if both usages do not have it. */
 function addedLong(a: Usage, b: Usage): Pick<Usage, 'cacheWriteLong'> {
   if (a.cacheWriteLong === undefined && b.cacheWriteLong === undefined) return {};
   return { cacheWriteLong: (a.cacheWriteLong ?? 0) + (b.cacheWriteLong ?? 0) };
@@ -99,7 +99,7 @@ export function isDecimal(text: string): boolean {
   return form.test(text);
 }
 
-/** Returns the exact sum, with as many decimals as the longer summand. */
+/** Returns the exact sum, with as many decimals as the summand with more decimals. */
 export function addDecimals(a: string, b: string): string {
   const decimals = Math.max(decimalsOf(a), decimalsOf(b));
   return written(scaled(a, decimals) + scaled(b, decimals), decimals);

@@ -3,7 +3,7 @@ import type { LogRecord } from '../protocol/record.ts';
 import { addUsage, noUsage, type Usage } from '../protocol/usage.ts';
 import { statusOfStop } from './span.ts';
 
-/** A range of a log with a summary of its records. It has no content of messages. */
+/** A range of a log with a summary of its records. It contains no content of messages. */
 export interface Segment {
   /** The offset after which the segment starts. */
   readonly after: number;
@@ -23,11 +23,11 @@ export interface Segment {
   readonly errors: number;
   /** The first turn of the segment. It is 0 if no record of the segment belongs to a turn. */
   readonly firstTurn: number;
-  /** The usage that was reported in the segment. The usage of a turn counts when the turn ends. */
+  /** The usage that was reported in the segment. The usage of a turn is added when the turn ends. */
   readonly usage: Usage;
   /**
-   * True if no run, turn or question was open before the segment. A reader can then fold the log
-   * from here on without its earlier records.
+   * True if no run, turn or question was open before the segment. A reader can then fold the log from this
+   * segment on, without earlier records.
    */
   readonly isRunStart: boolean;
 }
@@ -36,17 +36,22 @@ export interface Segment {
 export interface Outline {
   /** The offset of the last record that the outline includes. */
   readonly through: number;
-  /** The segments in order. Each one starts where the one before it ends. */
+  /** The segments in order. Each segment starts at the end of the previous segment. */
   readonly segments: readonly Segment[];
-  /** A segment with this many records ends at the next turn. It doubles as the log grows. */
+  /**
+   * A segment with at least this number of records ends at the next turn. The number doubles as the log
+   * grows.
+   */
   readonly segmentRecords: number;
   /** The current run. */
   readonly run: string | undefined;
-  /** True if the last run ended and left nothing open. It is also true before the first record. */
+  /**
+   * True if the last run has ended and no turn or question is open. It is also true before the first record.
+   */
   readonly isIdle: boolean;
   /** The turns of the current run that are not finished. */
   readonly openTurns: ReadonlySet<number>;
-  /** The usage of the attempts of open turns, because a later report replaces an earlier one. */
+  /** The last reported usage of each attempt of an open turn. A later report replaces an earlier report. */
   readonly openUsage: ReadonlyMap<string, Usage>;
 }
 
@@ -67,13 +72,13 @@ export interface OutlineOptions {
   readonly maxSegments?: number;
 }
 
-/** The most attempts and turns whose state is kept while they are open. */
+/** The maximum number of open attempts and turns whose state the outline keeps. */
 const maxOpen = 1000;
 
 /**
- * Adds records to an outline and returns the new outline. Its size has a limit: if there are too
- * many segments, neighbours are joined. The costs of a call are the number of records, plus the
- * limit.
+ * Adds records to an outline and returns the new outline. The number of segments has a limit. If there are
+ * too many, neighbouring segments are joined. The time of a call depends on the number of new records and on
+ * this limit.
  */
 export function foldOutline(
   before: Outline,
@@ -125,7 +130,7 @@ class OutlineWriter {
     if (fact !== undefined) this.#addFact(segment, record, fact);
   }
 
-  /** Returns the segment of a record: the last one, or a new one. */
+  /** Returns the segment for a record: the last segment, or a new segment. */
   #segmentFor(record: LogRecord): Mutable<Segment> {
     const last = this.#segments.at(-1);
     const { isIdle, segmentRecords } = this.#outline;
@@ -145,7 +150,7 @@ class OutlineWriter {
     return created;
   }
 
-  /** Joins neighbours, until there is room for as many segments again. */
+  /** Joins neighbouring segments, so that the outline has room for new segments. */
   #join(): void {
     while (this.#segments.length > this.#maxSegments / 2) {
       this.#outline.segmentRecords *= 2;

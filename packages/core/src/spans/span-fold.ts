@@ -11,24 +11,24 @@ type FactOf<Type extends Fact['type']> = Extract<Fact, { readonly type: Type }>;
 
 /** Options of `SpanFold`. */
 export interface SpanFoldOptions {
-  /** The offset after which the first record comes. Default: 0, the start of the log. */
+  /** The offset before the first record. Default: 0, the start of the log. */
   readonly after?: number;
 }
 
-/** Folds all records of a session, or of a part of it, to spans. */
+/** Folds all records of a session, or a range of them, to spans. */
 export function spansOf(records: Iterable<LogRecord>, options?: SpanFoldOptions): readonly Span[] {
   const fold = new SpanFold(options);
   for (const record of records) fold.add(record);
   return fold.spans;
 }
 
-/** The most commands that are remembered until they are consumed. */
+/** The maximum number of commands that are kept until they are consumed. */
 const maxQueued = 1000;
 
 /**
- * Folds records to spans: runs, turns, attempts, calls, approvals and retries. A record costs the
- * same in a long session as in a short one. The fold may start at any record: it then creates the
- * turns and attempts that it meets, and marks them as cut.
+ * Folds records to spans: runs, turns, attempts, calls, approvals and retries. The time for a record does not
+ * depend on the length of the session. The fold may start at any record. It then creates missing turns and
+ * attempts, and marks them as cut.
  */
 export class SpanFold {
   /** The spans in the order of their start, so that each span comes after its parent. */
@@ -39,30 +39,30 @@ export class SpanFold {
   #run: string | undefined;
   /** The id of the current run. Undefined if the run belongs to no trace. */
   #tracedRun: RunId | undefined;
-  /** True if the run was stopped. Later tool errors are then a result of the stop. */
+  /** True if the run was stopped. Tool errors after that are a result of the stop. */
   #isStopped = false;
   /** The spans of open approvals by their call. They stay open when their turn is parked. */
   readonly #approvals = new Map<string, { readonly id: string } & Attempt>();
-  /** The open spans of each turn. All of them end at the latest with the turn. */
+  /** The open spans of each turn. When the turn ends, all of them end. */
   readonly #openInTurn = new Map<number, Set<string>>();
   /** The span of the last execution of each call. */
   readonly #executions = new Map<string, string>();
-  /** When the commands that are not consumed yet were queued, by key. */
+  /** The time at which each command that is not consumed yet was queued, by the key of the command. */
   readonly #queued = new Map<string, number>();
-  /** When the first command was queued that was consumed before its run started. */
+  /** The time at which the first message of the next run was queued. */
   #queuedTime: number | undefined;
 
   constructor({ after = 0 }: SpanFoldOptions = {}) {
     this.#isCut = after > 0;
   }
 
-  /** The spans so far, in the order of their start. It is the same array until a span changes. */
+  /** The current spans, in the order of their start. The array stays the same object until a span changes. */
   get spans(): readonly Span[] {
     this.#listed ??= [...this.#spans.values()];
     return this.#listed;
   }
 
-  /** The number of spans so far. */
+  /** The current number of spans. */
   get size(): number {
     return this.#spans.size;
   }
@@ -174,7 +174,10 @@ export class SpanFold {
     this.#end(record, turnId(turn), { detail: stopText(stop), status: statusOfStop(stop) });
   }
 
-  /** Stores when the message of the run was queued. The first message counts. */
+  /**
+   * Stores the time at which the message of the run was queued. If there are several messages, the first
+   * counts.
+   */
   #consume(key: string): void {
     const time = this.#queued.get(key);
     this.#queued.delete(key);
@@ -229,7 +232,10 @@ export class SpanFold {
     });
   }
 
-  /** Adds an attempt of a sub-agent. The log of the caller has its usage, but not its times. */
+  /**
+   * Adds an attempt of a sub-agent. The log of the caller contains the usage of the attempt, but not its
+   * times.
+   */
   #addChildUsage(record: LogRecord, fact: FactOf<'child_usage_reported'>): void {
     const { toolCallId, of, usage } = fact;
     const id = `child ${of.session} ${of.turn}.${of.attempt}`;
@@ -292,7 +298,7 @@ export class SpanFold {
     this.#end({ ...record, time: record.time + delayMs }, id, {});
   }
 
-  /** Returns the span id for traces. Other runs than traced ones have no child spans. */
+  /** Returns the span id for traces. A run without a trace has no child spans. */
   #trace(idOf: (run: RunId) => string): Change {
     return this.#tracedRun === undefined ? {} : { traceSpanId: idOf(this.#tracedRun) };
   }
@@ -343,7 +349,7 @@ export class SpanFold {
   }
 }
 
-/** The fields of a span about which nothing is known. */
+/** The initial fields of a span, before any data is known. */
 const noSpan = {
   ...{ name: '', detail: undefined, isCut: false },
   status: 'ok',

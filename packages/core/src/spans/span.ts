@@ -9,9 +9,9 @@ import { addUsage, noUsage, type Usage } from '../protocol/usage.ts';
 export type SpanKind = 'run' | 'turn' | 'attempt' | 'call' | 'agent' | 'approval' | 'retry';
 
 /**
- * How the work of a span ended. `ok` is also the status of a span that is still open. `discarded`:
- * its result has no effect, for example because the attempt was superseded. `waiting`: it waits for a
- * person or for a retry, or it was parked for that.
+ * How the work of a span ended. `ok` is also the status of a span that is still open. `discarded`: the result
+ * has no effect, for example because the attempt was superseded. `waiting`: the work waits for a person or
+ * for a retry, or the run was parked to wait.
  */
 export type SpanStatus = 'ok' | 'error' | 'discarded' | 'waiting';
 
@@ -19,20 +19,22 @@ export type SpanStatus = 'ok' | 'error' | 'discarded' | 'waiting';
 export interface Span {
   /** The id of the span. It is unique in its session, and the same in every fold of the log. */
   readonly id: string;
-  /** The span that contains this one. Undefined if it is not known, or if there is none. */
+  /**
+   * The parent span, which contains this span. Undefined if it is not known, or if the span has no parent.
+   */
   readonly parentId: string | undefined;
   readonly kind: SpanKind;
-  /** The name for people: the model of an attempt, the tool of a call, `Turn 3`. */
+  /** The name that people see: the model of an attempt, the tool of a call, or for example `Turn 3`. */
   readonly name: string;
-  /** One more line for people, for example the summary of a call or the reason of a stop. */
+  /** A second line that people see, for example the summary of a call or the reason of a stop. */
   readonly detail: string | undefined;
   readonly status: SpanStatus;
   readonly startTime: number;
-  /** When the work ended. Undefined while it continues. */
+  /** The time at which the work ended. Undefined while the work continues. */
   readonly endTime: number | undefined;
-  /** When the first content arrived: the first token of an attempt. */
+  /** The time at which the first content arrived: the first token of an attempt. */
   readonly firstContentTime: number | undefined;
-  /** When the message that caused the run was queued. Only runs have it. */
+  /** The time at which the message that caused the run was queued. Only runs have this field. */
   readonly queuedTime: number | undefined;
   /** The offset of the first record. */
   readonly offset: number;
@@ -42,11 +44,11 @@ export interface Span {
   readonly turn: number;
   /** The attempt of the first record. It is 0 if the span does not belong to one attempt. */
   readonly attempt: number;
-  /** True if the span started before the first record that was folded. Its real start is earlier. */
+  /** True if the span started before the first folded record. Its real start is earlier. */
   readonly isCut: boolean;
   readonly provider: string | undefined;
   readonly model: string | undefined;
-  /** The tokens and costs of the attempt. The last report counts. */
+  /** The tokens and costs of the attempt. Only the last report counts. */
   readonly usage: Usage | undefined;
   readonly stop: Stop | undefined;
   readonly error: ErrorInfo | undefined;
@@ -66,7 +68,7 @@ export function durationMs({ startTime, endTime }: Span, now: number): number {
   return Math.max(0, (endTime ?? now) - startTime);
 }
 
-/** Returns the status of work that stopped for this reason. */
+/** Returns the status of work that ended with this stop. */
 export function statusOfStop({ reason }: Stop): SpanStatus {
   switch (reason) {
     case 'error':
@@ -88,19 +90,19 @@ export function statusOfStop({ reason }: Stop): SpanStatus {
   }
 }
 
-/** Returns the reason of a stop as text. If the provider's own term differs, it is included. */
+/** Returns the reason of a stop as text. It includes the provider's own term if that term differs. */
 export function stopText({ reason, raw, cause }: Stop): string {
   const more = [raw, cause].filter((word) => word !== undefined && word !== reason);
   return more.length === 0 ? reason : `${reason} (${more.join(', ')})`;
 }
 
-/** A span with its children, and the usage of both. */
+/** A span with its children, and the total usage of all of them. */
 export interface SpanNode {
   readonly span: Span;
-  /** The number of spans above this one. */
+  /** The number of ancestors of the span. */
   readonly depth: number;
   readonly children: readonly SpanNode[];
-  /** The usage of the span and of everything below it. Undefined if nothing was reported. */
+  /** The usage of the span and of all spans below it. Undefined if no usage was reported. */
   readonly usage: Usage | undefined;
   /** True if the span or a span below it has the status `error`. */
   readonly hasError: boolean;

@@ -9,14 +9,14 @@ interface Denial {
 }
 
 /**
- * The calls of a session that a person denied. The log has an error as the result of such a call. The AI
- * SDK has a state of its own for it: `output-denied`.
+ * The calls of a session that a person denied. On the log, the result of a denied call is an error. In the AI
+ * SDK, a denied call has its own state: `output-denied`.
  */
 export class DeniedCalls {
   readonly #asked = new Map<string, string | undefined>();
   readonly #denied = new Map<string, Denial>();
 
-  /** Reads the questions that wait in a state. It is for a reader that starts in the middle of a log. */
+  /** Reads the pending questions of a state. A reader that starts in the middle of a log needs them. */
   addAsked({ asked }: Pick<FoldState, 'asked'>): void {
     for (const { toolCallId, from, reason } of asked)
       if (from === undefined) this.#asked.set(toolCallId, reason);
@@ -35,13 +35,13 @@ export class DeniedCalls {
       this.#denied.set(fact.toolCallId, { requestReason, reason: fact.reason });
   }
 
-  /** Changes the chunks of a stream that already has the question and its answer. */
+  /** Changes the chunks of a stream that already contains the question and its answer. */
   continued(chunks: readonly UiChunk[]): readonly UiChunk[] {
     if (this.#denied.size === 0) return chunks;
     return chunks.map((chunk) => (this.#isDenied(chunk) ? deniedOutput(chunk.toolCallId) : chunk));
   }
 
-  /** Changes the chunks of a message that is sent from its start. The question and its answer are added. */
+  /** Changes the chunks of a message that is sent again from its start. Adds the question and its answer. */
   restated(chunks: readonly UiChunk[]): readonly UiChunk[] {
     if (this.#denied.size === 0) return chunks;
     return chunks.flatMap((chunk): readonly UiChunk[] => {

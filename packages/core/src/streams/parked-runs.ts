@@ -3,13 +3,13 @@ import type { LogRecord } from '../protocol/record.ts';
 
 /** The state of `joinParkedRuns` between two batches of records. */
 export interface ParkedState {
-  /** The run whose id the current message has. */
+  /** The run whose id is the id of the current message. */
   readonly run: RunId | undefined;
   /** Whether the last run is parked. */
   readonly isParked: boolean;
 }
 
-/** A record, and whether it is visible in the message. */
+/** A record with the information whether the message shows it. */
 export interface JoinedRecord {
   readonly record: LogRecord;
   /**
@@ -20,8 +20,8 @@ export interface JoinedRecord {
 }
 
 /**
- * Joins parked runs with the runs that continue them, because together they are one message of the
- * AI SDK. When a later run finishes, its record gets the id of the first run.
+ * Joins a parked run and the runs that continue it, because together they are one message of the AI SDK. If a
+ * later run finishes, its record gets the id of the first run.
  */
 export function joinParkedRuns(
   records: readonly LogRecord[],

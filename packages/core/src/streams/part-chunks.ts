@@ -13,7 +13,7 @@ export function slotChunks(state: FoldState, { id, part }: PartSlot): readonly U
   return open === undefined ? [] : [...beginChunks(open), ...textChunks(open, open.text)];
 }
 
-/** Returns how a part streams. Undefined if the part is sent only when it is complete. */
+/** Returns how a part streams. Undefined if the part is sent only when complete. */
 export function streamKind({ begin }: OpenPart): 'text' | 'reasoning' | 'call' | undefined {
   switch (begin.kind) {
     case 'text':
@@ -40,8 +40,8 @@ function toolInputStart({ toolCallId, name }: Pick<ToolCallPart, 'toolCallId' | 
 }
 
 /**
- * Returns the chunks for appended text. There are none for the progress of a tool, because the
- * tool's result replaces it.
+ * Returns the chunks for appended text. The progress of a tool has no chunks, because the result of the tool
+ * replaces it.
  */
 export function textChunks(open: OpenPart, text: string): readonly UiChunk[] {
   const { id, begin } = open;
@@ -79,7 +79,10 @@ export function wholeChunks(state: FoldState, id: PartId, part: Part): readonly 
   }
 }
 
-/** The call as the client has to run it: the user or a guardrail may have changed its input. */
+/**
+ * Returns the call with the input that the client must use. The user or a guardrail may have changed the
+ * model's input.
+ */
 function withInputOfClient({ awaited }: FoldState, part: ToolCallPart): ToolCallPart {
   const input = awaited.find(({ toolCallId }) => toolCallId === part.toolCallId)?.input;
   return input === undefined ? part : { ...part, input };
@@ -108,8 +111,8 @@ function resultChunks(state: FoldState, id: PartId, part: ToolResultPart): reado
 }
 
 /**
- * Returns the chunks of pictures and other files of a result. The AI SDK has no place for them in a tool
- * part, so they are parts of the message. Text files are left out, because the result has their text.
+ * Returns the chunks of pictures and other files of a result. A tool part of the AI SDK cannot contain files,
+ * so they become parts of the message. Text files have no chunk, because the result has their text.
  */
 function attachmentChunks(id: PartId, { attachments = [] }: ToolResultPart): readonly UiChunk[] {
   const shown = attachments.filter(
@@ -140,7 +143,7 @@ function fileChunk(id: string, part: MediaPart | FilePart): UiChunk {
   }
 }
 
-/** The items of each run. A restated session reads them once per run and once per result. */
+/** Caches the items of each run. Restating a session reads them once per run and once per result. */
 const itemsByRun = new WeakMap<FoldState['items'], ReadonlyMap<unknown, readonly ItemState[]>>();
 
 /** Returns the items of the current run, in order. */

@@ -41,7 +41,7 @@ export function recordChunks(
   return factChunks(before, fact, turn, after);
 }
 
-/** Returns the chunks of the current message from its start. Empty if no run is active. */
+/** Returns all chunks of the current message. Returns none if no run is active. */
 export function restateMessage(state: FoldState): readonly UiChunk[] {
   if (state.run === undefined) return [];
   const chunks = [...messageChunks(state), ...pendingApprovalChunks(state)];
@@ -111,8 +111,7 @@ function runFactChunks(
 function deltaChunks(before: FoldState, delta: Delta, after: FoldState): readonly UiChunk[] {
   if (delta.type === 'unknown') return [];
   const open = findOpen(before, delta.partId);
-  // An open part contains its item id, so its item is found faster. Most records are about open
-  // parts.
+  // Most records belong to an open part. An open part contains the id of its item, so this search is faster.
   const item =
     open === undefined
       ? findItemOfPart(delta.type === 'retract_part' ? before : after, delta.partId)

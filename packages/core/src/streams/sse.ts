@@ -1,8 +1,7 @@
 /** One event of an SSE stream. */
 export interface Frame {
   /**
-   * `offset`, or `offset.k` for the k-th event of a record. Without an id, a client cannot resume
-   * at this frame.
+   * `offset`, or `offset.k` for the k-th event of a record. A client cannot resume at a frame without an id.
    */
   readonly id?: string | undefined;
   readonly event?: string | undefined;
@@ -47,8 +46,8 @@ function frameText({ id, event, data }: Frame, idEnd: string): string {
 }
 
 /**
- * Encodes an SSE comment. Clients ignore comments. They keep idle connections open. No blank line
- * follows, because some clients, such as Agentex's for Python, read an event at each blank line and
+ * Encodes an SSE comment. Comments keep idle connections open, and clients ignore them. No blank line follows
+ * the comment. Some clients, such as the Python client of Agentex, expect an event at each blank line and
  * fail if the event has no data.
  */
 export function encodeComment(text: string): string {
@@ -56,8 +55,8 @@ export function encodeComment(text: string): string {
 }
 
 /**
- * Encodes the time that a client waits before it reconnects. It becomes a line of the next frame,
- * for the same reason as a comment.
+ * Encodes the time that a client waits before it reconnects. No blank line follows, so it becomes a line of
+ * the next frame, like a comment.
  */
 export function encodeRetry(ms: number): string {
   return `retry: ${Math.max(0, Math.round(ms))}\n`;

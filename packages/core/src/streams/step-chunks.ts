@@ -31,7 +31,7 @@ export function stepsFrom(state: FoldState, turn: number): readonly UiChunk[] {
   return start < 0 ? [] : messageChunks(state, items.slice(start)).slice(1);
 }
 
-/** Returns the chunks of the whole message so far. */
+/** Returns all chunks of the current message. */
 export function messageChunks(
   state: FoldState,
   items: readonly ItemState[] = itemsOfRun(state),
@@ -78,8 +78,8 @@ function itemChunks(state: FoldState, item: ItemState): readonly UiChunk[] {
 }
 
 /**
- * Returns the chunk for a message that the user sent during the answer. Returns none for an earlier
- * message, because the client already has it.
+ * Returns the chunk for a message that the user sent during the answer. Returns no chunk for an earlier
+ * message, because the client already has that message.
  */
 export function steeringChunks(state: FoldState, item: ItemState): readonly UiChunk[] {
   const first = itemsOfRun(state).find((one) => isStepItem(one) || one.id === item.id);
@@ -97,10 +97,9 @@ type ApprovalQuestion = Pick<AskedApproval, 'toolCallId' | 'name'> & {
 type ApprovalAnswered = Extract<Fact, { readonly type: 'approval_answered' }>;
 
 /**
- * Returns the chunks that ask for an approval. A call has one question at a time, so the call's id
- * is also the approval's id.
- * The call of a sub-agent is on another log. The message contains that call while its question is
- * pending.
+ * Returns the chunks that ask for an approval. A call has one question at a time, so the call's id is also
+ * the approval's id. The call of a sub-agent is on the sub-agent's log. The message contains this call only
+ * while its question is pending.
  */
 export function approvalRequestChunks(
   state: FoldState,
@@ -114,9 +113,9 @@ export function approvalRequestChunks(
 }
 
 /**
- * Returns the chunks for the call of a sub-agent. The call of this session that runs the sub-agent
- * gets a temporary output, which the real output replaces later.
- * The reason is that the AI SDK sends answers only when no other call of the step is unfinished.
+ * Returns the chunks for the call of a sub-agent. The call of this session that runs the sub-agent gets a
+ * temporary output, which the real output replaces later. The reason is that the AI SDK sends answers only
+ * when no other call of the step is unfinished.
  */
 function childCallChunks(
   state: FoldState,
@@ -135,8 +134,8 @@ export function pendingApprovalChunks(state: FoldState): readonly UiChunk[] {
 }
 
 /**
- * Returns the chunks for the answer to an approval. Returns none if the question was not shown,
- * because clients reject an answer without its question.
+ * Returns the chunks for the answer to an approval. Returns no chunks if the stream did not show the
+ * question, because clients reject an answer without its question.
  */
 export function approvalAnswerChunks(
   before: FoldState,
@@ -151,8 +150,8 @@ export function approvalAnswerChunks(
 }
 
 /**
- * Returns the chunks that remove calls of sub-agents from the step after their questions were
- * answered or dropped.
+ * Returns the chunks that remove calls of sub-agents from the step. A call is removed after its question was
+ * answered or is no longer valid.
  */
 export function closedQuestionChunks(before: FoldState, after: FoldState): readonly UiChunk[] {
   if (before.asked === after.asked) return [];
@@ -162,19 +161,19 @@ export function closedQuestionChunks(before: FoldState, after: FoldState): reado
 }
 
 /**
- * Returns whether the run waits for an approval, or for the output of a tool that the client runs.
- * The AI SDK's client sends its answers only after a stream has ended, so the stream must end then.
+ * Returns whether the run waits for an approval, or for the output of a tool that the client runs. If so, the
+ * stream must end, because the AI SDK's client sends its answers only after the end of a stream.
  */
 export function waitsForClient({ run, asked, awaited, items }: FoldState): boolean {
   const turn = asked[0]?.turn ?? awaited[0]?.turn;
   if (run === undefined || turn === undefined) return false;
-  // A guardrail that asks about an item asks before the calls of the turn run.
+  // If a guardrail asks about an item, no call of the turn runs yet, so the run waits only for the answer.
   if (asked.some(({ toolCallId, from }) => from?.toolCallId === toolCallId)) return true;
   const ours = toArray(items).filter((item) => item.turn === turn);
   if (ours.some(({ kind, finished }) => kind === 'assistant' && finished === undefined))
     return false;
   const parts = ours.flatMap((item) => item.parts.flatMap(({ part }) => part ?? []));
-  // A call also waits if its sub-agent asks.
+  // A call also waits if its sub-agent asks a question.
   const settled = new Set<string>(asked.map((one) => one.from?.toolCallId ?? one.toolCallId));
   for (const { toolCallId } of awaited) settled.add(toolCallId);
   for (const part of parts) if (part.kind === 'tool_result') settled.add(part.toolCallId);
@@ -182,8 +181,8 @@ export function waitsForClient({ run, asked, awaited, items }: FoldState): boole
 }
 
 /**
- * Changes the chunks of calls that the client has already run. The AI SDK's client runs a tool
- * again if its input becomes available again. The input is therefore sent as a delta.
+ * Changes the chunks of calls that the client has already run. The AI SDK's client would run a tool again if
+ * it received the complete input again. These chunks therefore contain the input as a delta.
  */
 export function hideCalls(
   chunks: readonly UiChunk[],

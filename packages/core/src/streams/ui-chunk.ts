@@ -33,7 +33,7 @@ export type UiChunk =
 
 type TextType<Word extends string> = `text-${Word}` | `reasoning-${Word}`;
 
-/** The reason why a message ended, in the words of the AI SDK. */
+/** The reason why a message ended, with the names of the AI SDK. */
 export type FinishReason =
   | 'stop'
   | 'length'
@@ -63,7 +63,7 @@ type ToolChunk = { readonly toolCallId: string } & (
     }
 );
 
-/** The headers that identify the protocol. The last one disables buffering in proxies. */
+/** The headers that identify the protocol. The last header disables buffering in proxies. */
 export const uiHeaders = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache',

@@ -4,7 +4,7 @@ import { encodeWithoutBlockedKeys, type UiChunk } from './ui-chunk.ts';
 
 /** A message in the AI SDK's format. It is assignable to `UIMessage` of the package `ai`. */
 export interface UiMessage {
-  /** The id of the user's item, or the id that the stream of the answer has. */
+  /** The id of the user's item, or the message id in the stream of the answer. */
   readonly id: string;
   readonly role: 'user' | 'assistant';
   readonly parts: UiPart[];
@@ -75,13 +75,13 @@ export interface UiApproval<Approved extends boolean = boolean> {
   /** The id of the call. */
   readonly id: string;
   readonly approved: Approved;
-  /** Why the agent asked. */
+  /** The reason why the agent asked. */
   readonly requestReason?: string;
-  /** Why the user answered so. */
+  /** The reason that the user gave for the answer. */
   readonly reason?: string;
 }
 
-/** A part while it is built. The fields are those of the chunks. */
+/** A part while it is built. Its fields are the fields of the chunks. */
 type Draft = { readonly type: string } & { readonly [Field in string]: JsonValue | undefined };
 
 /**
@@ -104,18 +104,22 @@ export function partsOfChunks(
   return drafts.map((draft) => finish(withAnswer(draft, answers)));
 }
 
-/** The index of the draft that a chunk changes. Another index if the chunk starts a part. */
+/**
+ * Returns the index of the draft that a chunk changes, or an index without a draft if the chunk starts a
+ * part.
+ */
 function changedIndex(drafts: readonly Draft[], chunk: UiChunk): number {
   if ('toolCallId' in chunk) {
     const at = drafts.findLastIndex(({ toolCallId }) => toolCallId === chunk.toolCallId);
-    // A step can repeat a call of an earlier step. Results belong to any step.
+    // An input belongs to the current step, because a step can repeat a call of an earlier step. A result can
+    // belong to any step.
     const isInput = chunk.type.startsWith('tool-input-');
     return isInput && at < drafts.findLastIndex(({ type }) => type === 'step-start') ? -1 : at;
   }
   return /^(?:text|reasoning)-(?:delta|end)$/.test(chunk.type) ? drafts.length - 1 : -1;
 }
 
-/** The draft after a chunk. Undefined if the chunk has no part. */
+/** Returns the draft after a chunk. Undefined if the chunk belongs to no part. */
 function draftOf(chunk: UiChunk, before: Draft | undefined): Draft | undefined {
   switch (chunk.type) {
     case 'start-step':
@@ -184,8 +188,8 @@ function liveValue(text: string): JsonValue | undefined {
 }
 
 /**
- * Adds the answer to an earlier question. A denied call has an error as its result on the log, and a state
- * of its own in the AI SDK.
+ * Adds the answer to an earlier question. For a denied call, the log has an error as its result, and the AI
+ * SDK has a separate state.
  */
 function withAnswer(draft: Draft, answers: ReadonlyMap<string, UiApproval>): Draft {
   const { toolCallId, approval, state } = draft;
@@ -198,7 +202,7 @@ function withAnswer(draft: Draft, answers: ReadonlyMap<string, UiApproval>): Dra
   return { ...answered, state: 'output-denied', errorText: undefined };
 }
 
-/** The part as a client reads it from JSON: without undefined fields and without blocked keys. */
+/** Returns the part as a client reads it from JSON: without undefined fields and without blocked keys. */
 function finish(draft: Draft): UiPart {
   return JSON.parse(encodeWithoutBlockedKeys(draft)) as UiPart;
 }

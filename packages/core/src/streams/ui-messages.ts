@@ -13,8 +13,8 @@ import { isStepItem } from './step-chunks.ts';
 import { partsOfChunks, type UiApproval, type UiMessage, type UiPart } from './ui-message.ts';
 
 /**
- * Converts the records of a session to the messages of the AI SDK's `useChat`. A run is one message,
- * and so are a parked run and the runs that continue it.
+ * Converts the records of a session to the messages of the AI SDK's `useChat`. Each run is one message. A
+ * parked run and the runs that continue it are together one message.
  */
 export class UiMessages {
   readonly #folder: Folder;
@@ -34,7 +34,7 @@ export class UiMessages {
     return this.#folder.state.through;
   }
 
-  /** Adds the next records. Returns false if they do not follow on from those before them. */
+  /** Adds the next records. Returns false if records before them are missing. */
   add(batch: Batch): boolean {
     const { joined, after } = joinParkedRuns(batch.records, this.#parked);
     const records = joined.flatMap((one) => (one.isParkBoundary ? [] : one.record));
@@ -44,7 +44,7 @@ export class UiMessages {
     return true;
   }
 
-  /** Queued messages and the answers to questions are not part of the state. */
+  /** Stores queued messages and the answers to questions, because the folded state does not contain them. */
   #learn({ fact }: LogRecord): void {
     if (fact?.type === 'command_queued') this.#learnCommand(fact.key, fact.command);
     if (fact?.type === 'command_consumed') this.#queued.delete(fact.key);
@@ -75,7 +75,8 @@ export class UiMessages {
     const stored = this.#stored();
     const ids = new Set(stored.map(({ id }) => id));
     const queued = [...this.#queued.values()].flatMap((json) => this.#queuedMessages(json));
-    // An id that the session already uses is replaced when a run takes the message.
+    // The filter removes queued messages whose id the session already uses. Such a message gets a new id when
+    // a run takes it.
     return [...stored, ...queued.filter(({ id }) => !ids.has(id))];
   }
 
@@ -101,7 +102,8 @@ export class UiMessages {
       }
       const parts = item.kind === 'user' ? userParts(state, item.parts) : [];
       if (parts.length === 0) continue;
-      // The message was sent again for another answer. The client shows only the last answer.
+      // The user asked for a new answer to this message, so the message was sent again. The client shows only
+      // the last answer.
       const replaced = messages.findIndex(({ id }) => id === item.metadata?.[regeneratedKey]);
       if (replaced >= 0) messages.length = replaced;
       messages.push({ id: item.id, role: 'user', parts });
@@ -116,12 +118,12 @@ export class UiMessages {
 }
 
 /**
- * The metadata of a user's item that was sent again for another answer: the id of the item that it
- * replaces in the messages of the AI SDK.
+ * The name of a metadata field of a user's item that was sent again for a new answer. Its value is the id of
+ * the item that it replaces in the messages of the AI SDK.
  */
 export const regeneratedKey = 'regenerates';
 
-/** Returns the items of a queued message. None if this version cannot read them. */
+/** Returns the items of a queued message. Returns no items if this version cannot read them. */
 function decodeQueued(items: JsonValue): readonly Item[] {
   try {
     return decodeTranscript(JSON.stringify({ v: transcriptVersion, items }));
@@ -130,7 +132,10 @@ function decodeQueued(items: JsonValue): readonly Item[] {
   }
 }
 
-/** The state as if the run were open. Questions of sub-agents and retries belong to the open run. */
+/**
+ * Returns the state as if the run were still open, because questions of sub-agents and retries belong to an
+ * open run.
+ */
 function stateOfRun(state: FoldState, run: NonNullable<FoldState['run']>): FoldState {
   if (run === state.run) return state;
   const asked = state.asked.filter(({ from }) => from === undefined);

@@ -36,15 +36,14 @@ export function nearestNames(
 
 /**
  * Returns the smallest number of edits that turn `a` into `b`. An edit inserts, removes or replaces one
- * UTF-16 unit, or swaps two neighbouring ones. The cost is the product of both lengths, so callers should
- * limit the length of untrusted text.
+ * UTF-16 unit, or swaps two neighbouring units. The time is proportional to the product of both lengths, so
+ * callers should limit the length of untrusted text.
  *
- * @example
- * editDistance('scr', 'src'); // 1
+ * @example editDistance('scr', 'src'); // 1
  */
 export function editDistance(a: string, b: string): number {
-  // The rows of the table for the last two prefixes of `a`. Column j is the distance to the first j
-  // units of `b`.
+  // The rows of the distance table for the two previous prefixes of `a`. Column j is the distance to the
+  // first j units of `b`.
   let rowBefore: readonly number[] = [];
   let row: readonly number[] = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
@@ -61,10 +60,7 @@ export function editDistance(a: string, b: string): number {
   return row[b.length] ?? 0;
 }
 
-/**
- * The number of characters that are compared. Names come from models, which may send names of any
- * length.
- */
+/** The number of characters to compare. Models send names, and a name of a model can have any length. */
 const maxComparedLength = 64;
 
 function distanceIgnoringCase(name: string, candidate: string): number {

@@ -34,11 +34,11 @@ export function findUnknownOption<Options extends object>(
 }
 
 /**
- * Throws if the options are not an object or have an unknown name. `of` is the name of the function
- * that takes the options. `createError` creates the error to throw.
+ * Throws if the options are not an object or have an unknown name. `of` is the name of the function that
+ * takes the options. `createError` returns the error to throw.
  *
- * @example
- * assertOptionNames('memoryLog', options, { clock: true, bus: true }, (message) => new TypeError(message));
+ * @example assertOptionNames('memoryLog', options, { clock: true, bus: true }, (message) => new
+ * TypeError(message));
  */
 export function assertOptionNames<Options extends object>(
   of: string,
@@ -58,8 +58,8 @@ export function assertOptionNames<Options extends object>(
 }
 
 /**
- * Returns whether a candidate is close enough to suggest only it. This is stricter than the default
- * of `nearestNames`, because the message can list all options instead.
+ * Returns whether a candidate is so similar that the message suggests only this candidate. This test is
+ * stricter than the default of `nearestNames`, because the message can list all options instead.
  */
 function isTypingMistake(distance: number, candidate: string): boolean {
   return distance <= Math.min(3, candidate.length / 3);

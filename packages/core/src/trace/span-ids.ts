@@ -1,9 +1,9 @@
 import type { Attempt, ExecutionId, RunId } from '../ids.ts';
 
 /**
- * Derives the ids of a run's spans from the ids of the run. Every process that works on the run
- * therefore uses the same span ids. The span id in an outgoing header is the id of the span that an
- * observer writes. A run that resumes in another process continues under its first span.
+ * Derives the ids of a run's spans from the ids of the run. Every process that works on the run therefore
+ * uses the same span ids. The span id in an outgoing header equals the id of the span that an observer
+ * writes. If a run resumes in a new process, its spans are children of the same run span.
  */
 export const spanIdOf = {
   /** The id of the span of a run. */
@@ -28,8 +28,8 @@ const prime = 0x100_0000_01b3n;
 const mixer = 0x9e37_79b9_7f4a_7c15n;
 
 /**
- * Returns a hash of the text as 16 hexadecimal digits, which are never all zero. It is FNV-1a over
- * UTF-16 units. The bits are mixed once more, so that similar texts give different digits.
+ * Returns a hash of the text as 16 hexadecimal digits, which are never all zero. It is the FNV-1a hash of the
+ * UTF-16 units. An extra step mixes the bits, so that similar texts give very different digits.
  */
 function digits64(text: string): string {
   let hash = basis;

@@ -24,8 +24,8 @@ const knownFlags = 3;
 const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/s;
 const allZero = /^0+$/;
 /**
- * The maximum length of a header. Longer headers, which only future versions can have, are invalid
- * here.
+ * The maximum length of a header. Only a future version of the standard can have longer headers. They are
+ * invalid here.
  */
 const maxLength = 512;
 
@@ -37,7 +37,7 @@ export function parseTraceparent(text: string): TraceParent | undefined {
   if (text.length > maxLength) return undefined;
   const [, version, traceId = '', spanId = '', flags = '', more] = form.exec(text) ?? [];
   if (version === undefined || version === 'ff') return undefined;
-  // Version 00 has no further fields. A later version may have some after a hyphen.
+  // Version 00 has no further fields. A later version may have further fields after a hyphen.
   if (version === '00' && more !== undefined) return undefined;
   if (allZero.test(traceId) || allZero.test(spanId)) return undefined;
   return { traceId, spanId, flags: Number.parseInt(flags, 16) };
@@ -54,8 +54,8 @@ export function formatTraceparent({ traceId, spanId, flags }: TraceParent): stri
 }
 
 /**
- * Reads a trace context from two headers. Returns undefined if the traceparent is invalid. An
- * invalid tracestate is dropped. A later version is converted to version 00.
+ * Reads a trace context from two headers. Returns undefined if the traceparent is invalid. An invalid
+ * tracestate is dropped. A header of a later version is converted to version 00.
  */
 export function traceContext(traceparent: unknown, tracestate?: unknown): TraceContext | undefined {
   const parent = typeof traceparent === 'string' ? parseTraceparent(traceparent.trim()) : undefined;
@@ -65,24 +65,20 @@ export function traceContext(traceparent: unknown, tracestate?: unknown): TraceC
   return { traceparent: written, ...(isTracestate(state) && { tracestate: state }) };
 }
 
-/**
- * Returns the same trace with another parent span. Throws a RangeError if the trace or the id is
- * invalid.
- */
+/** Returns the same trace with a new parent span. Throws a RangeError if the trace or the id is invalid. */
 export function underSpan({ traceparent, tracestate }: TraceContext, spanId: string): TraceContext {
   const { traceId = '', flags = 0 } = parseTraceparent(traceparent) ?? {};
   const moved = formatTraceparent({ traceId, spanId, flags });
   return { traceparent: moved, ...(tracestate !== undefined && { tracestate }) };
 }
 
-/** Returns whether the process that started the trace wants it to be recorded. */
+/** Returns whether the process that started the trace requests that spans are recorded. */
 export function isSampled({ flags }: Pick<TraceParent, 'flags'>): boolean {
   return (flags & sampled) === sampled;
 }
 
 /**
- * The maximum length of a tracestate that is forwarded. The specification requires to forward 512
- * characters.
+ * The maximum length of a tracestate that is forwarded. The specification requires at least 512 characters.
  */
 const maxTracestateLength = 512;
 const maxMembers = 32;

@@ -77,8 +77,8 @@ export type ContentEvent =
   | (OfPart & { readonly type: 'part_started' } & StartOfOthers)
   | (OfPart & { readonly type: 'part_metadata_set'; readonly metadata: Metadata })
   /**
-   * A part ended. The event has the fields that are known only at the end. `part` is present if the
-   * part arrived whole or replaces earlier content. Otherwise the earlier events contain the whole
+   * A part ended. The event has the fields that are known only at the end. `part` is present if the part
+   * arrived whole or replaces earlier content. If `part` is absent, the earlier events contain the whole
    * content.
    */
   | (OfPart &
@@ -98,10 +98,10 @@ export type ContentEvent =
     })
   | UnknownDelta;
 
-/** The fields of a part at its start, except for a tool call, which has its own event. */
+/** The fields of a part at its start. Tool calls are excluded, because they have their own event. */
 type StartOfOthers = Exclude<PartStart, { readonly kind: 'tool_call' }>;
 
-/** A fact that is an event without further data. */
+/** A fact that becomes an event without further fields. */
 type OrdinaryFact = Exclude<Fact, Snapshot | { readonly type: 'turn_finished' }>;
 
 /** A fact as an event. */
@@ -112,7 +112,7 @@ export type FactEvent =
       readonly message: Item | null;
     });
 
-/** The whole content of a turn. A reader replaces all earlier content events of the turn by it. */
+/** The whole content of a turn. It replaces all earlier content events of the turn. */
 export interface SettledEvent {
   readonly type: 'turn_settled';
   readonly covers: Snapshot['covers'];

@@ -28,10 +28,9 @@ import type { LogRecord } from '../protocol/record.ts';
 import type { AgentEvent, EventHead } from './agent-event.ts';
 
 /**
- * Converts a record to events of another format, so that consumers need not understand deltas. A
- * view is a pure function of the state before the record and the record.
- * `after` is the state after the record. The caller passes it, so that no view has to fold again. A
- * view must also convert the fact `snapshot`.
+ * Converts a record to events of some format, so that consumers do not need to handle deltas. A view is a
+ * pure function of the record and the state before it. The caller also passes `after`, the state after the
+ * record, so that a view does not have to fold again. A view must also convert the fact `snapshot`.
  */
 export type View<Event> = (
   before: FoldState,
@@ -108,8 +107,8 @@ function grown(head: EventHead, delta: Growth, part: OpenPart): AgentEvent {
   }
 }
 
-// This function runs once per delta. It lists every field, because V8 creates an object literal
-// several times faster than it copies an object.
+// This function runs once per delta. It lists every field, because V8 creates an object literal several times
+// faster than a copy with `...`.
 function textGrown(head: EventHead, delta: AppendText, part: OpenPart): AgentEvent {
   const { session, offset, time, turn, attempt } = head;
   const { begin, itemKind } = part;
@@ -177,7 +176,7 @@ function finished(
 }
 
 /**
- * Returns the fields that the commit adds, and the whole part if the earlier events do not contain
+ * Returns the fields that the commit adds. Also returns the whole part if the earlier events do not contain
  * it.
  */
 function endOf(delta: CommitBuilt | CommitWhole, part: Part): PartEnd & { readonly part?: Part } {

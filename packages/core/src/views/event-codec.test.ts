@@ -209,6 +209,7 @@ const bodies: { readonly [T in Body['type']]: Full<T> } = {
     ...{ type: 'file_changed', ...call, executionId: executionId('x1'), path: '/folder/a.ts' },
     before: { hash: 'ab'.repeat(32), length: 5, mode: 0o644, isStored: true },
     after: { hash: 'cd'.repeat(32), length: 6, mode: 0o755, isStored: false },
+    scope: 'recorded',
   },
   tool_execution_started: {
     type: 'tool_execution_started',

@@ -87,7 +87,7 @@ const ofPart = { partId, itemId };
 const stretch = { ...ofPart, at: count };
 const call = { toolCallId, name: string };
 
-/** Decodes an event that is a fact under its own name, or an event of a later version. */
+/** Decodes an event that is a fact under its own name, or an unknown event from a later version. */
 const factEventDecoder: Decoder<FactEvent> = (value, limits) => {
   isObject(value);
   // No event has the type `snapshot`, because a snapshot becomes `turn_settled`. Such a value is

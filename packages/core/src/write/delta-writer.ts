@@ -44,15 +44,12 @@ export interface DeltaWriterOptions {
 }
 
 /**
- * Writes the deltas of one item. Adapters must create all deltas with this class. It tracks positions
- * and refuses what the protocol does not allow. After a refusal the writer is unchanged and can continue.
+ * Writes the deltas of one item. Adapters must create all deltas with this class. It tracks positions and
+ * refuses sequences that the protocol does not allow. A refused call does not change the writer, so the
+ * caller can continue.
  *
- * @example
- * const writer = new DeltaWriter({ itemId, turn: 1, attempt: 1, ids: countingIds() });
- * const text = writer.text();
- * text.append('Hello');
- * text.commit();
- * const deltas = writer.take();
+ * @example const writer = new DeltaWriter({ itemId, turn: 1, attempt: 1, ids: countingIds() }); const text =
+ * writer.text(); text.append('Hello'); text.commit(); const deltas = writer.take();
  */
 export class DeltaWriter {
   readonly #options: DeltaWriterOptions;
@@ -77,7 +74,7 @@ export class DeltaWriter {
     return this.#begin({ kind: 'text', ...type }, TextPartWriter<'text'>);
   }
 
-  /** Begins a reasoning part. `form` says which form of the reasoning follows. Default: `full`. */
+  /** Begins a reasoning part. `form` is the form of the reasoning. Default: `full`. */
   reasoning(form: ReasoningForm = 'full'): ReasoningWriter {
     return this.#begin({ kind: 'reasoning', form }, TextPartWriter<'reasoning'>);
   }
@@ -94,9 +91,7 @@ export class DeltaWriter {
     return this.#begin(start, TextPartWriter<'tool_result'>);
   }
 
-  /**
-   * Continues a tool result that another writer began and left open after `length` UTF-16 units.
-   */
+  /** Continues a tool result that a different writer began and left open after `length` UTF-16 units. */
   goOn(begin: BeginPart & { readonly kind: 'tool_result' }, length: number): TextWriter {
     const { partId, itemId } = begin;
     this.#check(begin);
@@ -139,7 +134,7 @@ export class DeltaWriter {
     return partId;
   }
 
-  /** Retracts a part, also one that arrived whole or that another writer wrote. */
+  /** Retracts a part. The part may have arrived whole, or a different writer may have written it. */
   retract(partId: PartId, reason: RetractReason): void {
     const open = this.#open.get(partId);
     if (open !== undefined) return open.retract(reason);

@@ -5,9 +5,9 @@ import type { Metadata, Part, PartKind, ProviderState } from '../protocol/part.t
 
 /** The fields of a part that are known only at its end. A field that is undefined is omitted. */
 export interface EndOptions {
-  /** True if the part was cut off. Default: the part is complete. */
+  /** True if the part is incomplete. Default: the part is complete. */
   readonly partial?: true | undefined;
-  /** Data that the provider gets back with the next request. Default: none. */
+  /** Data that the provider receives again with the next request. Default: none. */
   readonly providerState?: ProviderState | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface ReasoningEndOptions extends EndOptions {
   readonly signature?: string | undefined;
 }
 
-/** The operations on any open part. Values that are passed in must not be changed afterwards. */
+/** The operations on any open part. The caller must not change a value after passing it in. */
 export interface PartWriter {
   readonly partId: PartId;
   readonly kind: PartKind;
@@ -62,5 +62,5 @@ export interface ValueWriter extends PartWriter {
   set(value: JsonValue): void;
 }
 
-/** A writer of a part of any kind. Its `kind` says which one it is. */
+/** A writer for a part of any kind. Its field `kind` contains the kind of the part. */
 export type OpenPartWriter = TextWriter | BytesWriter | ValueWriter;

@@ -22,7 +22,7 @@ import type {
 
 /** Receives the deltas of the part writers. */
 export interface DeltaSink {
-  /** Throws if no reader could decode the delta, or if it belongs to another attempt. */
+  /** Throws if no reader could decode the delta, or if the delta belongs to a different attempt. */
   check(delta: Delta): void;
   /** Writes a delta that was already checked. */
   emit(delta: Delta): void;
@@ -58,7 +58,7 @@ abstract class AnyPartWriter<Kind extends PartKind> implements PartWriter {
     this.#outlet.emit(delta);
   }
 
-  /** Writes text that was held back, if any, and returns the length for the commit. */
+  /** Writes the text that was kept back, if any, and returns the length for the commit. */
   protected abstract finish(): number;
 
   get isOpen(): boolean {
@@ -77,8 +77,8 @@ abstract class AnyPartWriter<Kind extends PartKind> implements PartWriter {
     const isMissigned = last.signature !== undefined && this.kind !== 'reasoning';
     this.assert(isMissigned ? 'wrong_kind' : undefined, 'sign a part');
     this.assert(refuseNames(last, this.limits), 'commit a part');
-    // The check runs before the held-back text is written, so a refusal leaves the writer
-    // unchanged.
+    // The check runs before the writer emits the text that was kept back, so a refused commit changes
+    // nothing.
     this.#outlet.check({ type: 'commit_part', partId, length: 0, ...last });
     this.#close('committed', { type: 'commit_part', partId, length: this.finish(), ...last });
   }
@@ -152,7 +152,7 @@ export class TextPartWriter<Kind extends TextWriter['kind']>
     const cut = endsInHalf(text) ? text.length - 1 : text.length;
     this.#held = text.slice(cut);
     const whole = text.slice(0, cut).toWellFormed();
-    // Together with the held-back half, the chunk can be one unit longer than the limit.
+    // Together with the surrogate that was kept back, the chunk can be one unit longer than the limit.
     const split = whole.length > this.limits.maxChunkLength ? 2 : 0;
     this.#write(whole.slice(0, split));
     this.#write(whole.slice(split));

@@ -15,13 +15,15 @@ import {
 } from './state-cache.ts';
 import { bytesOf, sizeOf } from './state-size.ts';
 
-/** A fold without a value. */
+/** The fold of a caller that needs only the session state and no value. */
 export const noFold: SessionFold<unknown> = { initial: undefined, apply: () => undefined };
 
 /** The number of records between two snapshots during a long load. */
 const pagedSpacing = 20_000;
 
-/** Folds a session to its end, from the best state that is kept or stored. */
+/**
+ * Folds a session up to its last record. It starts from the best state that is in memory or in a snapshot.
+ */
 export async function loadState(
   cache: StateCache,
   session: SessionId,
@@ -36,8 +38,8 @@ export async function loadState(
     const isOld = isMillraceError(error) && error.code === 'rewound';
     if (!isOld) throw error;
   }
-  // Folds from the first record, because the log was rewound, because a redaction removed content that the
-  // kept value may contain, or because a record changes an item that was not loaded.
+  // The state cannot be continued, so the session is folded again from the first record. The log was rewound,
+  // a redaction removed content that the state may contain, or a record changes an item that was not loaded.
   cache.forget(session);
   const info = await requireSessionInfo(cache.log, session);
   const whole = await foldFrom(cache, emptyEntry(info), info, fold);
@@ -46,8 +48,8 @@ export async function loadState(
 }
 
 /**
- * Returns the state to continue from: the kept state, else the stored state, else the state before the
- * first record.
+ * Returns the state to continue from: the state in memory, otherwise the stored state, otherwise the state
+ * before the first record.
  */
 async function entryFor(
   cache: StateCache,
@@ -65,7 +67,7 @@ async function entryFor(
   if (snapshots === undefined || whole === undefined)
     return whole ?? storedEntry(cache, info, fold);
   const value = fold.stored && (await loadValue(snapshots, info, fold.stored));
-  // A value that was stored without old items fits only a state without these items.
+  // A value without data about old items fits only a state without these items.
   if (value?.cut !== undefined) return storedEntry(cache, info, fold);
   if (value !== undefined) whole.values.set(fold, value);
   return whole;
@@ -92,15 +94,15 @@ async function storedEntry(
   if (loaded === undefined) return emptyEntry(info);
   const { state, values: stored } = loaded;
   const entry = { ...newEntry(incarnation, state), stored };
-  // The stored value may be older than the state, because this fold is used less often than others.
+  // The stored value may be older than the state, because callers use this fold less often than other folds.
   const { through: valueThrough = 0 } = knownValue(entry, fold) ?? {};
   const storedThrough = fold.stored ? Math.min(state.through, valueThrough) : state.through;
   return { ...entry, storedThrough };
 }
 
 /**
- * Reads the records after the entry, folds them, and keeps the result. Returns undefined if a redaction, or
- * a change of an old item, makes the entry unusable.
+ * Reads the records after the entry, folds them, and keeps the result. Returns undefined if the entry cannot
+ * be used, because a record redacts an item or changes an item that was not loaded.
  */
 async function foldFrom(
   cache: StateCache,
@@ -111,11 +113,11 @@ async function foldFrom(
   const folder = new Folder(entry.state);
   const key = cache.keyOf(entry.state, fold);
   const known = knownValue(entry, fold);
-  // Without a fold there is no value, so no earlier records are needed.
+  // A load without a fold has no value, so it needs no earlier records.
   const start = fold === noFold ? entry.state.through : 0;
   let { through, value } = known ?? { through: start, value: fold.initial };
-  // The kept state contains the records up to `keptThrough`. If a later record redacts an item, the kept
-  // state may still contain its content. It must not be used then.
+  // The state in memory contains the records up to `keptThrough`. If a later record redacts an item, this
+  // state may still contain the removed content, and must not be used.
   const keptThrough = known?.through ?? entry.state.through;
   for (let from = Math.min(through, folder.state.through); from < end; ) {
     const page = await cache.log.read(session, { from, incarnation });
@@ -135,16 +137,16 @@ async function foldFrom(
     from = page.through;
     if (from >= end) break;
     await nextTask();
-    // A long load stores snapshots on its way. If the process dies, the next load continues from the last
-    // one.
+    // A long load stores snapshots while it runs. If the process dies, the next load continues from the last
+    // snapshot.
     const isFar = folder.state.through >= entry.storedThrough + pagedSpacing;
     if (!isFar || through !== folder.state.through) continue;
     entry.state = folder.state;
     entry.values.set(fold, { through, value });
     await cache.save(key, entry);
   }
-  // Keeps the result only if it is not older than the kept state, because `keep` may have replaced the
-  // entry.
+  // Keeps the result only if it is not older than the state in memory. A call of `keep` may have stored a
+  // newer state during the load.
   const { state } = folder;
   if ((cache.get(key)?.state.through ?? 0) <= state.through) {
     entry.state = state;
@@ -156,8 +158,8 @@ async function foldFrom(
 }
 
 /**
- * Returns the value that the entry has for a fold, from memory or from its snapshot. Returns undefined if
- * it has none.
+ * Returns the value of a fold that belongs to the entry, from memory or from the snapshot. Returns undefined
+ * if there is no such value.
  */
 function knownValue(
   { values, stored }: StateEntry,

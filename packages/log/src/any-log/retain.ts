@@ -65,14 +65,14 @@ async function* allSessions(log: Log): AsyncGenerator<SessionInfo> {
 async function deleteIdle(log: Log, info: SessionInfo): Promise<boolean> {
   const { session, through, hasWork, isClosed } = info;
   if (hasWork) return false;
-  // The lease prevents that another process starts to drive the session during the deletion.
+  // The lease prevents another process from driving the session during the deletion.
   const driver = isClosed ? undefined : await log.open(session, { holder: 'retention' });
   const isDeleted = await log.delete(session, { ifThrough: through });
   if (!isDeleted) await driver?.release();
   return isDeleted;
 }
 
-/** The records of one turn: the offsets of the first and last record, and what these records contain. */
+/** The offsets of the first and last record of a turn, and facts about the records of the turn. */
 interface TurnRange {
   first: number;
   last: number;
@@ -153,8 +153,8 @@ function noteSettled(log: Log, info: SessionInfo, through: number): void {
 }
 
 /**
- * Runs `work` and returns its result. Returns `otherwise` if the session was opened, closed or deleted
- * after it was listed.
+ * Runs `work` and returns its result. Returns `otherwise` if another process opened, closed or deleted the
+ * session after it was listed.
  */
 async function skipIfBusy<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
   try {

@@ -26,13 +26,13 @@ import {
 import { newestValues, usableValues, valuesAmongParts, valuesOf } from './snapshot-values.ts';
 import { sizeOf } from './state-size.ts';
 
-// A snapshot consists of parts. Parts 1, 2, 3 … contain the older items, which do not change any more. A
-// new snapshot adds parts and does not write the existing ones again. Part 0, the head, contains
-// everything else: the newest items, open work, and the values of other folds. The cost of a snapshot
-// therefore depends only on what happened since the previous snapshot.
+// A snapshot consists of parts. Parts 1, 2, 3 … contain the older items, which no longer change. A new
+// snapshot adds parts and does not write the existing parts again. Part 0, the head, contains everything
+// else: the newest items, open work, and the values of other folds. The cost of a snapshot therefore depends
+// only on the changes since the previous snapshot.
 //
-// The items of a state in memory are a linked list (`Sequence`). A link of this list never changes.
-// After a link was stored, the map `points` contains its part. If a later record changes an old item,
+// The items of a state in memory are a linked list (`Sequence`). A link of this list never changes. After a
+// link was stored, the map `points` contains the number of its part. If a later record changes an old item,
 // the new state has new links from that item on, and the next snapshot writes their parts again.
 
 /** Increase this version when the fold or the format changes. Snapshots of other versions are not used. */
@@ -41,7 +41,7 @@ export const snapshotVersion = 1;
 /** The content of part 0 of a snapshot. */
 interface Head extends Pick<SessionInfo, 'incarnation' | 'through'> {
   readonly version: number;
-  /** The last of the parts 1, 2, 3 … */
+  /** Refers to the last of the parts 1, 2, 3 … */
   readonly last: PartRef;
   readonly state: Omit<FoldState, 'session' | 'through' | 'items' | 'usage'>;
   readonly items: readonly ItemState[];
@@ -57,13 +57,16 @@ export interface SnapshotState {
 
 /** The approximate size of a part in bytes. A new part starts when this size is reached. */
 const partBytes = 256 * 2 ** 10;
-/** The maximum length of part 0. Longer states are not stored, because folding is about as fast. */
+/**
+ * The maximum length of part 0. A longer state is not stored, because folding the records is about as fast as
+ * loading it.
+ */
 const maxHeadLength = 8 * 2 ** 20;
 const readBytes = 4 * 2 ** 20;
 
 /** Options of `loadSnapshot`. */
 interface LoadOptions {
-  /** The fold whose value the caller needs. If the fold has `needs`, the oldest items may be left out. */
+  /** The fold whose value the caller needs. If the fold has `needs`, the load may omit the oldest items. */
   readonly fold: StoredFold<unknown> | undefined;
   /** Called with the items of each part. It throws if the state becomes too large. */
   readonly onItems: (items: readonly ItemState[]) => void;
@@ -80,7 +83,7 @@ export async function loadSnapshot(
   const values = new Map(Object.entries(head.values));
   const own = fold && values.get(fold.name);
   const cut = fold?.needs !== undefined && own?.version === fold.version ? own.cut : undefined;
-  // A value that was shortened fits only a state with the same cut.
+  // A value without data about old items fits only a state without the same items.
   for (const [name, value] of values)
     if (value.cut !== undefined && value.cut !== cut) values.delete(name);
   const start: Pick<FoldState, 'items' | 'usage'> =
@@ -139,9 +142,9 @@ interface StateToStore extends ValuesOfState {
 }
 
 /**
- * Stores a state as a snapshot. Then it returns, for each fold that does not need the oldest items, a copy
- * of the state without these items. The caller can keep the copy in memory instead of the whole state.
- * Returns an empty list if the state was not stored.
+ * Stores a state as a snapshot. If a fold does not need the oldest items, the result contains a copy of the
+ * state without these items. The caller can keep the copy in memory instead of the whole state. The result is
+ * an empty list if the state was not stored.
  */
 export async function saveSnapshot(
   store: SnapshotStore,
@@ -152,22 +155,24 @@ export async function saveSnapshot(
 }
 
 /**
- * Writes the new parts of a snapshot. Returns false if the state was not stored. If another writer stores
- * the items, it adds only the values, and returns the states that can be loaded with fewer items now.
+ * Writes the new parts of a snapshot. Returns false if the state was not stored. If another process already
+ * stores the items, the function adds only the values. It then returns the states that can now be loaded with
+ * fewer items.
  */
 async function writeSnapshot(
   store: SnapshotStore,
   { state, incarnation, values, spacing }: StateToStore,
 ): Promise<boolean | readonly CutState[]> {
   const { session, through, items, usage, open, ...rest } = state;
-  // Bytes that still stream are a long chain of pieces. They end soon, so a later state is stored.
+  // A part with bytes still streams. Its bytes are a long chain of small pieces. Streaming parts end soon, so
+  // a later state is stored instead.
   if (open.some(({ bytes }) => bytes !== undefined)) return false;
   const known = await readHead(store, session, incarnation);
   if (known !== undefined && isRecent(known, { through, values, spacing })) return false;
   const source = { session, items, usage, incarnation };
   const fresh = await newLinks(store, source, known?.last ?? noPart);
   if (fresh === undefined) return false;
-  // Another writer may have replaced the parts in which these links were stored.
+  // Another process may have replaced the parts that contained these links.
   for (const link of fresh.items) points.delete(link);
   if (known !== undefined && isExtended(known, fresh.base, through - 3 * spacing))
     return addValues(store, { state, incarnation, values }, known);
@@ -189,7 +194,8 @@ async function writeSnapshot(
     usage: fresh.usage.slice(sealedUsage).flatMap(({ chunk }) => chunk),
     values: {},
   };
-  // The values are encoded again, because a fold may need no item of the new parts. Its cut is then later.
+  // The values are encoded again, because a fold may not need the items of the new parts. A reader can then
+  // omit these parts too.
   const own = valuesOf(items, incarnation, values);
   const stored = newestValues(usableValues(known?.values, fresh.base), own);
   const body = encodePart({ ...head, values: stored });
@@ -207,9 +213,9 @@ interface NewLinks {
   /** The links of the item list that are not stored, oldest first. */
   readonly items: readonly Sequence<ItemState>[];
   readonly usage: readonly Sequence<AttemptUsage>[];
-  /** The last stored part before these links. */
+  /** The last stored part before these new links. */
   readonly base: PartRef;
-  /** The newest link of the usage that is stored in the parts up to `base`. */
+  /** The newest link of the usage list that is stored in the parts up to `base`. */
   readonly stored: Sequence<AttemptUsage> | undefined;
 }
 
@@ -217,13 +223,17 @@ interface LinkSource extends Pick<FoldState, 'session' | 'items' | 'usage'> {
   readonly incarnation: string;
 }
 
-/** Finds the links that are not stored. Returns undefined if some of these links are not in memory. */
+/**
+ * Finds the links of the item list that are not stored. Returns undefined if some of these links are not in
+ * memory.
+ */
 async function newLinks(
   store: SnapshotStore,
   { session, items, usage, incarnation }: LinkSource,
   last: PartRef,
 ): Promise<NewLinks | undefined> {
-  // A redaction, or another process that writes all parts again, replaces or removes stored parts.
+  // A redaction removes stored parts, and another process can replace them when it writes all parts again.
+  // This check finds out whether the part of a link still exists.
   const isStored = (link: Sequence<ItemState>) => {
     const { part, id, ...point } = points.get(link) ?? { ...noPart, incarnation: undefined };
     return point.incarnation === incarnation && (part < last.part || id === last.id);
@@ -239,7 +249,7 @@ async function newLinks(
   return { items: allItems, usage: allUsage, base: noPart, stored: undefined };
 }
 
-/** Returns whether the stored part still has this id. Only another writer can have replaced it. */
+/** Returns whether the stored part still has this id. If not, another process has replaced it. */
 async function isThere(
   store: SnapshotStore,
   session: SessionId,
@@ -253,7 +263,10 @@ async function isThere(
   return content?.id === id;
 }
 
-/** Returns how many links, from the oldest on, are finished. The newest link still grows and never counts. */
+/**
+ * Returns the number of links, from the oldest on, that no longer change. The newest link still grows, so it
+ * is not counted.
+ */
 function sealedCount(links: readonly Sequence<ItemState>[]): number {
   const isOpen = ({ chunk }: Sequence<ItemState>) =>
     chunk.some(({ finished }) => finished === undefined);
@@ -291,7 +304,7 @@ function newParts(
   return parts;
 }
 
-/** Returns whether the stored snapshot and its values of the same folds are nearly as new as the state. */
+/** Returns whether the stored snapshot, and its values of the same folds, are nearly as new as the state. */
 function isRecent(
   known: Head,
   {
@@ -308,14 +321,14 @@ function isRecent(
   return isNew(known.through, 1) && values.every(has);
 }
 
-/** Returns whether another writer has added parts after `base`, and its snapshot is newer than `since`. */
+/** Returns whether another process has added parts after `base`, and its snapshot is newer than `since`. */
 function isExtended({ through, last }: Head, base: PartRef, since: number): boolean {
   return base.part > 0 && base.id !== last.id && through > since;
 }
 
 /**
- * Adds values to the stored snapshot, but no items. The other writer stores the items, so that the two
- * writers do not replace each other's parts.
+ * Adds values to the stored snapshot, but no items. The other process stores the items, so that the two
+ * processes do not replace the parts of each other.
  */
 async function addValues(
   store: SnapshotStore,

@@ -27,8 +27,8 @@ export interface SessionStatesOptions {
 const allStates = new WeakMap<Log, SessionStates>();
 
 /**
- * Returns the kept states of a log. All callers in the process share them. The kept states only save time.
- * Without them, `load` folds every session from its first record.
+ * Returns the cache of folded states of a log. All callers in the process share it. The cache only saves
+ * time. Without it, `load` folds every session from its first record.
  *
  * @example const { state } = await sessionStates(log).load(session);
  */
@@ -40,13 +40,13 @@ export function sessionStates(log: Log, options?: SessionStatesOptions): Session
 }
 
 /**
- * Keeps the folded states of the most recently used sessions of a log in memory. If the log has
- * `snapshots`, it also stores a state from time to time. When a state is no longer in memory, it loads the
- * stored snapshot and continues from there.
+ * Keeps the folded states of the most recently used sessions of a log in memory. If the log has `snapshots`,
+ * the class also stores states as snapshots. When a state is no longer in memory, the class loads the
+ * snapshot and folds only the records after it.
  */
 export class SessionStates {
   readonly #cache: StateCache;
-  /** The last load of each session. Loads of one session run one after another. */
+  /** The last load of each session. Loads of one session run one after the other. */
   readonly #loading = new Map<string, Promise<unknown>>();
 
   /** Creates an empty cache. Call `sessionStates(log)` instead, so that all callers share one instance. */
@@ -69,8 +69,8 @@ export class SessionStates {
   }
 
   /**
-   * Folds a session up to its last record and returns the result. It reads only the records after the kept
-   * state. It reads in pages, and other work of the process can run between two pages. Throws `no_session`
+   * Folds a session up to its last record and returns the result. It reads only the records after the state
+   * in memory. It reads in pages, so other work of the process can run between two pages. Throws `no_session`
    * if the session does not exist, and `too_large` if its state would exceed the limit.
    */
   load(session: string): Promise<LoadedSession<unknown>>;
@@ -78,7 +78,8 @@ export class SessionStates {
   load(id: string, fold?: SessionFold<unknown>): Promise<LoadedSession<unknown>> {
     const session = sessionId(id);
     const earlier = this.#loading.get(session) ?? Promise.resolve();
-    // A short session is read with its lease, and needs no load. So the code loads on demand.
+    // The code of `load` is imported on demand. Short sessions do not need it, because a driver gets their
+    // records together with the lease.
     const loaded = earlier
       .then(() => import('./load-state.ts'))
       .then(({ loadState, noFold }) => loadState(this.#cache, session, fold ?? noFold));
@@ -94,11 +95,12 @@ export class SessionStates {
   }
 
   /**
-   * Returns the kept state without reading the log. The log may have newer records. Returns undefined if no
-   * state is kept, or if the state and the value of the fold end at different records.
+   * Returns the state in memory without reading the log. The log may have newer records. Returns undefined if
+   * there is no such state, or if the state and the value of the fold end at different records.
    */
   kept<T>(session: string, fold: SessionFold<T>): LoadedSession<T> | undefined {
-    // The state without old items is tried first, because it needs less memory. It may be a little older.
+    // The state without old items is tried first, because it needs less memory. It may be slightly older than
+    // the whole state.
     for (const key of [cutKey(session, fold), session]) {
       const entry = this.#cache.get(key);
       const known = entry?.values.get(fold as SessionFold<unknown>);
@@ -108,7 +110,7 @@ export class SessionStates {
     return undefined;
   }
 
-  /** Keeps a state that the caller folded with newer records. The next `load` continues from it. */
+  /** Puts a state that the caller has folded into the cache. The next `load` continues from this state. */
   keep<T>(fold: SessionFold<T>, { state, value, incarnation }: LoadedSession<T>): void {
     const { through } = state;
     const key = this.#cache.keyOf(state, fold);
@@ -119,17 +121,18 @@ export class SessionStates {
     entry.state = state;
     entry.values.set(fold as SessionFold<unknown>, { through, value });
     this.#cache.put(key, entry);
-    // The value beside the whole state is older now, so nobody continues from it.
+    // The value that belongs to the whole state is now older than this state, so no later load continues from
+    // it.
     if (key !== state.session) this.#cache.dropValue(state.session, fold as SessionFold<unknown>);
     void this.#cache.save(key, entry);
   }
 
-  /** Removes the kept states of a session from memory. A stored snapshot stays. */
+  /** Removes the states of a session from memory. Stored snapshots stay. */
   forget(session: string): void {
     this.#cache.forget(session);
   }
 
-  /** Resolves when all snapshots that are being written are stored. Programs do not have to call it. */
+  /** Resolves when all running writes of snapshots are finished. Programs do not have to call it. */
   saved(): Promise<void> {
     return this.#cache.saved();
   }

@@ -1,8 +1,8 @@
 import { fromBase64, toBase64 } from '@millrace/core';
 
 // A snapshot part is stored as text: a checksum, a space, and JSON. JSON has no maps, sets, bytes and
-// infinite numbers. They are encoded as objects with one key that starts with `$`. If an object of the
-// caller has such a key, the key gets a second `$`.
+// infinite numbers. Such a value becomes an object with one key that starts with `$`. If an object of the
+// caller has a key that starts with `$`, the key gets a second `$`.
 
 /**
  * Encodes a value that consists of JSON values, maps, sets, bytes and numbers. Properties with the value
@@ -18,8 +18,8 @@ export function decodePart(body: string): unknown {
   const end = body.indexOf(' ');
   const json = body.slice(end + 1);
   if (end < 0 || body.slice(0, end) !== checksum(json)) return undefined;
-  // The text `{"$` cannot occur inside a JSON string, where the quote would have a backslash. Most parts do
-  // not contain it. Parsing without a reviver function is much faster.
+  // The text `{"$` cannot occur inside a JSON string, because JSON writes a quote there as `\"`. Most parts
+  // do not contain `{"$`, so they need no reviver function. Parsing without a reviver is much faster.
   return json.includes('{"$') ? JSON.parse(json, fromJson) : JSON.parse(json);
 }
 
@@ -67,8 +67,8 @@ function isMarked(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /**
- * Returns the keys of the object whose values are not undefined. For speed, it returns no keys at all if
- * none of them starts with `$`.
+ * Returns the keys of the object whose values are not undefined. If no key starts with `$`, it returns no
+ * keys, because the caller then needs no further work.
  */
 function markedKeys(value: object): readonly string[] {
   const keys = Object.keys(value);

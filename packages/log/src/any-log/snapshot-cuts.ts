@@ -7,22 +7,22 @@ import {
   type Sequence,
 } from '@millrace/core';
 
-// Decides which old items a fold does not need any more, so that a state can be kept, stored and loaded
-// without them.
+// Decides which old items a fold no longer needs. A state can then be kept, stored and loaded without these
+// items.
 
 /** Says how the value of a fold is stored in snapshots. The value must be plain data. */
 export interface StoredFold<T> {
-  /** The name of the fold. Each fold must have another name. */
+  /** The name of the fold. Two folds must not have the same name. */
   readonly name: string;
   /** Increase this version when the fold changes. Stored values of other versions are not used. */
   readonly version: number;
   /**
-   * Returns whether work on the session may still read an item. After it has returned false for an
-   * item, it must never return true for that item. A state can then be loaded without its oldest items,
-   * if they are not needed. Default: all items are loaded.
+   * Returns whether the fold may still need an item. After it has returned false for an item, it must never
+   * return true for that item. A load can omit the oldest items if no longer needed. Default: all items are
+   * loaded.
    */
   readonly needs?: ((value: T, item: ItemState) => boolean) | undefined;
-  /** Removes data about items that are not loaded from the value. Default: the value does not change. */
+  /** Returns the value without data about items that are not loaded. Default: the value does not change. */
   readonly shorten?: ((value: T, has: (item: ItemId) => boolean) => T) | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface StoredValue {
   readonly value: unknown;
 }
 
-/** The value of a fold that is to be stored. */
+/** The value of a fold that a snapshot should store. */
 export interface ValueToStore {
   readonly stored: StoredFold<unknown>;
   readonly through: number;
@@ -61,18 +61,18 @@ export interface ItemPart {
 /** The position before part 1. */
 export const noPart: PartRef = { part: 0, id: '' };
 
-/** The part in which a link is stored. All links before that link are stored too. */
+/** The part of a snapshot that contains a link. All older links are stored too. */
 export interface StoredPoint extends PartRef {
   readonly incarnation: string;
-  /** The newest link of the usage that is stored in the parts up to this one. */
+  /** The newest link of the usage list that is stored in the parts up to this part. */
   readonly usage: Sequence<AttemptUsage> | undefined;
 }
 
 export const points: WeakMap<Sequence<ItemState>, StoredPoint> = new WeakMap();
 
 /**
- * Searches from the newest link for one that fits. Returns the links that are newer than the link that
- * fits, oldest first, and the link that fits.
+ * Searches for a link that fits, from the newest link on. Returns this link, and all newer links with the
+ * oldest first.
  */
 export function linksUntil<T>(
   sequence: Sequence<T>,
@@ -84,12 +84,15 @@ export function linksUntil<T>(
   return [found.reverse(), link];
 }
 
-/** The old items that one fold does not need are stored, and can be dropped from memory. */
+/**
+ * The result of storing a state for one fold: the old items that the fold does not need are stored, so they
+ * can be dropped from memory.
+ */
 export interface CutState {
   readonly stored: StoredFold<unknown>;
   /**
-   * The state without these items, and the value of the fold. Undefined if the snapshot must be loaded
-   * again to get them, because another writer stored the items.
+   * The state without these items, and the value of the fold. Undefined if another process stored the items.
+   * The snapshot must then be loaded again to get them.
    */
   readonly kept: { readonly state: FoldState; readonly value: unknown } | undefined;
 }
@@ -101,24 +104,30 @@ export interface ValuesOfState {
   readonly values: readonly ValueToStore[];
 }
 
-/** Returns a state without its oldest items for each value that ends at the same record as the state. */
+/**
+ * Returns states without their oldest items. There is one state for each value that ends at the same record
+ * as the state.
+ */
 export function cutStates({ state, incarnation, values }: ValuesOfState): readonly CutState[] {
   return values.flatMap((given) => {
     const { cut, value } = shortened(state.items, incarnation, given);
-    // If the state is already cut at this link, no copy is needed.
+    // If the state is already cut at this link, it needs no copy.
     const isNew = cut !== undefined && cut.link.before?.isCut === undefined;
     if (!isNew || given.through !== state.through) return [];
     return [{ stored: given.stored, kept: { value, state: cutAt(state, cut) } }];
   });
 }
 
-/** A link. All items up to it are stored, and none of them is needed. */
+/** A link of the item list. All items up to this link are stored, and the fold needs none of them. */
 interface Cut {
   readonly link: Sequence<ItemState>;
   readonly point: StoredPoint;
 }
 
-/** Finds the cut for a value. Returns the cut, and the value without the data about items before the cut. */
+/**
+ * Finds the cut for the value of a fold. Returns the cut, and the value without data about items before the
+ * cut.
+ */
 export function shortened(
   items: Sequence<ItemState>,
   incarnation: string,
@@ -141,8 +150,8 @@ export function itemsAfter(
 }
 
 /**
- * Returns the state without the links up to the cut. The later links are copied, with their entries and
- * their points.
+ * Returns the state without the links up to the cut. Copies the later links, with their items and their
+ * stored points.
  */
 function cutAt(state: FoldState, { link, point }: Cut): FoldState {
   const usages = new Map<Sequence<AttemptUsage> | undefined, Sequence<AttemptUsage>>();
@@ -162,10 +171,14 @@ function cutAt(state: FoldState, { link, point }: Cut): FoldState {
   return { ...state, items, usage };
 }
 
-/** For each fold, the links up to which the fold needs no item. It never needs these items again. */
+/**
+ * For each fold, the links up to which the fold needs no item. The fold will never need these items again.
+ */
 const unneededLinks = new WeakMap<StoredFold<unknown>, WeakSet<Sequence<ItemState>>>();
 
-/** Returns the last stored link up to which a fold needs no item. Returns undefined if there is none. */
+/**
+ * Returns the last stored link up to which a fold needs no item. Returns undefined if there is no such link.
+ */
 function neededFrom(
   items: Sequence<ItemState>,
   incarnation: string,

@@ -11,12 +11,12 @@ import {
   type ValueToStore,
 } from './snapshot-cuts.ts';
 
-// The values of folds in the head of a snapshot.
+// This file handles the values of folds in the head of a snapshot.
 
 /** The values of folds by the name of the fold. */
 export type StoredValues = Readonly<Record<string, StoredValue>>;
 
-/** Returns the values in the form in which a head contains them. `items` are those of the state. */
+/** Returns the values in the form that a head stores. `items` is the item list of the state. */
 export function valuesOf(
   items: Sequence<ItemState>,
   incarnation: string,
@@ -32,7 +32,7 @@ export function valuesOf(
   return Object.fromEntries(values.map(encode));
 }
 
-/** Returns the values that fit a snapshot whose parts after `last` are replaced. */
+/** Returns the values that are still usable if the parts after `last` are replaced. */
 export function usableValues(values: StoredValues = {}, last: PartRef): StoredValues {
   const isUsable = ([, { cut }]: [string, StoredValue]) =>
     cut === undefined || cut.part <= last.part;
@@ -40,8 +40,8 @@ export function usableValues(values: StoredValues = {}, last: PartRef): StoredVa
 }
 
 /**
- * Returns the values of both heads. If both have a value of a fold, it returns the newer one, because a
- * process may still have an old value that another process has replaced.
+ * Combines the values of two heads. If both heads have a value of the same fold, the result has the newer
+ * value, because a process may still have an old value that another process has replaced.
  */
 export function newestValues(known: StoredValues, own: StoredValues): StoredValues {
   const isNewer = ([name, { version, through }]: [string, StoredValue]) => {
@@ -52,23 +52,24 @@ export function newestValues(known: StoredValues, own: StoredValues): StoredValu
 }
 
 /**
- * The maximum number of parts that are read to find the first part that a fold needs. Folds need only the
- * newest items, which are in the head or in one of the last parts.
+ * The maximum number of parts to read in the search for the first part that a fold needs. Folds usually need
+ * only the newest items, which are in the head or in one of the last parts.
  */
 const maxPartsRead = 4;
 
 /** Reads one of the parts 1, 2, 3 … of the stored snapshot. */
 type ReadPart = (part: number) => Promise<ItemPart | undefined>;
 
-/** The values for a head, and the folds that need fewer items than before. */
+/** The values for a head, and the folds that now need fewer items than before. */
 interface ValuesAmongParts {
   readonly values: StoredValues;
   readonly laterCuts: readonly CutState[];
 }
 
 /**
- * Returns values for a snapshot whose newest parts another writer has stored. The state does not contain
- * which items are in these parts. Their last items are therefore compared with those of the state, by id.
+ * Returns values for a snapshot whose newest parts another process has stored. This process does not know
+ * which items are in these parts. The function therefore reads the last item of each part, and finds the item
+ * with the same id in the state.
  */
 export async function valuesAmongParts(
   readPart: ReadPart,
@@ -99,7 +100,7 @@ interface GivenValue extends Pick<FoldState, 'items'> {
 
 /**
  * Finds the last stored part up to which a fold needs no item, and returns the value for it. Returns
- * undefined if there is no such part after the parts that the state knows.
+ * undefined if there is no such part among the parts that the other process has added.
  */
 async function laterCut(
   readPart: ReadPart,

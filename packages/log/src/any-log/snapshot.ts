@@ -12,8 +12,9 @@ export interface SnapshotOptions {
 }
 
 /**
- * Folds a session and returns its state: at its last record, or at an earlier record whose deltas are still
- * stored. To continue from this state, call `follow` with `{ from: state.through }`.
+ * Folds a session and returns its state at its last record. With `through`, it returns the state at an
+ * earlier record, while the deltas of that record are still stored. To continue from this state, call
+ * `follow` with `{ from: state.through }`.
  *
  * @example transcript(await snapshot(log, session));
  */

@@ -3,15 +3,15 @@ import type { Log } from '../contract/log.ts';
 import type { CutState, StoredFold, StoredValue } from './snapshot-cuts.ts';
 import { bytesOf } from './state-size.ts';
 
-/** A fold that is computed in addition to the session state, for example the state of an agent loop. */
+/** A fold that a load computes in addition to the session state, for example the state of an agent loop. */
 export interface SessionFold<T> {
   /** The value before the first record. */
   readonly initial: T;
   /** Returns the value after a record. */
   readonly apply: (value: T, record: LogRecord) => T;
   /**
-   * Says how the value is stored in snapshots. Default: the value is not stored, and is folded from the
-   * first record.
+   * Describes how snapshots store the value. Default: snapshots do not store the value, and each load folds
+   * it from the first record.
    */
   readonly stored?: StoredFold<T> | undefined;
 }
@@ -19,8 +19,8 @@ export interface SessionFold<T> {
 /** A folded session: its state, and the value of one fold. */
 export interface LoadedSession<T> {
   /**
-   * The folded state. If the fold has `stored.needs`, items that it does not need may be missing (see
-   * `isCut`).
+   * The folded state. If the fold has `stored.needs`, the state may not contain items that the fold does not
+   * need (see `isCut`).
    */
   readonly state: FoldState;
   readonly value: T;
@@ -40,7 +40,7 @@ export interface FoldedValue {
   readonly value: unknown;
 }
 
-/** A kept state. */
+/** A state in memory. */
 export interface StateEntry {
   readonly incarnation: string;
   state: FoldState;
@@ -50,11 +50,13 @@ export interface StateEntry {
   readonly values: Map<SessionFold<unknown>, FoldedValue>;
   /** The values of the snapshot that the state started from, by the name of the fold. */
   readonly stored: ReadonlyMap<string, StoredValue>;
-  /** The offset of the last snapshot that this entry read, or tried to write. */
+  /** The offset of the last snapshot that was read or written for this entry. */
   storedThrough: number;
 }
 
-/** Keeps states up to a size, and stores them as snapshots from time to time. */
+/**
+ * Keeps states in memory up to a maximum size, and stores them as snapshots after a number of new records.
+ */
 export class StateCache {
   readonly log: Log;
   readonly limits: { maxBytes: number; maxSessionBytes: number; recordsPerSnapshot: number } = {
@@ -63,13 +65,13 @@ export class StateCache {
     recordsPerSnapshot: 1000,
   };
   /**
-   * The kept states in the order of their last use. A session can have several entries: one with all items,
-   * and one per fold without the items that the fold does not need.
+   * The states in memory, in the order of their last use. A session can have several entries. One entry has
+   * all items. Each other entry belongs to a fold and has only the items that the fold needs.
    */
   readonly #entries = new Map<string, StateEntry>();
-  /** The names of the folds that have kept states without old items. */
+  /** The names of the folds for which memory contains a state without old items. */
   readonly #foldNames = new Set<string>();
-  /** The snapshots that are being written. */
+  /** The running writes of snapshots. */
   readonly #saving = new Map<string, Promise<unknown>>();
   #bytes = 0;
 
@@ -86,7 +88,10 @@ export class StateCache {
     return this.#entries.get(key);
   }
 
-  /** The key of a state: its session, or its session and the fold that it was cut for. */
+  /**
+   * Returns the key of a state: the id of its session. For a state without old items, the key also contains
+   * the fold that it belongs to.
+   */
   keyOf({ session, items }: FoldState, fold: NamedFold): string {
     if (!isCut(items)) return session;
     this.#foldNames.add(fold.stored?.name ?? '');
@@ -107,7 +112,7 @@ export class StateCache {
     for (const name of this.#foldNames) this.#drop(`${session}\u0000${name}`);
   }
 
-  /** Drops the states that were not used for the longest time, until the others fit. */
+  /** Drops the least recently used states, until the remaining states fit into the limit. */
   evict(): void {
     for (const key of this.#entries.keys()) {
       if (this.#bytes <= this.limits.maxBytes) return;
@@ -130,7 +135,7 @@ export class StateCache {
       stored === undefined ? [] : [{ stored, ...value }],
     );
     const toStore = { state, incarnation, values, spacing };
-    // Short sessions have no snapshots, so the code loads on demand.
+    // Short sessions have no snapshots, so this code is imported on demand.
     const saving = import('./session-snapshots.ts')
       .then(({ saveSnapshot }) => saveSnapshot(snapshots, toStore))
       .catch(() => []);
@@ -140,12 +145,12 @@ export class StateCache {
     for (const cut of cutStates) this.#replace(key, entry, cut);
   }
 
-  /** Resolves when the snapshots that are being written are stored. */
+  /** Resolves when all running writes of snapshots are finished. */
   async saved(): Promise<void> {
     await Promise.all(this.#saving.values());
   }
 
-  /** Replaces the kept whole state with a state that lacks the items that the fold does not need. */
+  /** Replaces the whole state in memory with a state that contains only the items that the fold needs. */
   #replace(key: string, entry: StateEntry, { stored, kept }: CutState): void {
     const fold = [...entry.values.keys()].find((one) => one.stored === stored);
     if (fold === undefined || this.#entries.get(key) !== entry) return;
@@ -158,7 +163,7 @@ export class StateCache {
     if (key === state.session) this.dropValue(key, fold);
   }
 
-  /** Drops the value of a fold. Drops the state too if it was kept for this fold only. */
+  /** Drops the value of a fold. Also drops the state if it exists only for this fold. */
   dropValue(key: string, fold: SessionFold<unknown>): void {
     const entry = this.#entries.get(key);
     if (entry?.values.delete(fold) && entry.values.size === 0) this.#drop(key);
@@ -171,7 +176,7 @@ export class StateCache {
 }
 
 /**
- * Returns the key of the state without the items that the fold does not need. No session id contains the
+ * Returns the key of the state that has only the items that the fold needs. No session id contains the
  * character `\u0000`.
  */
 export function cutKey(session: string, { stored }: NamedFold): string {

@@ -3,7 +3,8 @@ import type { FoldState, ItemState, Part, Sequence } from '@millrace/core';
 /** The approximate memory of an item without its content, in bytes. */
 const itemBytes = 400;
 /**
- * The size of each item list, in bytes. Lists share their older links, so each link is measured only once.
+ * The size of each item list, in bytes. Two lists share their older links, so each link is measured only
+ * once.
  */
 const sizes = new WeakMap<Sequence<ItemState>, number>();
 

@@ -1,18 +1,18 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 
 /**
- * A message about a commit. It contains the session's new state and, unless they are too large, its new
- * records.
+ * A message about a commit. It contains the new data about the session. It also contains the new records,
+ * unless they are too large.
  */
 export interface BusNotice {
   readonly session: SessionId;
   /**
-   * The session's generation number. If a session is deleted and created again, the new one has another
-   * number.
+   * The session's generation number. If a session is deleted and created again, the new session has a
+   * different number.
    */
   readonly made: number;
   /**
-   * The incarnation of the session. A notice with another incarnation does not apply to the current
+   * The incarnation of the session. A notice of a different incarnation does not apply to the current
    * records.
    */
   readonly incarnation: string;
@@ -25,7 +25,7 @@ export interface BusNotice {
   readonly isClosed: boolean;
   /** The runs and turns that have started and have not finished. */
   readonly openWork: readonly string[];
-  /** Number of commands that were not consumed. */
+  /** Number of commands that no driver has consumed yet. */
   readonly queuedCommands: number;
   /** The last records up to `through`, without gaps. Empty if followers must read the store. */
   readonly records: readonly LogRecord[];
@@ -47,8 +47,8 @@ export interface Bus {
   /** Sends a notice after a commit. It never throws, and the commit does not wait for it. */
   publish(notice: BusNotice): void;
   /**
-   * Adds a listener and returns a function that removes it. `missed` is called once the subscription
-   * is active, and after each possible loss.
+   * Adds a listener and returns a function that removes it. The bus calls `missed` when the subscription
+   * becomes active, and after each possible loss of notices.
    */
   subscribe(session: SessionId, listener: BusListener): () => void;
   /** Removes everything about a deleted session from the bus. */

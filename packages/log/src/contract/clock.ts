@@ -34,15 +34,13 @@ function soon(run: () => void): () => void {
   return () => clearImmediate(task);
 }
 
-/** Resolves after other waiting timers and input of the process had a chance to run. */
+/** Resolves after waiting timers and input of the process have had a chance to run. */
 export function nextTask(): Promise<void> {
   const { setImmediate = setTimeout } = globalThis as ImmediateGlobal;
   return new Promise((resolve) => void setImmediate(resolve));
 }
 
-/**
- * The functions that Node, Bun and Deno have. Browsers have only `setTimeout`, which waits a little longer.
- */
+/** Functions that Node, Bun and Deno have. Browsers have only `setTimeout`, which waits slightly longer. */
 interface ImmediateGlobal {
   readonly setImmediate?: (run: () => void) => unknown;
   readonly clearImmediate?: (task: unknown) => void;
@@ -53,8 +51,8 @@ interface DenoGlobal {
 }
 
 /**
- * Lets the process end while the timer waits. In Node and Bun the timer has a method for this, and in Deno
- * there is a function. In browsers and workerd a timer is a number and keeps nothing alive.
+ * Lets the process end although the timer waits. Node and Bun have a method of the timer for this, and Deno
+ * has a global function. In browsers and workerd, a timer is a number and does not keep the program running.
  */
 function detachTimer(timer: unknown): void {
   if (typeof timer === 'object') (timer as { readonly unref?: () => void } | null)?.unref?.();

@@ -8,13 +8,13 @@ export type LogErrorCode =
   | 'fenced'
   /** The session does not exist. */
   | 'no_session'
-  /** The session is closed for good. */
+  /** The session is permanently closed. */
   | 'session_closed'
   /** A session with this id already exists. */
   | 'session_exists'
   /** The offset never existed or its record was removed. */
   | 'bad_offset'
-  /** The sequence number is neither the next one nor one that was used before. */
+  /** The sequence number is not the next number, and it was not used before. */
   | 'bad_sequence'
   /** A record or draft is invalid. */
   | 'bad_records'
@@ -33,7 +33,7 @@ export type LogErrorCode =
   | 'closed'
   /** The disk, the file or the server failed. */
   | 'storage'
-  /** The disk is full, or the maximum size is reached. Nothing of this write was stored. */
+  /** The disk is full, or the maximum size is reached. The log stored no part of this write. */
   | 'storage_full'
   /** Stored data is damaged. */
   | 'corrupt'
@@ -66,7 +66,7 @@ export function deletedError(session: string): LogError {
   return new LogError('no_session', message, { session });
 }
 
-/** Returns the error for an append to a session that is closed for good. */
+/** Returns the error for an append to a session that is permanently closed. */
 export function closedError({ session }: { readonly session: string }): LogError {
   return new LogError(
     'session_closed',

@@ -10,8 +10,8 @@ export interface Log {
   readonly blobs: BlobStore;
 
   /**
-   * Stores snapshots of folded sessions. Default: none. A state that is not in memory is then folded from
-   * the first record.
+   * Stores snapshots of folded sessions. Default: none. Without snapshots, a state that is not in memory is
+   * folded from the first record.
    */
   readonly snapshots?: SnapshotStore | undefined;
 
@@ -25,14 +25,14 @@ export interface Log {
   produce(admission: Admission): Promise<Producer>;
 
   /**
-   * Queues a command for the session's driver. The caller needs no lease. If the key was used before,
-   * nothing is stored, and the result has the offset of the existing command.
+   * Queues a command for the session's driver. The caller needs no lease. If the session already has a
+   * command with this key, the log stores nothing, and the result has the offset of the existing command.
    */
   submit(session: string, command: JsonObject, key: string): Promise<SubmitResult>;
 
   /**
-   * Finds a command by the key that it was submitted with. Returns `undefined` if no command of the session
-   * has this key. The search uses an index, so its cost does not depend on the session's length.
+   * Finds a command by its key. Returns `undefined` if no command of the session has this key. The search
+   * uses an index, so its cost does not depend on the session's length.
    */
   findCommand(session: string, key: string): Promise<FoundCommand | undefined>;
 
@@ -41,8 +41,8 @@ export interface Log {
 
   /**
    * Reads all records after an offset and then continues with new records, without gaps or overlaps. The
-   * cursor to continue from is the `through` of the last batch. Nothing starts before the first batch is
-   * requested. The reader can stop at any time. Invalid options throw immediately.
+   * cursor to continue from is the `through` of the last batch. The log starts to read when the caller
+   * requests the first batch. The reader can stop at any time. Invalid options throw immediately.
    */
   follow(session: string, options?: FollowOptions): AsyncIterable<Batch>;
 
@@ -65,8 +65,8 @@ export interface Log {
   fork(session: string, options: ForkOptions): Promise<SessionInfo>;
 
   /**
-   * Creates a session from records that already have offsets. It stores all of them, or none of them if the
-   * session exists. `restore` does not validate the records. `importSession` does.
+   * Creates a session from records that already have offsets. It stores all records, or none if the session
+   * already exists. `restore` does not validate the records. Use `importSession` for untrusted records.
    */
   restore(
     session: string,
@@ -78,8 +78,8 @@ export interface Log {
   redact(session: string, item: string, reason?: string): Promise<void>;
 
   /**
-   * Deletes a session and the blobs that only this session references. Returns false if there was nothing
-   * to delete.
+   * Deletes a session and the blobs that only this session references. Returns false if the session does not
+   * exist.
    */
   delete(session: string, options?: DeleteOptions): Promise<boolean>;
 
@@ -90,13 +90,13 @@ export interface Log {
 /** Holds the lease of a session and writes its records. A session has one driver at a time. */
 export interface Driver {
   readonly session: SessionId;
-  /** The number of the driver's lease. A driver with a higher epoch fences one with a lower epoch. */
+  /** The number of the driver's lease. A driver with a higher epoch fences all drivers with a lower epoch. */
   readonly epoch: number;
   /** The incarnation of the session, as in `SessionInfo`. The driver's offsets belong to this incarnation. */
   readonly incarnation: string;
   /**
-   * The offset of the session's last record at the moment when the driver was opened. A caller that has the
-   * records up to this offset need not read them. Default: unknown.
+   * The offset of the session's last record at the moment when the driver was opened. A caller that already
+   * has the records up to this offset does not have to read them. Default: unknown.
    */
   readonly openedThrough?: number | undefined;
   /** Resolves when the driver loses its lease. The value is the error that the next append would throw. */
@@ -106,9 +106,9 @@ export interface Driver {
    * records of other writers. Fold and show exactly these records.
    */
   append(drafts: readonly DraftRecord[]): Promise<Batch>;
-  /** Lets a producer write the answer to one request, or the output of one tool call, of this driver. */
+  /** Allows a producer to write the answer to one request, or the output of one tool call, of this driver. */
   admit(options: AdmitOptions): Promise<Admission>;
-  /** Closes the session for good. Nothing more can be appended to it. */
+  /** Closes the session permanently. After that, no writer can append to it. */
   closeSession(): Promise<Batch>;
   /** Releases the lease, so that another driver can open the session. */
   release(): Promise<void>;
@@ -118,11 +118,14 @@ export interface Driver {
 
 /** Options of `Log.open`. */
 export interface OpenOptions {
-  /** A name for this driver. Other programs see it when they try to open the session. Default: `somebody`. */
+  /**
+   * A name for this driver. Other programs see this name when they try to open the session. Default:
+   * `somebody`.
+   */
   readonly holder?: string | undefined;
   /**
-   * The duration of the lease without a renewal, in milliseconds. With `Infinity` it lasts until it is
-   * released or taken over. Default: 15,000.
+   * The duration of the lease without a renewal, in milliseconds. With `Infinity`, the lease lasts until it
+   * is released or taken over. Default: 15,000.
    */
   readonly leaseMs?: number | undefined;
   /**
@@ -131,23 +134,24 @@ export interface OpenOptions {
    */
   readonly takeOver?: boolean | undefined;
   /**
-   * If true, the lease belongs to a workflow and not to this process. It stays when the process ends or the
-   * log is closed. It ends when it expires, is released, or is taken over. Default: false.
+   * If true, the lease belongs to a workflow and not to this process. The lease stays valid when the process
+   * ends or the log is closed. The lease ends when it expires, is released, or is taken over. Default: false.
    */
   readonly isDetached?: boolean | undefined;
   /**
-   * Continues the existing lease that has this epoch. Any process can do this. The lease is then a detached
-   * one. Throws `fenced` if the driver of the session has another epoch now. Default: takes a new lease.
+   * Continues the existing lease that has this epoch. Any process can do this. The lease then counts as
+   * detached (see `isDetached`). Throws `fenced` if the session's current driver has a different epoch.
+   * Default: takes a new lease.
    */
   readonly epoch?: number | undefined;
   /**
-   * The driver already has the records up to this offset. Its first batch starts with the next record.
+   * The offset of the last record that the driver already has. Its first batch starts with the next record.
    * Default: 0.
    */
   readonly from?: number | undefined;
   /**
-   * The incarnation that `from` belongs to, from `SessionInfo`. Throws `rewound` if the session has another
-   * incarnation now. Default: not checked.
+   * The incarnation that `from` belongs to, from `SessionInfo`. Throws `rewound` if the session now has a
+   * different incarnation. Default: not checked.
    */
   readonly incarnation?: string | undefined;
 }
@@ -173,8 +177,8 @@ export interface ReadOptions {
   /** The offset after which to read. Default: 0. */
   readonly from?: number | undefined;
   /**
-   * The incarnation that `from` belongs to, from `SessionInfo`. Throws `rewound` if the session has another
-   * incarnation now. Default: not checked.
+   * The incarnation that `from` belongs to, from `SessionInfo`. Throws `rewound` if the session now has a
+   * different incarnation. Default: not checked.
    */
   readonly incarnation?: string | undefined;
   /**
@@ -189,21 +193,21 @@ export interface FollowOptions {
   /** The offset after which to start. Default: 0, the start of the session. */
   readonly from?: number | undefined;
   /**
-   * The incarnation that `from` belongs to, from `SessionInfo`. The iteration throws `rewound` if the
-   * session has another incarnation at the start. A change during the iteration always throws. Default: not
-   * checked at the start.
+   * The incarnation that `from` belongs to, from `SessionInfo`. The iteration throws `rewound` if the session
+   * has a different incarnation at the start. If the incarnation changes during the iteration, it always
+   * throws. Default: not checked at the start.
    */
   readonly incarnation?: string | undefined;
   /**
-   * When the iteration ends. `idle`: after the last record, if no run or turn is open. `closed`: when the
-   * session is closed. Default: never.
+   * The condition that ends the iteration. `idle`: the last record is read, and no run or turn is open.
+   * `closed`: the session is closed. Default: the iteration does not end.
    */
   readonly until?: 'idle' | 'closed' | undefined;
   /** Ends the iteration when the signal is aborted. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Maximum number of records that a follower may fall behind after it has caught up once. If it falls
-   * further behind, the iteration throws `lagged` with the cursor. Default: no limit.
+   * Maximum number of records that a follower may be behind, after it has read all records once. If the
+   * follower falls further behind, the iteration throws `lagged` with the cursor. Default: no limit.
    */
   readonly maxLag?: number | undefined;
 }
@@ -219,8 +223,8 @@ export interface RestoreOptions {
   /** The session and offset that the session was forked from. Default: the session is not a fork. */
   readonly origin?: SessionInfo['origin'];
   /**
-   * The last offset of the session. It is needed if the record at this offset was removed. Default: the
-   * offset of the last record.
+   * The last offset of the session. Set it if the record at this offset was removed. Default: the offset of
+   * the last record.
    */
   readonly through?: number | undefined;
 }
@@ -237,8 +241,8 @@ export interface SettleOptions {
 /** Options of `Log.delete`. */
 export interface DeleteOptions {
   /**
-   * Deletes the session only if its last record has this offset, so that newer records are not lost.
-   * Default: always deletes.
+   * If set, deletes the session only if its last record has this offset, so that no newer record is lost.
+   * Default: deletes in any case.
    */
   readonly ifThrough?: number | undefined;
 }

@@ -1,6 +1,9 @@
 import type { DraftRecord, SessionId, ToolCallId } from '@millrace/core';
 
-/** Says what an admitted producer may write: the answer to one request, or the output of one tool call. */
+/**
+ * Describes the records that an admitted producer may write: the answer to one request, or the output of one
+ * tool call.
+ */
 export type AdmitOptions =
   | { readonly for: 'request'; readonly turn: number }
   | {
@@ -22,23 +25,24 @@ export interface Admission {
   readonly producer: string;
 }
 
-/** Writes records on behalf of a driver, usually in another process. `Log.produce` returns one. */
+/** Writes records on behalf of a driver, usually in another process. `Log.produce` returns a producer. */
 export interface Producer {
   readonly session: SessionId;
   /**
-   * The number of times that the admission was opened. A producer with a higher epoch fences one with a
-   * lower epoch.
+   * The number of times that the admission was opened. A producer with a higher epoch fences all producers
+   * with a lower epoch.
    */
   readonly epoch: number;
   readonly turn: number;
   /**
-   * The number of this producer's attempt at the request. Opening the admission again supersedes the
-   * attempt.
+   * The number of this producer's attempt at the request. If the admission is opened again, this attempt is
+   * superseded.
    */
   readonly attempt: number;
   /**
-   * Stores all drafts or none of them. The sequence numbers are 1, 2, 3 …. A sequence number that is sent
-   * again is acknowledged but not stored again. A caller that got no answer can therefore retry safely.
+   * Stores all drafts or none of them. The sequence numbers are 1, 2, 3 …. If a sequence number is sent
+   * again, the log acknowledges the append but does not store it again. A caller that received no answer can
+   * therefore retry safely.
    */
   append(drafts: readonly DraftRecord[], sequence: number): Promise<AppendAck>;
 }

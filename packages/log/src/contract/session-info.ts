@@ -6,15 +6,17 @@ export interface SessionInfo {
   /** The offset of the last record. 0 if there are no records. */
   readonly through: number;
   /**
-   * Identifies the history that the offsets belong to. It changes when the log is rewound (a backup is
-   * restored, or the last records are lost). It also changes when the session is deleted and created again.
-   * A reader that stores a cursor must store the incarnation too. It has at most 32 characters of `0-9` and
-   * `a-z`.
+   * Identifies the history of the log that the offsets belong to. It changes when the log is rewound: a
+   * backup was restored, or the last records were lost. It also changes when the session is deleted and
+   * created again. A reader that stores a cursor must store the incarnation too. It has at most 32 characters
+   * of `0-9` and `a-z`.
    */
   readonly incarnation: string;
   /** When the session was created, in milliseconds since 1970. */
   readonly createdAt: number;
-  /** Time of the last change to the records. Lease changes do not count. Milliseconds since 1970. */
+  /**
+   * Time of the last change to the records, in milliseconds since 1970. Changes of the lease do not count.
+   */
   readonly changedAt: number;
   /** True if no more records can be appended. */
   readonly isClosed: boolean;
@@ -23,7 +25,8 @@ export interface SessionInfo {
   /** The current lease, or `undefined` if the session has no driver. */
   readonly lease: LeaseInfo | undefined;
   /**
-   * The epoch of the last driver, even if it has released its lease. 0 if the session never had a driver.
+   * The epoch of the last driver, even if that driver has released its lease. 0 if the session never had a
+   * driver.
    */
   readonly epoch: number;
   /** The session and offset that this session was forked from. `undefined` if it is not a fork. */
@@ -34,7 +37,7 @@ export interface SessionInfo {
 
 /** The lease of a session's driver. */
 export interface LeaseInfo {
-  /** The name that the driver gave itself. */
+  /** The name that the driver passed to `open`. */
   readonly holder: string;
   readonly epoch: number;
   /** When the lease ends, in milliseconds since 1970. `Infinity` if the lease does not expire. */
@@ -44,8 +47,8 @@ export interface LeaseInfo {
 /** Selects sessions for `Log.list`. */
 export interface SessionFilter {
   /**
-   * True: only sessions that have open work and no living driver. Sessions that wait for an approval are
-   * included. False: only the other sessions. Default: both.
+   * True: only sessions that have open work and no living driver. This includes parked sessions, which wait
+   * for an approval. False: all other sessions. Default: both.
    */
   readonly isWaiting?: boolean | undefined;
   /** True: only closed sessions. False: only sessions that are not closed. Default: both. */

@@ -1,6 +1,6 @@
 /**
- * Stores snapshots of folded sessions beside their records. A snapshot only saves time. If it is missing or
- * damaged, a program folds the records instead. Programs do not call this interface. They use
+ * Stores snapshots of folded sessions beside their records. A snapshot only saves time. If a snapshot is
+ * missing or damaged, a program folds the records instead. Programs do not call this interface, but use
  * `sessionStates`, which writes and reads snapshots.
  */
 export interface SnapshotStore {
@@ -10,8 +10,8 @@ export interface SnapshotStore {
    */
   read(session: string, options: SnapshotReadOptions): Promise<readonly SnapshotPart[]>;
   /**
-   * Replaces part 0 and all parts whose number is `first` or higher. Returns false and writes nothing if
-   * the session has another incarnation, or if content was redacted after the offset `through`.
+   * Replaces part 0 and all parts whose number is `first` or higher. Returns false and writes nothing if the
+   * session has a different incarnation, or if content was redacted after the offset `through`.
    */
   write(session: string, snapshot: SnapshotWrite): Promise<boolean>;
 }
@@ -25,8 +25,8 @@ export interface SnapshotReadOptions {
 }
 
 /**
- * A part of a stored snapshot. Part 0 changes with each snapshot. The other parts usually stay, and new
- * ones are added.
+ * A part of a stored snapshot. Part 0 changes with each snapshot. The other parts usually stay, and each
+ * snapshot adds new parts.
  */
 export interface SnapshotPart {
   readonly part: number;
@@ -39,7 +39,7 @@ export interface SnapshotWrite {
   readonly incarnation: string;
   /** The offset of the last record in the snapshot. */
   readonly through: number;
-  /** The number of the first part that is replaced, besides part 0. At least 1. */
+  /** The number of the first replaced part, at least 1. Part 0 is always replaced. */
   readonly first: number;
   /** The new parts. */
   readonly parts: readonly SnapshotPart[];

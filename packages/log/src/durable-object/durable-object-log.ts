@@ -19,7 +19,7 @@ export interface DurableObjectLogOptions
 
 /** A log in a Durable Object, with maintenance operations. */
 export interface DurableObjectLog extends Log {
-  /** The number of transactions so far. It is for measurements. */
+  /** The number of transactions since the log was opened, for measurements. */
   readonly transactions: number;
   /**
    * Deletes blobs that were stored more than a day ago and that no record references. Returns the number of
@@ -27,16 +27,16 @@ export interface DurableObjectLog extends Log {
    */
   vacuum(): Promise<number>;
   /**
-   * Starts a new incarnation. Call it after `onNextSessionRestoreBookmark` has set the storage back,
-   * because the log cannot detect this. Readers with an earlier cursor then get `rewound`, and drivers are
-   * fenced.
+   * Starts a new incarnation. Call it after `onNextSessionRestoreBookmark` has restored an earlier state of
+   * the storage, because the log cannot detect this. Readers with an earlier cursor then get `rewound`, and
+   * drivers are fenced.
    */
   renewIncarnation(): Promise<void>;
 }
 
 /**
- * The age after which a blob that no record references is deleted. The instance that stored it is assumed
- * to be gone.
+ * A blob without references is deleted after this time. By then, the instance that stored it has certainly
+ * ended.
  */
 const unreferencedBlobMs = 24 * 3_600_000;
 
@@ -48,8 +48,8 @@ const optionNames: OptionNames<DurableObjectLogOptions> = {
 };
 
 /**
- * Opens a log in the SQLite database of a Durable Object. Its tables start with `millrace_`. After
- * the object was evicted, the log continues with the stored sessions. Use one object per user or per
+ * Opens a log in the SQLite database of a Durable Object. The names of its tables start with `millrace_`.
+ * After the object was evicted, the log continues with the stored sessions. Use one object per user or per
  * session, because each object runs on one thread.
  *
  * @example class Chat extends DurableObject { log = durableObjectLog({ storage: this.ctx.storage }); }
@@ -68,8 +68,8 @@ class DurableObjectStoreLog extends LocalLog implements DurableObjectLog {
     if (typeof storage?.sql?.exec !== 'function') throw notSqlite();
     const store = new DurableObjectStore(storage);
     const { instance } = store;
-    // The platform starts a new instance only after the old instance has ended. The leases of other
-    // instances are therefore free.
+    // The platform starts a new instance only after the old instance has ended. A lease of a different
+    // instance is therefore free.
     const isAlive = ({ started }: ProcessIdentity) =>
       started === instance.started ? undefined : false;
     const leaseClock = { id: instance.started, now: () => performance.now() };

@@ -58,7 +58,7 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
   readonly #storage: DurableObjectStorage;
   readonly #shared: SharedState;
   #watcher: (() => void) | undefined;
-  /** The generation numbers of sessions that were read. They are cleared with each transaction. */
+  /** The generation numbers of sessions that this transaction has read. Each transaction clears the map. */
   readonly #made = new Map<SessionId, number>();
 
   constructor(storage: DurableObjectStorage) {
@@ -78,7 +78,8 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
       try {
         return this.#storage.transactionSync(() => work(this));
       } finally {
-        // The rolled back transaction may have created sessions, so their generation numbers are invalid.
+        // The transaction was rolled back. It may have created sessions, so the cached generation numbers are
+        // invalid.
         this.#made.clear();
       }
     });
@@ -143,8 +144,8 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
       );
       for (const chunk of chunks) {
         reader.add(chunk);
-        // A row can have no records after the start offset. A page needs at least one record, so the next
-        // row is read.
+        // A row can contain no record after the start offset. A page needs at least one record, so the loop
+        // then reads the next row.
         if (reader.bytes >= maxBytes && reader.records.length > 0) return reader.records;
       }
       if (chunks.length === 0) break;
@@ -194,7 +195,7 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
     return { made: this.#next('sessions'), incarnation: Number(row?.['incarnation']) };
   }
 
-  /** Starts a new incarnation. It is called after the storage was set back. */
+  /** Starts a new incarnation. It is called after an earlier state of the storage was restored. */
   renewIncarnation(): void {
     this.transact(() => {
       const set = 'UPDATE millrace_meta SET value = ? WHERE name = ?';
@@ -310,8 +311,8 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
       const before = chunks.at(-1);
       const row = { first: Number(first), last: Number(last), body: String(body) };
       if (before?.last !== row.last) chunks.push(row);
-      // The row is the next piece of the same chunk. The pieces are joined here, because SQLite limits the
-      // size of a result.
+      // The row is the next piece of the same chunk. The code joins the pieces here and not in SQL, because
+      // SQLite limits the size of a result.
       else chunks[chunks.length - 1] = { ...row, body: before.body + row.body };
     }
     return chunks;
@@ -333,7 +334,7 @@ export class DurableObjectStore implements RecordStore, StoreTransaction {
   /** Updates the reference counts of blobs after the records `after` replaced the records `before`. */
   #countUses(made: number, before: readonly LogRecord[], after: readonly LogRecord[]): void {
     const known = new Set(referencedBlobs(before));
-    // Only a blob that is referenced for the first time releases a hold.
+    // A blob releases its hold only when a record references it for the first time.
     for (const hash of referencedBlobs(after)) this.#useBlob(made, hash, !known.has(hash));
     for (const hash of referencedBlobs(before)) {
       const less = 'UPDATE millrace_blob_uses SET count = count - 1 WHERE made = ? AND hash = ?';

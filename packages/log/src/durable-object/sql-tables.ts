@@ -85,7 +85,9 @@ const tables = [
   'CREATE INDEX millrace_blob_uses_by_hash ON millrace_blob_uses (hash)',
 ];
 
-/** Creates the tables or migrates older ones. Throws if a later version created the tables. */
+/**
+ * Creates the tables, or migrates tables of an earlier version. Throws if a later version created the tables.
+ */
 export function createTables(storage: DurableObjectStorage): void {
   const run = (query: string, ...bindings: SqlValue[]) =>
     storage.sql.exec(query, ...bindings).toArray();

@@ -20,8 +20,7 @@ export interface AddedRecords {
 }
 
 /**
- * Numbers and stores drafts that were checked by `readableDrafts`. Returns the new session row and the
- * records.
+ * Numbers and stores drafts that `readableDrafts` has checked. Returns the new session row and the records.
  */
 export function addRecords(
   tx: StoreTransaction,
@@ -31,7 +30,7 @@ export function addRecords(
   now: number,
 ): AddedRecords {
   const records = numberRecords(row, drafts, producer, now);
-  // An append without drafts changes nothing. The driver uses it to receive new records.
+  // An append without drafts does not change the session. Drivers use it to receive new records.
   const changedAt = records.length > 0 ? now : row.changedAt;
   const grown = { ...row, through: row.through + records.length, changedAt };
   tx.putSession(grown);
@@ -42,15 +41,15 @@ export function addRecords(
 }
 
 /**
- * Updates the data about records that the store keeps apart from them: open work, and commands by key.
- * Returns the new session row.
+ * Updates the data that the store keeps in addition to the records: open work, and commands by key. Returns
+ * the new session row.
  */
 export function indexRecords(
   tx: StoreTransaction,
   row: SessionRow,
   records: readonly LogRecord[],
 ): SessionRow {
-  // Most appends contain only deltas, which change none of this data.
+  // Most appends contain only deltas. Deltas do not change this data.
   if (records.every(({ fact }) => fact === undefined)) return row;
   const { session } = row;
   let { queuedCommands } = row;
@@ -78,10 +77,11 @@ export function numberRecords(
   producer: string,
   time: number,
 ): readonly LogRecord[] {
-  // The time is for display, not for ordering. It must be a valid whole number even if the clock is wrong.
+  // The time is for display, not for ordering. It must be a valid whole number, even if the clock returns an
+  // invalid value.
   const at = Math.max(0, Math.floor(time)) || 0;
   const first = through + 1;
-  // The two object literals are faster than a spread. This code runs once per record.
+  // Object literals are faster here than a spread, and this code runs once per record.
   return drafts.map(({ turn, attempt, delta, fact }, index): LogRecord => {
     const offset = first + index;
     return delta === undefined
@@ -91,8 +91,8 @@ export function numberRecords(
 }
 
 /**
- * Stores a command in a session. If the key is already stored, it stores nothing and returns the existing
- * command's offset.
+ * Stores a command in a session. If the session already has a command with this key, the function stores
+ * nothing and returns the offset of that command.
  */
 export async function submit(
   { clock, commits, feeds }: LogContext,

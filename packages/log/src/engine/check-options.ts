@@ -11,8 +11,9 @@ import type { SessionFilter } from '../contract/session-info.ts';
 import { incarnationText } from '../storage/incarnation.ts';
 import type { SessionRow } from '../storage/rows.ts';
 
-// These functions check options before any work begins. Several callers share a transaction, and one bad
-// option must not fail the others. The checks are needed at run time, because options may come from JSON.
+// These functions check options before any work begins. Several callers share a transaction, and a bad option
+// of one caller must not fail the work of the other callers. The types are not enough, because options may
+// come from JSON.
 
 /** The shortest lease that is allowed. A shorter lease would be renewed all the time. */
 const minLeaseMs = 50;
@@ -27,8 +28,8 @@ export function assertSessionId(session: string): asserts session is SessionId {
 }
 
 /**
- * Checks the idempotency key of a command. The limit is low, because long data belongs in the command
- * itself.
+ * Checks the idempotency key of a command. The maximum length is small, because long data belongs in the
+ * command itself.
  */
 export function assertCommandKey(key: string, session: SessionId): void {
   const isKey = isString(key) && key.length > 0 && key.length <= maxKeyLength && key.isWellFormed();
@@ -72,7 +73,7 @@ function assertIncarnationOption(
 }
 
 /**
- * Throws `rewound` if the cursor belongs to another incarnation. Throws `bad_offset` if the session never
+ * Throws `rewound` if the cursor belongs to a different incarnation. Throws `bad_offset` if the session never
  * had its offset.
  */
 export function assertCursor(
@@ -172,7 +173,7 @@ function isNonNegative(value: unknown): boolean {
   return typeof value === 'number' && value >= 0;
 }
 
-/** Throws `bad_option` if `isRight` is false. `rule` says what the value must be. */
+/** Throws `bad_option` if `isRight` is false. `rule` describes the allowed values. */
 export function assert(isRight: boolean, what: string, rule: string, place: ErrorPlace = {}): void {
   if (isRight) return;
   throw new LogError('bad_option', `Cannot use ${what}: ${rule}`, place);

@@ -3,13 +3,13 @@ import type { Clock } from '../contract/clock.ts';
 import type { OnCommitPoint, RecordStore, StoreTransaction } from '../storage/record-store.ts';
 
 /**
- * Options of one piece of work, with callbacks. The callbacks run synchronously, before the promise of the
+ * Options and callbacks for one piece of work. The callbacks run synchronously, before the promise of the
  * work settles.
  */
 export interface CommitListener<T> {
   /**
-   * True if the work is a part of a stream and can wait for the commit interval. Default: false. The work
-   * is then committed in the next round of the event loop, because a caller waits for it.
+   * True if the work is part of a stream and can wait for the commit interval. Default: false, which means
+   * that a caller waits for the work, so it is committed in the next round of the event loop.
    */
   readonly isStreamed?: boolean;
   /**
@@ -19,24 +19,24 @@ export interface CommitListener<T> {
   readonly session?: SessionId;
   /** Called after the commit. It must not throw. */
   readonly onCommitted?: (value: T) => void;
-  /** Called if the work was refused or could not be stored. It may be called twice. */
+  /** Called if the work was refused or could not be stored. The queue may call it twice. */
   readonly onFailed?: (error: unknown) => void;
 }
 
 /** Collects work that arrives together and runs it in one transaction. */
 export interface CommitQueue {
-  /** Number of transactions so far, for measurements. */
+  /** The number of transactions since the queue was created, for measurements. */
   readonly transactions: number;
   /** A number that changes each time the queued work is executed, even if an execution failed. */
   readonly round: number;
   /**
    * Runs the work in a transaction and resolves after the commit. If the work throws a Millrace error, it
-   * must not have written anything before. The other work of the transaction is then still committed. The
-   * queue may execute the work again from the start.
+   * must not have written anything before the error. The transaction then still commits the work of other
+   * callers. The queue may execute the work again from the start.
    */
   run<T>(work: (tx: StoreTransaction) => T, listener?: CommitListener<T>): Promise<T>;
   assertOpen(): void;
-  /** Commits the queued work now. Returns a promise if the store is asynchronous. */
+  /** Commits the queued work immediately. Returns a promise if the store is asynchronous. */
   flush(): void | Promise<void>;
   /** Commits the queued work and accepts no more work. */
   close(why: Error): void | Promise<void>;
@@ -56,7 +56,7 @@ export function rejectJob({ onFailed, reject }: CommitJob, error: unknown): void
 }
 
 /**
- * Executes one job. If the job throws a refusal, only this job fails. Any other error comes from the store
+ * Executes one job. If the job throws a refusal, only this job fails. Any other error comes from the store,
  * and fails the whole transaction.
  */
 export function runJob({ work, onFailed }: CommitJob, tx: StoreTransaction): JobOutcome {
@@ -77,15 +77,15 @@ export function isRefusal(error: unknown): boolean {
 
 const storeFailures: ReadonlySet<string> = new Set(['storage', 'storage_full', 'corrupt']);
 
-/** If the store is slow, the interval grows until streamed work takes only this share of the time. */
+/** If the store is slow, the interval grows until streamed work takes at most this share of the time. */
 const busyShare = 1 / 8;
-/** If the store is slow, the commit interval becomes at most this many times longer. */
+/** The interval of a slow store is at most this number of times longer than the configured interval. */
 const maxStretch = 8;
 
 /**
- * A commit queue for synchronous stores. If the interval since the last transaction is over, `run` commits
- * before it returns. Under load there is one transaction per interval for all streams of the store. All
- * other work has one transaction per round of the event loop.
+ * A commit queue for synchronous stores. If the interval since the last transaction has passed, `run` commits
+ * before it returns. Under load, all streams of the store share one transaction per interval. All other work
+ * shares one transaction per round of the event loop.
  */
 export class GroupCommit implements CommitQueue {
   readonly #store: RecordStore;
@@ -104,7 +104,7 @@ export class GroupCommit implements CommitQueue {
   #cancel: () => void = () => {};
   /** The reason why the queue accepts no more work. Undefined while it is open. */
   #closed: Error | undefined;
-  /** The number of transactions that were started, including those that failed. */
+  /** The number of started transactions, including failed transactions. */
   transactions = 0;
 
   constructor(store: RecordStore, clock: Clock, intervalMs: number, onPoint?: OnCommitPoint) {
@@ -122,8 +122,7 @@ export class GroupCommit implements CommitQueue {
     return new Promise<T>((resolve, reject) => {
       this.assertOpen();
       const { isStreamed, onCommitted, onFailed } = listener;
-      // The literal lists every field, because V8 creates an object literal faster than it copies an
-      // object.
+      // The literal lists every field, because V8 creates an object literal faster than a copy with `...`.
       this.#jobs.push({ work, resolve, reject, onCommitted, onFailed } as CommitJob);
       this.#schedule(isStreamed === true);
     });
@@ -168,8 +167,8 @@ export class GroupCommit implements CommitQueue {
   }
 
   /**
-   * Updates the average duration after a transaction. One duration counts as at most the interval, because
-   * the system clock may have been set meanwhile.
+   * Updates the average duration after a transaction. A duration counts as at most the interval, because a
+   * change of the system clock can make it look longer.
    */
   #noteEnd(startedAt: number): void {
     if (this.#intervalMs === 0) return;
@@ -189,8 +188,8 @@ export class GroupCommit implements CommitQueue {
         return jobs.map((job) => runJob(job, tx));
       });
     } catch (error) {
-      // One failing job must not fail the others, so each job is retried alone. If the transaction could
-      // not begin, a retry would fail too.
+      // A failing job must not fail other jobs, so each job is retried alone. If the transaction could not
+      // even begin, a retry would fail too.
       if (hasBegun && jobs.length > 1) for (const job of jobs) this.#commit([job]);
       else for (const job of jobs) rejectJob(job, error);
       return;

@@ -37,15 +37,18 @@ export class StoreDriver implements Driver {
   readonly #isDetached: boolean;
   /** The offset up to which the driver has received records. */
   #deliveredThrough: number;
-  /** The offset up to which the driver will have received records after the commit of this round. */
+  /**
+   * The offset up to which the driver will have received records when the transaction of this round is
+   * committed.
+   */
   #pendingDelivery: { readonly round: number; readonly through: number } | undefined;
   #resolveLost: (error: Error) => void = () => {};
   /** The reason why the driver accepts no more calls. Undefined while it accepts calls. */
   #endReason: Error | undefined;
-  /** The reason why the driver stores nothing more, not even queued appends. Undefined while it can store. */
+  /** The reason why the driver can no longer store, not even queued appends. Undefined while it can store. */
   #failure: Error | undefined;
   #isLeaseReturned = false;
-  /** True if the caller ended the driver. `lost` then never resolves. */
+  /** True if the caller itself ended the driver. `lost` then never resolves. */
   #isReleased = false;
 
   constructor(context: LogContext, { row, leaseMs, from, isDetached }: LeaseTerms) {
@@ -94,9 +97,9 @@ export class StoreDriver implements Driver {
     const admit = (tx: StoreTransaction) => {
       const row = admittedProducer(this.#requireLease(tx), asked);
       const known = tx.producer(session, row.producer);
-      // If a request is admitted again, its attempts continue to count.
+      // If the driver admits the same request again, the attempt numbers continue.
       const attempt = row.isRequest ? (known?.attempt ?? 0) : row.attempt;
-      // If this driver admitted the producer before, the producer keeps its state.
+      // If this driver has admitted the producer before, the producer keeps its state.
       if (known?.driverEpoch !== driverEpoch)
         tx.putProducer({ ...row, attempt, epoch: known?.epoch ?? 0 });
       return { session, driverEpoch, producer: row.producer };
@@ -137,8 +140,8 @@ export class StoreDriver implements Driver {
   }
 
   /**
-   * Ends the driver after a failure. It accepts no more appends, because its position in the log is
-   * unknown.
+   * Ends the driver after a failure. After a failed append, the driver does not know its position in the log,
+   * so it accepts no more appends.
    */
   loseLease(error: unknown): void {
     if (this.#failure !== undefined) return;
@@ -147,11 +150,12 @@ export class StoreDriver implements Driver {
     this.#stop(this.#failure);
     if (this.#isDetached) return this.#unregister();
     this.#context.lostEpochs.add(this.epoch);
-    // Returns the lease later, because a transaction may be running now. If this fails, the lease expires.
+    // Returns the lease after the current code, because a transaction may be running now. If the return
+    // fails, the lease expires later.
     queueMicrotask(() => this.#returnLease().catch(() => {}));
   }
 
-  /** Makes the driver refuse new calls. Appends that are already queued are still stored. */
+  /** Makes the driver refuse new calls. The log still stores appends that are already queued. */
   #stop(why: Error): void {
     this.#endReason ??= why;
     this.#keeper.stop();
@@ -199,7 +203,10 @@ export class StoreDriver implements Driver {
     );
   }
 
-  /** Rejects a call in the order of the calls. Earlier appends are stored, and later appends are refused. */
+  /**
+   * Rejects this call in the order of the calls: earlier appends are stored first, and later appends are
+   * refused.
+   */
   async #rejectInOrder(error: unknown): Promise<never> {
     if (this.#endReason !== undefined) throw this.#endReason;
     this.#endReason = error instanceof Error ? error : new Error(String(error));
@@ -207,8 +214,7 @@ export class StoreDriver implements Driver {
       throw error;
     };
     const refused = this.#context.commits.run(refuse, { onFailed: (why) => this.loseLease(why) });
-    // Returns the lease before it throws, so that a caller that handles the error can open the session
-    // again.
+    // Returns the lease before it throws. A caller that handles the error can then open the session again.
     return refused.catch(async (why: unknown) => {
       await this.#returnLease().catch(() => {});
       throw why;
@@ -235,7 +241,7 @@ export class StoreDriver implements Driver {
     return { ...added, batch: { after, through, records } };
   }
 
-  /** Returns whether the lease was renewed a moment ago. An append then need not renew it. */
+  /** Returns whether the lease was renewed a short time ago. An append then does not have to renew it. */
   #isFresh({ lease }: SessionRow, now: number): boolean {
     if (lease === undefined || lease.expiresAt === Number.POSITIVE_INFINITY) return true;
     const ageMs = now - (lease.expiresAt - this.#leaseMs);

@@ -3,7 +3,8 @@ import type { LeaseRow, LeaseTicks, ProcessIdentity, SessionRow } from '../stora
 import { currentLease } from '../storage/session-row.ts';
 
 /**
- * A clock for leases that cannot be set. If a log uses it, the time of day in a lease is only for display.
+ * A clock for leases. Nobody can set this clock, unlike the system clock. If a log uses it, the time of day
+ * in a lease is only for display.
  */
 export interface LeaseClock {
   /** Identifies the clock. The times of two different clocks cannot be compared. */
@@ -12,7 +13,7 @@ export interface LeaseClock {
   now(): number;
 }
 
-/** The lease clock of a log whose leases no other process can see. */
+/** The lease clock for a log in memory, whose leases only this process can see. */
 export const processClock: LeaseClock = { id: 'process', now: () => performance.now() };
 
 interface LeaseJudgeOptions {
@@ -23,7 +24,7 @@ interface LeaseJudgeOptions {
   readonly isAlive?: ((process: ProcessIdentity) => boolean | undefined) | undefined;
 }
 
-/** A lease that another clock measured, and the time when this process first saw it. */
+/** A lease that a different clock measured, and the time at which this process first saw it. */
 interface Sighting {
   readonly epoch: number;
   readonly expiresAt: number;
@@ -34,9 +35,9 @@ interface Sighting {
 const maxSightings = 10_000;
 
 /**
- * Decides whether a lease is still held. If the lease was measured by this process's lease clock, the clock
- * decides. A lease of another clock counts as held until this process has seen it unchanged for its whole
- * duration.
+ * Decides whether a lease is still held. If this process's lease clock measured the lease, that clock
+ * decides. If a different clock measured it, the lease counts as held until this process has seen it
+ * unchanged for its whole duration.
  */
 export class LeaseJudge {
   readonly #options: LeaseJudgeOptions;
@@ -57,15 +58,14 @@ export class LeaseJudge {
     const { clock, leaseClock } = this.#options;
     const expiresAt = clock.now() + leaseMs;
     if (leaseClock === undefined || leaseMs === Number.POSITIVE_INFINITY) return { expiresAt };
-    // The time is rounded, because a whole number is shorter in the stored row. Each append writes this
-    // row.
+    // The time is rounded, because each append stores this row, and a whole number is shorter.
     const until = Math.floor(leaseClock.now()) + leaseMs;
     return { expiresAt, ticks: { clock: leaseClock.id, expiresAt: until, leaseMs } };
   }
 
   /**
-   * Returns how many milliseconds the holder of the session's lease may still write. Returns 0 if nobody
-   * holds it.
+   * Returns the number of milliseconds for which the holder of the session's lease may still write. Returns 0
+   * if no driver holds the lease.
    */
   remainingMs(row: SessionRow): number {
     const lease = currentLease(row);
@@ -86,8 +86,8 @@ export class LeaseJudge {
   }
 
   /**
-   * Returns the rest of the lease's duration in milliseconds, counted from the moment when this process
-   * first saw the lease.
+   * Returns the remaining time of the lease in milliseconds. The duration starts when this process first saw
+   * the lease.
    */
   #unseenMs({ session, epoch }: SessionRow, ticks: LeaseTicks, now: number): number {
     const { expiresAt, leaseMs } = ticks;

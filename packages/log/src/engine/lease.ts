@@ -13,14 +13,14 @@ interface LeaseRequest extends OpenOptions {
   readonly process: ProcessIdentity | undefined;
   readonly judge: LeaseJudge;
   /**
-   * Returns an epoch that no driver of any session had before. An epoch must be new even for a new session,
-   * because it may have the id of a deleted one.
+   * Returns an epoch that no driver of any session had before. Even a new session needs a new epoch, because
+   * it may have the same id as a deleted session.
    */
   readonly nextEpoch: () => number;
 }
 
 /**
- * Returns the session row with a lease for a new driver. Throws `held` if another driver may still be
+ * Returns the session row with a lease for a new driver. Throws `held` if the previous driver may still be
  * alive.
  */
 export function takeLease(row: SessionRow, ask: LeaseRequest): SessionRow {
@@ -49,7 +49,7 @@ interface DriverEpoch {
   readonly epoch: number;
 }
 
-/** Throws `fenced` if the driver of the session has another epoch. */
+/** Throws `fenced` if the session's current driver has a different epoch. */
 export function assertIsDriver(
   row: SessionRow | undefined,
   epoch: number,
@@ -84,14 +84,14 @@ interface RenewableLease {
   readonly leaseMs: number;
   /** Extends the lease. Throws if the lease is lost. */
   readonly renew: (tx: StoreTransaction) => void;
-  /** Checks the lease without writing. It is used for leases that do not expire. */
+  /** Checks the lease without writing. This check is for leases that do not expire. */
   readonly check: () => void | Promise<void>;
   readonly onLost: (error: unknown) => void;
 }
 
 /**
- * `checkIntervalMs` is how often a lease without expiry is checked for a takeover. `maxRenewalMs` is the
- * longest delay between two renewals.
+ * `checkIntervalMs` is the interval of the check whether another driver has taken a lease that does not
+ * expire. `maxRenewalMs` is the longest delay between two renewals.
  */
 const checkIntervalMs = 5000;
 const maxRenewalMs = 3_600_000;
@@ -138,7 +138,7 @@ export class LeaseKeeper {
         this.#scheduleRenewal();
       },
       (error: unknown) => {
-        // Storage errors, such as a locked file, may be temporary. The renewal is retried until the lease
+        // A storage error, such as a locked file, may be temporary. The renewal is retried until the lease
         // expires.
         if (!isRefusal(error) && leases.now() < this.#expiresAt) this.#scheduleRenewal();
         else if (!this.#isStopped) onLost(error);

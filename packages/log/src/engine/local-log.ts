@@ -14,13 +14,13 @@ import { StoreLog, type StoreLogOptions } from './store-log.ts';
 /** Options that all local logs share. */
 export interface LocalLogOptions extends StoreLogOptions {
   /**
-   * The clock for leases and timestamps. Default: the system clock for timestamps, and a clock that cannot
-   * be set for leases.
+   * The clock for leases and timestamps. Default: the system clock for timestamps, and a monotonic clock for
+   * leases.
    */
   readonly clock?: Clock | undefined;
   /**
-   * Minimum time between two transactions of streamed text. A slow disk makes it longer, up to 8
-   * times, to keep commits below an eighth of the time. All other work is committed in the next round
+   * Minimum time between two transactions of streamed text. If the disk is slow, this time is up to 8 times
+   * longer, so that commits take at most an eighth of the time. All other work is committed in the next round
    * of the event loop. Default: 2 ms.
    */
   readonly commitIntervalMs?: number | undefined;
@@ -35,13 +35,13 @@ export interface LocalLogOptions extends StoreLogOptions {
    */
   readonly isAlive?: ((process: ProcessIdentity) => boolean | undefined) | undefined;
   /**
-   * Called at each commit point of a transaction. Tests use it, for example to kill the process there.
-   * Default: none.
+   * Called at each commit point of a transaction. Tests use it, for example to kill the process at this
+   * point. Default: none.
    */
   readonly onPoint?: OnCommitPoint | undefined;
 }
 
-/** The lease clock of a local log. It is used only if the caller gives no `clock`. */
+/** The lease clock of a local log. It is used only if the caller passes no `clock`. */
 interface LocalLeaseOptions {
   readonly leaseClock?: LeaseClock | undefined;
 }
@@ -58,11 +58,10 @@ const settingNames: OptionNames<StoreLogSettings> = {
 };
 
 /**
- * Creates a log on a synchronous store. The log makes all decisions. The store only stores rows and
- * records.
+ * Creates a log on a synchronous store. The log decides about leases, offsets and fencing. The store only
+ * stores rows and records.
  *
- * @example
- * const log = storeLog(new AcmeStore('sessions.acme'));
+ * @example const log = storeLog(new AcmeStore('sessions.acme'));
  */
 export function storeLog(store: RecordStore, settings: StoreLogSettings = {}): Log {
   assertNames('storeLog', settings, settingNames);
@@ -77,8 +76,7 @@ export class LocalLog extends StoreLog {
   constructor(store: RecordStore, options: LocalLogOptions & LocalLeaseOptions = {}) {
     const { clock = systemClock, commitIntervalMs = defaultCommitIntervalMs } = options;
     const commits = new GroupCommit(store, clock, commitIntervalMs, options.onPoint);
-    // By default each log has a lease clock with its own id, because another process may use the same
-    // store.
+    // By default, each log has a lease clock with its own id, because other processes may use the same store.
     const { leaseClock: known = { ...processClock, id: crypto.randomUUID() } } = options;
     const leaseClock = options.clock === undefined ? known : undefined;
     const leases = new LeaseJudge({ clock, leaseClock, isAlive: options.isAlive });

@@ -26,7 +26,7 @@ interface ContextParts {
   readonly leases: LeaseJudge;
 }
 
-/** The parts that all operations of one log share. */
+/** Objects that all operations of one log share. */
 export class LogContext {
   readonly reader: LogReader;
   readonly commits: CommitQueue;
@@ -35,8 +35,8 @@ export class LogContext {
   readonly leases: LeaseJudge;
   readonly drivers: Set<LeaseHolder> = new Set();
   /**
-   * Epochs whose driver failed in this process before its lease was returned. A new driver can take such a
-   * lease without waiting for its expiry.
+   * Epochs of drivers that failed in this process before they could return their lease. A new driver can take
+   * such a lease without waiting for its expiry.
    */
   readonly lostEpochs: Set<number> = new Set();
 
@@ -49,7 +49,7 @@ export class LogContext {
   }
 
   /**
-   * Ends this log's drivers of the session, except the driver with `epoch`. It is called after a takeover
+   * Ends this log's drivers of the session, except the driver with `epoch`. The log calls it after a takeover
    * or a deletion, so that these drivers stop before their next append.
    */
   fence(session: SessionId, why: (epoch: number) => Error, epoch?: number): void {

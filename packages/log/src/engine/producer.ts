@@ -10,8 +10,8 @@ import type { LogContext } from './log-context.ts';
 import { isStreamText, readableDrafts } from './readable-draft.ts';
 
 /**
- * Opens an admission. This fences the producer that opened the same admission before. For a request, it
- * also supersedes that producer's attempt.
+ * Opens an admission. If an earlier producer has opened the same admission, this fences that producer. For a
+ * request, it also supersedes the attempt of that producer.
  */
 export async function openProducer(context: LogContext, given: Admission): Promise<Producer> {
   assertAdmission(given);
@@ -151,9 +151,9 @@ function isNextSequence(row: ProducerRow, sequence: number): boolean {
 }
 
 /**
- * Returns producer rows for the unfinished requests of a copied session. With these rows, the numbers of
- * later attempts continue where the original stopped. An attempt number and the ids of its parts must never
- * be used twice.
+ * Returns producer rows for the unfinished requests of a copied session. With these rows, the attempt numbers
+ * of the copy continue after the numbers of the original session. An attempt number must never be used twice,
+ * because part ids contain it.
  */
 export function unfinishedRequests(
   row: SessionRow,

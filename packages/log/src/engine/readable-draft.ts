@@ -12,7 +12,7 @@ import { isCount } from './check-options.ts';
 
 /**
  * Returns copies of the drafts, exactly as readers will decode them. Throws `bad_records` for a draft that
- * readers could not decode, because it would make the rest of the session unreadable.
+ * readers could not decode, because such a record would make the rest of the session unreadable.
  */
 export function readableDrafts(
   drafts: readonly DraftRecord[],
@@ -26,8 +26,8 @@ export function readableDrafts(
 }
 
 /**
- * A fast path for text appends, which are most drafts. Returns a copy, or undefined if the draft is not a
- * valid text append. Checking the fields costs less than encoding and decoding.
+ * A fast path for text appends, because most drafts are text appends. Returns a copy, or undefined if the
+ * draft is not a valid text append. Checking the fields is faster than encoding and decoding the draft.
  */
 function plainAppend({ turn, attempt, delta, fact }: DraftRecord): DraftRecord | undefined {
   if (delta?.type !== 'append_text' || fact !== undefined) return undefined;
@@ -43,12 +43,15 @@ function plainAppend({ turn, attempt, delta, fact }: DraftRecord): DraftRecord |
   return { turn, attempt, delta: { type: 'append_text', partId: id, at, chunk } };
 }
 
-/** Returns whether all drafts are streamed text. The writer of such drafts does not wait for the commit. */
+/** Returns whether all drafts are streamed text. The writer of streamed text does not wait for the commit. */
 export function isStreamText(drafts: readonly DraftRecord[]): boolean {
   return drafts.length > 0 && drafts.every(({ delta }) => delta?.type === 'append_text');
 }
 
-/** The last part id that was valid. Consecutive appends usually belong to one part. */
+/**
+ * The last valid part id. Consecutive appends usually belong to the same part, so the check of its id can be
+ * skipped.
+ */
 let lastKnownPart: PartId | undefined;
 
 function isKnownPart(id: PartId): boolean {

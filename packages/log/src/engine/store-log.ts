@@ -42,15 +42,15 @@ import { snapshotsOf } from './stored-snapshots.ts';
 
 /** Options that all logs on a store share. */
 export interface StoreLogOptions {
-  /** The identity of this process, which is stored with each lease. Default: leases contain no process. */
+  /** The identity of this process, which each lease stores. Default: leases contain no process. */
   readonly process?: ProcessIdentity | undefined;
 }
 
 const defaultLeaseMs = 15_000;
 
 /**
- * Implements the log contract on any store. The code of operations that most programs never use is imported
- * on demand: producers, copies, redaction and settling.
+ * Implements the log contract on any store. Most programs never use producers, copies, redaction and
+ * settling. The code of these operations is imported on demand.
  */
 export class StoreLog implements Log {
   readonly blobs: BlobStore;
@@ -59,8 +59,8 @@ export class StoreLog implements Log {
   readonly #options: StoreLogOptions;
   #closing: Promise<void> | undefined;
   /**
-   * The operations whose code is being imported. Later writes wait until these operations start, so that
-   * all calls keep their order.
+   * Operations whose code is still being imported. Later writes wait until these operations have started, so
+   * that all calls keep their order.
    */
   readonly #loading = new Set<Promise<unknown>>();
 
@@ -71,17 +71,19 @@ export class StoreLog implements Log {
     this.snapshots = snapshotsOf(context);
   }
 
-  /** The number of transactions so far. It is for measurements. */
+  /** The number of transactions since the log was opened, for measurements. */
   get transactions(): number {
     return this.#context.commits.transactions;
   }
 
-  /** The number of bytes that are buffered for all followers. It is for measurements. */
+  /** The number of buffered bytes for all followers, for measurements. */
   get bufferedBytes(): number {
     return this.#context.feeds.bytes;
   }
 
-  /** Makes all followers read their sessions again. It is called after the store got a new incarnation. */
+  /**
+   * Makes all followers read their sessions again. Subclasses call it after the store got a new incarnation.
+   */
   protected refreshFollowers(): void {
     this.#context.feeds.refresh();
   }
@@ -104,8 +106,8 @@ export class StoreLog implements Log {
       },
       {
         session,
-        // Registers the driver synchronously. If the log is closed right after the commit, it can then
-        // return the lease.
+        // Registers the driver synchronously. If the program closes the log right after the commit, `close`
+        // can then return the lease.
         onCommitted: (held) => {
           driver = create(held);
           this.#context.fence(session, (own) => fencedError(held, own), held.epoch);
@@ -120,7 +122,8 @@ export class StoreLog implements Log {
     const { leaseMs = defaultLeaseMs, holder = 'somebody', epoch } = options;
     const { clock, leases: judge, lostEpochs } = this.#context;
     const found = tx.session(session);
-    // A session that does not exist gets incarnation 0 here, so a cursor of an earlier session is refused.
+    // If the session does not exist, this row has incarnation 0. A cursor of a deleted session with the same
+    // id is therefore refused.
     assertCursor(found ?? { session, through: 0, made: 0, incarnation: 0 }, options);
     if (epoch !== undefined) return renewLease(found, { session, epoch, leaseMs, judge });
     const known = found ?? newSession(session, tx.nextSession(), clock.now());
@@ -162,13 +165,13 @@ export class StoreLog implements Log {
     const row = await this.#requireSession(session);
     assertCursor(row, options);
     const records = await this.#context.reader.records(session, from, maxBytes);
-    // Another process may have deleted the session or restored a backup between the two reads. The records
+    // Between the two reads, another process may have deleted the session or restored a backup. The records
     // are then invalid.
     const later = await this.#requireSession(session);
     if (later.incarnation !== row.incarnation)
       throw rewoundError(session, incarnationText(row), incarnationText(later));
     if (later.made !== row.made) throw unknownSession(session);
-    // If the last records were removed, the page is empty. It then ends at the session's last offset.
+    // If the last records were removed, the page is empty. Its end is then the session's last offset.
     return { after: from, through: records.at(-1)?.offset ?? row.through, records };
   }
 
@@ -201,8 +204,8 @@ export class StoreLog implements Log {
     assertSessionFilter(filter);
     const { isWaiting, limit = Number.POSITIVE_INFINITY, ...rest } = filter;
     const found: SessionInfo[] = [];
-    // Whether a lease is still valid depends on the clock. The store cannot check this, so it cannot apply
-    // the limit.
+    // The lease clock decides whether a lease is still valid. The store does not have this clock, so the
+    // store cannot apply `limit`.
     const rows = isWaiting === undefined ? filter : { ...rest, hasWork: isWaiting || undefined };
     for (const row of await this.#context.reader.sessions(rows)) {
       if (found.length >= limit) break;
@@ -290,15 +293,15 @@ export class StoreLog implements Log {
     const { commits, drivers, feeds, reader } = this.#context;
     if (this.#loading.size > 0) await this.#earlierCalls();
     const flushed = commits.flush();
-    // Awaits only if there is a promise, because a log on a synchronous store must be closed when `close`
-    // returns.
+    // `await` is used only for a promise, because a log on a synchronous store must already be closed when
+    // `close` returns.
     if (flushed !== undefined) await flushed;
     const given = [...drivers].map((driver) => driver.close(why));
     const committed = commits.close(why);
     feeds.close();
     if (committed !== undefined) await committed;
     const closed = reader.close();
-    // If a lease could not be returned, it expires.
+    // A lease that could not be returned expires later.
     await Promise.allSettled(given);
     await closed;
   }

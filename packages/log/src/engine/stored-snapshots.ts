@@ -10,8 +10,8 @@ import type { LogReader, StoreTransaction } from '../storage/record-store.ts';
 import type { LogContext } from './log-context.ts';
 
 /**
- * The maximum number of records after the snapshot that are searched for a redaction. If there are more
- * records, the snapshot is not written.
+ * Before a snapshot is written, at most this number of later records is searched for a redaction. If there
+ * are more later records, the snapshot is not written.
  */
 const maxRecordsAfter = 2000;
 
@@ -45,8 +45,8 @@ class StoredSnapshots implements SnapshotStore {
   }
 
   /**
-   * Returns whether the snapshot may still be stored. A redaction deletes the stored snapshot, so a state
-   * from before the redaction must not be stored after it.
+   * Returns whether the snapshot may still be stored. A redaction deletes the stored snapshot. A state from
+   * before the redaction must therefore not be stored later, because it still has the removed content.
    */
   #isCurrent(
     tx: StoreTransaction,

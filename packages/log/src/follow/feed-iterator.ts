@@ -7,11 +7,11 @@ import type { SessionRow } from '../storage/rows.ts';
 import { isIdle } from '../storage/session-row.ts';
 import { SessionFeed } from './feed.ts';
 
-/** The functions that give the iterator its feed and take the feed back. */
+/** Functions with which the iterator gets its feed and returns it. */
 interface FeedSource {
   /**
-   * Returns the feed of the session and adds `wake`, which is called at each change. Throws if the session
-   * does not exist.
+   * Returns the feed of the session and registers `wake`, which the feed calls at each change. Throws if the
+   * session does not exist.
    */
   readonly join: (wake: () => void) => Awaitable<SessionFeed>;
   readonly leave: (feed: SessionFeed, wake: () => void) => void;
@@ -19,16 +19,16 @@ interface FeedSource {
   readonly clock: Clock;
 }
 
-/** After this many batches without waiting, the iterator lets other work of the process run. */
+/** After this number of batches without a wait, the iterator lets other work of the process run. */
 const maxBatchesWithoutPause = 8;
 
 const finished = { done: true, value: undefined } as const;
 
 /**
  * Follows one session. It returns the stored records after the cursor, and then new records. The iteration
- * ends at `until`, on abort, or when the reader calls `return()` or `throw()`. These calls also end a
- * pending `next()`. Nothing starts before the first `next()`. The class is not an async generator, because
- * every batch of every session passes through it and a generator is slower.
+ * ends at `until`, on abort, or when the reader calls `return()` or `throw()`. These calls also end a pending
+ * `next()`. The iterator reads nothing before the first `next()`. The class is not an async generator,
+ * because a generator is slower, and all batches of all sessions pass through this code.
  */
 export class FeedIterator implements AsyncIterableIterator<Batch, undefined, undefined> {
   readonly #options: FollowOptions;
@@ -37,16 +37,16 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
   #cursor: number;
   #hadCaughtUp = false;
   /**
-   * True if the reader was waiting for records. Such a reader is never too far behind, even if many records
-   * arrive together.
+   * True if the reader was waiting for records. A waiting reader never exceeds `maxLag`, even if many records
+   * arrive at the same time.
    */
   #wasWaiting = false;
   #batchesSincePause = 0;
   #isFinished = false;
-  /** The number of `next()` calls without an answer. Each call waits for the previous one. */
+  /** The number of `next()` calls without an answer. Each call waits for the previous call. */
   #pendingCalls = 0;
   #last: Promise<unknown> = Promise.resolve();
-  /** Ends the current wait. A new record does not end a pause or a pending read of the store. */
+  /** Ends the current wait for records. New records do not end a pause or a pending read of the store. */
   #resume: (() => void) | undefined;
   #isPausing = false;
 
@@ -82,7 +82,7 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
       if (this.#batchesSincePause === maxBatchesWithoutPause) await this.#pause();
       while (!this.#isFinished) {
         const feed = this.#feed ?? this.#join();
-        // A synchronous store answers immediately, so nothing is awaited.
+        // A synchronous store answers immediately, so no `await` is needed.
         const found = feed instanceof Promise ? this.#unlessEnded(feed) : this.#nextBatch(feed);
         const batch = found instanceof Promise ? await found : found;
         if (batch instanceof SessionFeed) continue;
@@ -101,7 +101,7 @@ export class FeedIterator implements AsyncIterableIterator<Batch, undefined, und
     }
   }
 
-  // This function is created once and used for all batches.
+  // This function is created once, because it is used for all batches.
   readonly #continue = () => this.#advance();
   readonly #waitForResume = (resume: () => void): void => {
     this.#resume = resume;

@@ -24,7 +24,7 @@ interface FoundSession {
   readonly row: SessionRow | undefined;
 }
 
-/** Records read from the store, with the value of `#resets` when the read began. */
+/** Records that were read from the store, and the value of `#resets` at the start of the read. */
 interface FoundRecords {
   readonly offset: number;
   readonly through: number;
@@ -33,18 +33,18 @@ interface FoundRecords {
 }
 
 /**
- * The newest records of one session in this process. All followers of the session share them. A follower
- * has only a cursor. The records that it has not read yet are in this window or in the store.
+ * The newest records of one session in this process (the window). All followers of the session share them. A
+ * follower has only a cursor. Records that it has not read yet are in the window or in the store.
  */
 export class SessionFeed {
   readonly #session: SessionId;
   readonly #reader: Pick<LogReader, 'session' | 'records' | 'page'>;
   #row: SessionRow;
-  /** True if the session was deleted. A new session with the same id gets another feed. */
+  /** True if the session was deleted. A new session with the same id gets a new feed. */
   #isDeleted = false;
   /** The error of the last read of the store. The feed gives it to the followers. */
   #failure: unknown;
-  /** The newest records in order. The first one comes after the offset `#windowAfter`. */
+  /** The newest records in order. The first record of the window follows the offset `#windowAfter`. */
   #window: LogRecord[] = [];
   #windowAfter: number;
   #bytes = 0;
@@ -55,11 +55,11 @@ export class SessionFeed {
   /** Batches that are being read from an asynchronous store, by cursor. */
   readonly #loading = new Map<number, Promise<Batch>>();
   /**
-   * The number of times that the window was cleared. If it changed during a read, the records of that read
-   * must not be shared.
+   * The number of times that the window was cleared. If the number changes during a read, the records of that
+   * read may be outdated and must not be shared.
    */
   #resets = 0;
-  /** The refresh that is running. */
+  /** The refresh that runs now. */
   #refreshing: Promise<void> | undefined;
   #isRefreshDue = false;
 
@@ -102,8 +102,8 @@ export class SessionFeed {
     if (this.isOver) return;
     const { made, rewrites, through, incarnation } = this.#row;
     const isNext = row.through === through + records.length && row.incarnation === incarnation;
-    // The row does not follow the last known row, so another process wrote in between. This can also happen
-    // with an empty append.
+    // The row does not directly follow the last known row, so another process has written. This can also
+    // happen with an empty append.
     if (!isNext || row.made !== made || row.rewrites !== rewrites) return void this.refresh();
     this.#row = row;
     // The records are pushed one by one, because a call has a limit on the number of arguments.
@@ -136,7 +136,7 @@ export class SessionFeed {
    */
   refresh(): Awaitable<void> {
     if (this.isOver) return;
-    // The read that is running may have started before the change, so another read must follow it.
+    // The running read may have started before the change, so a second read must follow it.
     if (this.#refreshing !== undefined) {
       this.#isRefreshDue = true;
       return this.#refreshing;
@@ -159,7 +159,7 @@ export class SessionFeed {
         (error: unknown) => this.#fail(error),
       );
     } catch (error) {
-      // The error is stored for the followers. The caller is a timer or a commit, which could not handle
+      // The feed stores the error for its followers. The caller is a timer or a commit, which cannot handle
       // it.
       return this.#fail(error);
     }
@@ -183,10 +183,11 @@ export class SessionFeed {
   #applyRow(row: SessionRow | undefined): void {
     const before = this.#row;
     if (row === undefined) return this.markDeleted();
-    // The incarnation is compared first, because a restored session has another generation number too.
+    // The incarnation is compared first, because the generation number of a restored session is different
+    // too.
     if (row.incarnation !== before.incarnation) return this.#rewound(row);
     if (row.made !== before.made) return this.markDeleted();
-    // This row is older than a commit that the feed already contains.
+    // This row is older than a commit that the feed already has.
     if (row.through < before.through || row.rewrites < before.rewrites) return;
     this.#row = before.isClosed && !row.isClosed ? { ...row, isClosed: true } : row;
     const hasChanged = row.through !== before.through || row.rewrites !== before.rewrites;
@@ -194,13 +195,13 @@ export class SessionFeed {
     if (hasChanged || this.#row.isClosed !== before.isClosed) this.#wake();
   }
 
-  /** Ends the feed, because the records that followers have read may not exist any more. */
+  /** Ends the feed, because some records that followers have read may no longer exist. */
   #rewound(row: SessionRow): void {
     this.reset();
     this.#fail(rewoundError(this.#session, incarnationText(this.#row), incarnationText(row)));
   }
 
-  /** Clears the window because the store's records were rewritten. */
+  /** Clears the window because records of the store were rewritten. */
   reset(): void {
     this.#window = [];
     this.#bytes = 0;
@@ -217,7 +218,7 @@ export class SessionFeed {
     this.#wake();
   }
 
-  /** Returns the batch after an offset, or `undefined` if there is nothing new. */
+  /** Returns the batch after an offset, or `undefined` if there are no new records. */
   batchAfter(offset: number): Awaitable<Batch | undefined> {
     this.#assertReadable(offset);
     if (offset >= this.#row.through) return undefined;
@@ -253,15 +254,15 @@ export class SessionFeed {
     if (page !== undefined) return page.then((found) => this.#fromPage(offset, found, resets));
     return andThen(this.#reader.records(this.#session, offset, batchBytes), (records) =>
       // Another process may have deleted the session before or during the read. The refresh checks this
-      // before the records are used.
+      // before the feed uses the records.
       andThen(this.refresh(), () => this.#batch({ offset, through, records, resets })),
     );
   }
 
-  /** Builds a batch from a page. The session row of a page is from the same moment as its records. */
+  /** Builds a batch from a page. The page contains its records and the session row from the same moment. */
   #fromPage(offset: number, { row, records }: RecordPage, resets: number): Batch {
-    // The page is stale if the window was cleared since the read began. If this page itself clears the
-    // window, it is not stale.
+    // The page is outdated if the window was cleared after the read began. If the page itself causes the
+    // window to be cleared, the page is not outdated.
     const isLate = resets !== this.#resets;
     if (!this.isOver) this.#applyRow(row);
     const through = row?.through ?? offset;
@@ -270,7 +271,7 @@ export class SessionFeed {
 
   #batch({ offset, through, records, resets }: FoundRecords): Batch {
     this.#assertReadable(offset);
-    // If the last records were removed, the batch is empty. It then ends at the session's last offset.
+    // If the last records were removed, the batch is empty. Its end is then the session's last offset.
     const batch = { after: offset, through: records.at(-1)?.offset ?? through, records };
     if (resets === this.#resets) return this.#share(batch);
     return records.length < 2 ? batch : mergeBatch(batch);
@@ -303,7 +304,7 @@ export class SessionFeed {
   }
 }
 
-/** Returns whether the feed already has everything that is in the notice. */
+/** Returns whether the feed already has all content of the notice. */
 function isStale(notice: BusNotice, row: SessionRow): boolean {
   if (notice.made !== row.made) return notice.made < row.made;
   if (notice.rewrites !== row.rewrites) return notice.rewrites < row.rewrites;

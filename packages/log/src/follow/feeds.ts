@@ -24,7 +24,8 @@ export class FeedRegistry {
     this.#stopWatching ??= this.#reader.watch((sessions) => this.refresh(sessions));
     const feed = this.#feeds.get(row.session);
     if (feed === undefined || feed.isOver) return this.#joinNew(row, wake);
-    // The follower joins before the first await. Otherwise the feed could be removed meanwhile.
+    // The follower joins before the first `await`. Otherwise, the registry could remove the feed in the
+    // meantime.
     feed.join(wake);
     return andThen(feed.refresh(), () => {
       if (!feed.isOver) return feed;
@@ -37,7 +38,7 @@ export class FeedRegistry {
     const known = this.#feeds.get(row.session);
     const feed = known === undefined || known.isOver ? this.#createFeed(row) : known;
     feed.join(wake);
-    // Reads the store once, because commits from before the watch began are not reported.
+    // Reads the store once, because the watch does not report commits from before its start.
     return andThen(feed.refresh(), () => feed);
   }
 

@@ -5,8 +5,8 @@ type OnChange = (sessions?: readonly SessionId[]) => void;
 type Channel = InstanceType<NonNullable<ReturnType<typeof webGlobals>['BroadcastChannel']>>;
 
 /**
- * Notifies the logs of other tabs and workers about commits. A tab can end between a commit and its notice.
- * Watchers therefore also check the store at a regular interval.
+ * Notifies the logs of other tabs and workers about commits. A tab can end after a commit and before its
+ * notice. Watchers therefore also check the store at a regular interval.
  */
 export class ChangeChannel {
   readonly #name: string;
@@ -44,16 +44,16 @@ export class ChangeChannel {
   }
 
   /**
-   * Returns the channel. Returns undefined if the runtime has no channels. Changes are then found only at
-   * the regular interval.
+   * Returns the channel. Returns undefined if the runtime has no `BroadcastChannel`. Watchers then find
+   * changes only at the regular interval.
    */
   #opened(): Channel | undefined {
     const { BroadcastChannel: Bus } = webGlobals();
     if (this.#channel !== undefined || Bus === undefined) return this.#channel;
     const channel = new Bus(this.#name);
     channel.onmessage = ({ data }) => {
-      // Another program of the site may use the same channel name, so any content is possible. Unknown
-      // content counts as a change of all sessions.
+      // A different program of the same site may use the same channel name, so a message can have any
+      // content. A message with unknown content is treated as a change of all sessions.
       this.#notify(Array.isArray(data) ? (data as readonly SessionId[]) : undefined);
     };
     this.#channel = channel;

@@ -88,8 +88,8 @@ export class LogDatabase {
     try {
       return (await this.#opened()).transaction(allStores, mode, options);
     } catch (error) {
-      // The browser closes a connection when the user clears the data of the site. A new connection is
-      // opened then.
+      // The browser closes a connection when the user clears the data of the site. The code then opens a new
+      // connection.
       if ((error as { readonly name?: string }).name !== 'InvalidStateError') throw error;
       this.#open = undefined;
       return (await this.#opened()).transaction(allStores, mode, options);
@@ -108,7 +108,7 @@ export class LogDatabase {
         this.#open = undefined;
       };
       database.onclose = forget;
-      // Another tab deletes or upgrades the database, and waits until this connection is closed.
+      // Another tab wants to delete or upgrade the database, and waits until this connection is closed.
       database.onversionchange = () => {
         forget();
         database.close();
@@ -153,7 +153,7 @@ async function openDatabase(name: string): Promise<IdbDatabase> {
 
 function createStores(database: IdbDatabase): void {
   const sessions = database.createObjectStore(stores.sessions, { keyPath: 'key' });
-  // Rows without work have no field `work`, so the index does not contain them.
+  // Rows of sessions without work have no field `work`, so this index does not contain them.
   sessions.createIndex('work', ['work', 'key']);
   database.createObjectStore(stores.uses).createIndex('hash', 'hash');
   for (const name of allStores)

@@ -22,8 +22,8 @@ export interface IndexedDbLogOptions {
   /** The name of the database. Logs with the same name share their sessions. Default: `millrace`. */
   readonly name?: string | undefined;
   /**
-   * The clock for leases and timestamps. Default: the system clock for timestamps, and a clock that cannot
-   * be set for leases.
+   * The clock for leases and timestamps. Default: the system clock for timestamps, and a monotonic clock for
+   * leases.
    */
   readonly clock?: Clock | undefined;
   /**
@@ -32,8 +32,8 @@ export interface IndexedDbLogOptions {
    */
   readonly commitIntervalMs?: number | undefined;
   /**
-   * Says after which kind of crash committed records still exist. `process`: after a crash of the browser.
-   * `power`: also after a crash of the machine. This costs one disk write per commit. Default: `process`.
+   * The kind of crash that committed records survive. `process`: a crash of the browser. `power`: also a
+   * crash of the machine, at the cost of one disk write per commit. Default: `process`.
    */
   readonly durability?: 'process' | 'power' | undefined;
   /**
@@ -49,7 +49,7 @@ export interface IndexedDbLogOptions {
 
 /** A log in the browser's IndexedDB, with maintenance operations. */
 export interface IndexedDbLog extends Log {
-  /** The number of transactions so far. It is for measurements. */
+  /** The number of transactions since the log was opened, for measurements. */
   readonly transactions: number;
   /**
    * Deletes blobs that were stored more than a day ago and that no record references. Returns the number of
@@ -59,14 +59,13 @@ export interface IndexedDbLog extends Log {
 }
 
 /**
- * The age after which a blob that no record references is deleted. The tab that stored it is assumed to be
- * closed.
+ * A blob without references is deleted after this time. By then, the tab that stored it is certainly closed.
  */
 const unreferencedBlobMs = 24 * 3_600_000;
 
 /**
- * Opens a log in IndexedDB, for pages and workers. All tabs of a site share the log. A tab can follow the
- * sessions of another tab, and only one tab drives a session at a time.
+ * Opens a log in IndexedDB, for pages and workers. All tabs of a site share the log. Every tab can follow all
+ * sessions, but only one tab drives a session at a time.
  *
  * @example const log = indexedDbLog({ name: 'my-app' });
  */
@@ -102,7 +101,7 @@ export class IndexedDbStoreLog extends StoreLog implements IndexedDbLog {
     this.#clock = clock;
   }
 
-  /** Opens a session. If its lease belongs to a tab that has ended, the lease is taken at once. */
+  /** Opens a session. If its lease belongs to a tab that has ended, this log takes the lease immediately. */
   override async open(session: SessionId, options: OpenOptions = {}): Promise<Driver> {
     await this.#presence.ready();
     try {
@@ -131,7 +130,7 @@ export class IndexedDbStoreLog extends StoreLog implements IndexedDbLog {
     this.#presence.close();
   }
 
-  /** Resolves when no request is pending. It is for tests with their own clock. */
+  /** Resolves when no request is pending. Tests with their own clock use it. */
   async quiet(): Promise<void> {
     do {
       await this.#commits.flush();

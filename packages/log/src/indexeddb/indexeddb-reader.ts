@@ -109,8 +109,8 @@ export class IndexedDbReader implements LogReader {
         const chunks = await readChunks(tx, range, chunksPerRequest);
         for (const chunk of chunks) {
           reader.add(chunk);
-          // A row can have no records after the start offset. A page needs at least one record, so the next
-          // row is read.
+          // A row can contain no record after the start offset. A page needs at least one record, so the loop
+          // then reads the next row.
           if (reader.bytes >= maxBytes && reader.records.length > 0)
             return { row, records: reader.records };
         }
@@ -149,7 +149,7 @@ export class IndexedDbReader implements LogReader {
   }
 }
 
-/** Returns the keys of a session's chunk rows that end after an offset. */
+/** Returns the range of keys of a session's chunk rows that end after an offset. */
 export function chunksAfter(made: number, offset: number): ReturnType<typeof keyRange> {
   return keyRange([made, offset + 1], [made, Number.MAX_SAFE_INTEGER]);
 }

@@ -16,14 +16,15 @@ import type { IdbTransaction } from './web-platform.ts';
 import { type StoredUse, writeDraft } from './write-draft.ts';
 
 /**
- * Maximum number of rounds per transaction. Each round fetches at least one missing row, and no work needs
- * this many rows.
+ * Maximum number of rounds per transaction. Each round fetches at least one missing row, and real work needs
+ * far fewer rows.
  */
 const maxRounds = 10_000;
 
 /**
- * Runs the work of this log in transactions. IndexedDB runs writing transactions one after another,
- * including those of other tabs. Rows that a transaction has read therefore stay valid until its commit.
+ * Runs the work of this log in transactions. IndexedDB runs writing transactions one after the other,
+ * including transactions of other tabs. The rows that a transaction has read therefore stay valid until its
+ * commit.
  */
 export class IndexedDbWriter implements PrefetchWriter {
   readonly #database: LogDatabase;
@@ -43,8 +44,8 @@ export class IndexedDbWriter implements PrefetchWriter {
       this.hasBegun = true;
       const fetched = new FetchedRows();
       for (let round = 0; round < maxRounds; round++) {
-        // The first pass ran before the transaction, without rows. Its requests are used in the first
-        // round.
+        // The first pass ran before the transaction, without rows. The first round fetches the rows that this
+        // pass requested.
         const pass = round === 0 && first.requests.length > 0 ? first : work(fetched);
         if (pass.requests.length === 0) {
           if (pass.draft.hasChanged) await writeDraft(tx, pass.draft);
@@ -106,8 +107,8 @@ async function fetchRow(
     case 'made':
       return;
     case 'session':
-      // Two jobs may request the same session. The second answer must not remove rows that were fetched for
-      // the first.
+      // Two jobs may request the same session. The answer to the second request must not remove rows that
+      // were fetched for the first request.
       if (!fetched.sessions.has(request.session))
         fetched.putSession(request.session, await readSession(tx, request.session));
       return;
@@ -146,7 +147,7 @@ async function fetchOwned(
     case 'records': {
       const places = await readChunks(tx, chunksAfter(made, request.after));
       const reader = new ChunkReader(request.session, request.after);
-      // Whole rows are decoded, because replacing a part of a row means that the rest is written again.
+      // Whole rows are decoded, because a change of a part of a row writes the whole row again.
       for (const chunk of places) reader.add(chunk, true);
       if (reader.end < through) throw reader.missing();
       const after = Math.min(request.after, (places[0]?.first ?? request.after + 1) - 1);

@@ -9,15 +9,15 @@ const maxGone = 1000;
 
 /**
  * Shows other tabs that this log is in use. It holds a lock with its own name until its tab ends or the log
- * is closed. If the lock of a log is gone, another tab can take the leases of that log at once, for example
- * after a reload. Without Web Locks, a lease is free only after it expires.
+ * is closed. If the lock of a log no longer exists, another tab can take the leases of that log immediately,
+ * for example after a reload. Without Web Locks, a lease is free only after it expires.
  */
 export class TabPresence {
   readonly #id = crypto.randomUUID();
   readonly #released = Promise.withResolvers<void>();
   readonly #cancel = new AbortController();
   readonly #held: Promise<void>;
-  /** The lease holders that `isAlive` was called for since the last `findGone`. */
+  /** The lease holders that `isAlive` was asked about since the last `findGone`. */
   readonly #asked = new Set<string>();
   readonly #gone = new Set<string>();
 
@@ -32,23 +32,23 @@ export class TabPresence {
   }
 
   /**
-   * The lease clock of this tab. Each tab has its own clock. A tab can take the lease of a frozen tab
-   * after it has watched the lease for the lease's whole duration without seeing a change. Without Web
-   * Locks the clock is undefined, and leases expire by the time of day. The lease of a tab that has ended
-   * is then free as soon as it expires, and no tab has to watch it first.
+   * The lease clock of this tab. Each tab has its own clock. A tab can take the lease of a frozen tab after
+   * it has watched the lease for the lease's whole duration without seeing a change. Without Web Locks, the
+   * clock is undefined, and leases expire by the time of day. Another tab can then take an expired lease
+   * without watching it first.
    */
   get clock(): LeaseClock | undefined {
     return this.identity && { id: this.#id, now: () => performance.now() };
   }
 
-  /** Resolves when this log holds its lock. The log must not take a lease before. */
+  /** Resolves when this log holds its lock. The log must not take a lease before that. */
   ready(): Promise<void> {
     return this.#held;
   }
 
   /**
-   * Returns false if the holder is known to be gone, and `undefined` otherwise. The next `findGone` then
-   * checks this holder.
+   * Returns false if an earlier `findGone` has found that the holder has ended. Otherwise returns
+   * `undefined`, and the next `findGone` checks this holder.
    */
   readonly isAlive = ({ started }: ProcessIdentity): boolean | undefined => {
     if (this.#gone.has(started)) return false;
@@ -57,9 +57,9 @@ export class TabPresence {
   };
 
   /**
-   * Looks for the locks of the holders that `isAlive` was asked about. Returns true if one is gone.
-   * A log takes its lock only once, before its first lease. A holder without a lock is therefore
-   * gone for good.
+   * Looks for the locks of the holders that `isAlive` was asked about. Returns true if a lock no longer
+   * exists. A log takes its lock only once, before its first lease. A holder without a lock has therefore
+   * ended.
    */
   async findGone(): Promise<boolean> {
     const asked = [...this.#asked];
@@ -88,7 +88,7 @@ export class TabPresence {
         return this.#released.promise;
       };
       const { signal } = this.#cancel;
-      // A page that is being unloaded gets no lock. Its later calls fail anyway.
+      // A page that is being unloaded gets no lock. This is harmless, because its later calls fail anyway.
       locks.request(prefix + this.#id, { signal }, hold).catch(() => resolve());
     });
   }

@@ -1,6 +1,6 @@
-// These types describe the part of the web platform that the store uses. With our own types, the package
-// compiles without the types of a browser. The rest of its code then cannot use a browser function by
-// mistake.
+// These types describe the part of the web platform that the store uses. With these types, the package
+// compiles without the type library of browsers. Other code of the package therefore cannot use a browser
+// function by mistake.
 
 /** A key of IndexedDB. Binary keys are ordered by their bytes, and arrays by their elements. */
 export type IdbKey = number | string | Uint8Array | readonly IdbKey[];
@@ -76,7 +76,7 @@ interface MessageBus {
   close(): void;
 }
 
-/** The globals of a page or a worker. Each of them is missing in some runtimes. */
+/** The globals of a page or a worker. Each global is missing in some runtimes. */
 interface WebGlobals {
   readonly indexedDB?: { open(name: string, version: number): OpenRequest };
   readonly IDBKeyRange?: {

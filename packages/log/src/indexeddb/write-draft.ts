@@ -10,10 +10,13 @@ export interface StoredUse {
   readonly count: number;
 }
 
-/** Stores how often a blob was put while no record referenced it. Such a blob must not be deleted yet. */
+/**
+ * Stores the number of holds of a blob. Each `put` adds a hold, which protects the blob from deletion until a
+ * record references it.
+ */
 interface StoredHold {
   readonly count: number;
-  /** When the blob was last stored, in milliseconds since 1970. */
+  /** The time of the last `put` of the blob, in milliseconds since 1970. */
   readonly putAt: number;
 }
 

@@ -26,7 +26,7 @@ export type MemoryLogOptions = Pick<LocalLogOptions, 'clock' | 'bus'>;
 export function memoryLog(options: MemoryLogOptions = {}): Log {
   assertNames('memoryLog', options, { clock: true, bus: true });
   const { clock, bus } = options;
-  // Each commit runs at once, because grouping would only add delay in memory.
+  // Each commit runs immediately, because grouping commits would only add delay in memory.
   const rest = { commitIntervalMs: 0, leaseClock: processClock };
   return new LocalLog(new MemoryStore(), { clock, bus, ...rest });
 }
@@ -41,13 +41,13 @@ interface SessionEntry {
 }
 
 /**
- * Stores everything in memory. It needs no rollback, because refused work throws before it writes. The
+ * Stores everything in memory. It needs no rollback, because work that throws has not written anything. The
  * commit queue requires this from all work.
  */
 export class MemoryStore implements RecordStore, StoreTransaction {
   readonly #entries = new Map<SessionId, SessionEntry>();
   readonly #blobs = new Map<string, Uint8Array>();
-  /** For each blob, how often it was put while no record referenced it. */
+  /** The number of holds of each blob. A hold protects a blob until a record references it. */
   readonly #heldBlobs = new Map<string, number>();
   readonly #incarnation = randomIncarnation();
   #epochs = 0;
@@ -57,7 +57,7 @@ export class MemoryStore implements RecordStore, StoreTransaction {
     return work(this);
   }
 
-  /** Does nothing, because no other process can write to this store. */
+  /** Never calls the listener, because no other process can write to this store. */
   watch(): () => void {
     return () => {};
   }

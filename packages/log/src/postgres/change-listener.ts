@@ -7,9 +7,9 @@ type OnChange = (sessions?: readonly SessionId[]) => void;
 const reconnectPausesMs = { first: 50, longest: 5000 };
 
 /**
- * Listens for commits of other processes. Notices are only hints, because they can be lost together with a
- * connection. The listener therefore also reports a possible change after each connect, and at a regular
- * interval. If a connection pooler is used, there is only the interval.
+ * Listens for commits of other processes. A notice can be lost together with its connection. The listener
+ * therefore also reports a possible change after each connect, and at a regular interval. With a connection
+ * pooler, the listener uses only the interval.
  */
 export class ChangeListener {
   readonly #database: Database;
@@ -68,11 +68,11 @@ export class ChangeListener {
         client.on('notification', ({ payload }) => this.#receive(payload ?? ''));
         await client.query(`LISTEN ${channelOf(this.#database.target.schema)}`);
         pauseMs = reconnectPausesMs.first;
-        // Commits from before this connection were not reported, so all sessions may have changed.
+        // This connection does not report commits from before its start, so all sessions may have changed.
         this.#notify();
         await Promise.race([lost, over]);
       } catch {
-        // The loop reconnects. Until then, changes are found at the regular interval.
+        // The loop reconnects. In the meantime, the regular interval finds changes.
       }
       if (client !== undefined) await waitBriefly(client.end());
       if (!isOver()) await Promise.race([this.#database.pause(pauseMs), over]);

@@ -26,9 +26,9 @@ export interface PostgresLogOptions {
    */
   readonly url: string;
   /**
-   * Connection URL of the server itself. It is needed if `url` belongs to a connection pooler such as
-   * PgBouncer in transaction mode. The log uses it only for notifications, with one connection while there
-   * are followers. Default: `url`. If a pooler answers there, followers poll.
+   * Connection URL of the server itself. Set it if `url` belongs to a connection pooler, such as PgBouncer in
+   * transaction mode. The log uses this URL only for notifications, with one connection while there are
+   * followers. Default: `url`. If `url` belongs to a pooler, followers poll instead.
    */
   readonly directUrl?: string | undefined;
   /**
@@ -41,7 +41,7 @@ export interface PostgresLogOptions {
   readonly clock?: Clock | undefined;
   /**
    * Minimum time between two transactions of streamed text of this process, in milliseconds. All other work
-   * starts the next transaction as soon as the previous one has ended. Default: 20.
+   * starts the next transaction as soon as the previous transaction has ended. Default: 20.
    */
   readonly commitIntervalMs?: number | undefined;
   /**
@@ -50,31 +50,34 @@ export interface PostgresLogOptions {
    */
   readonly bus?: Bus | undefined;
   /**
-   * How long to retry while the server does not answer, in milliseconds. A server that has never answered
-   * is not retried. Default: 15,000.
+   * The time in milliseconds for which to retry while the server does not answer. A server that has never
+   * answered is not retried. Default: 15,000.
    */
   readonly retryMs?: number | undefined;
   /**
-   * Maximum number of connections for reading. There is one more for writing, and one more for
+   * Maximum number of connections for reading. The log has one additional connection for writing, and one for
    * notifications while there are followers. Default: 4.
    */
   readonly maxReaders?: number | undefined;
-  /** How often followers check the store if there is no notification, in milliseconds. Default: 1,000. */
+  /**
+   * The interval in milliseconds at which followers check the store if there is no notification. Default:
+   * 1,000.
+   */
   readonly pollIntervalMs?: number | undefined;
   /**
-   * Called at each commit point of a transaction. Tests use it, for example to kill the process there.
-   * Default: none.
+   * Called at each commit point of a transaction. Tests use it, for example to kill the process at this
+   * point. Default: none.
    */
   readonly onPoint?: OnCommitPoint | undefined;
 }
 
 /** A log in Postgres, with maintenance operations. */
 export interface PostgresLog extends Log {
-  /** The number of transactions so far. It is for measurements. */
+  /** The number of transactions since the log was opened, for measurements. */
   readonly transactions: number;
   /**
    * Resolves when the server answers and the tables exist. Calling it is optional, because the first
-   * operation waits for the same.
+   * operation waits for the same conditions.
    */
   ready(): Promise<void>;
   /**
@@ -85,8 +88,8 @@ export interface PostgresLog extends Log {
   vacuum(): Promise<number>;
   /**
    * Starts a new incarnation. Call it after a dump was restored on the same server, because the log cannot
-   * detect this. The same in SQL: `SELECT millrace_log.renew_incarnation()`. Readers with an earlier cursor
-   * then get `rewound`, and drivers are fenced.
+   * detect this. In SQL, use `SELECT millrace_log.renew_incarnation()`. Readers with an earlier cursor then
+   * get `rewound`, and drivers are fenced.
    */
   renewIncarnation(): Promise<void>;
 }
@@ -98,8 +101,8 @@ export interface PostgresLog extends Log {
 const earlierDefault = { name: 'millrace', table: 'sessions' };
 
 /**
- * The age after which a blob that no record references is deleted. The process that stored it is assumed to
- * be dead.
+ * A blob without references is deleted after this time. By then, the process that stored it has certainly
+ * ended.
  */
 const unreferencedBlobMs = 24 * 3_600_000;
 
@@ -128,7 +131,7 @@ export class PostgresStoreLog extends StoreLog implements PostgresLog {
     const target = targetOf('a log', options.url, options.schema ?? 'millrace_log');
     const formerSchema = options.schema === undefined ? earlierDefault : undefined;
     const { directUrl } = options;
-    // This call only checks the URL. It throws if the URL is invalid.
+    // This call only checks the URL, and throws if the URL is invalid.
     if (directUrl !== undefined) targetOf('a log', directUrl, target.schema);
     const access = { target, formerSchema, directUrl };
     const database = new LogDatabase({ ...access, retryMs, maxReaders });
@@ -160,12 +163,12 @@ export class PostgresStoreLog extends StoreLog implements PostgresLog {
   }
 
   override async close(): Promise<void> {
-    // After this call, closing does not wait long for an unreachable server.
+    // After this call, `close` does not wait long for an unreachable server.
     this.#database.prepareClose();
     await super.close();
   }
 
-  /** Resolves when no query is pending. It is for tests with their own clock. */
+  /** Resolves when no query is pending. Tests with their own clock use it. */
   async quiet(): Promise<void> {
     do {
       await this.#commits.flush();
@@ -208,9 +211,9 @@ async function deleteForgottenBlobs(database: LogDatabase, before: number): Prom
 export const ownProcess: ProcessIdentity = currentProcess();
 
 /**
- * Returns whether the process that holds a lease still runs. Returns `undefined` if this process cannot
- * find out. Machines with the same name may share a log. Only an equal boot id proves that both processes
- * run on one machine.
+ * Returns whether the process that holds a lease still runs. Returns `undefined` if this process cannot find
+ * out. Two machines with the same name may share a log. Only an equal boot id proves that both processes run
+ * on the same machine.
  */
 export function isHolderAlive(mark: ProcessIdentity): boolean | undefined {
   const { boot } = ownProcess;

@@ -34,7 +34,10 @@ export class PostgresReader implements LogReader {
   readonly #database: ReadableDatabase;
   readonly #listener: ChangeSource;
   readonly #loader: SessionLoader;
-  /** The server's time. Each list updates it, because a list depends on leases. */
+  /**
+   * The server's time. Each query for a list of sessions updates it, because the list depends on whether
+   * leases have expired.
+   */
   readonly #clock: ServerClock | undefined;
 
   constructor(database: ReadableDatabase, listener: ChangeSource, clock?: ServerClock) {
@@ -57,8 +60,8 @@ export class PostgresReader implements LogReader {
     const { isClosed = null, hasWork, limit = Number.POSITIVE_INFINITY } = filter;
     const sql = () => this.#database.statements[hasWork ? 'listWithWork' : 'list'];
     const found: SessionRow[] = [];
-    // Postgres text cannot contain U+0000, and no id contains it either. The text before it has the same
-    // position in the order.
+    // Postgres text cannot contain U+0000, and no id contains it either. The text before U+0000 has the same
+    // position in the order of ids.
     let after = (filter.after ?? '').split('\u0000')[0] ?? '';
     while (found.length < limit) {
       const count = Math.min(sessionsPerQuery, limit - found.length);
@@ -151,7 +154,7 @@ export class PostgresReader implements LogReader {
   async #blobWindow(hash: string, start: number, end: number): Promise<BlobWindow | undefined> {
     const most = Math.max(0, Math.min(end - start, blobWindowBytes));
     const { first, last, offset } = piecesOf(start, start + most);
-    // Postgres integers have 32 bits, so larger numbers are reduced to the maximum.
+    // Postgres integers have 32 bits, so larger numbers are replaced by the maximum.
     const [from, ...pieces] = [start + 1, first, last].map((number) => Math.min(number, maxInt));
     const values = [hash, Math.min(from ?? 1, maxInt - most), most, ...pieces, offset + 1];
     const sql = () => this.#database.statements.blobSlice;
@@ -167,7 +170,7 @@ export class PostgresReader implements LogReader {
     const found: SnapshotPart[] = [];
     let bytes = 0;
     for (let next = from; bytes < maxBytes; ) {
-      // Most readers read part 0 first, to find out which other parts they need.
+      // Most callers first read only part 0, to find out which other parts they need.
       const most = next === 0 ? 1 : partsPerQuery;
       const sql = () => this.#database.statements.snapshotParts;
       const rows = await this.#database.read<SnapshotPart>(sql, [session, next, most]);
@@ -201,8 +204,8 @@ function addChunks(reader: ChunkReader, rows: readonly PageRow[], maxBytes: numb
   for (const { first, last, body } of rows) {
     if (last === null) continue;
     reader.add({ first, last, body });
-    // A row can have no records after the start offset. A page needs at least one record, so the next row
-    // is read.
+    // A row can contain no record after the start offset. A page needs at least one record, so the loop then
+    // reads the next row.
     if (reader.bytes >= maxBytes && reader.records.length > 0) return true;
   }
   return false;
@@ -249,7 +252,7 @@ class SessionLoader {
   #collect() {
     const sessions = new Set<SessionId>();
     const ask = async () => {
-      // Waits until all callers of this moment have added their ids.
+      // Waits until all callers in the current microtask have added their ids.
       await Promise.resolve();
       this.#next = undefined;
       return this.#load([...sessions]);

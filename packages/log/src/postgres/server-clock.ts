@@ -1,15 +1,15 @@
 import { type Clock, systemClock } from '../contract/clock.ts';
 
 /**
- * If the server's time goes back by less than this, the reason is the delay of an answer and not a change
- * of the clock.
+ * A slow answer can make the server's time go back by less than this number of milliseconds. A larger
+ * difference means that somebody has changed the server's clock.
  */
 const slackMs = 500;
 
 /**
- * The time of the database server. Each transaction reads the server's time together with its rows and
- * passes it to `set`. Between two transactions, a clock that cannot be set measures the time. Setting the
- * clock of this machine therefore has no effect on leases.
+ * The time of the database server. Each transaction reads the server's time together with its rows and passes
+ * it to `set`. Between two transactions, a monotonic clock measures the time. A change of this machine's
+ * clock therefore has no effect on leases.
  */
 export class ServerClock implements Clock {
   /** The server's time minus the local clock, in milliseconds. Undefined until the server has answered. */
@@ -24,9 +24,9 @@ export class ServerClock implements Clock {
   }
 
   /**
-   * Sets the server's time from an answer that has just arrived. Because the answer took time, the server's
-   * clock is never behind this value. If a slower answer gives an earlier time, nothing changes, so times
-   * of records do not go back.
+   * Sets the server's time from an answer that has just arrived. The answer took some time to arrive, so the
+   * server's clock is never behind this value. If a slow answer contains an earlier time, it is ignored, so
+   * that the times of records do not go back.
    */
   set(serverMs: number): void {
     const aheadMs = serverMs - performance.now();

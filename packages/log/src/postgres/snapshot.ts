@@ -23,13 +23,16 @@ export interface SnapshotSession {
 
 /** The content of a log in Postgres at one moment. Writers can continue to write. */
 export interface PostgresSnapshot extends AsyncDisposable {
-  /** Returns all sessions, one after another. */
+  /** Returns all sessions, one after the other. */
   sessions(): AsyncGenerator<SnapshotSession>;
   /** Returns the hashes of all blobs. */
   blobHashes(): Promise<readonly string[]>;
   /** Returns the bytes of a blob, or undefined if it does not exist. */
   blob(hash: string): Promise<Uint8Array | undefined>;
-  /** Runs a query on other tables of the same database. It sees them as they were at the same moment. */
+  /**
+   * Runs a query on other tables of the same database. The query sees the tables as they were at the moment
+   * of the snapshot.
+   */
   readonly query: Query;
   /** Ends the snapshot and its connection. */
   close(): Promise<void>;
@@ -79,7 +82,7 @@ const formerDefault = { name: 'millrace', table: 'sessions' };
 
 const noChanges = { watch: () => () => {}, close: async () => {} };
 
-/** Gives a reader the connection of the snapshot instead of the pool. */
+/** Lets a reader use the connection of the snapshot instead of the connection pool. */
 class SnapshotDatabase {
   readonly #database: LogDatabase;
   readonly #query: Query;

@@ -14,7 +14,10 @@ export interface FetchedSession {
    * fetched.
    */
   records: FetchedRecords | undefined;
-  /** How many of the session's records reference each blob. Undefined if this was not fetched. */
+  /**
+   * For each blob, the number of the session's records that reference it. Undefined if these numbers were not
+   * fetched.
+   */
   blobs: ReadonlyMap<string, number> | undefined;
 }
 
@@ -31,7 +34,10 @@ export class FetchedRows {
   /** Epochs that were allocated and are not used yet, in order. */
   readonly epochs: number[] = [];
   readonly made: number[] = [];
-  /** The store's incarnation. Undefined if the store has none. Each new session then gets its own. */
+  /**
+   * The store's incarnation. Undefined if the store has no incarnation. In that case, each new session gets
+   * its own incarnation.
+   */
   incarnation: number | undefined;
 
   putSession(session: SessionId, row: SessionRow | undefined): void {
@@ -41,7 +47,7 @@ export class FetchedRows {
   }
 }
 
-/** A request for a row that the work needs and that was not fetched. */
+/** A request for a row that the work needs but that was not fetched. */
 export type RowRequest =
   | { readonly what: 'session'; readonly session: SessionId }
   | { readonly what: 'producer'; readonly session: SessionId; readonly name: string }
@@ -54,7 +60,8 @@ export type RowRequest =
 
 /**
  * Thrown inside the work to request a row. The work then runs again with that row. Callers of the log never
- * see it. It is not an `Error`, because a stack trace costs more than the rest of an append.
+ * see this object. It is not an `Error`, because creating a stack trace takes longer than the rest of an
+ * append.
  */
 export class NotFetched {
   readonly request: RowRequest;
@@ -64,7 +71,7 @@ export class NotFetched {
   }
 }
 
-/** The row requests of one kind, for example those for producers. */
+/** The row requests of one kind, for example the requests for producers. */
 export type RequestOf<What extends RowRequest['what']> = Extract<RowRequest, { what: What }>;
 
 /** Returns the ids of the sessions that the requests name. */
@@ -76,7 +83,9 @@ export function requestedSessions(requests: readonly RowRequest[]): readonly Ses
   ];
 }
 
-/** Adds fetched records to a session. If several requests overlap, the largest answer is kept. */
+/**
+ * Adds fetched records to a session. If the answers of several requests overlap, the largest answer is kept.
+ */
 export function keepRecords(owner: FetchedSession, records: FetchedRecords): void {
   if (owner.records === undefined || owner.records.after > records.after) owner.records = records;
 }

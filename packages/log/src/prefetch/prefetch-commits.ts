@@ -24,14 +24,17 @@ export interface WorkPass {
 
 /** Runs transactions in a store that answers asynchronously. */
 export interface PrefetchWriter {
-  /** True if the last transaction has begun. Only then can the work itself be the cause of a failure. */
+  /**
+   * True if the last transaction could begin. If it could not begin, the work cannot be the cause of a
+   * failure.
+   */
   readonly hasBegun: boolean;
   /**
    * Runs one transaction. It fetches the requested rows and runs the work again until no row is missing.
    * Then it writes the draft.
    */
   transact(work: (fetched: FetchedRows) => WorkPass): Promise<readonly JobOutcome[]>;
-  /** Returns whether other work would fail for the same reason. A retry is useless then. */
+  /** Returns whether all other work would fail for the same reason. In that case, a retry is useless. */
   affectsAllWrites(error: unknown): boolean;
   close(): Promise<void>;
 }
@@ -62,8 +65,8 @@ function countThatFit(jobs: readonly CommitJob[]): number {
 const isStreamedJob = ({ isStreamed }: CommitJob): boolean => isStreamed === true;
 
 /**
- * Maximum number of jobs in a transaction. It limits the duration of a transaction. Several appends to one
- * session become one row.
+ * Maximum number of jobs in a transaction. It limits the duration of a transaction. The number can be large,
+ * because several appends to one session become one row.
  */
 const maxJobsPerTransaction = 16_384;
 /** Maximum number of sessions in a transaction. It limits the number of locks. */
@@ -72,7 +75,7 @@ const maxSessionsPerTransaction = 1024;
 /**
  * A commit queue for stores that answer asynchronously. It runs one transaction at a time, with the work of
  * all sessions of this process. Streamed text waits for the interval. All other work starts the next
- * transaction as soon as the previous one has ended.
+ * transaction as soon as the previous transaction has ended.
  */
 export class PrefetchCommitQueue implements CommitQueue {
   readonly #options: CommitOptions;
@@ -81,7 +84,7 @@ export class PrefetchCommitQueue implements CommitQueue {
   /** The delay of the scheduled transaction in milliseconds. Undefined if no transaction is scheduled. */
   #scheduledMs: number | undefined;
   #cancel: () => void = () => {};
-  /** The transaction that is running. */
+  /** The transaction that runs now. */
   #running: Promise<void> | undefined;
   #closed: Error | undefined;
   transactions = 0;
@@ -125,7 +128,7 @@ export class PrefetchCommitQueue implements CommitQueue {
   #schedule(isStreamed: boolean): void {
     if (this.#running !== undefined || this.#scheduledMs === 0) return;
     const isWaiting = this.#scheduledMs !== undefined;
-    // If there are enough jobs for a full transaction, it starts without waiting.
+    // If there are enough jobs for a full transaction, the transaction starts without waiting.
     const isFull = this.#jobs.length >= maxJobsPerTransaction;
     if (isWaiting && isStreamed && !isFull) return;
     const { clock, intervalMs } = this.#options;
@@ -136,7 +139,7 @@ export class PrefetchCommitQueue implements CommitQueue {
     const start = () => {
       if (this.#scheduledMs !== undefined) this.#start();
     };
-    // Calls of one round of the event loop share a transaction.
+    // Calls from the same round of the event loop share a transaction.
     if (intervalMs === 0) queueMicrotask(start);
     else this.#cancel = clock.after(this.#scheduledMs, start);
   }
@@ -161,8 +164,8 @@ export class PrefetchCommitQueue implements CommitQueue {
     try {
       outcomes = await this.#options.writer.transact((fetched) => this.#pass(jobs, fetched));
     } catch (error) {
-      // One failing job must not fail the others, so each job is retried alone. If the store is
-      // unreachable, all jobs fail.
+      // A failing job must not fail other jobs, so each job is retried alone. If the store is unreachable,
+      // all jobs fail.
       const { writer } = this.#options;
       const isOnesOwn = writer.hasBegun && !writer.affectsAllWrites(error);
       if (jobs.length > 1 && isOnesOwn) for (const job of jobs) await this.#commit([job]);
@@ -173,8 +176,8 @@ export class PrefetchCommitQueue implements CommitQueue {
   }
 
   /**
-   * Runs all jobs on the fetched rows. After the first missing row, the other jobs run only to collect
-   * their requests.
+   * Runs all jobs on the fetched rows. After the first missing row, the remaining jobs run only to collect
+   * their requests for rows.
    */
   #pass(jobs: readonly CommitJob[], fetched: FetchedRows): WorkPass {
     this.round++;
@@ -192,7 +195,8 @@ export class PrefetchCommitQueue implements CommitQueue {
         else job.work(draft);
       } catch (error) {
         if (error instanceof NotFetched) requests.push(error.request);
-        // After a missing row the draft is incomplete, so this error has no meaning.
+        // After a missing row, the draft is incomplete, and an error of a job can be caused by this. The
+        // error is ignored, because all jobs run again.
         else if (requests.length === 0) throw error;
       }
     }

@@ -22,7 +22,7 @@ export class SessionDraft {
   /** For each blob, the change of its number of references. */
   readonly uses: Map<string, number> = new Map();
   readonly #added: LogRecord[] = [];
-  /** All fetched and added records. Undefined until some of them are replaced. */
+  /** All fetched and added records. Undefined until the transaction replaces some of them. */
   #allRecords: LogRecord[] | undefined;
   /** The range of replaced offsets, extended to whole rows. */
   #replaced: OffsetRange | undefined;
@@ -98,7 +98,7 @@ export class SessionDraft {
     return [...counts].flatMap(([hash, count]) => (count > 0 ? [hash] : []));
   }
 
-  /** The range of stored rows that the transaction replaces. Undefined if it replaces none. */
+  /** The range of stored rows that the transaction replaces. Undefined if it replaces no rows. */
   get replaced(): OffsetRange | undefined {
     return this.#replaced;
   }
@@ -108,7 +108,7 @@ export class SessionDraft {
     const through = this.row?.through ?? 0;
     const [stretch, stored] = [this.#replaced, this.#storedThrough];
     const rewritten = stretch === undefined ? [] : this.#rewritten(stretch, through);
-    // If the replaced range reaches the end, it already contains the added records.
+    // If the replaced range reaches the last record, the rewritten rows already contain the added records.
     if (this.#added.length === 0 || (stretch?.last ?? 0) > stored) return rewritten;
     return [...rewritten, ...toChunkRows(stored + 1, through, this.#added)];
   }
@@ -135,7 +135,7 @@ export class SessionDraft {
     const known = new Set(referencedBlobs(before));
     for (const hash of referencedBlobs(after)) {
       this.#use(hash, 1);
-      // Only a blob that is referenced for the first time releases a hold.
+      // A blob releases its hold only when a record references it for the first time.
       if (!known.has(hash)) this.#blobs.releaseHold(hash);
     }
     for (const hash of referencedBlobs(before)) this.#use(hash, -1);
@@ -147,8 +147,8 @@ export class SessionDraft {
 }
 
 /**
- * A change to the number of a blob's holds: `count → max(count + added, least)`. A hold keeps a
- * stored blob until a record references it. The count never falls below 0.
+ * A change to the number of a blob's holds: `count → max(count + added, least)`. A hold protects a stored
+ * blob until a record references it. The count never falls below 0.
  */
 interface HoldChange {
   added: number;
@@ -156,7 +156,7 @@ interface HoldChange {
   putAt: number;
 }
 
-/** The changes of a transaction to blobs. They are written at its end. */
+/** The changes that a transaction makes to blobs. They are written at the end of the transaction. */
 export class BlobChanges {
   readonly puts: Map<string, Uint8Array> = new Map();
   readonly holds: Map<string, HoldChange> = new Map();

@@ -15,7 +15,7 @@ interface SnapshotChange {
 }
 
 /**
- * A transaction in memory. It contains the fetched rows and the changes to write. Reading a row that was
+ * A transaction in memory. It contains the fetched rows and the changes to write. A read of a row that was
  * not fetched throws `NotFetched`.
  */
 export class TransactionDraft implements StoreTransaction {
@@ -37,7 +37,7 @@ export class TransactionDraft implements StoreTransaction {
     return this.#sessions.values();
   }
 
-  /** True if the transaction has something to write. */
+  /** True if the transaction has changes to write. */
   get hasChanged(): boolean {
     const { puts, dropped } = this.blobChanges;
     const hasSessions = [...this.#sessions.values()].some(({ hasChanged }) => hasChanged);

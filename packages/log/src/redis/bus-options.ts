@@ -9,16 +9,16 @@ export interface BusLimits {
    * followers read the store instead. Default: 64 KiB.
    */
   readonly maxBytes: number;
-  /** How long a stream exists after its last entry, in milliseconds. Default: 600,000 (10 minutes). */
+  /** The lifetime of a stream after its last entry, in milliseconds. Default: 600,000 (10 minutes). */
   readonly expiresMs: number;
   /**
-   * How long to wait for an answer, in milliseconds. After this time the connection counts as lost.
-   * Default: 3,000.
+   * The time to wait for an answer, in milliseconds. After this time, the connection counts as lost. Default:
+   * 3,000.
    */
   readonly timeoutMs: number;
   /**
-   * Maximum number of bytes that were sent and are not answered. Further notices are dropped. Default: 8
-   * MiB.
+   * Maximum number of bytes that were sent and not yet answered. Above this number, notices are dropped.
+   * Default: 8 MiB.
    */
   readonly maxPendingBytes: number;
 }
@@ -32,8 +32,8 @@ export const defaultBusLimits: BusLimits = {
 };
 
 /**
- * A diagnostic message of the bus, for operators. No records are lost in any of these cases. Followers only
- * receive them later.
+ * A diagnostic message of the bus, for operators. In all these cases, no records are lost. Followers only
+ * receive the records later.
  */
 export interface BusDiagnostic {
   readonly code: /** Redis does not answer. Followers read the store during this time. Reported once per outage. */
@@ -55,9 +55,9 @@ export type OnBusDiagnostic = (diagnostic: BusDiagnostic) => void;
 export interface BusKeys {
   /** Returns the key of a session's stream. All processes share this stream. */
   stream(session: SessionId): string;
-  /** The key of a stream. An entry in it only wakes this process's reader. */
+  /** The key of a stream that only this process reads. A new entry wakes its reader. */
   readonly wake: string;
-  /** A key that disappears if Redis loses its data or this process stops reading. */
+  /** A key that disappears if Redis loses its data, or if this process stops reading. */
   readonly mark: string;
   /** The id of the publishing process. */
   readonly origin: string;

@@ -9,7 +9,7 @@ export interface RedisConnection {
   readonly host?: string | undefined;
   /** The port number. Default: 6379. */
   readonly port?: number | undefined;
-  /** Path of a Unix socket. Default: none. TCP is then used. */
+  /** Path of a Unix socket. Default: none, which means TCP. */
   readonly path?: string | undefined;
   /** The user name. Default: none. */
   readonly username?: string | undefined;
@@ -21,7 +21,7 @@ export interface RedisConnection {
   readonly tls?: ConnectionOptions | undefined;
 }
 
-/** A Redis server, with a name that can be shown safely. */
+/** A Redis server, with a name for messages that contains no secrets. */
 export interface RedisTarget {
   readonly connection: RedisConnection;
   readonly name: string;
@@ -64,7 +64,7 @@ function badUrl(why: string): LogError {
 
 const minPauseMs = 50;
 const maxPauseMs = 2_000;
-/** If a connection lasted this long, the pause before the next connection is the shortest one again. */
+/** If a connection lasted at least this time, the next reconnect uses the shortest pause again. */
 const stableMs = 2_000;
 
 export interface ConnectionEvents {
@@ -74,9 +74,9 @@ export interface ConnectionEvents {
 }
 
 /**
- * A connection that reconnects after each loss, each time with a new client. Commands that were not
- * answered are dropped together with their client. The reconnect of ioredis is not used, because it waits
- * until a stopped server closes the connection.
+ * A connection that reconnects after each loss, each time with a new client. Commands without an answer are
+ * dropped together with their client. The class does not use the reconnect of ioredis, because ioredis waits
+ * until the server closes the connection, and a stopped server never does this.
  */
 export class ReconnectingClient {
   readonly #target: RedisTarget;
@@ -100,7 +100,7 @@ export class ReconnectingClient {
     return this.#client;
   }
 
-  /** Closes the client, so that a new client connects. `why` is the reason that is reported. */
+  /** Closes the client, so that a new client connects. `why` is the reason for the diagnostic message. */
   drop(client: Redis, why?: unknown): void {
     this.#dropReason ??= why;
     client.disconnect();
@@ -153,7 +153,7 @@ export class ReconnectingClient {
   }
 
   async #pause(ms: number): Promise<void> {
-    // The pause is random, so that processes do not all reconnect at the same moment.
+    // The pause is random, so that not all processes reconnect at the same moment.
     const some = ms * (0.5 + Math.random() / 2);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, some);
@@ -165,14 +165,14 @@ export class ReconnectingClient {
   }
 }
 
-/** Options that stop ioredis from reconnecting, because this module does it. */
+/** Options that stop ioredis from reconnecting, because this module reconnects itself. */
 const fixedClientOptions = {
   lazyConnect: true,
   retryStrategy: null,
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
-  // How long a lost connection keeps the process alive, in milliseconds.
+  // The time in milliseconds for which a lost connection keeps the process alive.
   disconnectTimeout: 10,
 } as const;
 
@@ -190,8 +190,8 @@ export async function withTimeout<T>(timeoutMs: number, promise: Promise<T>): Pr
 }
 
 /**
- * Returns the reason of an error as a text that can be shown safely. Error messages of ioredis contain the
- * command, which may contain the password.
+ * Returns the reason of an error as a text without secrets. Error messages of ioredis contain the command,
+ * which may contain the password.
  */
 export function safeReason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';

@@ -9,8 +9,8 @@ import {
 import type { BusNotice } from '../contract/bus.ts';
 
 /**
- * Encodes a notice as the fields of a stream entry. If the records are larger than `maxBytes`, they are
- * left out.
+ * Encodes a notice as the fields of a stream entry. If the records are larger than `maxBytes`, the notice
+ * omits them.
  */
 export function encodeNotice(notice: BusNotice, maxBytes: number): readonly string[] {
   const { records, through, session, ...rest } = notice;

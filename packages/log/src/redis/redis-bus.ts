@@ -36,18 +36,18 @@ export interface RedisBusOptions extends Partial<BusLimits> {
   readonly onDiagnostic?: ((diagnostic: BusDiagnostic) => void) | undefined;
 }
 
-/** How often followers read the store while Redis is unreachable, in milliseconds. */
+/** The interval in milliseconds at which followers read the store while Redis is unreachable. */
 const outagePollMs = 1_000;
 /**
- * How long a connection must last before the bus reports that Redis is reachable again, in milliseconds. A
- * server may accept a connection and then refuse every command.
+ * The time in milliseconds that a connection must last before the bus reports that Redis is reachable again.
+ * A shorter time is not enough, because a server may accept a connection and then refuse every command.
  */
 const stableMs = 1_000;
 
 /**
- * Publishes committed records through Redis Streams. Each session has one stream, which is limited in
- * length and expires. Each log needs its own bus, because a bus ignores the notices that it published
- * itself. The bus uses two connections for any number of followers.
+ * Publishes committed records through Redis Streams. Each session has one stream, which is limited in length
+ * and expires. Each log needs its own bus, because a bus ignores its own notices. The bus uses two
+ * connections for any number of followers.
  */
 export class RedisBus implements Bus {
   /** The address of the server, without user and password. */
@@ -94,7 +94,7 @@ export class RedisBus implements Bus {
     this.#startPoll();
   }
 
-  /** The number of bytes that were sent and are not answered. It is for measurements. */
+  /** The number of bytes that were sent and not yet answered, for measurements. */
   get pendingBytes(): number {
     return this.#writer.pendingBytes;
   }
@@ -116,14 +116,14 @@ export class RedisBus implements Bus {
   }
 
   /**
-   * Resolves when Redis answers and allows this user all commands that the bus needs. Rejects otherwise,
-   * for example for a replica or a read-only user. The check stores nothing.
+   * Resolves when Redis answers and allows this user all commands that the bus needs. Rejects otherwise, for
+   * example for a replica or a read-only user. The check stores no data.
    */
   async usable(timeoutMs: number = this.#limits.timeoutMs): Promise<void> {
     await this.connected(timeoutMs);
     const { client } = this.#writing;
     if (client === undefined) throw this.#unreachableError();
-    // The check uses new keys, so that it does not affect keys in use.
+    // The check uses new keys, so that it does not affect existing data.
     const asked = findRefusedCommand(client, busKeys(this.#prefix));
     const refused = await withTimeout(timeoutMs, asked).catch((error: unknown) => {
       this.#lastReason = safeReason(error);
@@ -143,7 +143,7 @@ export class RedisBus implements Bus {
   subscribe(session: SessionId, listener: BusListener): () => void {
     if (this.#isClosed) return () => {};
     const isFirst = this.#listeners.add(session, listener);
-    // The stream of this session is already being read, so only this listener must read the store once.
+    // The bus already reads the stream of this session, so only the new listener must read the store once.
     if (!isFirst) queueMicrotask(() => listener.missed());
     else if (this.#reader.changed()) this.#writer.wake();
     return () => this.#listeners.remove(session, listener);
@@ -216,7 +216,8 @@ export class RedisBus implements Bus {
 }
 
 /**
- * Creates a bus on Redis. Redis need not be reachable at this time. Call `connected` to check it.
+ * Creates a bus on Redis. Redis does not have to be reachable at this time. Call `connected` to check the
+ * connection.
  *
  * @example const bus = redisBus({ url: 'redis://localhost:6379/0' });
  */
@@ -238,8 +239,8 @@ interface RefusedCommand {
 }
 
 /**
- * Tries every command of the bus and returns the first one that Redis refuses. The commands change nothing,
- * because their keys are unused and they only change keys that exist.
+ * Tries every command of the bus and returns the first command that Redis refuses. The commands change no
+ * data, because they only change existing keys, and their keys do not exist.
  */
 async function findRefusedCommand(
   client: Redis,
@@ -260,7 +261,7 @@ async function findRefusedCommand(
   for (const [index, [command]] of asked.entries()) {
     const [error] = replies[index] ?? [new Error('cut')];
     if (error === null) continue;
-    // Without a reply from Redis, the connection was lost before the command was answered.
+    // The error is not a reply of Redis, so the connection was lost before Redis answered.
     if (error.name !== 'ReplyError') throw error;
     if (isRefusal(error)) return { command, reason: safeReason(error) };
   }

@@ -5,7 +5,7 @@ import type { BusKeys, BusLimits, OnBusDiagnostic } from './bus-options.ts';
 import { withTimeout } from './connection.ts';
 import { decodeNotice } from './notice-codec.ts';
 
-/** How often to check whether Redis lost its data, in milliseconds. */
+/** The interval of the check whether Redis lost its data, in milliseconds. */
 const checkIntervalMs = 1_000;
 /** Maximum number of entries that one read returns per stream. */
 const pageLength = 16;
@@ -20,13 +20,13 @@ export class StreamReader {
   readonly #limits: BusLimits;
   readonly #onDiagnostic: OnBusDiagnostic;
   /**
-   * For each stream key, the id of the last entry that was read. A stream that is not in this map has not
-   * been joined yet.
+   * For each stream key, the id of the last entry that was read. The map contains only streams that the
+   * reader has joined.
    */
   #cursors = new Map<string, string>();
   /**
-   * Keys that exist but are not streams. Each check tries them again. Their followers read the store
-   * instead.
+   * Keys that exist but are not streams. Each check tries these keys again. Until then, followers of these
+   * sessions read the store.
    */
   readonly #refused = new Set<string>();
   #checkedAt = Number.NEGATIVE_INFINITY;
@@ -49,14 +49,14 @@ export class StreamReader {
   }
 
   /**
-   * Makes the reader join new streams. It must be called after the first follower of a session was added.
-   * Returns true if the caller must wake the reader.
+   * Makes the reader join new streams. Call it after the first follower of a session was added. Returns true
+   * if the caller must wake the reader.
    */
   changed(): boolean {
     this.#isChanged = true;
     this.#onChange?.();
     const mustWake = this.#isBlocked;
-    // One wake-up is enough until the reader waits again.
+    // After this wake-up, no further wake-up is needed until the next blocking read.
     this.#isBlocked = false;
     return mustWake;
   }
@@ -69,7 +69,8 @@ export class StreamReader {
       if (this.#listeners.isEmpty) await this.#waitForListener();
       await this.#checkMark(client);
       await this.#joinStreams(client);
-      // A listener that was just called may have subscribed to another session.
+      // A listener may have subscribed to a new session while it was called. The reader then joins that
+      // stream first.
       if (!this.#isChanged) await this.#readPage(client);
     }
   }
@@ -82,8 +83,8 @@ export class StreamReader {
   }
 
   /**
-   * Checks whether the mark key still exists. If it is gone, Redis may have lost all data, and entry ids
-   * may start again.
+   * Checks whether the mark key still exists. If the key no longer exists, Redis may have lost all data, and
+   * the ids of entries may start again.
    */
   async #checkMark(client: Redis): Promise<void> {
     const now = performance.now();
@@ -92,8 +93,8 @@ export class StreamReader {
     this.#refused.clear();
     const { mark } = this.#keys;
     const { timeoutMs, expiresMs } = this.#limits;
-    // The mark expires before the streams. The check then also fails if this process was stopped for a long
-    // time.
+    // The mark expires before the streams. The check therefore also fails if this process was stopped for so
+    // long that streams may have expired.
     const markMs = Math.min(60_000, expiresMs);
     if ((await withTimeout(timeoutMs, client.pexpire(mark, markMs))) === 1) return;
     await withTimeout(timeoutMs, client.set(mark, '', 'PX', markMs));
@@ -121,11 +122,12 @@ export class StreamReader {
     for (const [index, key] of added.entries()) {
       const [error, entries] = replies[index] ?? [new Error('cut'), undefined];
       const session = keys.get(key);
-      // A key of another type, which another program created, must not block the other sessions.
+      // Another program may have created a key of a different type. Such a key must not block the other
+      // sessions.
       if (error !== null && session !== undefined && isWrongType(error)) this.#refused.add(key);
       else if (error !== null) throw error;
       else this.#cursors.set(key, lastId(entries) ?? '0-0');
-      // Earlier commits are not reported, so followers read the store once.
+      // The bus does not report earlier commits, so followers read the store once.
       if (session !== undefined) this.#listeners.missed(session);
     }
   }
@@ -167,7 +169,7 @@ export class StreamReader {
     const notice = from === 'from' ? decodeNotice(session, fields) : undefined;
     if (notice !== undefined) return this.#listeners.notice(notice);
     this.#listeners.missed(session);
-    // The error is reported at counts 1, 2, 4, 8 … to limit the number of messages.
+    // The diagnostic is sent only at counts 1, 2, 4, 8 …, to limit the number of messages.
     const count = ++this.#unreadable;
     if ((count & (count - 1)) !== 0) return;
     const message = `${count} entries in Redis were not readable so far, the last one in session ${session}`;

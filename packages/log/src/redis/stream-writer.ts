@@ -13,11 +13,11 @@ type SessionMessage = BusNotice | 'gone';
 interface QueuedMessage {
   readonly session: SessionId;
   message: SessionMessage;
-  /** The records of all notices that were joined. Undefined if there is only one notice. */
+  /** The joined records of several notices. Undefined if there is only one notice. */
   joined: LogRecord[] | undefined;
   /** The approximate size of the records in bytes. */
   size: number;
-  /** If the records are larger than this, they are left out. */
+  /** If the records are larger than this, the notice omits them. */
   readonly maxBytes: number;
 }
 
@@ -31,13 +31,13 @@ interface PendingEntry {
 /** Maximum number of sessions whose last message is kept until Redis is reachable again. */
 const maxUnsent = 10_000;
 const retryMs = 1_000;
-/** How long the message about a deletion stays in its stream, in milliseconds. */
+/** The lifetime of the message about a deletion in its stream, in milliseconds. */
 const deletedExpiryMs = 5_000;
 /** The approximate size of a command without its fields, in bytes. */
 const entryOverheadBytes = 200;
 
 /**
- * Sends messages in batches. It does not wait for an unreachable server. In this case it keeps only the
+ * Sends messages in batches. If the server is unreachable, the class does not wait. It then keeps only the
  * last message of each session, without records.
  */
 export class StreamWriter {
@@ -50,7 +50,7 @@ export class StreamWriter {
   /** The last message of each session in the current batch. */
   readonly #last = new Map<SessionId, QueuedMessage>();
   #isScheduled = false;
-  /** The number of bytes that were sent and are not answered. */
+  /** The number of bytes that were sent and not yet answered. */
   #pendingBytes = 0;
   /** The approximate size of messages that this round of the event loop has queued. */
   #queuedBytes = 0;
@@ -71,7 +71,7 @@ export class StreamWriter {
     this.#onDiagnostic = onDiagnostic;
   }
 
-  /** The number of bytes that were queued, or sent and not answered. It is for measurements. */
+  /** The number of bytes that were queued, or sent and not yet answered, for measurements. */
   get pendingBytes(): number {
     return this.#pendingBytes + this.#queuedBytes;
   }
@@ -81,7 +81,7 @@ export class StreamWriter {
     const isFull = this.pendingBytes >= maxPendingBytes;
     if (isFull) this.#reportDropped();
     if (isFull || this.#connection.client === undefined) return this.#keepUnsent(session, message);
-    // This message replaces an earlier message of the session that could not be sent.
+    // This message replaces an earlier unsent message of the session.
     this.#unsent.delete(session);
     this.#enqueue(session, message, maxBytes);
   }
@@ -98,7 +98,7 @@ export class StreamWriter {
     void woken.exec().catch(() => {});
   }
 
-  /** Sends the messages that were kept during an outage. It is called after a reconnect. */
+  /** Sends the messages that were kept during an outage. The bus calls it after a reconnect. */
   resume(): void {
     const unsent = [...this.#unsent];
     this.#unsent.clear();
@@ -157,8 +157,8 @@ export class StreamWriter {
     for (const { bytes } of entries) this.#pendingBytes -= bytes;
     for (const { session, message } of failed) this.#keepUnsent(session, message);
     if (failed.length === 0) return;
-    // The timer is for messages that a reachable server refused. After a reconnect, `resume` sends them
-    // earlier.
+    // The timer retries messages that a reachable server refused. After a reconnect, `resume` sends the kept
+    // messages earlier.
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;
       if (this.#connection.client !== undefined) this.resume();
@@ -193,7 +193,7 @@ export class StreamWriter {
     this.#unsent.set(session, stored);
   }
 
-  /** Counts dropped messages. It reports them at counts 1, 2, 4, 8 … to limit the number of reports. */
+  /** Counts dropped messages. It reports only the counts 1, 2, 4, 8 …, to limit the number of reports. */
   #reportDropped(count = 1): void {
     const before = this.#dropped;
     this.#dropped += count;
@@ -208,8 +208,8 @@ function sizeOf({ records }: BusNotice): number {
 }
 
 /**
- * Joins a notice with the previous notice of the session, because a transaction can contain several
- * appends. Returns false if the new notice does not continue the previous one.
+ * Joins a notice with the previous notice of the session, because a transaction can contain several appends.
+ * Returns false if the new notice does not directly follow the previous notice.
  */
 function joinNotice(queued: QueuedMessage, second: SessionMessage): boolean {
   const { message: first } = queued;

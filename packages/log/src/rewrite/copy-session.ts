@@ -82,8 +82,8 @@ function hasRecordAt(records: readonly LogRecord[], offset: number): boolean {
 }
 
 /**
- * Returns facts for copied items that were redacted after the fork's offset. The original does not contain
- * their content any more, so the copy must mark them as redacted too.
+ * Returns facts for copied items that were redacted after the fork's offset. The original session no longer
+ * contains their content, so the copy must mark these items as redacted too.
  */
 function laterRedactions(all: readonly LogRecord[], at: number): readonly DraftRecord[] {
   const copied = new Set<string>();

@@ -33,7 +33,7 @@ export async function redact(
     const why = reason === undefined ? {} : { reason };
     return { turn: 0, attempt: 0, fact: { type: 'item_redacted', itemId, ...why } };
   };
-  // Throws if readers could not decode the reason. This must happen before anything changes.
+  // Throws if readers could not decode the reason. This check must run before any change.
   readableDrafts([redacted(item)], session);
   await context.commits.run(
     (tx) => {
@@ -47,8 +47,8 @@ export async function redact(
       const drafts = readableDrafts(all.map(redacted), session);
       const left = all.reduce<readonly LogRecord[]>(withoutItemContent, records);
       tx.replace(session, 1, row.through, left);
-      // Readers have removed the items of a superseded attempt. A fact about such an item could not be
-      // folded.
+      // Readers have already removed the items of a superseded attempt, so they could not fold a fact about
+      // such an item.
       const redactionFacts = standing === 'superseded' ? [] : drafts;
       const rewritten = { ...row, rewrites: row.rewrites + 1 };
       const added = addRecords(tx, rewritten, redactionFacts, 'store', context.clock.now());
@@ -99,7 +99,7 @@ function withoutItemContent(records: readonly LogRecord[], item: ItemId): readon
 
 /**
  * Returns the status of an item. An item is `open` until it and its turn are finished, because its attempt
- * may still be superseded. An item is `superseded` if its attempt was.
+ * may still be superseded. An item is `superseded` if its attempt was superseded.
  */
 function itemStatus(
   session: SessionId,
@@ -130,7 +130,7 @@ function partsOf({ delta, fact }: LogRecord, item: ItemId): readonly PartId[] {
   return names && delta.itemId === item ? [delta.partId] : [];
 }
 
-/** Returns the ids of the tool calls that the item made or answered, as far as this record contains them. */
+/** Returns the ids of the tool calls in this record that the item made or answered. */
 function callsOf({ delta, fact }: LogRecord, item: ItemId): readonly ToolCallId[] {
   if (fact?.type === 'snapshot')
     return fact.items.flatMap(({ itemId, parts }) =>
@@ -150,8 +150,8 @@ function withoutItemInSnapshot(snapshot: Snapshot, item: ItemId): Snapshot {
 }
 
 /**
- * Removes the copies of a redacted item's content from a fact. Such copies are texts about its tool calls,
- * a summary that covers it, and the command that created it. The fact itself stays.
+ * Removes the copies of a redacted item's content from a fact. A copy can be a text about its tool calls, a
+ * summary that includes the item, or the command that created the item. The fact itself stays.
  */
 export function redactFact(fact: Fact, item: ItemId, calls: ReadonlySet<ToolCallId>): Fact {
   switch (fact.type) {
@@ -183,7 +183,7 @@ export function redactFact(fact: Fact, item: ItemId, calls: ReadonlySet<ToolCall
 
 type Finished = Extract<Fact, { type: 'response_finished' }>;
 
-/** Removes the fields that come from the provider, because they can repeat what the model wrote. */
+/** Removes the fields that come from the provider, because they can repeat text of the model. */
 function withoutOther({ details, ...fact }: Finished): Fact {
   const { other: _own, stopSequence: _matched, ...rest } = details ?? {};
   return { ...fact, details: rest };
@@ -194,7 +194,9 @@ type Approval = Extract<Fact, { type: 'approval_asked' | 'approval_answered' }>;
 function withoutApprovalReason(fact: Approval): Fact {
   if (fact.type === 'approval_asked') {
     const { reason: _said, rule: _about, judged: _path, from, ...rest } = fact;
-    return from === undefined ? rest : { ...rest, from: { ...from, input: null } };
+    if (from === undefined) return rest;
+    const { form: _shown, ...asking } = from;
+    return { ...rest, from: { ...asking, input: null } };
   }
   const { reason: _said, input: _changed, ...rest } = fact;
   return rest;
@@ -215,7 +217,7 @@ function redactCommand(command: JsonObject, item: ItemId, calls: ReadonlySet<str
   return items.every(isOther) ? command : { ...command, items: items.filter(isOther) };
 }
 
-/** Removes the path and the references to the stored contents, which are then deleted. */
+/** Removes the path and the references to the stored file contents. The store then deletes these contents. */
 function withoutFile(fact: Extract<Fact, { type: 'file_changed' }>): Fact {
   const { before, after } = fact;
   return {

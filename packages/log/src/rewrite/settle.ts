@@ -20,7 +20,7 @@ type OffsetRange = readonly [first: number, last: number];
 
 /**
  * Replaces the deltas of a finished turn with a snapshot. The transaction reads and writes only the records
- * of the turn. Other writers therefore wait equally long in long and short sessions.
+ * of the turn. The time for which other writers wait therefore does not depend on the length of the session.
  */
 export async function settle(
   context: LogContext,
@@ -38,7 +38,7 @@ export async function settle(
   const settled = await context.commits.run(
     (tx) => {
       const now = requireSession(tx, session);
-      // The session was deleted, and another session has the id now.
+      // The session was deleted, and a new session now has the same id.
       if (now.made !== row.made) throw unknownSession(session);
       const old = context.recordsBetween(tx, session, first - 1, last);
       if (within !== undefined && !isWholeTurn(old, turn)) return 'search';
@@ -117,7 +117,7 @@ function settledRange(
   return { first: start.offset, last: end.offset, records: all };
 }
 
-/** Returns the records of the turn, and the facts of other turns that are about its items. */
+/** Returns the records of the turn, and the facts of other turns that refer to items of this turn. */
 function recordsAbout(
   turn: number,
   own: readonly LogRecord[],

@@ -5,8 +5,8 @@ import { checkedBlob, corruptRow, pieceChecksum } from './checked-rows.ts';
 import type { Statements } from './statements.ts';
 
 /**
- * The blobs, their references and their holds. A hold keeps a stored blob until a record references
- * it. Each `put` adds a hold.
+ * The blobs, their references and their holds. A hold protects a stored blob until a record references it.
+ * Each `put` adds a hold.
  */
 export class BlobTable {
   readonly #statements: Statements;
@@ -25,7 +25,7 @@ export class BlobTable {
     return this.#read(hash, start, Math.min(end, Number.MAX_SAFE_INTEGER));
   }
 
-  /** Returns whether a long blob is stored in one row, as earlier versions did. */
+  /** Returns whether a long blob is stored in one row. Earlier versions stored long blobs in this way. */
   isUnsplit(hash: string): boolean {
     return this.#statements.isUnsplitBlob.get(hash, blobPieceBytes) !== undefined;
   }
@@ -34,13 +34,13 @@ export class BlobTable {
   split(hash: string): void {
     const bytes = this.isUnsplit(hash) ? this.get(hash) : undefined;
     if (bytes === undefined) return;
-    this.#statements.splitBlob.run(hash, bytes.length);
+    this.#statements.splitBlob.run(bytes.length, hash);
     this.#putPieces(hash, bytes);
   }
 
   #read(hash: string, start: number, end: number): Uint8Array | undefined {
     const { first, last, offset } = piecesOf(start, end);
-    const rows = this.#statements.blobPieces.all(hash, first, last);
+    const rows = this.#statements.blobPieces.all(first, last, hash);
     const [row] = rows;
     if (row === undefined) return this.#assertMissing(hash);
     if (row['length'] === null) return checkedBlob(row['whole'], hash).slice(start, end);
@@ -60,7 +60,7 @@ export class BlobTable {
     return slice;
   }
 
-  /** Throws if a record references the missing blob, because the file is then damaged. */
+  /** Throws if a record references the missing blob, because this means that the file is damaged. */
   #assertMissing(hash: string): undefined {
     if (this.#statements.isBlobUsed.get(hash) === undefined) return undefined;
     throw corruptRow('a blob', { hash }, 'it is missing');
@@ -95,7 +95,7 @@ export class BlobTable {
   replace(session: number, before: readonly LogRecord[], after: readonly LogRecord[]): void {
     const known = new Set(referencedBlobs(before));
     for (const hash of referencedBlobs(after)) {
-      // Only a blob that is referenced for the first time releases a hold.
+      // A blob releases its hold only when a record references it for the first time.
       if (known.has(hash)) this.#statements.useBlob.run(session, hash);
       else this.#use(session, hash);
     }

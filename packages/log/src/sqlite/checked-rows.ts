@@ -6,14 +6,14 @@ import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
 import * as sessionRow from '../storage/session-row.ts';
 
 /**
- * Returns the checksum of a row. SQLite detects damaged page structures, but it does not detect a changed
- * character. Each row is therefore checked before it is used.
+ * Returns the checksum of a row. SQLite detects a damaged page structure, but not a changed character. For
+ * this reason, each row is checked before it is used.
  */
 function rowChecksum(fields: readonly unknown[]): number {
   return crc32(JSON.stringify(fields)) | 0;
 }
 
-/** Returns the checksum of a row with a long text. It does not encode the text as JSON first. */
+/** Returns the checksum of a row with a long text, without first encoding the text as JSON. */
 export function textChecksum(text: string, fields: readonly unknown[]): number {
   return crc32(text, crc32(JSON.stringify(fields))) | 0;
 }
@@ -65,7 +65,9 @@ function sessionChecksum(
   return rowChecksum([...values, epoch, lease, open_work, queued_commands, origin]);
 }
 
-/** Returns whether the two rows differ only in the last offset, the time of change and the lease. */
+/**
+ * Returns whether the two rows differ only in the last offset, the time of the last change, and the lease.
+ */
 export function hasOnlyGrown(before: SessionRow, after: SessionRow): boolean {
   return (
     before.made === after.made &&
@@ -114,7 +116,7 @@ export function checkedCommand(row: Row, session: SessionId, key: string): Comma
 
 /**
  * Returns the checksum of one piece of a blob. Each piece has its own checksum, because a slice is read
- * without the rest.
+ * without the other pieces.
  */
 export function pieceChecksum(hash: string, piece: number, bytes: Uint8Array): number {
   return crc32(bytes, crc32(`${hash} ${piece}`)) | 0;

@@ -30,7 +30,7 @@ export class ChunkTable {
     this.#statements = statements;
   }
 
-  /** Appends records after the existing ones. */
+  /** Appends records after the existing records. */
   append(key: number, records: readonly LogRecord[]): void {
     const [first] = records;
     const last = records.at(-1);
@@ -51,8 +51,8 @@ export class ChunkTable {
       for (const record of records) if (record.offset > after) found.push(record);
       end = range.last;
       bytes += body.length + records.length * recordOverheadBytes;
-      // A row can have no records after the start offset. A page needs at least one record, so the next row
-      // is read.
+      // A row can contain no record after the start offset. A page needs at least one record, so the loop
+      // then reads the next row.
       if (bytes >= maxBytes && found.length > 0) return found;
     }
     const rest = this.#statements.rest.get(end, key);

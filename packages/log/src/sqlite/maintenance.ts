@@ -10,8 +10,8 @@ import { singleValue } from './schema.ts';
 /** The number of pages that one step frees. Other processes can write between two steps. */
 const pagesPerStep = 256;
 /**
- * More pages than a file can have. With this number the copy is made in one step, so it does not start
- * again when another process writes.
+ * A number larger than the number of pages of any file. With this number, the copy is made in one step, so a
+ * write of another process does not restart it.
  */
 const allPages = 2 ** 31 - 1;
 
@@ -21,7 +21,7 @@ const allPages = 2 ** 31 - 1;
  */
 export function checkpoint(database: DatabaseSync): boolean {
   const waitMs = Number(singleValue(database, 'PRAGMA busy_timeout'));
-  // The checkpoint can be done later, so it does not wait for other connections.
+  // The checkpoint can run later, so it does not wait for other connections.
   database.exec('PRAGMA busy_timeout = 0');
   try {
     return singleValue(database, 'PRAGMA wal_checkpoint(TRUNCATE)') === 0;
@@ -58,7 +58,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   if (existsSync(to)) throw targetExists(to);
   // The name is unique, so that two backups to the same path do not share a temporary file.
   const unfinished = `${to}.${randomUUID()}.unfinished`;
-  // The copy uses a separate read-only connection in another thread. The log can continue.
+  // The copy uses a separate read-only connection in a worker thread, so the log can continue to work.
   const source = new DatabaseSync(from, { readOnly: true });
   try {
     await backup(source, unfinished, { rate: allPages });
@@ -70,9 +70,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   }
 }
 
-/**
- * Marks the copy as a backup. It gets a new incarnation when it is opened, and each copy gets another one.
- */
+/** Marks the copy as a backup. Each copy gets its own new incarnation when it is opened. */
 function markAsBackup(path: string): void {
   const copy = new DatabaseSync(path);
   try {
@@ -86,7 +84,7 @@ function markAsBackup(path: string): void {
 
 /**
  * Gives the complete copy its final name. It uses a hard link, which fails if the target exists. `rename`
- * would overwrite a file that was created meanwhile.
+ * would overwrite a file that another process has created in the meantime.
  */
 function linkIntoPlace(unfinished: string, to: string): void {
   try {
@@ -94,7 +92,7 @@ function linkIntoPlace(unfinished: string, to: string): void {
   } catch (error) {
     const { code } = error as { readonly code?: string };
     if (code === 'EEXIST') throw targetExists(to);
-    // Some file systems do not support hard links.
+    // Some file systems do not support hard links. There, the file is renamed.
     renameSync(unfinished, to);
   }
 }
@@ -104,19 +102,19 @@ function targetExists(path: string): LogError {
   return new LogError('bad_option', message, { path });
 }
 
-/** How long no write must happen before the WAL is truncated, in milliseconds. */
+/** The WAL is truncated after this time without writes, in milliseconds. */
 const idleMs = 2000;
 
 /**
- * Truncates the WAL after a period without writes. SQLite does this only while there are writes. Without
- * this class, the last writes would stay in the WAL, and the next process that opens the file would have to
- * read them.
+ * Truncates the WAL after a period without writes. SQLite itself truncates the WAL only during writes.
+ * Without this class, the last writes would stay in the WAL, and the next process that opens the file would
+ * have to read them.
  */
 export class IdleCheckpoint {
   readonly #clock: Clock;
   readonly #checkpoint: () => boolean;
   #cancel: (() => void) | undefined;
-  /** True if something was committed since the timer was set. */
+  /** True if a transaction was committed after the timer was set. */
   #isBusy = false;
   #hasErased = false;
 
@@ -131,8 +129,8 @@ export class IdleCheckpoint {
   }
 
   /**
-   * Runs a checkpoint now, or as soon as no connection reads. It must be called after redacting or
-   * deleting, because the old data stays in the WAL or in the file until a checkpoint.
+   * Runs a checkpoint now, or as soon as no connection reads. Call it after a redaction or a deletion,
+   * because the old data stays in the WAL or in the file until a checkpoint.
    */
   noteErasure(): void {
     this.#hasErased = true;
@@ -157,8 +155,8 @@ export class IdleCheckpoint {
 
   /**
    * Runs a checkpoint. Returns false if it must be tried again. Errors are ignored, because the next commit
-   * reports the same error to its caller. After an erasure, a checkpoint that failed is tried again, because
-   * the file still contains the erased data.
+   * reports the same error to its caller. After a redaction or a deletion, a failed checkpoint is tried
+   * again, because the file still contains the removed data.
    */
   #isDone(): boolean {
     try {

@@ -5,21 +5,24 @@ import { LogError } from '../contract/log-error.ts';
 import { migrate, singleValue, versionOf } from './schema.ts';
 
 /**
- * Says after which kind of crash committed records still exist. `process`: after a crash of the program.
- * `power`: also after a crash of the machine.
+ * The kind of crash that committed records survive. `process`: a crash of the program. `power`: also a crash
+ * of the machine.
  */
 export type Durability = 'process' | 'power';
 
 export interface DatabaseOptions {
   readonly path: string;
   readonly durability: Durability;
-  /** How long to wait for a transaction of another process, in milliseconds. */
+  /** The time to wait for a transaction of another process, in milliseconds. */
   readonly busyTimeoutMs: number;
   /** Maximum size of the file in bytes. Default: no limit. */
   readonly maxBytes?: number | undefined;
 }
 
-/** Checks the options. Without the check, a misspelled value could make a log less durable than intended. */
+/**
+ * Checks the options. Without this check, a misspelled value could make a log less durable than the caller
+ * wants.
+ */
 export function assertFileOptions(options: Omit<DatabaseOptions, 'path'>): void {
   const { durability, busyTimeoutMs, maxBytes = 1 } = options;
   const isKnown = durability === 'process' || durability === 'power';
@@ -57,8 +60,8 @@ export function openDatabase(options: DatabaseOptions): DatabaseSync {
 
 function setUp(database: DatabaseSync, options: DatabaseOptions): void {
   const { path, durability, busyTimeoutMs, maxBytes } = options;
-  // If several processes create the file at the same time, only one can succeed. SQLite does not wait in
-  // this case, so the step is retried.
+  // If several processes create the file at the same time, only one process succeeds. SQLite does not wait in
+  // this case, so the other processes retry this step.
   retryWhileBusy(busyTimeoutMs, () => prepareFile(database, path));
   database.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
   database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
@@ -71,7 +74,7 @@ function setUp(database: DatabaseSync, options: DatabaseOptions): void {
   migrate(database, path);
 }
 
-/** Prepares a new file. First it checks that the file does not belong to another program. */
+/** Prepares a new file. First, it checks that no other program created the file. */
 function prepareFile(database: DatabaseSync, path: string): void {
   versionOf(database, path);
   // This setting works only while the file is empty. With it, free pages can later be returned to the disk.
@@ -107,8 +110,8 @@ function noWalSupport(path: string): LogError {
 }
 
 /**
- * Returns the real path of the file, without links and relative parts. All processes must use the same
- * path, because the WAL is beside the file. Throws for names that SQLite would not store in a file.
+ * Returns the real path of the file, without links and relative parts. All processes must use the same path,
+ * because the WAL is beside the file. Throws for names with a special meaning in SQLite, such as `:memory:`.
  */
 export function filePath(path: string): string {
   const isFile = typeof path === 'string' && path !== '' && !/^(:memory:$|file:)/.test(path);

@@ -1,10 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { LogError } from '../contract/log-error.ts';
 
-/** The application id in the file: the ASCII codes of "mill". Tools can recognize the file by it. */
+/**
+ * The application id in the file: the ASCII codes of "mill". Other tools can recognize the file by this id.
+ */
 const applicationId = 0x6d696c6c;
 
-/** SQL scripts. Each script migrates the file from the previous version to the next one. */
+/** SQL scripts. Each script migrates the file to the next version. */
 export const migrations: readonly string[] = [
   `CREATE TABLE sessions (
      -- Never used again: a session that is gone must not be taken for another.
@@ -108,7 +110,8 @@ export const migrations: readonly string[] = [
 export const schemaVersion: number = migrations.length;
 
 /**
- * Creates the tables or migrates older ones. Throws if a later version or another program created the file.
+ * Creates the tables, or migrates tables of an earlier version. Throws if a later version or a different
+ * program created the file.
  */
 export function migrate(
   database: DatabaseSync,
@@ -127,7 +130,7 @@ export function migrate(
 }
 
 /**
- * Returns the version of the tables, or 0 if there are no tables. Throws if another program created the
+ * Returns the version of the tables, or 0 if there are no tables. Throws if a different program created the
  * file.
  */
 export function versionOf(
@@ -146,7 +149,7 @@ export function versionOf(
   return version;
 }
 
-/** Runs `work` in a transaction. If a transaction is already open, it uses that one. */
+/** Runs `work` in a transaction. If a transaction is already open, `work` runs in that transaction. */
 export function inTransaction<T>(database: DatabaseSync, kind: string, work: () => T): T {
   if (database.isTransaction) return work();
   database.exec(`BEGIN ${kind}`);

@@ -16,11 +16,11 @@ export interface SqliteLogOptions
   /** Path of the file. The file is created if it does not exist. Its folder must exist. */
   readonly path: string;
   /**
-   * Says after which kind of crash committed records still exist. `process`: after a crash of the program.
-   * `power`: also after a crash of the machine. This costs one disk write per commit. Default: `process`.
+   * The kind of crash that committed records survive. `process`: a crash of the program. `power`: also a
+   * crash of the machine, at the cost of one disk write per commit. Default: `process`.
    */
   readonly durability?: Durability | undefined;
-  /** How long to wait for a transaction of another process, in milliseconds. Default: 5,000. */
+  /** The time to wait for a transaction of another process, in milliseconds. Default: 5,000. */
   readonly busyTimeoutMs?: number | undefined;
   /**
    * Maximum size of the file in bytes. If the file would become larger, appends fail with `storage_full`.
@@ -36,7 +36,7 @@ export interface SqliteLogOptions
 
 /** A log in one SQLite file, with maintenance operations. */
 export interface SqliteLog extends Log {
-  /** The number of transactions so far. It is for measurements. */
+  /** The number of transactions since the log was opened, for measurements. */
   readonly transactions: number;
 
   /**
@@ -46,16 +46,17 @@ export interface SqliteLog extends Log {
   backup(path: string): Promise<void>;
 
   /**
-   * Starts a new incarnation. Call it after the file was set back in a way that the log cannot detect, for
-   * example with a snapshot of the disk. Readers with an earlier cursor then get `rewound`, and drivers are
-   * fenced.
+   * Starts a new incarnation. Call it after an earlier state of the file was restored in a way that the log
+   * cannot detect, for example with a snapshot of the disk. Readers with an earlier cursor then get
+   * `rewound`, and drivers are fenced.
    */
   renewIncarnation(): Promise<void>;
 
   /**
-   * Returns the space of settled, redacted or deleted data to the disk. Returns the number of freed bytes.
-   * It works in small steps, so other writes can happen in between. Without `vacuum`, new data reuses this
-   * space. It also deletes blobs that were stored more than a day ago and that no record references.
+   * Returns the space of settled, redacted or deleted data to the disk. Returns the number of freed bytes. It
+   * works in small steps, so other writes can happen between two steps. Without `vacuum`, the file keeps this
+   * space and reuses it for new data. It also deletes blobs that were stored more than a day ago and that no
+   * record references.
    */
   vacuum(): Promise<number>;
 
@@ -68,8 +69,8 @@ export interface SqliteLog extends Log {
 }
 
 /**
- * The age after which a blob that no record references is deleted. The process that stored it is assumed to
- * be dead.
+ * A blob without references is deleted after this time. By then, the process that stored it has certainly
+ * ended.
  */
 const unreferencedBlobMs = 24 * 3_600_000;
 
@@ -118,7 +119,7 @@ class SqliteStoreLog extends LocalLog implements SqliteLog {
     this.#store = store;
     this.#idleCheckpoint = idleCheckpoint;
     this.#clock = clock;
-    // An earlier process may have been killed before it could erase the data.
+    // An earlier process may have been killed before its checkpoint removed redacted or deleted data.
     if (store.hasErasures) idleCheckpoint.noteErasure();
   }
 

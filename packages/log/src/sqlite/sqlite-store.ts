@@ -41,7 +41,7 @@ interface SqliteStoreOptions extends DatabaseOptions {
   readonly onRewound: (event: RewindEvent) => void;
 }
 
-/** Maximum number of session rows that are kept between transactions. */
+/** Maximum number of cached session rows between transactions. */
 const maxKnownRows = 1000;
 
 /** A session that a commit changed. */
@@ -61,15 +61,15 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   readonly #blobs: BlobTable;
   readonly #onPoint: OnCommitPoint | undefined;
   readonly #onCommit: (() => void) | undefined;
-  /** The number of each session's row in the file, as of the last read. */
+  /** A cache of the primary keys of session rows. It is cleared together with the cached rows. */
   readonly #keys = new Map<SessionId, number>();
   #pending: PendingWrites | undefined;
   /**
-   * The session rows that this connection has read or written since another connection last changed the
-   * file.
+   * A cache of session rows that this connection has read or written. It is cleared when another connection
+   * changes the file.
    */
   readonly #readRows = new Map<SessionId, SessionRow>();
-  /** The data version of the file when `#readRows` was read. */
+  /** The data version of the file for which the cached rows are valid. */
   #knownVersion: number | undefined;
   /**
    * Sessions with a damaged row, and the error. Later calls throw this error too, because with a damaged
@@ -77,7 +77,7 @@ export class SqliteStore implements RecordStore, StoreTransaction {
    */
   readonly #damaged = new Map<SessionId, unknown>();
   readonly #mark: HighWaterMark;
-  /** A session that the current transaction has changed. It is written to the mark. */
+  /** A session that the current transaction has changed. The mark describes this session. */
   #changed: ChangedSession | undefined;
 
   constructor({ onPoint, onCommit, onRewound, ...options }: SqliteStoreOptions) {
@@ -106,8 +106,8 @@ export class SqliteStore implements RecordStore, StoreTransaction {
 
   transact<T>(work: (tx: StoreTransaction) => T): T {
     return this.#guard(() => {
-      // The transaction locks for writing from the start. A transaction that begins with a read can fail
-      // when it upgrades its lock.
+      // The transaction takes the write lock at its start. A transaction that begins with a read can fail
+      // later, when it needs the write lock.
       this.#onPoint?.('before-begin');
       this.#statements.begin.run();
       this.#changed = undefined;
@@ -150,7 +150,10 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     });
   }
 
-  /** True if redacted or deleted content may still be in the files, because there was no checkpoint since. */
+  /**
+   * True if redacted or deleted content may still be in the files, because no checkpoint has run after the
+   * change.
+   */
   get hasErasures(): boolean {
     return this.#guard(() => this.#erasures() > 0);
   }
@@ -172,14 +175,14 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     this.#mark.close();
   }
 
-  /** Starts a new incarnation. It is called after the file was set back. */
+  /** Starts a new incarnation. It is called after an earlier state of the file was restored. */
   renewIncarnation(): void {
     this.#forgetRows();
     this.#guard(() => renewIncarnation(this.#database, this.#mark));
   }
 
   /**
-   * Clears the rows that earlier transactions have read if another connection has written since. That
+   * If another connection has written to the file, clears the cached rows of earlier transactions. That
    * connection may have changed sessions, the incarnation, or the version of the tables.
    */
   #noteOtherWriters(): void {
@@ -324,8 +327,8 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   }
 
   /**
-   * Writes a session row. Most updates only extend the session. A smaller statement is used for them, which
-   * does not update the indexes.
+   * Writes a session row. Most updates only extend the session. For these updates, a smaller statement is
+   * used, which does not update the indexes.
    */
   #putRow(row: SessionRow): void {
     const before = this.#readRows.get(row.session);
@@ -392,8 +395,8 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   }
 
   /**
-   * Deletes the blobs that are not used. It also stores that content was erased, so that a later process
-   * can run the checkpoint if this one crashes.
+   * Deletes the blobs that are not used. It also stores that content was removed. If this process crashes,
+   * the next process can then run the checkpoint.
    */
   deleteUnusedBlobs(hashes: readonly string[]): void {
     this.#flush();
@@ -423,10 +426,10 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     return key;
   }
 
-  /** Throws `corrupt` if the session exists, because then the index that did not find it is damaged. */
+  /** Throws `corrupt` if the session does exist, because this means that the index is damaged. */
   #assertMissing(session: SessionId): void {
     this.#keys.delete(session);
-    if (this.#statements.hiddenSession.get(session) !== undefined)
+    if (this.#statements.hiddenSession.get(session, session) !== undefined)
       throw corruptRow('a session', { session }, 'its index entry is missing');
   }
 
@@ -463,8 +466,8 @@ export class SqliteStore implements RecordStore, StoreTransaction {
 }
 
 /**
- * Returns whether `after` has a higher number than `before`. Only then can the mark show that a commit is
- * missing.
+ * Returns whether a number of `after` is higher than in `before`. Only such a change lets the mark show that
+ * a commit is missing.
  */
 function isAhead(after: SessionRow, before: SessionRow): boolean {
   const { through, rewrites, epoch } = before;
@@ -472,8 +475,8 @@ function isAhead(after: SessionRow, before: SessionRow): boolean {
 }
 
 /**
- * Converts columns to a row of a list. A damaged row is marked, so that it does not make the whole list
- * fail.
+ * Converts columns to a row of a list. A damaged row is only marked as damaged, so that the list of the other
+ * sessions still works.
  */
 function toListedRow(fields: SqliteSessionColumns): SessionRow {
   try {

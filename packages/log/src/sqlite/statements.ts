@@ -67,7 +67,10 @@ const placeholders = sessionColumns
   .map((name) => `$${name}`)
   .join(', ');
 
-/** Prepares all SQL statements once. */
+/**
+ * Prepares all SQL statements once. Their parameters have no numbers, because Node 22.18 does not bind a
+ * parameter such as `?1`.
+ */
 export function prepareStatements(database: DatabaseSync): Statements {
   const prepare = (sql: string) => database.prepare(sql);
   return {
@@ -81,7 +84,7 @@ export function prepareStatements(database: DatabaseSync): Statements {
       `SELECT key, ${sessionColumns}, ${incarnation} FROM log_sessions WHERE id = ?`,
     ),
     hiddenSession: prepare(
-      'SELECT 1 FROM log_sessions INDEXED BY sessions_again WHERE length(id) = length(?1) AND id = ?1',
+      'SELECT 1 FROM log_sessions INDEXED BY sessions_again WHERE length(id) = length(?) AND id = ?',
     ),
     sessions: prepare(
       `SELECT key, ${sessionColumns}, ${incarnation} FROM log_sessions WHERE id > ? AND (? IS NULL OR is_closed = ?) ORDER BY id LIMIT ?`,
@@ -91,7 +94,7 @@ export function prepareStatements(database: DatabaseSync): Statements {
     ),
     erasures: prepare('SELECT erasures FROM counters'),
     noteErasure: prepare('UPDATE counters SET erasures = erasures + 1'),
-    // Resets the counter only if it has not changed, because another process may have erased more since the
+    // Resets the counter only if it has not changed. Another process may have removed more content after the
     // checkpoint began.
     finishErasures: prepare('UPDATE counters SET erasures = 0 WHERE erasures = ?'),
     nextEpoch: prepare('UPDATE counters SET drivers = drivers + 1 RETURNING drivers AS count'),
@@ -123,17 +126,17 @@ export function prepareStatements(database: DatabaseSync): Statements {
     dropChunk: prepare('DELETE FROM chunks WHERE session = ? AND last = ?'),
     // This is one statement, because another process may delete the blob between two statements.
     blobPieces: prepare(
-      'SELECT b.length, CASE WHEN b.length IS NULL THEN b.bytes END AS whole, p.piece, p.sum, p.bytes FROM blobs b LEFT JOIN blob_pieces p ON p.hash = b.hash AND p.piece BETWEEN ?2 AND ?3 WHERE b.hash = ?1 ORDER BY p.piece',
+      'SELECT b.length, CASE WHEN b.length IS NULL THEN b.bytes END AS whole, p.piece, p.sum, p.bytes FROM blobs b LEFT JOIN blob_pieces p ON p.hash = b.hash AND p.piece BETWEEN ? AND ? WHERE b.hash = ? ORDER BY p.piece',
     ),
     // SQLite reads the length of a blob from its header, without reading the bytes.
     isUnsplitBlob: prepare(
       'SELECT 1 FROM blobs WHERE hash = ? AND length IS NULL AND length(bytes) > ?',
     ),
-    splitBlob: prepare("UPDATE blobs SET bytes = x'', length = ?2 WHERE hash = ?1"),
+    splitBlob: prepare("UPDATE blobs SET bytes = x'', length = ? WHERE hash = ?"),
     putBlob: prepare('INSERT OR IGNORE INTO blobs VALUES (?, ?, ?)'),
     putBlobPiece: prepare('INSERT OR REPLACE INTO blob_pieces VALUES (?, ?, ?, ?)'),
     holdBlob: prepare(
-      'INSERT INTO blob_holds VALUES (?1, 1, ?2) ON CONFLICT DO UPDATE SET count = count + 1, put_at = ?2',
+      'INSERT INTO blob_holds VALUES (?, 1, ?) ON CONFLICT DO UPDATE SET count = count + 1, put_at = excluded.put_at',
     ),
     letGoOfBlob: prepare('UPDATE blob_holds SET count = count - 1 WHERE hash = ?'),
     dropHold: prepare('DELETE FROM blob_holds WHERE hash = ? AND count <= 0'),
@@ -145,7 +148,7 @@ export function prepareStatements(database: DatabaseSync): Statements {
     isBlobUsed: prepare('SELECT 1 FROM blob_uses WHERE hash = ? LIMIT 1'),
     usedBlobs: prepare('SELECT hash FROM blob_uses WHERE session = ?'),
     dropBlob: prepare(
-      'DELETE FROM blobs WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE hash = ?1) AND NOT EXISTS (SELECT 1 FROM blob_holds WHERE hash = ?1)',
+      'DELETE FROM blobs WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE blob_uses.hash = blobs.hash) AND NOT EXISTS (SELECT 1 FROM blob_holds WHERE blob_holds.hash = blobs.hash)',
     ),
     dropForgottenBlobs: prepare(
       'DELETE FROM blobs WHERE hash IN (SELECT hash FROM blob_holds WHERE put_at < ?) AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE blob_uses.hash = blobs.hash)',
@@ -156,7 +159,7 @@ export function prepareStatements(database: DatabaseSync): Statements {
     ),
     putSnapshotPart: prepare('INSERT INTO snapshots VALUES (?, ?, ?)'),
     dropSnapshotParts: prepare(
-      'DELETE FROM snapshots WHERE session = ?1 AND (part = 0 OR part >= ?2)',
+      'DELETE FROM snapshots WHERE session = ? AND (part = 0 OR part >= ?)',
     ),
     dropSession: [
       prepare('DELETE FROM snapshots WHERE session = ?'),

@@ -17,7 +17,7 @@ const locked: Meaning = ['storage', 'another program has locked it; close that p
 
 /** Explanations of SQLite's primary result codes. */
 const meanings: ReadonlyMap<number, Meaning> = new Map([
-  // The SQL statements of this package are correct, so this error means that another program changed the
+  // The SQL statements of this package are correct, so this error means that a different program changed the
   // tables.
   [1, damaged],
   [3, ['storage', 'access is denied; give permission for the file and its folder']],
@@ -35,7 +35,7 @@ const meanings: ReadonlyMap<number, Meaning> = new Map([
   [14, ['storage', 'it cannot be opened; check the folder and its permissions']],
   [15, locked],
   [18, ['storage', 'the data is too large; store it in several pieces']],
-  // This package never violates a constraint, so another program changed the stored data.
+  // This package never violates a constraint, so a different program must have changed the stored data.
   [19, damaged],
   [26, ['corrupt', 'it is not a database; check the path']],
 ]);

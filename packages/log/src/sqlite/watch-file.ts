@@ -1,17 +1,20 @@
 import { type FSWatcher, watch } from 'node:fs';
 
-/** How often the version is checked without an event, in milliseconds. File system events may be lost. */
+/**
+ * The interval of the check without an event, in milliseconds. The check is needed, because file system
+ * events may be lost.
+ */
 const safetyIntervalMs = 1000;
 /**
  * The delays in milliseconds after which the version is checked again. The event arrives when a commit is
- * written. The commit becomes visible a moment later, for example after the disk has synced. This second
- * step causes no event.
+ * written. The commit becomes visible slightly later, for example after the disk has synced. That moment
+ * causes no event.
  */
 const recheckDelaysMs: readonly number[] = [1, 5, 25, 125];
 
 /**
- * Calls the listener when the file changes and `versionOf` returns another version. Commits of this
- * connection do not change the version. Returns a function that stops watching.
+ * Calls the listener when the file changes and `versionOf` returns a new version. Commits of this connection
+ * do not change the version. Returns a function that stops watching.
  */
 export function watchFile(path: string, versionOf: () => number, listener: () => void): () => void {
   const versionOrNone = () => {
@@ -29,8 +32,8 @@ export function watchFile(path: string, versionOf: () => number, listener: () =>
   const check = () => {
     if (isStopped) return;
     const now = versionOrNone();
-    // If the version cannot be read, the listener is called. The listener reads the file too and reports
-    // the error.
+    // If the version cannot be read, the listener is called too. The listener reads the file itself and
+    // reports the error.
     if (now !== undefined && now === version) return;
     version = now;
     listener();
@@ -61,7 +64,10 @@ export function watchFile(path: string, versionOf: () => number, listener: () =>
   };
 }
 
-/** Starts a watcher. Returns `undefined` if the system cannot start one. The regular check still works. */
+/**
+ * Starts a watcher. Returns `undefined` if the system cannot start a watcher. The regular check still works
+ * in that case.
+ */
 function watchOrNone(path: string, notice: () => void): FSWatcher | undefined {
   try {
     return watch(path, { persistent: true }, notice).on('error', () => {});

@@ -17,12 +17,13 @@ type RunHeader = Pick<AppendRecord, 'offset' | 'time' | 'turn' | 'attempt' | 'pr
  * Encodes a run. A run consists of text appends with consecutive offsets and equal headers. It becomes one
  * JSON array: the version, the first offset, the shared fields, then the entries:
  *
- * - A string is the next append to the selected part, at the part's end.
- * - A number selects a part, at its end. Parts are numbered from 0 in the order of their first use.
- * - `[part, at]` selects a part at a position. At its first use, a part has its id instead of a number.
+ * - A string is an append to the selected part, at the part's end.
+ * - A number selects a part, with its end as the position. Parts are numbered from 0 in the order of their
+ *   first use.
+ * - `[part, at]` selects a part and a position. At its first use, a part is given by its id instead of its
+ *   number.
  *
- * The array contains no objects, so plain JSON.parse is safe. See json/escaped-keys.ts in core for the
- * reason.
+ * The array contains no objects, so plain JSON.parse is safe. See `hasEscapedKey` in core for the reason.
  */
 export function encodeRun(first: AppendRecord, run: readonly AppendRecord[]): string {
   const { offset, time, turn, attempt, producer } = first;
@@ -44,7 +45,7 @@ export function encodeRun(first: AppendRecord, run: readonly AppendRecord[]): st
   return JSON.stringify(line);
 }
 
-/** Returns whether the second record continues the run of the first. */
+/** Returns whether the second record continues the run of the first record. */
 export function continuesRun(
   before: RunHeader,
   { offset, time, turn, attempt, producer }: RunHeader,
@@ -58,14 +59,20 @@ export function continuesRun(
   );
 }
 
-/** Decodes a run. Returns `undefined` for anything that `encodeRun` does not write. */
+/** The number of shared fields before the entries of a run. */
+const headLength = 6;
+
+/** Decodes a run. Returns `undefined` for all other content, which `encodeRun` cannot have written. */
 export function decodeRun(line: readonly unknown[]): readonly AppendRecord[] | undefined {
-  const [version, offset, time, turn, attempt, producer, ...entries] = line;
+  const [version, offset, time, turn, attempt, producer] = line;
   const isHead = version === recordVersion && [offset, time, turn, attempt].every(isCount);
   if (!isHead || typeof producer !== 'string') return undefined;
   const head = { time, turn, attempt, producer } as Omit<RunHeader, 'offset'>;
   const reader = new RunDecoder(head, offset as number);
-  return entries.every((entry) => reader.take(entry)) ? reader.records : undefined;
+  // The loop uses indices, because a copy of the entries would double the memory of each read.
+  for (let index = headLength; index < line.length; index++)
+    if (!reader.take(line[index])) return undefined;
+  return reader.records;
 }
 
 class RunDecoder {

@@ -1,6 +1,6 @@
 /**
- * The size of a piece in bytes. Longer blobs are stored in pieces. The cost of reading a slice then depends
- * on the slice and not on the blob.
+ * The size of a piece in bytes. Longer blobs are stored in pieces. The time to read a slice then depends on
+ * the length of the slice, not on the length of the blob.
  */
 export const blobPieceBytes: number = 2 ** 18;
 

@@ -18,7 +18,7 @@ interface EncodedChunk {
 
 /**
  * The approximate maximum length of a chunk. With small chunks, readers can load a few records without
- * loading all.
+ * loading all records.
  */
 const chunkLength = 2 ** 16;
 /** The approximate number of characters that a run needs per append, in addition to the text. */
@@ -41,8 +41,8 @@ class ChunkEncoder {
   #last = 0;
   #run: AppendRecord[] = [];
   /**
-   * The offset ranges that snapshots replace. A chunk must not end inside such a range, because a page
-   * consists of whole chunks and must not end there.
+   * The offset ranges that snapshots replace. A chunk must not end inside such a range. The reason is that a
+   * page consists of whole chunks, and a page must not end inside such a range.
    */
   readonly #settled: readonly Snapshot['covers'][];
 
@@ -105,8 +105,8 @@ export interface ChunkRange {
 }
 
 /**
- * Decodes a chunk. Throws `too_new` for a later version, and `corrupt` for any other text that
- * `encodeChunks` does not write.
+ * Decodes a chunk. Throws `too_new` for a later version, and `corrupt` for any other text that `encodeChunks`
+ * cannot have written.
  */
 export function decodeChunk(body: string, range: ChunkRange): readonly LogRecord[] {
   const records: LogRecord[] = [];
@@ -122,7 +122,7 @@ export function decodeChunk(body: string, range: ChunkRange): readonly LogRecord
   return records;
 }
 
-/** Decodes one line. `range.first` is the offset that errors contain. */
+/** Decodes one line. Errors contain `range.first` as the offset. */
 function decodeLine(line: string, range: ChunkRange): readonly LogRecord[] {
   if (line.startsWith('{')) return [readRecord(line, range)];
   const parsed = parseArray(line);

@@ -15,9 +15,9 @@ export const leastJump = 1_000_000_000;
 export const jumpRange: number = 2 ** 40;
 
 /**
- * Returns the amount that is added to the counters of epochs and sessions for a new incarnation. The
- * numbers that were used after the backup are unknown, and a number must never be used twice. The amount is
- * random, because a backup that is restored twice starts with the same numbers twice.
+ * Returns the amount that a new incarnation adds to the counters of epochs and sessions. The store cannot
+ * know which numbers were used after the backup, and a number must never be used twice. The amount is random,
+ * because the same backup can be restored twice.
  */
 export function counterJump(): number {
   return leastJump + Math.floor(randomFraction() * jumpRange);
@@ -28,7 +28,7 @@ export function randomIncarnation(): number {
   return least + Math.floor(randomFraction() * (limit - least));
 }
 
-/** Returns a random number from 0 up to 1. */
+/** Returns a random number from 0 to 1, without 1. */
 function randomFraction(): number {
   const [high = 0, low = 0] = crypto.getRandomValues(new Uint32Array(2));
   return (high + low / 2 ** 32) / 2 ** 32;
@@ -36,7 +36,7 @@ function randomFraction(): number {
 
 /**
  * Returns the incarnation of a session as text. It combines the store's incarnation with the session's
- * generation number. If a session is deleted and created again, it has another generation number.
+ * generation number. If a session is deleted and created again, it has a new generation number.
  */
 export function incarnationText({
   incarnation,

@@ -4,7 +4,10 @@ import { hostname } from 'node:os';
 import type { LeaseClock } from '../engine/lease-clock.ts';
 import type { ProcessIdentity } from './rows.ts';
 
-/** Returns the identity of this process. With it, other processes on the machine can detect its end. */
+/**
+ * Returns the identity of this process. With this identity, other processes on the machine can detect the end
+ * of the process.
+ */
 export function currentProcess(): ProcessIdentity {
   const { pid } = process;
   return {
@@ -20,12 +23,12 @@ export function currentProcess(): ProcessIdentity {
 export function isProcessAlive(mark: ProcessIdentity): boolean | undefined {
   const { pid, started } = mark;
   const boot = bootId();
-  // All processes that share the file run on one machine. A different boot id means that the machine was
-  // restarted. Containers of one machine have different host names and the same boot id.
+  // All processes that share the file run on the same machine. A different boot id therefore means that the
+  // machine was restarted. Containers on one machine have different host names, but the same boot id.
   if (mark.boot !== '' && boot !== '' && mark.boot !== boot) return false;
   if (mark.host !== hostname()) return undefined;
   if (mark.boot !== boot) return false;
-  // The process runs in another container, where process ids have another meaning.
+  // The process runs in a different container, where the same process id belongs to a different process.
   if (mark.space !== pidNamespace()) return undefined;
   if (!processExists(pid)) return false;
   const now = startTimeOf(pid);
@@ -33,24 +36,25 @@ export function isProcessAlive(mark: ProcessIdentity): boolean | undefined {
 }
 
 /**
- * Returns a clock that all processes of this machine share until the next boot. Setting the time of day
- * does not change it. Runtimes other than Node count from the start of the process, so each of their
- * processes has its own clock.
+ * Returns a clock that all processes of this machine share until the next boot. Setting the time of day does
+ * not change it. In runtimes other than Node, the clock starts with the process, so each process has its own
+ * clock.
  */
 export function machineClock(): LeaseClock {
   const isShared = !('bun' in process.versions || 'deno' in process.versions);
   // The id is short, because each append stores it.
   const boot = isShared ? `${bootId()} ${timeNamespace()}` : randomUUID();
   const id = hash('sha256', boot).slice(0, 12);
-  // Both functions measure the same clock. `performance` is faster, but it starts with the process.
+  // Both functions use the same clock. `performance.now()` is faster, but it counts from the start of the
+  // process.
   const [seconds, nanoseconds] = process.hrtime();
   const startMs = seconds * 1000 + nanoseconds / 1e6 - performance.now();
   return { id, now: () => startMs + performance.now() };
 }
 
 /**
- * Returns the time namespace of Linux. In another namespace, the clock of a container may have another
- * start.
+ * Returns the time namespace of Linux. In a container with its own time namespace, the clock may start at a
+ * different moment.
  */
 function timeNamespace(): string {
   try {
@@ -83,12 +87,15 @@ function processExists(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM means that the process exists and belongs to another user.
+    // EPERM means that the process exists but belongs to a different user.
     return (error as { readonly code?: string }).code === 'EPERM';
   }
 }
 
-/** Returns when a process started, in the unit of Linux since boot. Returns `undefined` on other systems. */
+/**
+ * Returns the start time of a process, as Linux reports it: clock ticks since boot. Returns `undefined` on
+ * other systems.
+ */
 function startTimeOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

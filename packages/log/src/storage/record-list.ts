@@ -1,8 +1,8 @@
 import { encodeRecord, type LogRecord, type Snapshot } from '@millrace/core';
 
 /**
- * Returns the index of the first record after an offset, by binary search. The records are in the order of
- * their offsets. There can be gaps, because settled turns have fewer records.
+ * Returns the index of the first record after an offset, by binary search. The records must be sorted by
+ * offset. The offsets can have gaps, because settling removes records.
  */
 export function indexAfter(records: readonly LogRecord[], offset: number): number {
   let [low, high] = [0, records.length];

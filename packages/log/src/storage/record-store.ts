@@ -4,11 +4,11 @@ import type { SnapshotPart } from '../contract/snapshot-store.ts';
 import type { CommandRow, ProducerRow, SessionRow } from './rows.ts';
 
 /**
- * Stores rows and records synchronously. The log that `storeLog` creates on it makes all decisions about
- * leases, offsets, fencing and settling. A store does not interpret the content of a row.
+ * Stores rows and records synchronously. `storeLog` creates a log on the store. That log makes all decisions
+ * about leases, offsets, fencing and settling. A store does not interpret the content of a row.
  */
 export interface RecordStore extends StoreReader {
-  /** Runs `work` in a transaction. If `work` throws, nothing is stored. */
+  /** Runs `work` in a transaction. If `work` throws, the store keeps none of its writes. */
   transact<T>(work: (tx: StoreTransaction) => T): T;
   /** Calls the listener when another process may have written. Returns a function that stops the calls. */
   watch(listener: () => void): () => void;
@@ -22,23 +22,23 @@ export interface SessionRowFilter extends Omit<SessionFilter, 'isWaiting'> {
   readonly hasWork?: boolean | undefined;
 }
 
-/** The methods of a store that read. Inside a transaction they also return what the transaction wrote. */
+/** The methods of a store that read. Inside a transaction, they see the writes of that transaction. */
 export interface StoreReader {
-  /** Returns the row of a session, as it was last put. Returns undefined if there is none. */
+  /** Returns the last stored row of a session. Returns undefined if there is no such row. */
   session(session: SessionId): SessionRow | undefined;
   /**
    * Returns the rows that match the filter, sorted by the code points of their ids. It starts after the id
    * `after` and returns at most `limit` rows.
    */
   sessions(filter: SessionRowFilter): Iterable<SessionRow>;
-  /** Returns the row of a producer, as it was last put. Returns undefined if there is none. */
+  /** Returns the last stored row of a producer. Returns undefined if there is no such row. */
   producer(session: SessionId, producer: string): ProducerRow | undefined;
-  /** Returns the row of a command, as it was last put. Returns undefined if there is none. */
+  /** Returns the last stored row of a command. Returns undefined if there is no such row. */
   command(session: SessionId, key: string): CommandRow | undefined;
   /**
    * Returns the records after an offset, in order, up to about `maxBytes`. Returns at least one record if
-   * there is one. A page must not end inside a range that a snapshot replaces. It continues to the end of
-   * the range.
+   * there is one. A page must not end inside a range that a snapshot replaces. Such a page continues to the
+   * end of the range.
    */
   records(session: SessionId, after: number, maxBytes: number): readonly LogRecord[];
   /** Returns the bytes of a blob. Returns undefined if it does not exist. */
@@ -59,17 +59,17 @@ export interface StoreReader {
 
 /** The numbers that the store gives to a new session. */
 export interface NewSessionNumbers {
-  /** The generation number. It is higher than that of every earlier session. */
+  /** The generation number. It is higher than the numbers of all earlier sessions. */
   readonly made: number;
   /** The incarnation of the store. */
   readonly incarnation: number;
 }
 
-/** The methods of a store that write. All writes of a transaction are stored together, or none is. */
+/** The methods of a store that write. The store keeps all writes of a transaction, or none of them. */
 export interface StoreTransaction extends StoreReader {
   /**
-   * Returns a number that is higher than all earlier ones. A number is never used again, even after
-   * deletions.
+   * Returns a number that is higher than all numbers that it returned before, even after deletions and
+   * restarts.
    */
   nextEpoch(): number;
   /** Returns the numbers of a new session. The generation number follows the same rule as `nextEpoch`. */
@@ -80,7 +80,7 @@ export interface StoreTransaction extends StoreReader {
   putProducer(row: ProducerRow): void;
   /** Creates or replaces the row of a command. */
   putCommand(session: SessionId, key: string, row: CommandRow): void;
-  /** Appends records after the existing ones. Offsets can have gaps. */
+  /** Appends records after the existing records. Offsets can have gaps. */
   insert(session: SessionId, records: readonly LogRecord[]): void;
   /** Replaces the records from `first` to `last`, including both. */
   replace(session: SessionId, first: number, last: number, records: readonly LogRecord[]): void;
@@ -94,11 +94,11 @@ export interface StoreTransaction extends StoreReader {
    */
   deleteSession(session: SessionId): void;
   /**
-   * Stores the blob if it does not exist. Each call adds a hold. A blob with a hold is not deleted. The
+   * Stores the blob if it does not exist. Each call adds a hold. A blob with a hold must not be deleted. The
    * next record that references the blob releases one hold.
    */
   putBlob(hash: string, bytes: Uint8Array, now: number): void;
-  /** Deletes the given blobs that no record references and that have no hold. */
+  /** Deletes the given blobs, except blobs that a record references or that have a hold. */
   deleteUnusedBlobs(hashes: readonly string[]): void;
 }
 
@@ -125,7 +125,8 @@ export interface LogReader {
    */
   records(session: SessionId, after: number, maxBytes: number): Awaitable<readonly LogRecord[]>;
   /**
-   * Reads the session row and its records together. Stores have this method if each query is a round trip.
+   * Reads the session row and its records together. Stores have this method if each query is a separate round
+   * trip to a server.
    */
   page?(session: SessionId, after: number, maxBytes: number): Promise<RecordPage>;
   blob(hash: string): Awaitable<Uint8Array | undefined>;
@@ -134,23 +135,24 @@ export interface LogReader {
    * not exist.
    */
   blobSlice(hash: string, start: number, end: number): Awaitable<Uint8Array | undefined>;
-  /** Works as in `StoreReader`. A store without this method stores no snapshots. */
+  /** The same as in `StoreReader`. A store without this method stores no snapshots. */
   snapshotParts?(
     session: SessionId,
     from: number,
     maxBytes: number,
   ): Awaitable<readonly SnapshotPart[]>;
   /**
-   * Calls the listener when other processes may have written. `sessions` names the sessions. If it is
-   * undefined, any session may have changed. Returns a function that stops the calls.
+   * Calls the listener when other processes may have written. The argument `sessions` lists the changed
+   * sessions. If `sessions` is undefined, any session may have changed. Returns a function that stops the
+   * calls.
    */
   watch(listener: (sessions?: readonly SessionId[]) => void): () => void;
   close(): Awaitable<void>;
 }
 
 /**
- * Calls `next` with a value. If the value is not a promise, it calls `next` synchronously, which avoids
- * needless waits on the hot path.
+ * Calls `next` with a value. If the value is not a promise, it calls `next` synchronously. This avoids
+ * needless waits in code that runs often.
  */
 export function andThen<T, U>(
   answer: Awaitable<T>,
@@ -172,5 +174,5 @@ export const commitPoints = [
 
 export type CommitPoint = (typeof commitPoints)[number];
 
-/** Called when a transaction reaches a commit point. Tests use it to kill the process there. */
+/** Called when a transaction reaches a commit point. Tests use it to kill the process at that point. */
 export type OnCommitPoint = (point: CommitPoint) => void;

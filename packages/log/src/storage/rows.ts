@@ -1,17 +1,17 @@
 import type { SessionId } from '@millrace/core';
 
-/** The data that a store has about a session, in addition to its records. */
+/** The data of a store about a session, in addition to the session's records. */
 export interface SessionRow {
   /** The id of the session. */
   readonly session: SessionId;
   /**
-   * The session's generation number. If a session is deleted and created again, it has another number. A
-   * deleted session is therefore never confused with the new one.
+   * The session's generation number. If a session is deleted and created again, the new session has a new
+   * number. The store therefore never confuses a deleted session with a new session.
    */
   readonly made: number;
   /**
    * The incarnation of the store when the row was read. All rows of a store have the same incarnation. The
-   * store sets it, and writing a row does not change it.
+   * store sets this field when it reads a row. Writing a row does not change the incarnation.
    */
   readonly incarnation: number;
   /** The number of times that existing records were changed. */
@@ -32,13 +32,13 @@ export interface SessionRow {
   readonly openWork: readonly string[];
   /** The number of commands that no driver has consumed. */
   readonly queuedCommands: number;
-  /** The session that this one was forked from. Undefined if it is not a fork. */
+  /** The session from which this session was forked. Undefined if it is not a fork. */
   readonly origin: Origin | undefined;
   /** True if the stored row is corrupt. Only `list` returns such rows. Every other operation throws. */
   readonly isDamaged?: true;
 }
 
-/** Says where a fork comes from. */
+/** The origin of a fork. */
 export interface Origin {
   /** The session that was forked. */
   readonly session: SessionId;
@@ -51,13 +51,13 @@ export interface LeaseRow {
   /** The name of the holder, for display. */
   readonly holder: string;
   /**
-   * When the lease expires, in milliseconds since 1970. `Infinity` if the lease never expires. If there are
-   * `ticks`, they decide instead.
+   * When the lease expires, in milliseconds since 1970. `Infinity` if the lease never expires. If `ticks` is
+   * present, it is used instead of this field.
    */
   readonly expiresAt: number;
   /**
-   * The same moment, measured by a clock that cannot be set. Undefined if the lease does not expire, or if
-   * it was written without such a clock.
+   * The expiry of the lease on a monotonic clock. Undefined if the lease does not expire, or if it was
+   * written without such a clock.
    */
   readonly ticks?: LeaseTicks | undefined;
   /** The process that holds the lease. Undefined if it is not known. */
@@ -69,7 +69,7 @@ export interface LeaseRow {
   readonly incarnation?: number | undefined;
 }
 
-/** Says when a lease expires, measured by a clock that cannot be set. */
+/** The expiry of a lease, measured by a monotonic clock. */
 export interface LeaseTicks {
   /** The id of the clock. The times of two different clocks cannot be compared. */
   readonly clock: string;
@@ -94,7 +94,7 @@ export interface ProcessIdentity {
   readonly started: string;
 }
 
-/** A command that was submitted. Stores find it by its key. */
+/** A submitted command. Stores find it by its key. */
 export interface CommandRow {
   /** The offset of the command's record. */
   readonly offset: number;
@@ -102,7 +102,7 @@ export interface CommandRow {
   readonly isConsumed: boolean;
 }
 
-/** The data that a store has about a producer that a driver admitted. */
+/** The data of a store about a producer that a driver admitted. */
 export interface ProducerRow {
   /** The id of the session. */
   readonly session: SessionId;
@@ -120,6 +120,6 @@ export interface ProducerRow {
   readonly isRequest: boolean;
   /** The sequence number of the last append in this epoch. */
   readonly sequence: number;
-  /** The last offset of that append. */
+  /** The offset of the last record of that append. */
   readonly through: number;
 }

@@ -48,16 +48,16 @@ export function sessionInfo(row: SessionRow): SessionInfo {
 }
 
 /**
- * Returns the lease of a session. A lease of an earlier incarnation does not count, because the log was
- * rewound. Its holder has read records that may not exist any more.
+ * Returns the valid lease of a session. A lease of an earlier incarnation is invalid, because the log was
+ * rewound, and the holder of the lease may have read records that no longer exist.
  */
 export function currentLease({ lease, incarnation }: SessionRow): LeaseRow | undefined {
   return (lease?.incarnation ?? incarnation) === incarnation ? lease : undefined;
 }
 
 /**
- * Returns the row with updated open work: the runs and turns that the records start and finish. Because of
- * this, open work can be read without a fold.
+ * Returns the row with updated open work. It applies the runs and turns that the records start or finish.
+ * With this field, the log can find open work without a fold.
  */
 export function withOpenWork(row: SessionRow, records: readonly LogRecord[]): SessionRow {
   let { openWork } = row;
@@ -163,8 +163,8 @@ export function fromColumns(fields: SessionColumns, incarnation: number): Sessio
 }
 
 /**
- * Parses a lease. A lease without expiry has `Infinity`, which is stored as a string because JSON has no
- * such number.
+ * Parses a lease. A lease without expiry has the number `Infinity`. It is stored as a string, because JSON
+ * has no such number.
  */
 function parseLease(text: string): LeaseRow {
   const { expiresAt, ...lease } = JSON.parse(text) as LeaseRow;

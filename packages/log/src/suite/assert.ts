@@ -1,4 +1,4 @@
-/** Thrown by a case that fails. Test runners print its message. */
+/** The error of a failed test case. Test runners print its message. */
 class SuiteAssertionError extends Error {
   override readonly name = 'SuiteAssertionError';
 }
@@ -6,7 +6,8 @@ class SuiteAssertionError extends Error {
 /** The expected error: the error itself, an object with equal fields, or a function that checks it. */
 type ExpectedError = object | ((error: unknown) => boolean);
 
-// The suite also runs in browsers and edge runtimes, so it does not use the assertions of Node.
+// This file contains its own assertions. The suite also runs in browsers and edge runtimes, where the
+// assertions of Node do not exist.
 
 /** Throws an error with this message. */
 export function fail(message: string): never {

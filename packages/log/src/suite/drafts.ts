@@ -61,8 +61,8 @@ export const turnFinished = (turn: number): DraftRecord => ({
 });
 
 /**
- * Returns the drafts of one attempt at a turn's request. They start, stream and finish its item. They
- * become `chunks.length + 4` records.
+ * Returns the drafts of one attempt at a turn's request. They start the item, stream its content, and finish
+ * it. The result has `chunks.length + 4` drafts.
  */
 export function answer(
   turn: number,

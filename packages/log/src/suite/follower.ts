@@ -14,14 +14,14 @@ import type { FollowOptions, Log, ReadOptions } from '../contract/log.ts';
 import * as assert from './assert.ts';
 
 /**
- * Follows a session step by step and folds the records. It checks that each batch continues the previous
- * one.
+ * Follows a session step by step and folds the records. It checks that each batch starts at the end of the
+ * previous batch.
  */
 export class Follower {
   readonly folder: Folder;
   readonly batches: Batch[] = [];
   readonly #iterator: AsyncIterator<Batch>;
-  /** The batch that was requested and has not arrived. */
+  /** The requested batch that has not arrived yet. */
   #next: Promise<IteratorResult<Batch>> | undefined;
 
   /** Starts at the beginning of a session, or after the last record of a state. */
@@ -70,7 +70,10 @@ export class Follower {
   }
 }
 
-/** Reads a session after an offset, page by page. It checks that each page continues the previous one. */
+/**
+ * Reads a session after an offset, page by page. It checks that each page starts at the end of the previous
+ * page.
+ */
 export async function readBatches(
   log: Log,
   session: SessionId,
@@ -127,8 +130,8 @@ export async function summaryOfLog(log: Log, session: SessionId): Promise<Sessio
 }
 
 /**
- * The content of a state without the details that depend on how it was folded. All readers must end with
- * the same summary.
+ * The content of a state, without details that depend on the sizes of the folded batches. All readers must
+ * end with the same summary.
  */
 interface SessionSummary {
   readonly through: number;

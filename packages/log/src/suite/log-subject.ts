@@ -6,7 +6,7 @@ import { TestClock } from './test-clock.ts';
 export interface LogSubject {
   /** True if a second log on the same store sees the records of the first log. */
   readonly isDurable: boolean;
-  /** Creates a new, empty store. The logs on it must use only this clock. */
+  /** Creates a new, empty store. All logs on this store must use only the given clock. */
   create(clock: Clock): Promise<LogStore>;
 }
 
@@ -14,11 +14,11 @@ export interface LogSubject {
 export interface LogStore {
   /** Opens a log on the store. A durable store allows several open logs. */
   open(): Promise<Log>;
-  /** Deletes the store. It is called once, after all logs on the store are closed. */
+  /** Deletes the store. The suite calls it once, after all logs on the store are closed. */
   remove(): Promise<void>;
   /**
-   * Resolves when no log of the store waits for another process. The test clock does not advance before
-   * that. Only stores in another process need it.
+   * Resolves when no log of the store waits for a different process, such as a database server. The test
+   * clock does not advance before that. Only stores in a separate process need this method.
    */
   whenIdle?(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export interface LogStore {
 /** One test of the suite. */
 export interface LogCase {
   readonly name: string;
-  /** Runs the test. Rejects if the store fails it. */
+  /** Runs the test. Rejects if the store does not pass. */
   run(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export interface LogCase {
 interface CaseEnvironment {
   readonly log: Log;
   readonly clock: TestClock;
-  /** Opens another log on the same store. It is only for cases that need a durable store. */
+  /** Opens one more log on the same store. Only cases for durable stores use it. */
   another(): Promise<Log>;
 }
 

@@ -6,16 +6,19 @@ interface Timer {
 }
 
 /**
- * Delays below this number of milliseconds run without moving the clock. They are only about order, not
- * about time.
+ * Timers with a delay below this number of milliseconds fire without an advance of the clock. Such short
+ * delays only set the order of work.
  */
 const immediateMs = 10;
 
-/** A clock for tests. Its time moves only when the test moves it. */
+/** A clock for tests. Its time changes only when the test advances it. */
 export class TestClock implements Clock {
   #now: number;
   readonly #timers = new Set<Timer>();
-  /** Resolves when the effects of a timer are complete. It is for stores that need real time. */
+  /**
+   * Resolves when the effects of a timer are complete. Stores that need real time, such as a database server,
+   * set it.
+   */
   whenIdle: () => Promise<void> | undefined = () => undefined;
 
   constructor(now = 1_763_200_000_000) {
@@ -48,7 +51,7 @@ export class TestClock implements Clock {
     this.#now = end;
   }
 
-  /** Moves the time without running timers, as if the process was paused. `ms` may be negative. */
+  /** Changes the time without running timers, as if the process was paused. `ms` may be negative. */
   jump(ms: number): void {
     this.#now += ms;
   }
@@ -70,8 +73,8 @@ export function nextMacrotask(): Promise<void> {
 }
 
 /**
- * The ports of a message channel. A message to the own process is the fastest macrotask that all runtimes
- * have.
+ * The ports of a message channel. A message to the same process is the fastest macrotask that exists in all
+ * runtimes.
  */
 interface MessagePair {
   readonly port1: { onmessage: (() => void) | null; close(): void };

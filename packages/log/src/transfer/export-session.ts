@@ -23,15 +23,15 @@ function headerOf(info: SessionInfo, records: readonly LogRecord[]): string {
     if (offset > next) holes.push([next, offset - 1]);
     next = offset + 1;
   }
-  // Records may have been added after the info was read, and the last record may have been removed.
+  // After the info was read, a writer may have added records, or a rewrite may have removed the last record.
   const through = Math.max(info.through, next - 1);
   if (through >= next) holes.push([next, through]);
   return encodeHeader({ ...info, through, holes });
 }
 
 /**
- * Escapes U+2028 and U+2029, because some line readers also split there. In JSON they occur only inside
- * strings, where an escape is allowed.
+ * Escapes U+2028 and U+2029, because some line readers also split lines at these characters. In JSON, they
+ * occur only inside strings, where an escape is allowed.
  */
 function asLine(json: string): string {
   return json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');

@@ -1,6 +1,7 @@
 import {
   type DraftRecord,
   emptyState,
+  executionId,
   type Fact,
   foldBatch,
   type LogRecord,
@@ -69,8 +70,72 @@ test('attack: no imported approval lasts', async () => {
     ...[turnStarted(1), ...answer(1, ['a']), at(1, asked)],
     ...[at(1, { ...allowed, until: 'session' }), turnFinished(1)],
   ]);
-  expect(types).toContain('approval_answered');
+  expect(types).not.toContain('approval_answered');
   expect(JSON.stringify(records)).not.toContain('until');
+});
+
+test('attack: a copy that ends in the middle of a finished turn has no answer and no command', async () => {
+  const { target, records } = await imported(
+    [
+      ...[at(0, started), turnStarted(1), ...answer(1, ['a']), at(1, asked), at(1, allowed)],
+      ...[at(0, ended), at(0, { type: 'command_consumed', key: 'key of approve' })],
+      ...[at(0, started), turnFinished(1), at(0, ended)],
+    ],
+    ['approve'],
+  );
+  for (const { offset: through } of records) {
+    const into = sessionId(`copy ${through}`);
+    await target.fork(session, { into, through });
+    const types = (await recordsOf(target, into)).map(({ fact }) => fact?.type ?? '');
+    expect(types.filter((type) => /^(?:approval_|command_|guardrail_)/.test(type))).toEqual([]);
+  }
+});
+
+test('attack: an imported call is not waiting for a client, which would mean that it was allowed', async () => {
+  const { types } = await imported([
+    ...[at(0, started), turnStarted(1), ...answer(1, ['a'])],
+    at(1, { type: 'tool_output_asked', ...call }),
+  ]);
+  expect(types).not.toContain('tool_output_asked');
+});
+
+test('attack: an imported session names no file and no content to restore', async () => {
+  const version = { hash: 'ab'.repeat(32), length: 5, mode: 0o755, isStored: false };
+  const execution = { ...call, executionId: executionId('x') };
+  const { records } = await imported([
+    ...[at(0, started), turnStarted(1), ...answer(1, ['a'])],
+    at(1, { type: 'tool_execution_started', ...execution, summary: '', child: sessionId('mine') }),
+    at(1, { type: 'file_changed', ...execution, path: '/app/hooks/pre-commit', after: version }),
+    ...[turnFinished(1), at(0, ended)],
+  ]);
+  expect(JSON.stringify(records)).not.toMatch(/pre-commit|abab/);
+  const changed = records.find(({ fact }) => fact?.type === 'file_changed');
+  expect(changed?.fact).toMatchObject({ path: '', scope: 'pending' });
+});
+
+test('attack: an imported session names no existing session as its origin or its sub-agent', async () => {
+  const source = memoryLog();
+  const [mine, child] = [sessionId('mine'), sessionId('child')];
+  await (await source.open(mine)).append([turnStarted(1), turnFinished(1)]);
+  await source.fork(mine, { into: session, through: 1 });
+  const started1 = (id: SessionId) =>
+    at(1, {
+      ...{ type: 'tool_execution_started', ...call, executionId: executionId(id) },
+      ...{ summary: '', child: id },
+    });
+  await (await source.open(session)).append([started1(mine), started1(child)]);
+  for (const [isThere, expected] of [
+    [true, { origin: undefined, children: [undefined, 'child'] }],
+    [false, { origin: { session: 'mine', through: 1 }, children: ['mine', 'child'] }],
+  ] as const) {
+    const target = memoryLog();
+    if (isThere) await target.open(mine);
+    const { origin } = await importSession(target, exportSession(source, session));
+    const children = (await recordsOf(target, session)).flatMap(({ fact: of }) =>
+      of?.type === 'tool_execution_started' ? [of.child] : [],
+    );
+    expect({ origin, children }).toEqual(expected);
+  }
 });
 
 test.for(['approve', 'deny', 'message', 'abort', 'compact', 'revoke', 'unknown'])(
@@ -84,7 +149,7 @@ test.for(['approve', 'deny', 'message', 'abort', 'compact', 'revoke', 'unknown']
     });
     const consumed = at(0, { type: 'command_consumed', key: `key of ${type}` });
     const used = await imported([consumed, ...drafts], [type]);
-    expect(used.types).toContain('command_queued');
+    expect(used.types).not.toContain('command_queued');
   },
 );
 

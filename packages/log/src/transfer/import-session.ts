@@ -9,6 +9,7 @@ import {
   sessionId,
   validate,
 } from '@millrace/core';
+import { systemClock } from '../contract/clock.ts';
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
@@ -23,22 +24,21 @@ export interface ImportOptions {
   readonly into?: string | undefined;
   /**
    * True if the lines come from a log that you trust, for example because you move sessions to another
-   * store. Approvals, queued commands and an unfinished run are then kept. If it is false, open and lasting
-   * approvals and queued commands are removed, and an unfinished run ends. Otherwise, calls could run that
-   * nobody here approved. Default: false.
+   * store. Approvals, commands, changes of files and an unfinished run are then kept. If it is false, they
+   * are removed, and an unfinished run ends. Otherwise, calls could run that nobody here approved. Default:
+   * false.
    */
   readonly isTrusted?: boolean | undefined;
 }
 
 /**
- * Creates a session from the lines of `exportSession`. Every record is validated like a new record. If one
- * is invalid, the error names the line, and nothing is stored. Import the session's blobs first, with
- * `importBlobs`. The imported transcript is the same. For calls without a result, approval is decided
- * again, unless `isTrusted` is true.
+ * Creates a session from the lines of `exportSession`. Every record is validated like a new record. If a
+ * record is invalid, the error contains the line number, and nothing is stored. Import the session's blobs
+ * first, with `importBlobs`. The transcript does not change. For calls without a result, the agent decides
+ * about the approval again, unless `isTrusted` is true.
  *
- * @example
- * await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl') }));
- * await importSession(log, createInterface({ input: createReadStream('session.jsonl') }));
+ * @example await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl') })); await
+ * importSession(log, createInterface({ input: createReadStream('session.jsonl') }));
  */
 export async function importSession(
   log: Log,
@@ -49,10 +49,36 @@ export async function importSession(
   const last = await readLines(lines, 'a session', (line) => reader.take(line));
   const { session, header, records: all } = reader.end(last + 1);
   await assertBlobs(log, reader.blobs);
-  const { createdAt, changedAt, isClosed, origin } = header;
-  const whole = { records: all, through: header.through };
-  const { records, through } = isTrusted ? whole : withoutApprovals(all, header.through);
-  return log.restore(session, records, { createdAt, changedAt, isClosed, origin, through });
+  const { createdAt, changedAt, isClosed } = header;
+  if (isTrusted) {
+    const { origin, through } = header;
+    return log.restore(session, all, { createdAt, changedAt, isClosed, origin, through });
+  }
+  const existing = await existingSessions(log, header, all);
+  const { records, through } = withoutApprovals(all, header.through, existing);
+  const origin = header.origin && !existing.has(header.origin.session) ? header.origin : undefined;
+  // A time in the future would make the session the newest one until that time.
+  const latest = systemClock.now();
+  const times = {
+    createdAt: Math.min(createdAt, latest),
+    changedAt: Math.min(changedAt, latest),
+  };
+  return log.restore(session, records, { ...times, isClosed, origin, through });
+}
+
+/** Returns the sessions of this log that the lines name as the origin or as sub-agents. */
+async function existingSessions(
+  log: Log,
+  { origin }: SessionHeader,
+  records: readonly LogRecord[],
+): Promise<ReadonlySet<SessionId>> {
+  const children = records.flatMap(({ fact }) =>
+    fact?.type === 'tool_execution_started' ? (fact.child ?? []) : [],
+  );
+  const existing = new Set<SessionId>();
+  for (const named of new Set([...children, ...(origin ? [origin.session] : [])]))
+    if ((await log.info(named)) !== undefined) existing.add(named);
+  return existing;
 }
 
 interface StartedImport {
@@ -83,7 +109,7 @@ class SessionReader {
       if (!this.blobs.has(hash)) this.blobs.set(hash, this.#records.length + 1);
   }
 
-  /** Checks that the file is complete. `line` is the number of the line that would come next. */
+  /** Checks that the file is complete. `line` is the number of the line after the last line. */
   end(line: number) {
     try {
       if (this.#begun === undefined) throw new BadLineError('the file is empty');
@@ -97,7 +123,7 @@ class SessionReader {
   async #begin(line: string): Promise<void> {
     const header = decodeHeader(line);
     const session = this.#into ?? header.session;
-    // This check happens early, before the whole file is read. `restore` checks it again.
+    // This check runs early, before the whole file is read. `restore` repeats the check.
     if ((await this.#log.info(session)) !== undefined) throw targetExists(session);
     this.#begun = { session, header, check: new RecordValidator(session, header) };
   }
@@ -141,7 +167,7 @@ class RecordValidator {
     this.#assertPlace(record);
     this.#assertKey(record);
     if (record.fact?.type === 'snapshot') this.#assertCovers(record, record.fact);
-    // Only stores write snapshots, so the rules for writers do not cover them. The fold checks them.
+    // Only stores write snapshots, so the rules for writers do not include them. The fold checks snapshots.
     else validate(this.#state, record);
     this.#fold(record);
     this.#trackTurn(record);
@@ -186,8 +212,8 @@ class RecordValidator {
   }
 
   /**
-   * Checks that a snapshot replaces all deltas of its turn. If other deltas stayed, readers of events and
-   * readers of the folded state would see different content.
+   * Checks that a snapshot replaces all deltas of its turn. If the file had other deltas of the turn, readers
+   * of events and readers of the folded state would see different content.
    */
   #assertCovers({ offset, turn }: LogRecord, { covers: [, last] }: Snapshot): void {
     const refused = (why: string) =>
@@ -198,7 +224,7 @@ class RecordValidator {
   }
 
   #trackTurn({ turn, fact, delta }: LogRecord): void {
-    // Deltas of an unknown type have no content. They may stay beside a snapshot.
+    // Deltas of an unknown type have no content, so the log may contain them in addition to a snapshot.
     if (delta !== undefined && delta.type !== 'unknown') this.#withDeltas.add(turn);
     if (fact?.type === 'snapshot') this.#settled.add(turn);
     if (fact?.type === 'turn_finished') this.#finished.add(turn);

@@ -2,7 +2,7 @@ import { type JsonValue, sessionId } from '@millrace/core';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { BadLineError, countIn, flagIn, numberIn, objectIn, parseFields, textIn } from './lines.ts';
 
-/** The first line of an exported session. It contains everything that is not in the records. */
+/** The first line of an exported session. It contains all data of the session that is not in the records. */
 export interface SessionHeader
   extends Pick<SessionInfo, 'session' | 'through' | 'createdAt' | 'changedAt' | 'isClosed'> {
   readonly origin: SessionInfo['origin'];
@@ -61,7 +61,7 @@ function holesOf(value: JsonValue | undefined, through: number): readonly Hole[]
       throw new BadLineError(
         'holes must be pairs of offsets, sorted and not after the last offset',
       );
-    // The next hole cannot start directly after this one, because a record is between them.
+    // The next hole cannot start directly after this hole, because a record must be between them.
     least = to + 2;
     return [from, to];
   });

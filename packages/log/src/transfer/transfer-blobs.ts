@@ -48,10 +48,10 @@ function missingBlob(session: SessionId, hash: string): LogError {
 
 /**
  * Stores the blobs that `exportBlobs` wrote and returns their references. It checks the hash of each blob
- * before it stores the blob. After an error, the earlier blobs stay stored without references.
+ * before it stores the blob. After an error, the blobs that were already stored stay in the log without
+ * references.
  *
- * @example
- * await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl') }));
+ * @example await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl') }));
  */
 export async function importBlobs(log: Log, lines: LineSource): Promise<readonly BlobRef[]> {
   const stored: BlobRef[] = [];

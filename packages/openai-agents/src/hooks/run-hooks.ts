@@ -57,10 +57,10 @@ class ContextHooks implements RunHooks {
   }
 
   async send(steps: AsyncIterable<StreamStep>, handoffs: ReadonlySet<string>): Promise<void> {
-    // A model request during a tool call comes from an agent inside the tool. Its output is not
+    // A model request during a tool call comes from an agent inside the tool. The output of that agent is not
     // part of this run.
     if (this.#running.size > 0) return await drain(steps);
-    // Earlier events are written before the model's answer.
+    // Earlier events must be in the task before the model's answer.
     await this.settled();
     const answer = new AnswerCalls();
     await this.#context.stream.auto(answer.watch(steps));
@@ -70,7 +70,7 @@ class ContextHooks implements RunHooks {
 
   async settled(): Promise<void> {
     await this.#last;
-    // After an abort no more events are written, so a failed write does not matter.
+    // After an abort, the remaining events are not needed, so a failed write is ignored.
     if (this.#failure !== undefined && !this.#context.signal.aborted) throw this.#failure.error;
   }
 
@@ -80,8 +80,8 @@ class ContextHooks implements RunHooks {
   }
 
   /**
-   * Returns the contents for a hand-off. As in the SDK, only the first hand-off of an answer counts. A
-   * hand-off of another vendor's model has no call here.
+   * Returns the contents for a hand-off. As in the SDK, only the first hand-off of an answer counts. If the
+   * model is not a Millrace model, this class has no call for the hand-off.
    */
   #handoffContents(from: string, to: string): readonly ContentInput[] {
     const [call, ...ignored] = this.#handoffs;
@@ -125,7 +125,7 @@ interface AnswerCall {
   readonly name: string;
 }
 
-/** Collects the calls of an answer while its steps pass through. */
+/** Collects the tool calls of a model's answer. `watch` returns the steps of the stream unchanged. */
 class AnswerCalls {
   readonly #calls = new Map<PartId, AnswerCall>();
 

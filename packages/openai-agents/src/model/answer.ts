@@ -23,12 +23,12 @@ export class FoldedAnswer {
     this.#add({ fact: { type: 'item_started', itemId: item.id, kind: 'assistant' } });
   }
 
-  /** Adds a delta. Throws if it is invalid, which means that the provider is faulty. */
+  /** Adds a delta. Throws if the delta is invalid, which means that the provider has a bug. */
   add(delta: Delta): void {
     this.#add({ delta });
   }
 
-  /** The committed parts so far. Open parts are not included. */
+  /** The parts that are committed until now. Open parts are not included. */
   get parts(): readonly IdentifiedPart[] {
     const [item] = toArray(this.#folder.state.items);
     return (item?.parts ?? []).flatMap(({ id, part }) => (part ? { id, part } : []));

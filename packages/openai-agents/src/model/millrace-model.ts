@@ -28,8 +28,8 @@ export interface MillraceModelOptions {
 }
 
 /**
- * A Millrace provider as a model of the SDK. Both methods stream, but `getResponse` returns only the end
- * of the stream.
+ * A Millrace provider as a model of the SDK. Both methods read the provider's stream, but `getResponse`
+ * returns only the complete answer.
  */
 export class MillraceModel implements Model {
   readonly #provider: Pick<Provider, 'id' | 'stream'>;
@@ -69,7 +69,8 @@ export class MillraceModel implements Model {
     for await (const step of stream === undefined ? steps : forwardSteps(steps, request, stream)) {
       for (const delta of step.deltas) {
         answer.add(delta);
-        // `yield*` is not used, because in an async generator it costs four more promises per event.
+        // The code does not use `yield*`, because in an async generator it creates four more promises per
+        // event.
         for (const event of events.convert(delta)) yield event;
       }
       end = step.end;
@@ -108,8 +109,8 @@ async function* forwardSteps(
   } finally {
     relay.close(end === undefined ? new DOMException('Left', 'AbortError') : undefined);
   }
-  // A failed answer is not a failure of the additional stream, because the end step contains the
-  // error.
+  // If the answer failed, the error is already in the end step. The rejection of the additional stream is
+  // then ignored.
   if (end?.error === undefined) await sent;
   else await sent.catch(() => {});
 }
@@ -141,7 +142,7 @@ export interface NamedProviders {
   readonly providers?: Readonly<Record<string, Provider>> | undefined;
 }
 
-/** Returns the provider for the model name of an agent. Throws if there is none. */
+/** Returns the provider for the model name of an agent. Throws if there is no such provider. */
 export function findProvider(
   { provider, providers = {} }: NamedProviders,
   name: string | undefined,

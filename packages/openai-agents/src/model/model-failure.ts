@@ -5,16 +5,16 @@ import type { IdentifiedPart } from '../response/to-response.ts';
 const partsBeforeFailure = new WeakMap<object, readonly IdentifiedPart[]>();
 
 /**
- * Returns the parts that the model had produced before it failed. They are stored with the error, because
- * the SDK drops unread events when a run fails.
+ * Returns the parts that the model had produced before it failed. The error contains these parts, because the
+ * SDK drops unread events when a run fails.
  */
 export function partsBefore(error: unknown): readonly IdentifiedPart[] {
   return (typeof error === 'object' && error !== null && partsBeforeFailure.get(error)) || [];
 }
 
 /**
- * Returns the error for the SDK if the SDK cannot use a response. Undefined if it can. The SDK recognizes
- * an abort by the error's name.
+ * Returns the error for the SDK if the SDK cannot use a response. Returns undefined if the response is
+ * usable. The SDK recognizes an abort by the error's name.
  */
 export function toSdkError(
   { error, stop }: ResponseEnd,

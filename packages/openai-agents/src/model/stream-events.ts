@@ -47,8 +47,8 @@ export class StreamEvents {
   }
 
   /**
-   * Returns the events for a part that was committed as a whole. Content that was streamed is not sent
-   * again. The final response contains the authoritative version.
+   * Returns the events for a part that was committed as a whole. It does not repeat streamed content, because
+   * the final response contains the final version.
    */
   #committedWhole({ partId, part }: CommitWhole): readonly StreamEvent[] {
     if (this.#open.has(partId)) return this.#committed(partId);

@@ -3,14 +3,15 @@ import type { StreamStep } from '@millrace/providers';
 /** An additional receiver for a model's answer while it streams. */
 export interface TurnStream {
   /**
-   * Consumes the steps of one answer. Rejects if they cannot be stored, or if the answer failed.
-   * `handoffs` are the names of the tools that hand off to another agent.
+   * Consumes the steps of one answer. Rejects if they cannot be stored, or if the answer failed. `handoffs`
+   * contains the names of the tools that hand off the conversation.
    */
   send(steps: AsyncIterable<StreamStep>, handoffs: ReadonlySet<string>): Promise<void>;
 }
 
 /**
- * Passes steps to a second reader one at a time. The producer waits until the reader asks for more.
+ * Passes steps to a second reader, one step at a time. The producer waits until the reader requests the next
+ * step.
  */
 export class StepRelay implements AsyncIterable<StreamStep> {
   #next = Promise.withResolvers<IteratorResult<StreamStep>>();
@@ -32,7 +33,7 @@ export class StepRelay implements AsyncIterable<StreamStep> {
     await this.#readRequested.promise;
   }
 
-  /** Records that the reader has stopped, or never started. */
+  /** Records that the reader has stopped reading, or never started. */
   readerLeft(): void {
     this.#hasReaderLeft = true;
     this.#readRequested.resolve();

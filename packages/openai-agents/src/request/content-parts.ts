@@ -48,7 +48,8 @@ function filePart({ file, filename = 'file' }: UserContent & { type: 'input_file
 type AssistantContent = protocol.AssistantMessageItem['content'][number];
 
 /**
- * Converts the content of an assistant message. If it came from Millrace, the original part is restored.
+ * Converts the content of an assistant message. If the content came from Millrace, the function restores the
+ * original part.
  */
 export function assistantPart(content: AssistantContent): Part | undefined {
   const preserved = preservedPart(content);
@@ -85,8 +86,8 @@ export function callPart(item: protocol.FunctionCallItem): Part {
 }
 
 /**
- * Restores reasoning that came from Millrace. Reasoning of other models is dropped, because only their
- * vendor can read it.
+ * Restores reasoning that came from Millrace. Drops reasoning of other models, because only the vendor of a
+ * model can read its reasoning.
  */
 export function reasoningPart(item: protocol.ReasoningItem): Part | undefined {
   const preserved = preservedPart(item);
@@ -162,7 +163,10 @@ interface AttachmentSource {
   readonly source: Source;
 }
 
-/** Reads an attachment of the SDK. It is a data URL, an http URL, or base64 of the expected type. */
+/**
+ * Reads an attachment of the SDK. The attachment is a data URL, an http URL, or base64 text of the given
+ * type.
+ */
 function sourceOf(given: string, mimeType: string): AttachmentSource {
   const [, type, data] = /^data:([^,;]*)[^,]*;base64,(.*)$/is.exec(given) ?? [];
   if (data !== undefined) return { mimeType: type || mimeType, source: bytesOf(data) };

@@ -10,10 +10,10 @@ import type { AgentInputItem, protocol } from '@openai/agents';
 import { toOutputItems, toUrl } from '../response/to-response.ts';
 import { assistantPart, callPart, reasoningPart, resultPart, userParts } from './content-parts.ts';
 
-/** The items of an SDK input, and its cache points. */
+/** The items of an SDK input, and the positions of its cache marks. */
 export interface ConvertedInput {
   readonly items: readonly Item[];
-  /** The ids of items that end a prefix which the caller marked for caching. */
+  /** The ids of the items up to which the caller marked the input for caching. */
   readonly cachePoints: readonly ItemId[];
 }
 
@@ -47,8 +47,8 @@ class ItemBuilder implements ConvertedInput {
       case 'function_call_result':
         return this.#join('tool', resultPart(item));
       default:
-        // These items belong to tools that another provider hosts, or that the SDK runs only for its own
-        // models.
+        // These items belong to tools that a different provider hosts, or that the SDK runs only for its own
+        // models. Other models cannot use them.
         return;
     }
   }
@@ -86,7 +86,7 @@ class ItemBuilder implements ConvertedInput {
 
 /**
  * Converts Millrace items to the input of a run, for example `context.toItems(await
- * context.messages.list())`. Notifications are left out. This function is the inverse of `toItems`.
+ * context.messages.list())`. The result omits notifications. This function is the inverse of `toItems`.
  */
 export function toInputItems(items: readonly Item[]): AgentInputItem[] {
   return items.flatMap(itemToInput);

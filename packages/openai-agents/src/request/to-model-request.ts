@@ -42,8 +42,8 @@ function choiceOf(choice: string | undefined): ToolChoice | undefined {
 }
 
 /**
- * Returns the reasoning effort that the caller set. If the caller set none, the SDK adds the default for
- * OpenAI's default model. Other models must not get that default.
+ * Returns the reasoning effort that the caller set. If the caller set no effort, the SDK adds the default of
+ * OpenAI's default model. That default must not be sent to other models.
  */
 function effortOf(request: SdkRequest): ReasoningEffort | undefined {
   const { effort } = request.modelSettings.reasoning ?? {};
@@ -87,8 +87,8 @@ function toolDefinitions({
 }
 
 /**
- * Returns the schema of a tool's input. A tool without input may have no schema, and then gets an empty
- * one.
+ * Returns the schema of a tool's input. A tool without input may have no schema. It then gets an empty
+ * schema.
  */
 function objectSchema(given: object): JsonObject {
   const none = { type: 'object', properties: {}, required: [], additionalProperties: false };

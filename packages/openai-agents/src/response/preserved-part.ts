@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue, Part } from '@millrace/core';
 
 /**
- * The fields of a part that the SDK's items cannot hold, such as signatures, provider state and metadata.
- * They are stored in `providerData`. The next request then contains the original part, even if it comes
- * from a stored history.
+ * The fields of a part for which the SDK's items have no place, such as signatures, provider state and
+ * metadata. They are stored in `providerData`. With them, the next request can contain the original part,
+ * even if the item comes from a stored history.
  */
 interface PreservedPart {
   readonly kind: Part['kind'];
@@ -12,12 +12,14 @@ interface PreservedPart {
 
 const key = 'millrace';
 
-/** The names of fields that the item itself holds. */
+/** The names of fields that the SDK's item itself contains. */
 const itemFields: ReadonlySet<string> = new Set([
   ...['text', 'arguments', 'input', 'toolCallId', 'source', 'isError', 'attachments'],
 ]);
 
-/** Returns the fields for an item's `providerData`. Empty if the item itself holds everything. */
+/**
+ * Returns the fields for an item's `providerData`. Returns no fields if the item itself contains everything.
+ */
 export function preservePart(part: Part): { readonly providerData?: Record<string, JsonValue> } {
   const rest = Object.entries(part).filter(
     ([name, value]) => value !== undefined && !itemFields.has(name) && !isItemField(part, name),
@@ -27,8 +29,8 @@ export function preservePart(part: Part): { readonly providerData?: Record<strin
 }
 
 /**
- * True if the item itself holds the field. An item holds the name of a call and the value of an output.
- * It does not hold the name and value of a custom part.
+ * True if the SDK's item itself contains the field. An item contains the name of a call and the value of an
+ * output. It does not contain the name and the value of a custom part.
  */
 function isItemField({ kind }: Part, name: string): boolean {
   if (name === 'name') return kind === 'tool_call' || kind === 'tool_result';

@@ -40,7 +40,7 @@ function toUsage({ input, output, cacheRead, cacheWrite, reasoning }: MillraceUs
   };
 }
 
-/** A part, and the id of its SDK item. The events of its deltas have the same id. */
+/** A part with the id of its SDK item. The events of the part's deltas have the same id. */
 export interface IdentifiedPart {
   readonly id: string;
   readonly part: Part;
@@ -61,8 +61,8 @@ const defaultRefusal: AssistantContent = {
 };
 
 /**
- * True if an empty message has to be added. Without a message the SDK would repeat the request forever,
- * although an empty answer is an answer too.
+ * True if an empty message has to be added. A model may give an empty answer. Without a message, the SDK
+ * would then repeat the request forever.
  */
 function isEmptyAnswer(items: readonly AgentOutputItem[], { reason }: Stop): boolean {
   if (reason === 'pause' || reason === 'tool_use') return false;
@@ -89,8 +89,8 @@ function toOutputItem(id: string, part: Part, stop: Stop | undefined): AgentOutp
     case 'media':
       return imageMessage(id, part);
     case 'custom':
-      // Only the vendor can read a custom part. It is sent as a reasoning item, because the SDK passes
-      // reasoning items on unchanged.
+      // Only the vendor of the model can read a custom part. It becomes a reasoning item, because the SDK
+      // keeps reasoning items unchanged.
       return { type: 'reasoning', id, content: [], ...preservePart(part) };
     case 'tool_result':
     case 'file':

@@ -26,19 +26,19 @@ export interface RunEvents extends AsyncIterable<RunStreamEvent> {
 }
 
 /**
- * Converts a streamed run to the updates that a sync agent yields. Text and reasoning are streamed.
- * Calls, results and hand-offs are sent as a whole. Each message has its own index. If the run fails, the
- * error is thrown after all output, and the server keeps open messages as partial. If the reader stops
- * reading, the run is stopped.
+ * Converts a streamed run to the updates that a sync agent yields. Text and reasoning are streamed. Calls,
+ * results and hand-offs become whole messages. Each message has its own index. If the run fails, the function
+ * first yields all output and then throws the error. The server keeps open messages as partial. If the reader
+ * stops reading, the run is stopped.
  */
 export async function* convertRunEvents(run: RunEvents): AsyncGenerator<UpdateInput> {
   const updates = new RunUpdates();
   const earlier = new Set(itemsSoFar(run));
   try {
-    // `yield*` is not used, because in an async generator it costs four more promises per update.
+    // The code does not use `yield*`, because in an async generator it creates four more promises per update.
     for await (const event of run) for (const update of updates.convert(event)) yield update;
   } catch (error) {
-    // When a run fails, the SDK drops unread events, so their items are sent here.
+    // When a run fails, the SDK drops unread events. This code sends the items of these events.
     const items = itemsSoFar(run).filter((item) => !earlier.has(item));
     for (const rawItem of items) yield* updates.item({ rawItem });
     yield* updates.failedParts(partsBefore(error));
@@ -48,8 +48,8 @@ export async function* convertRunEvents(run: RunEvents): AsyncGenerator<UpdateIn
 }
 
 /**
- * Returns all items so far. If the SDK could not use the last answer, its text and reasoning are
- * included.
+ * Returns all items of the run until now. If the SDK could not use the last answer, the result includes its
+ * text and reasoning.
  */
 function itemsSoFar({
   newItems = [],
@@ -79,8 +79,8 @@ class RunUpdates {
   }
 
   /**
-   * Returns the updates for an item, once. Items without a message, such as approval requests, give no
-   * update.
+   * Returns the updates for an item, once. An item that is not a message, such as an approval request, gives
+   * no update.
    */
   item(item: Pick<RunItem, 'rawItem'>): readonly UpdateInput[] {
     const { rawItem } = item;
@@ -171,7 +171,7 @@ function remainingText(
   return text.startsWith(emitted) ? texts.append(id, piece(text.slice(emitted.length))) : [];
 }
 
-/** A piece of reasoning from a raw event of OpenAI's Responses API. The end event has no piece. */
+/** A raw event with reasoning, from OpenAI's Responses API. The event at the end contains no text. */
 interface RawReasoning {
   readonly itemId: string;
   readonly piece?: Piece;

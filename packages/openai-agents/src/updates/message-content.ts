@@ -3,7 +3,10 @@ import type { ContentInput } from '@millrace/server';
 import type { protocol } from '@openai/agents';
 import { preservedPart } from '../response/preserved-part.ts';
 
-/** Converts a message of the model. It becomes data if the request had a schema, otherwise text. */
+/**
+ * Converts a message of the model. If the request had a schema, the message becomes data. Otherwise it
+ * becomes text.
+ */
 export function messageContent({ content }: protocol.AssistantMessageItem): ContentInput {
   const author = 'agent';
   const [first] = content;
@@ -22,8 +25,8 @@ function textIn(content: protocol.AssistantMessageItem['content'][number]): stri
 }
 
 /**
- * Converts a call. Arguments that are not an object are wrapped in one, because the wire requires an
- * object.
+ * Converts a call. If the arguments are not an object, they are wrapped in an object, because the format of
+ * the server requires an object.
  */
 export function callContent(call: protocol.ToolCallItem): ContentInput {
   const head = { type: 'tool_request', author: 'agent', tool_call_id: callIdOf(call) } as const;
@@ -52,7 +55,7 @@ interface CallReference {
   readonly name: string;
 }
 
-/** Converts a result. The SDK stores an object result as JSON text, which is parsed here. */
+/** Converts a result. The SDK stores an object as JSON text, so this function parses the text. */
 export function resultContent({ callId, name }: CallReference, output: unknown): ContentInput {
   const head = { type: 'tool_response', author: 'agent', tool_call_id: callId, name } as const;
   return { ...head, content: toContent(output) };

@@ -1,6 +1,6 @@
 import type { UpdateDelta, UpdateInput } from '@millrace/server';
 
-/** A streamed text: the index of its message, and the text that was sent so far. */
+/** A streamed text: the index of its message, and the text that was already sent. */
 interface StreamedText {
   readonly index: number;
   text: string;
@@ -52,8 +52,8 @@ export class StreamedTexts {
   }
 
   /**
-   * Returns the message index of the text, for the message that replaces it. If there is no such text, it
-   * returns a new index.
+   * Returns the message index of the text. A message with this index replaces the text. If there is no such
+   * text, it returns a new index.
    */
   take(id: string): number {
     const index = this.#streamed.get(id)?.index ?? this.#takeIndex();

@@ -13,7 +13,7 @@ import {
   mediaTypeOf,
 } from '../history/attachment.ts';
 
-/** The kinds of file data that this package sends. The SDK has other kinds too. */
+/** The kinds of file data that this package sends. The SDK supports more kinds. */
 export type SentData = SharedV4FileDataData | SharedV4FileDataUrl;
 
 interface SentFile extends LanguageModelV4FilePart {
@@ -21,8 +21,8 @@ interface SentFile extends LanguageModelV4FilePart {
 }
 
 /**
- * Converts an attachment to a file, or to text that describes it. Most packages throw for unusual
- * types, and would do so again in every later request.
+ * Converts an attachment to a file, or to text that describes it. Most packages throw for unusual media
+ * types. The attachment would then make every later request fail too.
  */
 export function attachmentPart(part: Attachment): SentFile | LanguageModelV4TextPart {
   const type = mediaTypeOf(attachmentContent(part));
@@ -30,7 +30,7 @@ export function attachmentPart(part: Attachment): SentFile | LanguageModelV4Text
   return isTold ? { type: 'text', text: describeAttachment(part) } : filePart(part);
 }
 
-/** The media types that are sent as files. The package decides whether its model accepts them. */
+/** The media types that are sent as files. The provider package decides whether its model accepts them. */
 const nativeTypes =
   /^(?:image|audio|video|text)\/|^application\/(?:pdf|msword|vnd\.(?:ms-|oasis\.opendocument|openxmlformats))/;
 

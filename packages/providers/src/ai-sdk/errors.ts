@@ -13,15 +13,15 @@ import { type StopReasons, stopOf } from '../wire/response-end.ts';
 import type { PartOf } from './model.ts';
 import { toJsonValue } from './part-state.ts';
 
-/** An error, and the HTTP response that it came with, if there was one. */
+/** An error, with the HTTP response that contained it, if there was one. */
 interface Failure {
   readonly error: unknown;
   readonly response?: Response | undefined;
 }
 
 /**
- * Converts an error that a package threw or streamed. Errors of packages can contain the request
- * and unreadable data, so the result contains only the fields that are read here.
+ * Converts an error that a package threw or streamed. Errors of packages can contain the request and
+ * unreadable data. The result therefore contains only the fields that this function reads.
  */
 export function failureOf(given: unknown, isAnswered: boolean): Failure {
   if (isOwnError(given)) return { error: given };
@@ -36,8 +36,8 @@ const isOwnError = (error: unknown) =>
   [Interrupted, NetworkFailure, WireFault].some((Ours) => error instanceof Ours);
 
 /**
- * Returns the error of a call that failed before the response. A TypeError or RangeError means that
- * the package could not use the request, so a retry would fail again.
+ * Returns the error of a call that failed before the response. A TypeError or RangeError means that the
+ * package could not use the request, so a retry would fail in the same way.
  */
 function requestFault(thrown: ThrownError): unknown {
   const error = faultOf(thrown);
@@ -51,13 +51,13 @@ const isMistake = (error: unknown) => error instanceof TypeError || error instan
 function apiFault(thrown: ThrownError): unknown {
   const { status, body, data, cause, message } = thrown;
   if (status === undefined || status < 400) {
-    // The cause is the broken connection, or describes the unreadable data.
+    // The cause is the broken connection, or it describes the unreadable data.
     if (cause?.isFromApi) return apiFault(cause);
     if (cause !== undefined) return faultOf({ ...cause, message: cause.message || message }, true);
     const report = errorReportInData(data) ?? errorReportOfText(body || message);
     return new WireFault(report);
   }
-  // `body` is undefined only if the package did not keep the body. An empty body is read as text.
+  // `body` is undefined only if the package did not keep the response body. An empty body is read as text.
   return new WireFault(body === undefined ? errorReportOfData(thrown) : errorReportOfText(body));
 }
 
@@ -66,7 +66,7 @@ function errorReportOfData({ data, message, type }: ThrownError): ErrorReport {
   return type === undefined ? report : { ...report, codes: [...report.codes, type] };
 }
 
-/** The kinds of the errors that packages create themselves, by name. */
+/** The kind of each error that packages create themselves, by error name. */
 const kindByErrorName: Readonly<Record<string, ProviderErrorKind>> = {
   AI_LoadAPIKeyError: 'auth',
   AI_LoadSettingError: 'invalid_request',
@@ -84,7 +84,7 @@ function faultOf(thrown: ThrownError, isTransport = false): unknown {
   const { name, message, error } = thrown;
   if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError')
     return unreadableFault(thrown);
-  // The message of this error quotes the data, so it is replaced.
+  // The message of this error quotes the data. The data may be private, so the message is replaced.
   if (message.startsWith('Invalid response data'))
     return fault('protocol_error', 'the response data is invalid');
   if (/ended without|without a (?:finish|completion)|ended unexpectedly/i.test(message)) {
@@ -95,7 +95,7 @@ function faultOf(thrown: ThrownError, isTransport = false): unknown {
   if (isTransport || isNetwork(thrown)) {
     return new NetworkFailure(thrown.cause?.message || message, { cause: error });
   }
-  // The error is a bug in the package, probably caused by an unexpected response.
+  // The error is a bug in the package. An unexpected response is the likely cause.
   if (isMistake(error)) return error;
   const codes = [thrown.code, thrown.type, name === 'Error' ? undefined : name];
   const report = errorReportOfText(message);
@@ -106,8 +106,8 @@ function faultOf(thrown: ThrownError, isTransport = false): unknown {
 }
 
 /**
- * Returns the error for data that a package could not read. The data can be an error of the
- * provider in a format that the package does not know.
+ * Returns the error for data that a package could not read. The data may be an error of the provider in a
+ * format that the package does not support.
  */
 function unreadableFault({ value }: ThrownError): WireFault {
   const report = value === undefined ? undefined : errorReportInData(value);
@@ -124,7 +124,7 @@ function isNetwork({ code, message, error }: ThrownError): boolean {
   );
 }
 
-/** Maps the finish reasons that all packages use. */
+/** Maps the finish reasons that are common to all packages. */
 const stopReasons: StopReasons = {
   stop: 'stop',
   length: 'length',
@@ -132,15 +132,13 @@ const stopReasons: StopReasons = {
   'content-filter': 'content_filter',
 };
 
-/**
- * Maps finish reasons of providers that are more precise than the unified reason of the package.
- */
+/** Maps the provider's own finish reasons that are more precise than the package's unified reason. */
 const exactReasons: Readonly<Record<string, StopReason>> = {
   refusal: 'refusal',
   pause_turn: 'pause',
 };
 
-/** The unified finish reason of the package, and the reason that the provider sent. */
+/** The unified finish reason of the package, and the original reason of the provider. */
 export interface Finish {
   readonly unified: string;
   readonly raw: string | undefined;
@@ -152,8 +150,8 @@ export function finishOf({ finishReason }: PartOf<'finish'>): Finish {
 }
 
 /**
- * Throws if the response did not end normally. Packages also finish a stream that was cut off. They
- * then report `interrupted`, or no reason of the provider.
+ * Throws if the response did not end normally. Packages also finish a stream that was cut off. In this case
+ * they report `interrupted`, or omit the provider's reason.
  */
 export function checkFinish({ unified, raw }: Finish): void {
   const isNameless = raw === undefined && (unified === 'other' || unified === 'unknown');
@@ -182,7 +180,7 @@ function jsonOrNull(value: unknown): JsonValue {
 }
 
 /**
- * Returns the report of an error that is a string or a plain object. It is the provider's error, as
+ * Returns the report of an error that is a string or a plain object. Such a value is the provider's error, as
  * the package read it.
  */
 function errorReportOfValue(given: unknown): ErrorReport {
@@ -196,14 +194,14 @@ function errorReportOfText(text: string): ErrorReport {
   return errorReportOfFailure(parsed.ok ? parsed.value : undefined, text);
 }
 
-/** Returns the error report in JSON from the provider, or undefined if there is none. */
+/** Returns the error report that the provider's JSON contains, or undefined if there is none. */
 function errorReportInData(data: unknown): ErrorReport | undefined {
   return errorReportIn(jsonOrNull(data));
 }
 
 /**
- * The fields of an error that a package threw. They are read by name, and not through the package's
- * error classes, because several copies or versions of a package can be installed.
+ * The fields of an error that a package threw. They are read by name and not through the package's error
+ * classes, because a program can have several copies or versions of a package.
  */
 interface ThrownError {
   readonly error: unknown;
@@ -214,7 +212,7 @@ interface ThrownError {
   /** The value that the package could not read. */
   readonly value?: unknown;
   readonly cause?: ThrownError | undefined;
-  /** True if the error belongs to an HTTP request. */
+  /** True if an HTTP request caused the error. */
   readonly isFromApi: boolean;
   readonly status?: number | undefined;
   readonly headers?: unknown;
@@ -223,12 +221,12 @@ interface ThrownError {
   readonly isRetryable?: boolean | undefined;
 }
 
-/** Maximum depth of causes. Causes can form a cycle. */
+/** Maximum number of nested causes that are read. The limit is needed because causes can form a cycle. */
 const maxCauses = 4;
 
 /**
- * Reads an error that a package threw. Returns undefined for a value that is not an Error object.
- * Such a value is the provider's own error, which the package passed on.
+ * Reads an error that a package threw. Returns undefined for a value that is not an Error object. Such a
+ * value is the provider's own error, which the package passed on unchanged.
  */
 function readThrownError(error: unknown, causes: number = maxCauses): ThrownError | undefined {
   if (!isError(error)) return undefined;
@@ -251,7 +249,7 @@ function readThrownError(error: unknown, causes: number = maxCauses): ThrownErro
   };
 }
 
-/** Returns whether a value is an Error of this realm or another. */
+/** Returns whether a value is an Error, including an Error from a different JavaScript realm. */
 function isError(value: unknown): value is Error {
   return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
 }
@@ -261,14 +259,14 @@ function textOrUndefined(value: unknown): string | undefined {
 }
 
 /**
- * Creates a response with the status and headers that an error contains, so that they are read like
- * those of any response.
+ * Creates a response with the status and headers that an error contains. The rest of the code can then read
+ * them like those of any response.
  */
 function responseOf({ status, headers, isRetryable }: ThrownError): Response | undefined {
   if (status === undefined || status < 200 || status > 599) return undefined;
   const known = toHeaders(headers);
   const isUsuallyRetried = status === 408 || status === 409 || status === 429 || status >= 500;
-  // By default the package derives `isRetryable` from the status. A different value comes from the
+  // By default, the package derives `isRetryable` from the status. If the value differs, it comes from the
   // provider.
   if (status >= 400 && isRetryable !== isUsuallyRetried && !known.has('x-should-retry')) {
     known.set('x-should-retry', String(isRetryable));
@@ -276,7 +274,7 @@ function responseOf({ status, headers, isRetryable }: ThrownError): Response | u
   return new Response(null, { status, headers: known });
 }
 
-/** Converts a plain object to headers. Invalid headers are left out. */
+/** Converts a plain object to headers. Invalid headers are omitted. */
 export function toHeaders(given: unknown): Headers {
   const headers = new Headers();
   const entries = typeof given === 'object' && given !== null ? Object.entries(given) : [];
@@ -284,8 +282,8 @@ export function toHeaders(given: unknown): Headers {
     try {
       if (typeof value === 'string') headers.set(name, value);
     } catch {
-      // The class `Headers` of Node rejects names and values that other transports accept. They are
-      // skipped.
+      // The class `Headers` of Node rejects some names and values that other transports accept. These headers
+      // are skipped.
     }
   }
   return headers;

@@ -23,7 +23,7 @@ import { isObject, objectIn, textIn } from '../json/fields.ts';
 import { attachmentPart, filePart, type SentData, urlData } from './content.ts';
 import { optionsOf } from './part-state.ts';
 
-/** Converts the items of a request into a prompt of the SDK's newest version. */
+/** Converts the items of a request to a prompt, in the newest version of the SDK's format. */
 export function promptOf(request: ModelRequest, owner: StateOwner): LanguageModelV4Prompt {
   const messages = withoutUnpairedCalls(toMessages(request, { ...owner, takesFiles: false }));
   const firstIndex = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
@@ -39,7 +39,7 @@ function messageOf(message: Message, isAfterStart: boolean): LanguageModelV4Mess
     case 'system':
     case 'developer': {
       const text = message.parts.map((part) => instruction(part, message.role)).join('');
-      // Most packages reject instructions that are not at the start.
+      // Most packages reject instructions after the start of the prompt.
       return isAfterStart
         ? { role: 'user', content: [{ type: 'text', text }] }
         : { role: 'system', content: text };
@@ -70,8 +70,8 @@ function textOf(part: TextPart | StructuredPart): string {
 }
 
 /**
- * Returns the provider options that mark a cache point, for the providers that need one. Each
- * package reads only the options under its own name.
+ * Returns the provider options that mark a cache point, for all providers that need one. Each package reads
+ * only the options with its own name.
  */
 function cachePoint({ cache }: ModelRequest): Record<string, JsonObject> {
   const ttl = cache?.longLived ? { ttl: '1h' } : {};
@@ -84,7 +84,7 @@ function cachePoint({ cache }: ModelRequest): Record<string, JsonObject> {
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
 
 /**
- * Converts a part of an assistant message. The result has the options that the provider needs back.
+ * Converts a part of an assistant message. The result includes the options that the provider must get back.
  */
 function assistantContent(part: AssistantPart): AssistantContent {
   const options = optionsOf(part.providerState);
@@ -109,10 +109,7 @@ function assistantContent(part: AssistantPart): AssistantContent {
 
 type Options = { readonly providerOptions?: Record<string, JsonObject> };
 
-/**
- * Converts a part that `HostedBlocks` stored. Returns an empty list for parts that prompts cannot
- * express.
- */
+/** Converts a part that `HostedBlocks` stored. Returns an empty list if a prompt cannot contain the part. */
 function hostedContent(stored: JsonValue, options: Options): AssistantContent {
   if (!isObject(stored)) return [];
   const toolCallId = textIn(stored, 'toolCallId') ?? '';
@@ -181,16 +178,16 @@ function resultOutput({
     // Some providers reject an empty text.
     return { type: isError ? 'error-text' : 'text', value: text === '' ? '(no output)' : text };
   }
-  // This format has no error flag, so the text says that it is an error.
+  // This format has no error flag, so the text itself states that it is an error.
   const output = isError ? `Error: ${text}` : text;
   const textParts = output === '' ? [] : [{ type: 'text', text: output } as const];
   return { type: 'content', value: [...textParts, ...attachments.map(attachmentPart)] };
 }
 
 /**
- * Removes hosted calls without a result, and results without a call. Responses that were cut off
- * contain them, and many providers reject them. A call in the last answer is kept until the user
- * sends a message, because its result can still come.
+ * Removes hosted calls without a result, and results without a call. Responses that were cut off contain
+ * them, and many providers reject them. A call in the last answer is kept until the user sends a message,
+ * because its result may still arrive.
  */
 function withoutUnpairedCalls(messages: readonly Message[]): readonly Message[] {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');

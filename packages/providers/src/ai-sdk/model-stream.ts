@@ -8,7 +8,8 @@ interface ModelStreamOptions {
   readonly timeouts: TimeoutOptions;
   readonly signal: AbortSignal | undefined;
   /**
-   * Called at once when the stream is interrupted, because the reader may be busy for a long time.
+   * Called immediately when the stream is interrupted. The reader may notice the interruption only much
+   * later.
    */
   readonly onInterrupted?: (() => void) | undefined;
 }
@@ -17,8 +18,8 @@ interface ModelStreamOptions {
 const maxPartsPerRead = 256;
 
 /**
- * The number of microtasks to wait for another part before a read returns. Each stage of the
- * package's stream needs a few microtasks. In a measurement, all stages together needed eight.
+ * The number of microtasks to wait for a further part before a read returns. Each stage of the package's
+ * stream needs a few microtasks. In a measurement, all stages together needed eight.
  */
 const maxMicrotasks = 32;
 
@@ -27,7 +28,7 @@ interface PendingRead {
   outcome?: { readonly part?: StreamPart | undefined; readonly error?: unknown; isEnd: boolean };
 }
 
-/** One call of a model, read part by part. It handles aborts and timeouts. */
+/** One call to a model, which is read part by part. It handles aborts and timeouts. */
 export class ModelStream {
   readonly #options: ModelStreamOptions;
   readonly #controller = new AbortController();
@@ -36,14 +37,11 @@ export class ModelStream {
   #reader: ReadableStreamDefaultReader<StreamPart> | undefined;
   #pending: PendingRead | undefined;
   /**
-   * Wakes the method that waits for the model. It is called when the pending read ends, and when
-   * there is nothing left to wait for.
+   * Resumes the method that waits for the model. It is called when the pending read ends, and when no further
+   * event can arrive.
    */
   #wake: () => void = () => {};
-  /**
-   * True after the last part of the answer arrived. From then on, every end of the stream is
-   * normal.
-   */
+  /** True after the last part of the answer arrived. After that, any end of the stream is a normal end. */
   #isDraining = false;
   #cancelDrain: () => void = () => {};
 
@@ -68,7 +66,7 @@ export class ModelStream {
       this.#reader = result.stream.getReader();
       return result;
     }
-    // A package that ignores the signal can still return a stream, which must be cancelled.
+    // A package that ignores the signal may still return a stream later. That stream must be cancelled.
     calling.then((late) => late.stream.cancel()).catch(() => {});
     return this.#throw(undefined);
   }
@@ -78,7 +76,8 @@ export class ModelStream {
    * available. Throws `Interrupted`, or the error of the stream.
    */
   async read(): Promise<readonly StreamPart[]> {
-    // The time that the consumer needs between two reads does not count as idle time.
+    // The deadline for idle time runs only during reads. The time that the consumer needs between two reads
+    // does not count.
     this.#deadlines.resume();
     try {
       return await this.#readParts();
@@ -103,8 +102,8 @@ export class ModelStream {
       for (let ticks = 0; ticks < maxMicrotasks && pending?.outcome === undefined; ticks++)
         await undefined;
     }
-    // Packages create the part `stream-start` themselves, before the model answers, so it does not
-    // count as activity.
+    // Packages create the part `stream-start` themselves before the model answers. This part therefore does
+    // not count as activity.
     if (parts.some(({ type }) => type !== 'stream-start')) {
       this.#deadlines.recordActivity();
       this.#deadlines.recordContent();
@@ -113,7 +112,7 @@ export class ModelStream {
   }
 
   /**
-   * Called when the answer is complete. Allows further reads for at most this time, so that the
+   * Must be called when the answer is complete. Reads may then continue for at most this time, so that the
    * stream can end and its connection can be reused.
    */
   drainFor(ms: number): void {
@@ -121,7 +120,7 @@ export class ModelStream {
     this.#cancelDrain = this.#options.clock.after(ms, () => this.#cancel());
   }
 
-  /** Releases all resources. Cancels the stream unless it was read to its end. */
+  /** Releases all resources. Cancels the stream if it was not read to its end. */
   close(): void {
     this.#deadlines.end();
     this.#cancelDrain();
@@ -129,7 +128,7 @@ export class ModelStream {
     this.#cancel();
   }
 
-  /** Returns the pending read, or starts a new one. Undefined after the end. */
+  /** Returns the pending read, or starts a new one. Returns undefined after the end of the stream. */
   #startRead(): PendingRead | undefined {
     if (this.#pending !== undefined || this.#reader === undefined) return this.#pending;
     const pending: PendingRead = {};
@@ -154,8 +153,8 @@ export class ModelStream {
   }
 
   /**
-   * Handles a read without a part: the stream ended, was cancelled, or failed. Throws if that is
-   * not a normal end.
+   * Handles a read that returned no part: the stream ended, was cancelled, or failed. Throws if this is not a
+   * normal end.
    */
   #end(outcome: PendingRead['outcome']): void {
     const isOver = outcome !== undefined;
@@ -177,7 +176,10 @@ export class ModelStream {
     this.#options.onInterrupted?.();
   }
 
-  /** Cancels the call in two ways, because some packages react to only one of them. */
+  /**
+   * Cancels the call through the signal and through the stream, because some packages react to only one of
+   * them.
+   */
   #cancel(): void {
     this.#wake();
     if (this.#reader === undefined && this.#interruption === undefined) return;

@@ -22,8 +22,7 @@ export type AiSdkModel = LanguageModelV2 | LanguageModelV3 | LanguageModelV4;
 export type ProviderTool = Pick<LanguageModelV4ProviderTool, 'id' | 'name' | 'args'>;
 
 /**
- * A stream part of any version. The versions differ in a few types, so readers check which fields
- * exist.
+ * A stream part of any version. The versions differ in a few types, so the code checks which fields exist.
  */
 export type StreamPart =
   | LanguageModelV2StreamPart
@@ -32,7 +31,7 @@ export type StreamPart =
 
 export type PartOf<Type extends StreamPart['type']> = Extract<StreamPart, { type: Type }>;
 
-/** The fields of the result of `doStream` that all versions have. */
+/** The fields that the result of `doStream` has in all versions. */
 export interface StreamResult {
   readonly stream: ReadableStream<StreamPart>;
   readonly response?: { readonly headers?: Readonly<Record<string, string>> } | undefined;
@@ -58,8 +57,8 @@ export async function callModel(
   }
 }
 
-// The functions below convert a request for earlier versions of the interface. Data that an earlier
-// version cannot express is left out.
+// The functions below convert a request to earlier versions of the interface. They omit data that an earlier
+// version cannot express.
 
 /**
  * Converts options to version 3, which has no `reasoning` and no custom parts, and whose file data
@@ -74,8 +73,8 @@ function toV3({
 }
 
 /**
- * Converts options to version 2. It also has another type of provider tools, and only one kind of
- * file in results.
+ * Converts options to version 2. Version 2 has a different type for provider tools, and supports only one
+ * kind of file in results.
  */
 function toV2({
   reasoning: _,
@@ -139,7 +138,7 @@ function v2File({ data, mediaType }: ResultFile): object {
   return { type: 'media', data: untaggedData(data), mediaType };
 }
 
-/** Returns the data without its tag, as bytes, base64 or a URL. */
+/** Returns the content of tagged file data, as bytes, base64 or a URL. */
 function untaggedData(data: SharedV4FileData): Uint8Array | string | URL {
   return data.type === 'url' ? data.url : data.type === 'data' ? data.data : '';
 }

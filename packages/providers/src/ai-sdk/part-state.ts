@@ -10,8 +10,8 @@ import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject } from '../json/fields.ts';
 
 /**
- * Converts the SDK's `providerMetadata` of a part to a state, which is sent back with the part.
- * Undefined if it is empty.
+ * Converts a part's `providerMetadata` from the SDK to a state, which is sent back with the part. Returns
+ * undefined if the metadata is empty.
  */
 export function stateOf(owner: StateOwner, metadata: unknown): ProviderState | undefined {
   const data = toJsonValue(metadata);
@@ -20,8 +20,8 @@ export function stateOf(owner: StateOwner, metadata: unknown): ProviderState | u
 }
 
 /**
- * Like `stateOf`, for parts that only their provider can read. Such a part always gets a state,
- * because a part without a state is not sent back.
+ * Works like `stateOf`, for parts that only their provider can read. Such a part always gets a state, because
+ * a part without a state is not sent back.
  */
 export function ownStateOf(owner: StateOwner, metadata: unknown): ProviderState {
   const { provider, model } = owner;
@@ -29,8 +29,8 @@ export function ownStateOf(owner: StateOwner, metadata: unknown): ProviderState 
 }
 
 /**
- * Returns the `providerOptions` of a part that is sent back. They contain the `providerMetadata`
- * that the part had.
+ * Returns the `providerOptions` for a part that is sent back. They contain the part's original
+ * `providerMetadata`.
  */
 export function optionsOf(state: ProviderState | undefined): {
   readonly providerOptions?: Record<string, JsonObject>;
@@ -41,9 +41,9 @@ export function optionsOf(state: ProviderState | undefined): {
 }
 
 /**
- * Converts a value of a package to JSON. It removes undefined fields, and converts URLs and dates
- * to strings and bytes to base64. Returns undefined if nothing is left. Throws a `WireFault` for
- * values that JSON cannot represent.
+ * Converts a value of a package to JSON. It removes undefined fields, and converts URLs and dates to strings
+ * and bytes to base64. Returns undefined if the result is empty. Throws a `WireFault` for values that JSON
+ * cannot represent.
  */
 export function toJsonValue(value: unknown): JsonValue | undefined {
   const text = stringify(value);
@@ -59,7 +59,7 @@ function stringify(value: unknown): string | undefined {
       inner instanceof Uint8Array ? toBase64(inner) : inner,
     );
   } catch {
-    // The value is circular or contains a BigInt. The empty text is not JSON, so the caller throws.
+    // The value is circular or contains a BigInt. An empty text is not valid JSON, so the caller throws.
     return '';
   }
 }

@@ -39,7 +39,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provid
     info,
     extras: options,
     transport: createTransport(options),
-    // The caller may pass an environment variable that is not set, which is undefined.
+    // The list can contain undefined, if the caller passes an environment variable that is not set.
     secrets: options.secrets?.filter((secret) => typeof secret === 'string') ?? [],
   };
   return providerOf(
@@ -54,7 +54,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provid
   );
 }
 
-/** A model with the settings that all its calls share. */
+/** A model, with the settings for all calls to it. */
 interface ModelBinding {
   readonly model: AiSdkModel;
   readonly info: ModelInfo;
@@ -63,7 +63,7 @@ interface ModelBinding {
   readonly secrets: readonly string[];
 }
 
-/** The time to wait for the end of the stream after the answer is complete, in milliseconds. */
+/** How long to wait for the end of the stream after the answer is complete, in milliseconds. */
 const streamEndMs = 50;
 
 async function* streamFromModel(
@@ -81,7 +81,7 @@ async function* streamFromModel(
   let end: ResponseEnd;
   try {
     release = await transport.semaphore.acquire(signal);
-    // The signal can be aborted while the request waits for its place.
+    // The signal may abort while the request waits in the queue.
     signal?.throwIfAborted();
     stream = new ModelStream({ ...transport, signal, onInterrupted: release });
     const options = callOptions(request, owner, extras);
@@ -109,7 +109,7 @@ async function* streamFromModel(
   yield { deltas: reading.take(), end: { ...end, usage } };
 }
 
-/** Reads one response from its first part to its end, whether it succeeds or fails. */
+/** Reads one response from its first part to its end, including failures. */
 class ModelResponseReader {
   readonly #context: PartsContext;
   readonly #reader: PartsReader;
@@ -128,14 +128,14 @@ class ModelResponseReader {
     return this.#reader.isFinished;
   }
 
-  /** Removes these values from every error. */
+  /** Adds values that are removed from every error. */
   redactSecrets(secrets: readonly string[]): void {
     this.#errors.redactSecrets(secrets);
   }
 
   /**
-   * Sets the options of the call. Must be called before the request is sent, because custom headers
-   * can contain secrets to redact.
+   * Sets the options of the call. Must be called before the request is sent, because custom headers can
+   * contain secrets that errors must not show.
    */
   setRequest(options: LanguageModelV4CallOptions, secrets: readonly string[]): void {
     this.#request = options;
@@ -152,7 +152,7 @@ class ModelResponseReader {
     for (const part of parts) this.#reader.part(part);
   }
 
-  /** Returns the deltas since the last call. */
+  /** Returns the deltas that were written since the last call of `take`. */
   take(): readonly Delta[] {
     this.#collect();
     const taken = this.#deltas;
@@ -161,7 +161,8 @@ class ModelResponseReader {
   }
 
   /**
-   * Returns the end of the response, after the stream ended. Throws if the answer is not complete.
+   * Returns the end of the response. Call it after the stream has ended. Throws if the answer is not
+   * complete.
    */
   finish(): ResponseEnd {
     const stop = this.#reader.finish();
@@ -207,8 +208,7 @@ class ModelResponseReader {
 }
 
 /**
- * Returns the length of the prompt and the tools as JSON, in UTF-16 units. It is 0 if no request
- * was sent.
+ * Returns the length of the prompt and the tools as JSON, in UTF-16 units. Returns 0 if no request was sent.
  */
 function promptLength(options: LanguageModelV4CallOptions | undefined): number {
   if (options === undefined) return 0;

@@ -11,8 +11,8 @@ import type { CallExtras } from './options.ts';
 import { type Schema, toolOptions } from './tools.ts';
 
 /**
- * Converts a request to call options of the SDK's newest version. Throws a `WireFault` if the SDK
- * cannot express it.
+ * Converts a request to call options, in the newest version of the SDK's format. Throws a `WireFault` if the
+ * SDK cannot express the request.
  */
 export function callOptions(
   request: ModelRequest,
@@ -54,7 +54,7 @@ function jsonFormat({ name, schema }: NonNullable<ModelRequest['output']>) {
   return { type: 'json', name, schema: schema as Schema } as const;
 }
 
-/** Returns the caller's provider options, with the cache key for OpenAI's models. */
+/** Returns the caller's provider options. For OpenAI's models, it adds the cache key. */
 function providerOptions({
   providerOptions: options,
   cache,

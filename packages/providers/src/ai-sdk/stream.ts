@@ -24,10 +24,7 @@ export interface PartsContext extends StateOwner {
   readonly request: ModelRequest;
 }
 
-/**
- * The types of parts that packages add themselves when a stream ends, whether it is complete or cut
- * off.
- */
+/** The types of parts that packages add at the end of every stream, even if the stream was cut off. */
 const closingTypes: ReadonlySet<string> = new Set<StreamPart['type']>([
   'text-end',
   'reasoning-end',
@@ -53,7 +50,7 @@ export class PartsReader {
   usage: ReportedUsage | undefined;
   model: string | undefined;
   responseId: string | undefined;
-  /** The package's data about the whole response, by provider. */
+  /** The data of the package about the whole response, by provider. */
   metadata: JsonObject | undefined;
 
   constructor(context: PartsContext) {
@@ -73,7 +70,7 @@ export class PartsReader {
   }
 
   part(part: StreamPart): void {
-    // Parts after the finish part do not belong to the response.
+    // Parts that arrive after the finish part do not belong to the response.
     if (this.#finish !== undefined) return;
     if (!closingTypes.has(part.type)) this.#settle();
     switch (part.type) {
@@ -112,8 +109,8 @@ export class PartsReader {
       case 'error':
         throw part.error;
       default:
-        // Other parts are ignored: warnings, pings, raw chunks, the end of an input, and parts of
-        // later versions.
+        // All other parts are ignored: warnings, pings, raw chunks, the end of an input, and parts of later
+        // versions.
         return;
     }
   }
@@ -166,14 +163,14 @@ export class PartsReader {
 }
 
 /**
- * The maximum length of metadata as JSON. Longer metadata is left out, because it is stored with
- * the end of the response.
+ * Maximum length of metadata as JSON. Longer metadata is omitted, because the log stores it with the end of
+ * the response.
  */
 const maxMetadataLength = 2 ** 18;
 
 /**
- * Converts the metadata of a response. Returns undefined if it is empty, too long, or not JSON, so
- * that bad metadata does not fail an answer.
+ * Converts the metadata of a response. Returns undefined if the metadata is empty, too long, or not JSON. Bad
+ * metadata therefore does not make an answer fail.
  */
 function reportedMetadata(metadata: unknown): JsonObject | undefined {
   try {
@@ -209,7 +206,7 @@ function bytesSource(data: string | Uint8Array): Source {
   return { type: 'bytes', bytes };
 }
 
-/** Decodes base64. Padding may be missing, and the URL-safe alphabet is accepted. */
+/** Decodes base64. Accepts missing padding and the URL-safe alphabet. */
 function decodeBase64(base64: string): Uint8Array | undefined {
   const digits = base64.replaceAll('-', '+').replaceAll('_', '/');
   return fromBase64(digits.padEnd(Math.ceil(digits.length / 4) * 4, '='));

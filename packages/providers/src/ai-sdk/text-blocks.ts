@@ -9,13 +9,13 @@ import { ownStateOf, stateOf, toJsonValue } from './part-state.ts';
 /** A text or reasoning part while it streams. */
 interface Block {
   append(chunk: string): void;
-  /** Ends the complete block. `state` is sent back with the part. */
+  /** Ends the block, because it is complete. `state` is sent back to the provider with the part. */
   end(state: ProviderState | undefined): void;
 }
 
 interface OpenBlockEntry<B extends Block> {
   readonly block: B;
-  /** The last metadata that arrived. Later metadata replaces it, as in the SDK itself. */
+  /** The metadata that arrived last. It replaces earlier metadata, as in the SDK itself. */
   metadata: unknown;
 }
 
@@ -25,10 +25,9 @@ interface EndedBlock {
 }
 
 /**
- * The open blocks of one kind, by the ids of the package. A package can reuse an id.
- * The end of a block is provisional, because packages also end the open blocks of a stream that was
- * cut off, before they report the cut. An end takes effect when another part follows, or when the
- * response is complete.
+ * The open blocks of one kind, by the ids of the package. A package can reuse an id. The end of a block is
+ * provisional. If a stream was cut off, packages first end its open blocks and report the cut later. The end
+ * takes effect when a further part follows, or when the response is complete.
  */
 export class OpenBlocks<B extends Block> {
   readonly #owner: StateOwner;
@@ -41,7 +40,7 @@ export class OpenBlocks<B extends Block> {
     this.#create = create;
   }
 
-  /** Returns the open block that began last. */
+  /** The open block that began last. */
   get latest(): B | undefined {
     return [...this.#open.values()].at(-1)?.block;
   }
@@ -65,7 +64,7 @@ export class OpenBlocks<B extends Block> {
     this.#ended.push({ block: open.block, state: stateOf(this.#owner, metadata ?? open.metadata) });
   }
 
-  /** Makes the provisional ends final. */
+  /** Makes the provisional ends of blocks final. */
   settle(): void {
     if (this.#ended.length === 0) return;
     for (const { block, state } of this.#ended) block.end(state);
@@ -89,7 +88,7 @@ export class OpenBlocks<B extends Block> {
 }
 
 /**
- * A text with its citations. The part begins with the first character, so an empty block creates no
+ * A text with its citations. The part begins with the first character, so an empty block does not create a
  * part.
  */
 export class AnswerText implements Block {
@@ -128,8 +127,8 @@ export class AnswerText implements Block {
 }
 
 /**
- * A reasoning part. It begins at once, even if no text follows, because the provider needs it back
- * at its position.
+ * A reasoning part. The part begins immediately, even if no text follows, because the provider must get it
+ * back at its position.
  */
 export class ReasoningBlock implements Block {
   readonly #owner: StateOwner;
@@ -158,7 +157,7 @@ type CitationOfText = NonNullable<
   Extract<PartOf<'text-end'>, { citations?: unknown }>['citations']
 >[number];
 
-/** Adds sources to the current text, or to the next text if none is open. */
+/** Adds sources to the current text, or to the next text if no text is open. */
 export class Sources {
   /** Sources that arrived before any text. */
   #waiting = new Citations();
@@ -176,7 +175,7 @@ export class Sources {
     return taken;
   }
 
-  /** Ends the response. Sources that no text followed become a part of their own. */
+  /** Ends the response. Sources that were not followed by a text become a separate part. */
   end(writer: DeltaWriter): void {
     if (this.#waiting.isEmpty) return;
     writer.whole({ kind: 'custom', name: 'citations', value: this.#waiting.metadata });

@@ -14,11 +14,11 @@ import type { StateOwner } from '../history/sendable-parts.ts';
 import type { PartOf } from './model.ts';
 import { ownStateOf, stateOf, toJsonValue } from './part-state.ts';
 
-/** A call that streams. The calls are found by the ids of the package. */
+/** A call that streams. The package's id identifies the call. */
 interface OpenCall {
   readonly call: AiSdkToolCall;
   /**
-   * True for a custom tool, whose deltas are plain text. Its input is that text as a JSON string.
+   * True for a custom tool, whose deltas are plain text. The input of the call is that text as a JSON string.
    */
   readonly isPlainText: boolean;
 }
@@ -50,7 +50,7 @@ export class AiSdkToolCalls {
     call.append(isPlainText ? JSON.stringify(delta).slice(1, -1) : delta);
   }
 
-  /** Handles a complete call, whether its input streamed before or not. */
+  /** Handles a complete call. Its input may have streamed before. */
   complete(part: PartOf<'tool-call'>): void {
     const { toolCallId, toolName, input, providerMetadata } = part;
     const whole: WholeCall = {
@@ -63,15 +63,15 @@ export class AiSdkToolCalls {
       return (known ?? this.#create(toolCallId, false).call).complete(whole);
     }
     const isRepeated = known.whole.name === whole.name && known.whole.input === whole.input;
-    // If two different calls have the same id, the second gets a new id, because each call needs
-    // its own result.
+    // If two different calls have the same id, the second call gets a new id, because each call needs its own
+    // result.
     if (!isRepeated)
       this.#add(new AiSdkToolCall(this.#context.writer, this.#context.ids.toolCall())).complete(
         whole,
       );
   }
 
-  /** Removes a call that the provider runs itself. Returns its part if the part has begun. */
+  /** Removes a call that the provider runs itself. If the part of the call has begun, returns that part. */
   release(id: string): TextWriter | undefined {
     const entry = this.#open.get(id);
     if (entry === undefined || entry.call.whole !== undefined) return undefined;
@@ -79,7 +79,7 @@ export class AiSdkToolCalls {
     return entry.call.handOver();
   }
 
-  /** Ends the response. Returns whether the client must run a call. */
+  /** Ends the response. Returns true if there is a call that the client must run. */
   end(): boolean {
     for (const call of this.#calls) call.end();
     return this.#calls.some(({ whole }) => whole !== undefined);
@@ -107,14 +107,13 @@ interface WholeCall {
 }
 
 /**
- * A call for the client while it streams. It is committed only at the end of the response. The
- * reason is that packages also report the incomplete calls of a stream that was cut off, before
- * they report the cut.
+ * A call for the client while it streams. It is committed only at the end of the response. If a stream is cut
+ * off, packages report its incomplete calls first and the cut later.
  */
 class AiSdkToolCall {
   readonly #writer: DeltaWriter;
   readonly #id: ToolCallId;
-  /** The input that has streamed so far. It is compared when the call is complete. */
+  /** The input that has streamed until now. It is compared with the final input when the call is complete. */
   #streamed = '';
   #part: TextWriter | undefined;
   #name = '';
@@ -142,8 +141,8 @@ class AiSdkToolCall {
   }
 
   /**
-   * Sets the final input. If it continues the streamed input, the rest is appended now. A different
-   * input replaces the part at the end of the response.
+   * Sets the final input. If the final input continues the streamed input, the missing text is appended now.
+   * Otherwise a new part replaces the streamed part at the end of the response.
    */
   complete(whole: WholeCall): void {
     if (whole.name === '') throw fault('protocol_error', 'a tool call has no name');
@@ -152,7 +151,7 @@ class AiSdkToolCall {
     if (this.#isContinued(whole)) this.append(whole.input.slice(this.#streamed.length));
   }
 
-  /** Ends the response. Retracts a call that was never completed. */
+  /** Ends the response. If the call was never completed, it is retracted. */
   end(): void {
     if (this.#whole === undefined) return this.#part?.retract('cut');
     const { name, input, providerState } = this.#whole;
@@ -166,9 +165,7 @@ class AiSdkToolCall {
     });
   }
 
-  /**
-   * Returns the part of a call that the provider runs itself, so that the caller can replace it.
-   */
+  /** Returns the part of a call that the provider runs itself. The caller can then replace the part. */
   handOver(): TextWriter | undefined {
     const part = this.#part;
     this.#part = undefined;
@@ -180,7 +177,7 @@ class AiSdkToolCall {
   }
 }
 
-/** Returns the id of the package as a tool call id, or a new id if it is not valid. */
+/** Returns the package's id as a tool call id, or a new id if the package's id is not valid. */
 function validCallId(id: unknown, ids: Ids): ToolCallId {
   try {
     return toolCallId(String(id ?? ''));
@@ -196,12 +193,13 @@ type HostedPart =
   | PartOf<'tool-approval-request'>;
 
 /**
- * Stores parts that only the provider understands. They are stored unchanged and sent back later.
+ * Stores parts that only the provider can interpret. They are stored unchanged and sent back in later
+ * requests.
  */
 export class HostedBlocks {
   readonly #writer: DeltaWriter;
   readonly #owner: StateOwner;
-  /** Preliminary results, by the id of the call. */
+  /** Preliminary results, by the id of their call. */
   readonly #results = new Map<string, { readonly part: ValueWriter; metadata: unknown }>();
 
   constructor(writer: DeltaWriter, owner: StateOwner) {
@@ -209,7 +207,7 @@ export class HostedBlocks {
     this.#owner = owner;
   }
 
-  /** Stores the part. It replaces `instead`, which had begun as a call for the client. */
+  /** Stores the part. It replaces the part `instead`, which began as a call for the client. */
   keep(part: HostedPart, instead?: PartWriter | undefined): void {
     const { providerMetadata, ...rest } = part;
     const block = {
@@ -222,7 +220,7 @@ export class HostedBlocks {
     else instead.replace(block);
   }
 
-  /** Stores a result. Preliminary results replace each other until the final one arrives. */
+  /** Stores a result. Each preliminary result replaces the previous one until the final result arrives. */
   result(given: PartOf<'tool-result'>): void {
     const { providerMetadata, ...rest } = given;
     const { toolCallId, type } = rest;

@@ -9,14 +9,12 @@ import type { CallExtras } from './options.ts';
 
 type ProviderOptions = NonNullable<LanguageModelV4FunctionTool['providerOptions']>;
 
-/** The SDK's type of a JSON Schema. */
+/** The type that the SDK uses for a JSON Schema. */
 export type Schema = LanguageModelV4FunctionTool['inputSchema'];
 
 type ToolOptions = Pick<LanguageModelV4CallOptions, 'tools' | 'toolChoice'>;
 
-/**
- * Returns the options for the tools of a request, the provider's own tools, and the tool choice.
- */
+/** Returns the call options for the request's tools, for the provider's own tools and for the tool choice. */
 export function toolOptions(
   { tools = [], toolChoice }: ModelRequest,
   extras: CallExtras,

@@ -4,8 +4,7 @@ import type { PartOf } from './model.ts';
 import { toJsonValue } from './part-state.ts';
 
 /**
- * The usage that the model reported. `input` and `output` are undefined if the model did not report
- * them.
+ * The usage that the model reported. `input` and `output` are undefined if the report does not contain them.
  */
 export interface ReportedUsage {
   readonly input: number | undefined;
@@ -33,7 +32,7 @@ function nestedUsage(input: JsonObject | undefined, output: JsonObject | undefin
   };
 }
 
-/** Reads the usage of version 2 of the interface, which has a flat format. */
+/** Reads a usage report in the flat format of version 2. */
 function flatUsage(reported: JsonObject): ReportedUsage {
   return {
     input: countIn(reported, 'inputTokens'),
@@ -50,7 +49,7 @@ function sumIn(counts: JsonObject | undefined, keys: readonly string[]): number 
 }
 
 /**
- * Fills missing numbers of the reported usage with an estimate. A total is never smaller than its
+ * Replaces missing numbers of the reported usage with estimates. A total is never smaller than the sum of its
  * parts.
  */
 export function completedUsage(reported: ReportedUsage | undefined, estimate: () => Usage): Usage {

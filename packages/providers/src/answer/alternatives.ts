@@ -2,13 +2,15 @@ import { alternativeName, type DeltaWriter, type JsonObject } from '@millrace/co
 import type { ModelRequest } from '../contract/model-request.ts';
 import { type LogprobEntry, Logprobs } from './logprobs.ts';
 
-/** Maximum number of answers that are collected. No provider returns so many. */
+/** Maximum number of answers that are collected. No provider returns this many answers. */
 const maxAnswers = 128;
 
 /** Maximum length of one answer, in UTF-16 units. */
 const maxLength = 2 ** 20;
 
-/** Collects all answers except the first. They become custom parts at the end of the response. */
+/**
+ * Collects all answers of a response except the first. At the end of the response, they become custom parts.
+ */
 export class Alternatives {
   readonly #answers = new Map<number, Alternative>();
   readonly #expected: number;
@@ -80,8 +82,8 @@ export class Alternative {
   }
 
   /**
-   * Adds to a tool call. `key` identifies the call within the answer. The name and the arguments can
-   * arrive in pieces.
+   * Adds a piece of a tool call. `key` identifies the call within the answer. The name and the arguments can
+   * arrive in several pieces.
    */
   call(key: string, name: string | undefined, chunk: string): void {
     let call = this.#calls.get(key);
@@ -119,9 +121,9 @@ export class Alternative {
 }
 
 /**
- * Whether a received name is the next piece of a call's name. Servers send a name complete, in
- * pieces, repeatedly, or after the first arguments. A name that equals the name so far is a repeat,
- * and a name with arguments is complete.
+ * Returns whether a received name is the next piece of a call's name. Servers may send a name complete, in
+ * pieces, repeatedly, or after the first arguments. A name that equals the name received before is a
+ * repetition. A name that arrives with arguments is complete.
  */
 export function isNamePiece(before: string, received: string, hasArguments: boolean): boolean {
   return before === '' || (!hasArguments && received !== before);

@@ -3,18 +3,18 @@ import { arrayIn, countIn, isObject, objectIn, objectsIn, textIn } from '../json
 import { type Citation, Citations } from '../wire/citations.ts';
 import { ratingOf } from './reported-details.ts';
 
-/** Maximum number of passages with sources. No answer has so many. */
+/** Maximum number of passages with sources. No answer has this many. */
 const maxSupports = 1024;
 
 /**
- * The sources of an answer: citations, the searches that found them, the passages that they
- * support, and the web pages that were read. Later events of a response repeat and extend them.
+ * The sources of an answer. They are citations, the searches that found them, the passages that they support,
+ * and the web pages that were read. Later events of a response repeat and extend the sources.
  */
 export class Sources {
   readonly #citations = new Citations();
   #grounding: JsonObject = {};
 
-  /** Reads the sources in a candidate. Returns whether any of them are new. */
+  /** Reads the sources of a candidate, which is one answer of Gemini. Returns whether any of them are new. */
   read(candidate: JsonObject): boolean {
     const chunks = objectsIn(objectIn(candidate, 'groundingMetadata'), 'groundingChunks');
     const cited = chunks.map(chunkCitation);
@@ -38,7 +38,7 @@ export class Sources {
 }
 
 /**
- * Returns whether a candidate has a field with sources. Most events have none and need no further
+ * Returns whether a candidate has a field with sources. Most events have no sources and need no further
  * check.
  */
 export function hasSources(candidate: JsonObject): boolean {
@@ -117,7 +117,7 @@ function quotedIn(candidate: JsonObject): readonly Citation[] {
     }));
 }
 
-/** Returns the safety ratings of a candidate, or of the prompt. */
+/** Returns the safety ratings of an answer, or of the prompt. */
 export function ratingsIn(
   rated: JsonObject | undefined,
   about: SafetyRating['about'],

@@ -4,7 +4,7 @@ import { isObject, objectsIn } from '../json/fields.ts';
 /** The log probability of one token, in Millrace's format: `{ token, logprob, top? }`. */
 export type LogprobEntry = JsonObject;
 
-/** Maximum number of tokens and alternatives. More would not fit into the metadata of a part. */
+/** Maximum number of tokens and alternatives. A larger number would not fit into the metadata of a part. */
 const maxTokens = 100_000;
 
 /** Collects the log probabilities of one part while it streams. */
@@ -24,7 +24,7 @@ export class Logprobs {
     return this.#entries.length === 0;
   }
 
-  /** Writes the log probabilities as a custom part. Used if they belong to no text. */
+  /** Writes the log probabilities as a custom part. Used if they do not belong to a text. */
   write(writer: DeltaWriter): void {
     if (this.isEmpty) return;
     const { metadata } = this;
@@ -53,7 +53,7 @@ export function openaiLogprobs(entries: readonly JsonObject[]): readonly Logprob
 }
 
 /**
- * Reads the format of Gemini: one list of chosen tokens, and one list of the likely tokens at each
+ * Reads the format of Gemini, which has one list of chosen tokens and one list of likely tokens for each
  * step.
  */
 export function geminiLogprobs(result: JsonObject): readonly LogprobEntry[] {
@@ -79,8 +79,8 @@ function tokenOf(
 }
 
 /**
- * Returns the log probabilities in `logprobs` of a choice. They belong to its text or to its
- * refusal.
+ * Returns the log probabilities in the field `logprobs` of a choice. They belong to the choice's text or to
+ * its refusal.
  */
 export function chatLogprobs(logprobs: JsonValue | undefined): readonly LogprobEntry[] {
   if (!isObject(logprobs)) return [];

@@ -6,12 +6,10 @@ export type Reported = {
   readonly [Name in keyof ResponseDetails]?: ResponseDetails[Name] | undefined;
 };
 
-/**
- * Maximum length of a name or id. A longer text is a fault of the server and must not fill the log.
- */
+/** Maximum length of a name or id. A longer text is an error of the server and is not stored on the log. */
 const maxTextLength = 1024;
 
-/** Returns the reported fields as details. Returns undefined if nothing was reported. */
+/** Returns the reported fields as details. Returns undefined if no field was reported. */
 export function toDetails(reported: Reported): ResponseDetails | undefined {
   const known = Object.entries(reported).flatMap(([name, value]) => {
     if (value === undefined) return [];
@@ -20,12 +18,12 @@ export function toDetails(reported: Reported): ResponseDetails | undefined {
   return known.length === 0 ? undefined : Object.fromEntries(known);
 }
 
-/** Maximum number of ratings. No filter has so many categories. */
+/** Maximum number of ratings. No filter has this many categories. */
 const maxRatings = 256;
 
 /**
- * Collects the ratings of a response. Providers repeat ratings from chunk to chunk. A later rating
- * replaces an earlier one.
+ * Collects the ratings of a response. Providers repeat ratings in several chunks. A later rating replaces an
+ * earlier rating of the same category.
  */
 export class SafetyRatings {
   readonly #ratings = new Map<string, SafetyRating>();
@@ -113,7 +111,7 @@ export function millisOf(seconds: JsonValue | undefined): number | undefined {
   return isTime ? Math.round(seconds * 1e6) / 1e3 : undefined;
 }
 
-/** Returns an object with the numbers that are known, or undefined if none is known. */
+/** Returns an object with only the known numbers, or undefined if no number is known. */
 export function knownNumbers<Name extends string>(
   numbers: Readonly<Record<Name, number | undefined>>,
 ): { readonly [N in Name]?: number } | undefined {
@@ -123,10 +121,12 @@ export function knownNumbers<Name extends string>(
     : (Object.fromEntries(known) as { readonly [N in Name]?: number });
 }
 
-/** Maximum number of billed kinds. No provider bills so many. */
+/** Maximum number of billed kinds. No provider bills this many kinds. */
 const maxBilled = 64;
 
-/** Returns the positive numbers in these objects, by name. Returns undefined if there are none. */
+/**
+ * Returns the positive numbers in these objects, by name. Returns undefined if there are no positive numbers.
+ */
 export function billedIn(
   ...counts: readonly (JsonObject | undefined)[]
 ): Readonly<Record<string, number>> | undefined {
@@ -140,12 +140,12 @@ export function billedIn(
 }
 
 /**
- * The number of decimals of a cost in ticks, which xAI reports. 10,000,000,000 ticks are one US
- * dollar.
+ * The number of decimals of a cost in ticks, the unit in which xAI reports costs. 10,000,000,000 ticks are
+ * one US dollar.
  */
 const tickDecimals = 10;
 
-/** Returns the cost that a usage reports in US dollars or in ticks. */
+/** Returns the cost in a usage report, which is in US dollars or in ticks. */
 export function reportedCosts(usage: JsonObject): readonly Cost[] {
   const { cost, cost_in_usd_ticks: ticks } = usage;
   if (typeof ticks === 'number' && Number.isSafeInteger(ticks) && ticks > 0) {
@@ -153,7 +153,7 @@ export function reportedCosts(usage: JsonObject): readonly Cost[] {
     const amount = `${digits.slice(0, -tickDecimals)}.${digits.slice(-tickDecimals)}`;
     return [{ amount: withoutZeros(amount), currency: 'USD' }];
   }
-  // Perplexity reports an object, which contains the total.
+  // Perplexity reports an object. Its field `total_cost` is the total.
   const dollars = isObject(cost) ? cost['total_cost'] : cost;
   const isCost = typeof dollars === 'number' && dollars > 0 && dollars < 1e9;
   return isCost ? [{ amount: withoutZeros(dollars.toFixed(12)), currency: 'USD' }] : [];

@@ -5,7 +5,7 @@ import type { BlockContext, BlockEnd, OpenBlock } from './open-block.ts';
 import { OpenText, OpenThinking } from './text-blocks.ts';
 import { OpenCustom, OpenOutput, OpenToolUse } from './tool-calls.ts';
 
-/** The index of a block, usually a number. It is used only as a key. */
+/** The index of a content block, usually a number. The code uses it only as a key. */
 type Index = JsonValue | undefined;
 
 /** The content blocks of one message, by their index. */
@@ -13,7 +13,7 @@ export class MessageBlocks {
   readonly #context: BlockContext;
   readonly #open = new Map<Index, OpenBlock>();
   readonly #starts = new Map<Index, JsonObject>();
-  /** Blocks that have stopped but are closed only at the end of the message. */
+  /** Blocks that have stopped, but that are closed only at the end of the message. */
   readonly #waiting: OpenBlock[] = [];
   #last: OpenBlock | undefined;
   isEmpty = true;
@@ -52,8 +52,8 @@ export class MessageBlocks {
   }
 
   /**
-   * Closes all blocks at the end of the message. If the message was cut off, the cut is in the last
-   * block and in blocks that never stopped.
+   * Closes all blocks at the end of the message. If the message was cut off, the last block and all blocks
+   * without a stop event are marked as cut.
    */
   stopAll({ isCut, container }: BlockEnd): void {
     const unstopped = [...this.#open.values()];
@@ -64,8 +64,8 @@ export class MessageBlocks {
   }
 
   /**
-   * Returns whether a proxy repeats the start of a block. Such a start is ignored, because one call
-   * would become two.
+   * Returns whether this is a repeated start of a block, which some proxies send. It must be ignored, because
+   * otherwise one call would become two calls.
    */
   #isRepeat(index: Index, block: JsonObject): boolean {
     if (!this.#open.has(index)) return false;
@@ -74,7 +74,8 @@ export class MessageBlocks {
 }
 
 /**
- * Returns the start of a block that a proxy left out, so that the text of the delta is not lost.
+ * Returns a start for a block whose start event a proxy omitted. Without it, the text of the delta would be
+ * lost.
  */
 function impliedStart({ type, partial_json: fragment }: JsonObject): JsonObject | undefined {
   if (type === 'text_delta') return { type: 'text' };
@@ -100,7 +101,7 @@ function createBlock(start: JsonObject, context: BlockContext): OpenBlock {
   }
 }
 
-/** Writes redacted thinking, which arrives complete. Only the provider can read it. */
+/** Writes redacted thinking, which arrives complete and encrypted. Only the provider can read it. */
 function redactedThinking(start: JsonObject, { writer, state }: BlockContext): OpenBlock {
   const providerState = state({ data: textIn(start, 'data') ?? '' });
   writer.whole({ kind: 'reasoning', text: '', form: 'redacted', providerState });

@@ -2,18 +2,18 @@ import type { JsonObject } from '@millrace/core';
 import type { Message } from '../history/message.ts';
 import { isObject, objectIn, textIn } from '../json/fields.ts';
 
-/** The name of the custom part that stores a container if there is no call to store it with. */
+/** The name of the custom part that stores a container if the message has no call that could store it. */
 export const containerName = 'container';
 
-/** Returns whether code in a container made the call. That code waits for the result. */
+/** Returns whether code that runs in a container made the call. That code waits for the result. */
 export function isProgrammatic(toolUse: JsonObject): boolean {
   const caller = textIn(objectIn(toolUse, 'caller'), 'type');
   return caller !== undefined && caller !== 'direct';
 }
 
 /**
- * Returns the id of the container in which the last answer waits, or undefined. Containers live
- * only for minutes, so those of earlier answers are not used.
+ * Returns the id of the container in which the last answer waits, or undefined. Containers exist only for
+ * minutes, so containers of earlier answers are not used.
  */
 export function containerOf(messages: readonly Message[]): string | undefined {
   const last = messages.findLast(({ role }) => role === 'assistant');

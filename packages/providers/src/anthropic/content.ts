@@ -12,14 +12,14 @@ import type { ContentPart } from '../history/message.ts';
 import { withOptions } from '../wire/provider-options.ts';
 
 /**
- * Creates a text block. Returns undefined for text without visible characters, which the API
- * rejects.
+ * Creates a text block. Returns undefined for text without visible characters, because the API rejects such
+ * text.
  */
 export function textBlock(text: string): JsonObject | undefined {
   return text.trim() === '' ? undefined : { type: 'text', text };
 }
 
-/** Converts a content part to a block of the API. */
+/** Converts a content part to a content block of the API. */
 export function contentBlock(part: ContentPart): JsonObject | undefined {
   switch (part.kind) {
     case 'text':
@@ -33,8 +33,8 @@ export function contentBlock(part: ContentPart): JsonObject | undefined {
 }
 
 /**
- * Converts an attachment to a block. Types that the API rejects are described as text. Otherwise
- * this request and every later one would fail.
+ * Converts an attachment to a block. If the API rejects the attachment's type, a text describes the
+ * attachment. Otherwise this request and all later requests would fail.
  */
 export function attachmentBlock(part: Attachment): JsonObject {
   const native = nativeAttachment(part);
@@ -43,7 +43,7 @@ export function attachmentBlock(part: Attachment): JsonObject {
     : withOptions(native, part.options);
 }
 
-/** Creates an image or document block. Returns undefined for other types. */
+/** Creates an image or document block. Returns undefined for all other types. */
 function nativeAttachment(part: Attachment): JsonObject | undefined {
   const content = attachmentContent(part);
   const type = mediaTypeOf(content);
@@ -61,8 +61,8 @@ function nativeAttachment(part: Attachment): JsonObject | undefined {
 }
 
 /**
- * Returns the media type to use for an upload. Returns undefined if attachments of this type are
- * not uploaded.
+ * Returns the media type under which an attachment is uploaded. Returns undefined if attachments of this type
+ * are not uploaded.
  */
 export function storedType(type: string): string | undefined {
   if (isTextType(type)) return 'text/plain';
@@ -70,10 +70,7 @@ export function storedType(type: string): string | undefined {
   return isTaken ? type : undefined;
 }
 
-/**
- * Matches the image types that the API accepts. `*` stands for the unknown type of an image at a
- * URL.
- */
+/** Matches the image types that the API accepts. `*` stands for the unknown type of an image at a URL. */
 const imageTypes = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
 
 function sourceOf(content: AttachmentContent): JsonObject {

@@ -15,17 +15,17 @@ const stopReasons: StopReasons = {
 
 const completeReasons: ReadonlySet<StopReason> = new Set(['stop', 'tool_use', 'pause']);
 
-/** Returns whether the message stopped before the model was finished. */
+/** Returns whether the message ended before the model was finished. */
 export function isCutShort(reason: string | undefined): boolean {
   return reason === undefined || !completeReasons.has(stopOf(reason, stopReasons, true).reason);
 }
 
-/** The end of a message and a summary of its content. */
+/** The end of a message, with a summary of its content. */
 interface MessageEnd {
   readonly reason: string | undefined;
   readonly details: JsonObject | undefined;
   readonly hasClientCalls: boolean;
-  /** True if the output arrived as the input of the output tool. */
+  /** True if the structured output arrived as the input of the output tool. */
   readonly hasOutput: boolean;
 }
 

@@ -6,31 +6,30 @@ import type { Wire } from '../wire/wire.ts';
 import type { AnthropicOptions } from './options.ts';
 
 /**
- * A service that offers the Messages API: Anthropic, or a cloud. The fields say how its requests
- * differ.
+ * A service that offers the Messages API: Anthropic or a cloud. The fields describe how its requests differ.
  */
 export interface MessagesHost {
-  /** The name of the service in states of parts and in `providerOptions`. */
+  /** The name of the service in the states of parts and in `providerOptions`. */
   readonly provider: string;
   /**
-   * The base URL of the service's own API. With another base URL, the id of the provider contains
+   * The base URL of the service's own API. If the user sets a different base URL, the provider id contains
    * the host name.
    */
   readonly ownBaseUrl?: string | undefined;
   readonly url: (options: AnthropicOptions) => string;
-  /** Returns the URL of the files API. Undefined if the service has none. */
+  /** Returns the URL of the files API. Undefined if the service has no files API. */
   readonly filesUrl?: ((options: AnthropicOptions) => string) | undefined;
-  /** Returns headers that only this service needs, such as those with a version. */
+  /** Returns headers that only this service needs, for example a version header. */
   readonly headers: (options: AnthropicOptions, betas: readonly string[]) => Headers;
-  /** Returns the header with the key. Not called if the caller sets such a header. */
+  /** Returns the header that contains the key. It is not called if the caller sets such a header. */
   readonly keyHeader: (options: AnthropicOptions) => Headers;
-  /** Returns the fields of the body that name the model, the version and the kind of answer. */
+  /** Returns the body fields for the model, the API version and the kind of answer. */
   readonly fields: (options: AnthropicOptions, betas: readonly string[]) => JsonObject;
-  /** Returns whether instructions inside the conversation can be system messages. */
+  /** Returns whether instructions inside the conversation can be sent as system messages. */
   readonly takesSystemMessages: (options: AnthropicOptions) => boolean;
-  /** See `Wire.authorize`. */
+  /** Adds data that expires to a request, such as a signature. See `Wire.authorize`. */
   readonly authorize?: ((request: HttpRequest) => Promise<HttpRequest>) | undefined;
-  /** See `Wire.frames`. */
+  /** Creates the reader that splits a response into messages. See `Wire.frames`. */
   readonly frames?: Wire['frames'];
 }
 

@@ -22,26 +22,28 @@ export interface MessageTurn {
 interface Conversation {
   readonly system: readonly JsonObject[];
   readonly turns: readonly MessageTurn[];
-  /** The number of cache points in the conversation. */
+  /** The number of cache points that the conversation contains. */
   readonly cachePoints: number;
 }
 
-/** The rules that a model has for conversations. */
+/** The rules of a model for conversations. */
 interface ConversationRules {
-  /** Whether instructions can be system messages. Otherwise they are part of a user turn. */
+  /**
+   * Whether the model accepts instructions as system messages. Otherwise they are sent as part of a user
+   * turn.
+   */
   readonly takesSystemMessages: boolean;
   /**
-   * Whether the model continues an assistant turn at the end. Otherwise the API rejects such a
-   * turn.
+   * Whether the model can continue an assistant turn at the end of the conversation. Otherwise the API
+   * rejects a conversation that ends with an assistant turn.
    */
   readonly takesPrefill: boolean;
 }
 
 /**
- * Converts messages to the format of the API: system blocks, and alternating turns of user and
- * assistant.
- * Instructions at the start become the system blocks. Later instructions keep their position, so
- * that the prefix that the provider has cached does not change.
+ * Converts messages to the format of the API: system blocks, and alternating turns of user and assistant.
+ * Instructions at the start become the system blocks. Later instructions keep their position, so the prefix
+ * that the provider has cached does not change.
  */
 export function conversationOf(
   messages: readonly Message[],
@@ -78,8 +80,8 @@ export function conversationOf(
 }
 
 /**
- * Returns the role of the turn that a message belongs to. The API accepts a system message only
- * between a user turn and an assistant turn, or at the end after a user turn.
+ * Returns the role of the turn that a message belongs to. The API accepts a system message between a user
+ * turn and an assistant turn. It also accepts one at the end, after a user turn.
  */
 function turnRole(
   messages: readonly Message[],
@@ -96,7 +98,7 @@ function turnRole(
   return takesSystemMessages && isPlaced ? 'system' : 'user';
 }
 
-/** Marks an instruction in a user turn, so that the model does not take it for the user's text. */
+/** Marks an instruction in a user turn, so that the model does not confuse it with the user's text. */
 function asInstruction(block: JsonObject): JsonObject {
   return { ...block, text: `<system>\n${String(block['text'])}\n</system>` };
 }
@@ -137,9 +139,7 @@ function sentBlocks(
   }
 }
 
-/**
- * Returns whether a part is thinking that comes after a tool call. The API rejects such thinking.
- */
+/** Returns whether a part is thinking after a tool call. The API rejects thinking at this position. */
 function isLateThinking(parts: readonly AssistantPart[], index: number): boolean {
   const firstCall = parts.findIndex(({ kind }) => kind === 'tool_call');
   return parts[index]?.kind === 'reasoning' && firstCall >= 0 && firstCall < index;
@@ -151,9 +151,9 @@ function instruction(part: ContentPart, role: string): JsonObject | undefined {
 }
 
 /**
- * Returns the turns with a start and an end that the API accepts. The first turn must be a user
- * turn. An assistant turn at the end must not end in thinking or white space.
- * For a model that does not continue an assistant turn, a user turn asks it to continue.
+ * Returns the turns with a first and a last turn that the API accepts. The first turn must be a user turn. An
+ * assistant turn at the end must not end with thinking or white space. If the model cannot continue an
+ * assistant turn, a user turn is added that asks it to continue.
  */
 function withValidEnds(
   turns: readonly MessageTurn[],
@@ -174,7 +174,7 @@ function userTurn(text: string): MessageTurn {
 }
 
 /**
- * Returns whether the provider paused while its own tool ran. The provider continues such a turn
+ * Returns whether the provider paused the turn while its own tool ran. The provider continues such a turn
  * itself.
  */
 function isWaitingForServer({ content }: MessageTurn): boolean {
@@ -187,8 +187,8 @@ function isThinking({ type }: JsonObject): boolean {
 }
 
 /**
- * Removes white space from the end of the last text block. Some text always remains, because blocks
- * without visible characters were removed before.
+ * Removes white space from the end of the last text block. The result is never empty, because blocks without
+ * visible characters were removed before.
  */
 function withoutTrailingSpace(content: readonly JsonObject[]): readonly JsonObject[] {
   const last = content.at(-1);
@@ -198,8 +198,8 @@ function withoutTrailingSpace(content: readonly JsonObject[]): readonly JsonObje
 }
 
 /**
- * Converts an assistant part to the block that it came from. Returns undefined if it cannot be sent
- * back.
+ * Converts an assistant part back to the block that it came from. Returns undefined if the part cannot be
+ * sent back.
  */
 function assistantBlock(part: AssistantPart): JsonObject | undefined {
   switch (part.kind) {
@@ -215,7 +215,7 @@ function assistantBlock(part: AssistantPart): JsonObject | undefined {
       return hostedBlock(part);
     case 'media':
     case 'file':
-      // The image comes from another model. In this API only the user can send images.
+      // A different provider's model created the image. In this API, only user turns can contain images.
       return { type: 'text', text: `[${part.mimeType}]` };
   }
 }
@@ -231,8 +231,8 @@ function citedText(part: TextPart): JsonObject | undefined {
 }
 
 /**
- * Converts a reasoning part. Returns undefined if it has no signature, because the API rejects such
- * thinking.
+ * Converts a reasoning part. Returns undefined if the part has no signature, because the API rejects thinking
+ * without a signature.
  */
 function thinkingBlock(part: ReasoningPart): JsonObject | undefined {
   const data = textIn(stateOf(part), 'data');
@@ -254,15 +254,15 @@ function hostedBlock({ name, value: given }: CustomPart): JsonObject | undefined
   const content = block['content'];
   return {
     ...block,
-    // Arguments that are not JSON are stored as text, which the API would reject as input.
+    // Arguments that are not JSON are stored as text. The API rejects text as input, so an empty object is
+    // sent.
     ...(typeof block['input'] === 'string' ? { input: {} } : {}),
     ...(content === undefined ? {} : { content: withoutAbortReason(content) }),
   };
 }
 
 /**
- * Removes the reason why a tool was aborted. The API sends this field, but rejects it in the
- * history.
+ * Removes the reason why a tool was aborted. The API sends this field in answers, but rejects it in requests.
  */
 function withoutAbortReason(content: JsonValue): JsonValue {
   if (Array.isArray(content)) return content.map(withoutAbortReason);
@@ -285,9 +285,8 @@ function toolResultBlock(part: ToolResultPart): JsonObject {
 }
 
 /**
- * Returns hosted calls without a result, and results without a call. The API rejects both. A call
- * in the last answer is not returned until the user sends a message, because its result can still
- * come.
+ * Returns hosted calls without a result, and results without a call. The API rejects both. A call in the last
+ * answer is not included until the user sends a message, because its result may still arrive.
  */
 function unpairedParts(messages: readonly Message[]): ReadonlySet<CustomPart> {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
@@ -325,12 +324,12 @@ function textField(value: JsonValue, key: string): string | undefined {
 /** The types of blocks that cannot have a cache point. */
 const uncacheable: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
 
-/** Returns the mark of a cache point. The API caches the prefix up to the block with the mark. */
+/** Returns the field that marks a cache point. The API caches the prefix up to the block with this field. */
 export function cacheControl(cache: CacheHints | undefined): JsonObject {
   return { type: 'ephemeral', ...(cache?.longLived ? { ttl: '1h' } : {}) };
 }
 
-/** Collects cache points and writes them on their blocks. */
+/** Collects cache points and adds their marks to the blocks. */
 class CachePoints {
   readonly #points = new Set<JsonObject>();
   readonly #control: JsonObject;

@@ -11,7 +11,7 @@ import type { ModelRequest } from '../contract/model-request.ts';
 /** One content block while it streams. */
 export interface OpenBlock {
   delta(delta: JsonObject): void;
-  /** Commits the part. `end` is given only at the end of the message. */
+  /** Closes the block and commits its part. `end` is set only at the end of the message. */
   close(end?: BlockEnd): void;
   /**
    * True if the block is closed only at the end of the message. Otherwise it is closed when it
@@ -19,17 +19,17 @@ export interface OpenBlock {
    */
   readonly waitsForMessageEnd?: boolean;
   /**
-   * Called when another block starts. It begins the part, so that the parts have the order of their
-   * blocks.
+   * Called when a new block starts. It begins the part of this block, so that the parts have the same order
+   * as the blocks.
    */
   reservePosition?(): void;
 }
 
-/** The data that a block needs from the end of the message. */
+/** The data from the end of the message that a block needs. */
 export interface BlockEnd {
   /** True if the answer was cut off in this block. */
   readonly isCut: boolean;
-  /** The container in which code of the message runs. */
+  /** The container in which the message runs code. */
   readonly container: JsonObject | undefined;
 }
 
@@ -37,20 +37,20 @@ export interface BlockContext {
   readonly writer: DeltaWriter;
   readonly ids: Ids;
   /**
-   * The request that text parts are read for. It has no output schema if a tool receives the
+   * The request according to which text parts are read. It has no output schema if a tool receives the
    * output.
    */
   readonly textRequest: ModelRequest;
   readonly request: ModelRequest;
   readonly outputTool: string | undefined;
-  /** The ids of all calls of this response. */
+  /** The ids of all tool calls that this response has used. */
   readonly usedIds: Set<ToolCallId>;
-  /** Creates the state of a part, which the provider needs back with the part. */
+  /** Creates the state of a part. The provider must get this state back with the part. */
   readonly state: (data: JsonValue) => ProviderState;
 }
 
 /**
- * Returns the input in the start of a block, as text. Some providers send the whole input there.
+ * Returns the input that the start of a block contains, as text. Some providers send the whole input there.
  */
 export function initialInput({ input }: JsonObject): string {
   if (input === undefined || input === null) return '';
@@ -59,7 +59,7 @@ export function initialInput({ input }: JsonObject): string {
   return text === '{}' ? '' : text;
 }
 
-/** Returns a fragment of the arguments as text. Some proxies send a value instead of text. */
+/** Returns a fragment of the arguments as text. Some proxies send a JSON value instead of text. */
 export function inputFragment({ partial_json: fragment }: JsonObject): string {
   if (typeof fragment === 'string') return fragment;
   return fragment === undefined || fragment === null ? '' : JSON.stringify(fragment);

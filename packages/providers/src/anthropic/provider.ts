@@ -17,8 +17,8 @@ import { outputToolName } from './tools.ts';
 const traits = /* @__PURE__ */ tableOfText(messagesTraits);
 
 /**
- * Creates a provider for Claude, or for another model behind Anthropic's Messages API. Default of
- * `apiKey`: the environment variable `ANTHROPIC_API_KEY`.
+ * Creates a provider for Claude, or for any model that a server offers through Anthropic's Messages API.
+ * Default of `apiKey`: the environment variable `ANTHROPIC_API_KEY`.
  *
  * @example
  * const provider = anthropic({ model: 'claude-sonnet-4-5' });
@@ -40,7 +40,7 @@ export function messagesProvider(given: AnthropicOptions, host: MessagesHost): P
   const authorize = unlessAuthorized(options.headers, host.authorize);
   const messages = wireProvider(
     {
-      // The clouds have other endpoints for counting tokens.
+      // The clouds have different endpoints for counting tokens, so only Anthropic's own API counts here.
       ...(host === anthropicHost && { tokenCounter: anthropicCounter }),
       ...{ provider, model, info, authorize, frames },
       http: (request) => anthropicRequest(request, known, host),

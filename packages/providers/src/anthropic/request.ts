@@ -51,8 +51,8 @@ export function anthropicRequest(
 }
 
 /**
- * Returns a function that creates the request to the files API, without content. Throws a TypeError
- * if the host has no files API.
+ * Returns a function that creates the HTTP request to the files API, without a body. Throws a TypeError if
+ * the host has no files API.
  */
 export function filesRequest(options: AnthropicOptions, host: MessagesHost): () => HttpRequest {
   const { filesUrl, provider } = host;
@@ -85,19 +85,19 @@ function rulesOf(options: AnthropicModel, host: MessagesHost) {
 /** The maximum number of cache points that the API accepts in one request. */
 const maxPoints = 4;
 
-/** Returns the number of cache points that the caller set on tools. */
+/** Returns the number of cache points that the caller has set on tools. */
 function ownPoints({ tools = [] }: ModelRequest, { extraTools = [] }: AnthropicOptions): number {
   const given = [...extraTools, ...tools.map((tool) => tool.providerOptions?.anthropic ?? {})];
   return Math.min(maxPoints, given.filter((tool) => 'cache_control' in tool).length);
 }
 
 /**
- * Adds a cache point after the tools. Tools precede everything else, so they stay cached if the
+ * Adds a cache point after the tools. The tools come first in the prompt, so they stay cached if the
  * instructions change.
  */
 function withCachedTools(fields: JsonObject, control: JsonObject | undefined): JsonObject {
   const tools = objectsIn(fields, 'tools');
-  // The API rejects a cache point on a tool that is loaded later.
+  // The API rejects a cache point on a tool with `defer_loading`.
   const last = tools.findLastIndex((tool) => tool['defer_loading'] !== true);
   if (control === undefined || last < 0 || tools.some((tool) => 'cache_control' in tool))
     return fields;
@@ -149,7 +149,9 @@ function settingFields(
   };
 }
 
-/** Returns whether the model must call a tool. Such a model cannot think first. */
+/**
+ * Returns whether the request forces the model to call a tool. In this case, the model cannot think first.
+ */
 function isToolForced({ tool_choice: choice }: ToolFields): boolean {
   return choice?.['type'] === 'any' || choice?.['type'] === 'tool';
 }
@@ -168,8 +170,8 @@ function outputConfig(
 }
 
 /**
- * Returns the schema for the output format: the strict schema if the API can enforce it, and
- * otherwise the given one.
+ * Returns the schema for the output format. It is the strict schema if the API can enforce it, and otherwise
+ * the original schema.
  */
 function formatSchema(schema: JsonObject): JsonObject {
   const strict = strictSchema(schema, anthropicStrictRules);
@@ -177,8 +179,8 @@ function formatSchema(schema: JsonObject): JsonObject {
 }
 
 /**
- * Returns the field `temperature` or `top_p`. A thinking model accepts neither, and no model
- * accepts both.
+ * Returns the field `temperature` or `top_p`. The API rejects both fields while the model thinks, and it
+ * never accepts both together.
  */
 function samplingFields(
   { temperature, topP }: ModelRequest,
@@ -201,7 +203,7 @@ const budgets = { minimal: 1024, low: 4096, medium: 10_000, high: 20_000, max: 3
 /** The minimum thinking budget that the API accepts, in tokens. */
 const minBudget = 1024;
 
-/** The maximum share of the output tokens for thinking. The rest is for the answer. */
+/** The maximum share of the output tokens that thinking may use. The remaining tokens are for the answer. */
 const maxShare = 0.75;
 
 /** Returns the fields that request thinking with the given effort. */
@@ -215,7 +217,7 @@ function thinkingFields(
     return canStopThinking ? { thinking: { type: 'disabled' } } : { effort: 'low' };
   }
   if (thinking === 'adaptive') {
-    // Newer models show no thinking without this field.
+    // Without this field, newer models do not return their thinking.
     return {
       thinking: { type: 'adaptive', display: 'summarized' },
       ...effortField(effort, efforts),
@@ -226,8 +228,7 @@ function thinkingFields(
 }
 
 /**
- * Returns the fields that turn thinking off, because a tool is forced. Some models think by
- * default.
+ * Returns the fields that turn thinking off, because the request forces a tool. Some models think by default.
  */
 function thinkingFieldsForForcedTool(
   effort: ReasoningEffort | undefined,
@@ -251,9 +252,8 @@ function effortField(
 }
 
 /**
- * Returns whether the last assistant turn can continue with a thinking budget. The API requires
- * that the turn started with thinking. That is not so if another model started it, or if its
- * thinking was never signed.
+ * Returns whether the last assistant turn can continue with a thinking budget. The API requires that the turn
+ * started with signed thinking. This is not the case if a different model started the turn.
  */
 function canContinueThinking(all: readonly MessageTurn[]): boolean {
   const turns = all.filter(({ role }) => role !== 'system');
@@ -265,8 +265,8 @@ function canContinueThinking(all: readonly MessageTurn[]): boolean {
 }
 
 /**
- * Maps types of blocks to the beta feature that created them. The API accepts such a block only if
- * the feature is enabled.
+ * Maps block types to the beta feature that created them. The API accepts such a block only if the feature is
+ * enabled.
  */
 const betaOfBlock: Readonly<Record<string, string>> = {
   compaction: 'compact-2026-01-12',
@@ -277,7 +277,7 @@ const betaOfBlock: Readonly<Record<string, string>> = {
 
 const filesBeta = 'files-api-2025-04-14';
 
-/** Returns whether a block refers to a file, also inside a tool result. */
+/** Returns whether a block refers to a file, either directly or inside a tool result. */
 function namesFile(block: JsonObject): boolean {
   return (
     textIn(objectIn(block, 'source'), 'type') === 'file' ||
@@ -287,7 +287,10 @@ function namesFile(block: JsonObject): boolean {
 
 const dateLength = '2026-01-12'.length;
 
-/** Returns the requested beta features and those that the history needs, each in one version. */
+/**
+ * Returns the requested beta features and the features that the history requires. Each feature is included in
+ * only one version.
+ */
 function betasFor(requested: readonly string[], turns: readonly MessageTurn[]): readonly string[] {
   const types = turns.flatMap(({ content }) => content.map(({ type }) => String(type)));
   const needed = new Set(
@@ -298,7 +301,10 @@ function betasFor(requested: readonly string[], turns: readonly MessageTurn[]): 
   return [...requested, ...[...needed].filter((beta) => !isRequested(beta))];
 }
 
-/** Returns whether two names differ only in their version, which is a date. */
+/**
+ * Returns whether two names refer to the same feature. Such names differ only in their version, which is a
+ * date.
+ */
 function isSameFeature(beta: string, other: string): boolean {
   return beta.slice(0, -dateLength) === other.slice(0, -dateLength);
 }

@@ -16,10 +16,7 @@ interface AnthropicReaderOptions {
   readonly outputTool: string | undefined;
 }
 
-/**
- * Reads the events of one message: its start, its blocks, the delta with the stop reason, and its
- * stop.
- */
+/** Reads the events of one message: its start, its blocks, the delta with the stop reason, and its stop. */
 export class AnthropicReader implements WireReader {
   progress: 'reading' | 'over' = 'reading';
   readonly #context: BlockContext;
@@ -116,8 +113,8 @@ export class AnthropicReader implements WireReader {
   }
 
   /**
-   * Handles a second start. Proxies can repeat the start of a message. The start of a different
-   * message means that two streams were mixed, so it throws.
+   * Handles a second start event. A proxy may repeat the start of the same message. If the start belongs to a
+   * different message, two streams were mixed, so the method throws.
    */
   #startAgain(id: string | undefined, known: string | undefined): void {
     const isSame = id === known && id !== undefined;
@@ -126,7 +123,7 @@ export class AnthropicReader implements WireReader {
     throw fault('protocol_error', 'another message starts inside this one');
   }
 
-  /** Reads the fields that describe the end, from a message or a message delta. */
+  /** Reads the fields that describe the end of the message, from a message or a message delta. */
   #end(fields: JsonObject | undefined): void {
     this.#reason = textIn(fields, 'stop_reason') ?? this.#reason;
     this.#details = objectIn(fields, 'stop_details') ?? this.#details;
@@ -134,10 +131,7 @@ export class AnthropicReader implements WireReader {
     this.#stopSequence = textIn(fields, 'stop_sequence') ?? this.#stopSequence;
   }
 
-  /**
-   * Writes the provider's explanation of a refusal as a text, because a refusal can have no other
-   * content.
-   */
+  /** Writes the provider's explanation of a refusal as text, because a refusal may have no other content. */
   #explain(): void {
     const text = textIn(this.#details, 'explanation');
     if (text === undefined) return;
@@ -145,7 +139,7 @@ export class AnthropicReader implements WireReader {
     this.#context.writer.whole({ kind: 'text', text, metadata: refusalExplanation, providerState });
   }
 
-  /** Stores the container in a part, so that the next request continues in the same container. */
+  /** Stores the container in a part, so that the next request can continue in the same container. */
   #keepContainer(): void {
     if (this.#container === undefined) return;
     const providerState = this.#context.state({});
@@ -158,7 +152,7 @@ function wrongApiFault() {
   return fault('protocol_error', 'the answer does not match the Messages API');
 }
 
-/** Maps each type of delta that contains only text to the field with the text. */
+/** For each delta type that contains only text, the field that contains the text. */
 const textFields: Readonly<Record<string, string>> = {
   text_delta: 'text',
   thinking_delta: 'thinking',
@@ -167,11 +161,11 @@ const textFields: Readonly<Record<string, string>> = {
 
 interface TextAppend {
   readonly text: string;
-  /** Creates the same delta with another text. */
+  /** Creates the same delta with a different text. */
   readonly deltaOf: (text: string) => JsonObject;
 }
 
-/** Returns the text that a message appends. Returns undefined if the message has another effect. */
+/** Returns the text that an event appends. Returns undefined if the event has a different effect. */
 function textAppendIn(message: JsonObject): TextAppend | undefined {
   const delta = message['type'] === 'content_block_delta' ? objectIn(message, 'delta') : undefined;
   const type = textIn(delta, 'type') ?? '';

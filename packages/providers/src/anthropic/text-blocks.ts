@@ -4,12 +4,12 @@ import { Citations } from '../wire/citations.ts';
 import { TextBlock } from '../wire/text-block.ts';
 import type { BlockContext, OpenBlock } from './open-block.ts';
 
-/** A text block with its citations. A block without content creates no part. */
+/** A text block with its citations. A block without content does not create a part. */
 export class OpenText implements OpenBlock {
   readonly #context: BlockContext;
   #text: TextBlock | undefined;
   readonly #citations = new Citations();
-  /** The citations in the provider's format. They are sent back with the text. */
+  /** The citations in the provider's format. They are sent back together with the text. */
   readonly #cited: JsonObject[] = [];
 
   constructor(context: BlockContext, start: JsonObject) {
@@ -48,8 +48,8 @@ export class OpenText implements OpenBlock {
 }
 
 /**
- * The maximum length of a signature in its own field. A longer one is stored in the provider state.
- * It can be long, because the signature of hidden thinking contains the whole thinking.
+ * The maximum length of a signature in its own field. A longer signature is stored in the provider state. The
+ * signature of hidden thinking is long, because it contains the whole thinking.
  */
 const maxSignatureLength = 2 ** 16;
 
@@ -58,7 +58,8 @@ export class OpenThinking implements OpenBlock {
   readonly #context: BlockContext;
   readonly #part: ReasoningWriter;
   /**
-   * The thinking so far. It is read only when complete, because reading a growing text copies it.
+   * The thinking text received until now. It is read only when it is complete, because reading a growing
+   * string copies it.
    */
   #thinking = '';
   #signature = '';
@@ -76,7 +77,7 @@ export class OpenThinking implements OpenBlock {
 
   close(): void {
     const signature = this.#signature;
-    // Lone surrogates are replaced in the part, so the signature would not match the text any more.
+    // The part replaces lone surrogates, so the signature would no longer match the text.
     const isSigned = signature !== '' && this.#thinking.isWellFormed();
     if (isSigned) return this.#part.commit(this.#end(signature));
     return this.#thinking === '' ? this.#part.retract('withdrawn') : this.#part.commit();

@@ -18,14 +18,14 @@ import {
   type OpenBlock,
 } from './open-block.ts';
 
-/** A call of one of the client's tools. */
+/** A call to one of the client's tools. */
 export class OpenToolUse implements OpenBlock {
   readonly #context: BlockContext;
   readonly #start: JsonObject;
   readonly #part: TextWriter;
   /**
-   * The arguments so far. They are read only when complete, because reading a growing text copies
-   * it.
+   * The arguments received until now. They are read only when they are complete, because reading a growing
+   * string copies it.
    */
   #arguments = '';
 
@@ -42,8 +42,8 @@ export class OpenToolUse implements OpenBlock {
   }
 
   /**
-   * True if the call needs data from the end of the message. Only the end shows whether missing
-   * arguments mean `{}` or a cut, and in which container the calling code waits.
+   * True if the call needs data from the end of the message. Only the end shows whether missing arguments
+   * mean `{}` or a cut. It also names the container in which the calling code waits.
    */
   get waitsForMessageEnd(): boolean {
     return isProgrammatic(this.#start) || !this.#hasCompleteInput;
@@ -69,7 +69,7 @@ export class OpenToolUse implements OpenBlock {
   }
 }
 
-/** Returns the provider's id, or a new id if it is not valid or already used. */
+/** Returns the provider's id, or a new id if the provider's id is not valid or is already used. */
 function uniqueCallId(given: string | undefined, { ids, usedIds }: BlockContext): ToolCallId {
   const own = given === undefined ? undefined : validCallId(given);
   const id = own === undefined || usedIds.has(own) ? ids.toolCall() : own;
@@ -85,13 +85,14 @@ function validCallId(text: string): ToolCallId | undefined {
   }
 }
 
-/** The requested output, which arrives as the input of the output tool. */
+/** The structured output of the answer. It arrives as the input of the output tool. */
 export class OpenOutput implements OpenBlock {
   readonly #start: JsonObject;
   readonly #part: TextWriter;
   readonly #name: string;
   /**
-   * The JSON text so far. It is read only when complete, because reading a growing text copies it.
+   * The JSON text received until now. It is read only when it is complete, because reading a growing string
+   * copies it.
    */
   #json = '';
 
@@ -106,8 +107,8 @@ export class OpenOutput implements OpenBlock {
   }
 
   /**
-   * True if the JSON is not valid yet. Only the end of the message shows whether the output is
-   * empty or was cut off.
+   * True if the JSON is not valid yet. Only the end of the message shows whether the output is empty or was
+   * cut off.
    */
   get waitsForMessageEnd(): boolean {
     return !parseJson(this.#json || initialInput(this.#start)).ok;
@@ -130,8 +131,8 @@ export class OpenOutput implements OpenBlock {
 }
 
 /**
- * Any other block, for example of a hosted tool, its result, a compaction, or an unknown type. It
- * is stored in the provider's format, with the streamed fields filled in.
+ * A block of any other type: a call of a hosted tool, its result, a compaction, or an unknown type. It is
+ * stored in the provider's format, including the fields that streamed.
  */
 export class OpenCustom implements OpenBlock {
   readonly #context: BlockContext;
@@ -179,7 +180,7 @@ export class OpenCustom implements OpenBlock {
     return typeof before === 'string' ? before + text : text;
   }
 
-  /** Returns the streamed value, or the text itself if it is not valid JSON. */
+  /** Returns the parsed value of the streamed text, or the text itself if it is not valid JSON. */
   #input(text: string): JsonValue {
     if (text === '') return this.#start['input'] ?? {};
     const parsed = parseJson(text);

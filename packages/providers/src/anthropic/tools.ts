@@ -10,9 +10,7 @@ export interface ToolFields {
   readonly tool_choice?: JsonObject;
 }
 
-/**
- * Returns the fields for the tools of the request, the provider's own tools, and the output tool.
- */
+/** Returns the body fields for the request's tools, for the provider's own tools and for the output tool. */
 export function toolFields(
   request: ModelRequest,
   options: AnthropicModel,
@@ -21,7 +19,7 @@ export function toolFields(
 ): ToolFields {
   const { tools = [], toolChoice } = request;
   const hosted: readonly JsonObject[] = options.extraTools ?? [];
-  // The agent can run a tool that Anthropic defines, such as `bash`. The request then contains only
+  // The agent may run a tool that Anthropic defines, such as `bash`. The request then contains only
   // Anthropic's definition, because the API rejects two tools of the same name.
   const replaced = new Set(hosted.map((tool) => textIn(tool, 'name')));
   const functions = tools.filter(({ name }) => !replaced.has(name));
@@ -48,14 +46,12 @@ export function toolFields(
 }
 
 /**
- * Forbids parallel calls. An output that arrives together with other calls could not use their
- * results.
+ * Forbids parallel calls. If the output arrived together with other calls, it could not use their results.
  */
 const noParallelCalls = { disable_parallel_tool_use: true };
 
 /**
- * Returns a choice that makes the model call a tool: one of the request's tools, or the output
- * tool.
+ * Returns a tool choice that forces the model to call a tool: one of the request's tools, or the output tool.
  */
 function outputChoice(choice: ToolChoice | undefined): ToolChoice {
   return typeof choice === 'object' ? choice : 'required';
@@ -105,25 +101,26 @@ function choiceField(
   }
 }
 
-/** Maximum length of the name, which leaves room for a number at its end. */
+/** Maximum length of the name. A longer name would leave no space for a number at its end. */
 const maxNameLength = 60;
 
 /**
- * Returns the name of the tool that receives the requested output, or undefined if no such tool is
- * needed. No other tool has this name, so the reader can recognize its call.
+ * Returns the name of the tool that receives the requested output, or undefined if no such tool is needed.
+ * The name is unique, so the reader can recognize the call.
  */
 export function outputToolName(
   { output, tools = [] }: ModelRequest,
   { traits, structuredOutput }: AnthropicModel,
 ): string | undefined {
   if (output === undefined) return undefined;
-  // The API always enforces a format. A tool also accepts schemas that the API cannot enforce.
+  // If the request sets a format, the API always enforces the schema. A tool also accepts schemas that the
+  // API cannot enforce.
   const isEnforceable = () => strictSchema(output.schema, anthropicStrictRules).isStrict;
   const isFormat = traits.structuredOutput === 'format' && isEnforceable();
   if ((structuredOutput ?? (isFormat ? 'format' : 'tool')) === 'format') return undefined;
   const taken = new Set(tools.map(({ name }) => name));
   const fitting = output.name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, maxNameLength) || 'output';
-  // The list has one name more than there are tools, so at least one name is free.
+  // The list has more names than there are tools, so at least one of its names is free.
   const names = [fitting, ...[...taken].map((_, again) => `${fitting}_${again + 1}`)];
   return names.find((name) => !taken.has(name)) ?? fitting;
 }

@@ -10,15 +10,15 @@ const counts = [
 ] as const;
 
 /**
- * The count of cache writes with a lifetime of one hour. They are also part of the other count of
- * cache writes.
+ * The number of tokens written to the cache with a lifetime of one hour. The total number of cache writes
+ * includes them.
  */
 const longWrites = 'ephemeral_1h_input_tokens';
 
 type Counts = Partial<Record<(typeof counts)[number] | typeof longWrites, number>>;
 
 /**
- * Collects the usage, which the provider reports several times. The last value of each count is
+ * Collects the usage, which the provider reports several times. For each count, the last reported value is
  * used.
  */
 export class AnthropicUsage {
@@ -27,7 +27,7 @@ export class AnthropicUsage {
   #compactions: readonly Counts[] = [];
   #isFinal = false;
   #served: JsonObject | undefined;
-  /** The tier that served the request. */
+  /** The service tier that processed the request. */
   serviceTier: string | undefined;
 
   /** Adds a report. `isFinal` means that no output follows this report. */
@@ -41,14 +41,14 @@ export class AnthropicUsage {
     const thinking = countIn(objectIn(usage, 'output_tokens_details'), 'thinking_tokens');
     this.#reasoning = thinking ?? this.#reasoning;
     if (!Array.isArray(usage['iterations'])) return;
-    // Only compactions are added. Other iterations are part of the totals, or belong to another
+    // Only compactions are added. The totals already include other iterations, or these belong to a different
     // model and are billed separately.
     this.#compactions = objectsIn(usage, 'iterations')
       .filter(({ type }) => type === 'compaction')
       .map(countsIn);
   }
 
-  /** The usage so far. Undefined until a count is reported. */
+  /** The usage reported until now. Undefined until the first report. */
   get total(): Usage | undefined {
     if (this.#counts === undefined) return undefined;
     const all = [this.#counts, ...this.#compactions];

@@ -8,8 +8,8 @@ export function concatBytes(chunks: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
-// `ignoreBOM` keeps a byte order mark as a normal character, because encoding the text again must
-// give exactly the same bytes.
+// `ignoreBOM` keeps a byte order mark as a normal character. Encoding the text again then produces exactly
+// the same bytes.
 const lenient = new TextDecoder('utf-8', { ignoreBOM: true });
 const strict = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
 
@@ -26,17 +26,17 @@ export function tryDecodeUtf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-// The number of bytes per call. Every JavaScript engine accepts this many arguments.
+// The number of bytes per call. Every JavaScript engine accepts this number of arguments.
 const stride = 8192;
 
 /**
- * Maps each byte to the character with the same code, so that regular expressions can search bytes.
- * Character n is byte n.
+ * Maps each byte to the character with the same code, so that regular expressions can search bytes. The
+ * character at position n represents the byte at position n.
  */
 export function toLatin1(bytes: Uint8Array): string {
   let text = '';
   for (let at = 0; at < bytes.length; at += stride) {
-    // Reflect.apply is used because a spread call takes five times as long.
+    // `Reflect.apply` is used because a call with the spread syntax takes five times as long.
     text += Reflect.apply(String.fromCharCode, undefined, bytes.subarray(at, at + stride));
   }
   return text;
@@ -48,7 +48,9 @@ export function fromLatin1(text: string): Uint8Array {
   return bytes;
 }
 
-/** The form of bytes in a JSON line: readable text if they are valid UTF-8, otherwise base64. */
+/**
+ * The form of bytes in a JSON line. It is readable text if the bytes are valid UTF-8, and otherwise base64.
+ */
 type EncodedBytes =
   | { readonly text: string; readonly base64?: undefined }
   | { readonly base64: string; readonly text?: undefined };
@@ -58,14 +60,12 @@ export function encodeBytes(bytes: Uint8Array): EncodedBytes {
   return text === undefined ? { base64: btoa(toLatin1(bytes)) } : { text };
 }
 
-/**
- * Decodes base64. Returns undefined if the text is not the exact form that `encodeBytes` writes.
- */
+/** Decodes base64. Returns undefined if the text differs from the exact form that `encodeBytes` writes. */
 export function decodeBase64(text: string): Uint8Array | undefined {
   try {
     const latin1 = atob(text);
-    // `atob` also accepts spaces and unused trailing bits, so the result is compared with the exact
-    // form.
+    // `atob` also accepts spaces and unused trailing bits. The result is therefore encoded again and compared
+    // with the text.
     return btoa(latin1) === text ? fromLatin1(latin1) : undefined;
   } catch {
     return undefined;

@@ -14,8 +14,8 @@ export interface CapturedRequest {
   readonly signal: AbortSignal | undefined;
   readonly copy: BodyCopy;
   /**
-   * The arguments for the real fetch. If the body can be read only once, they contain one branch of
-   * a tee of it.
+   * The arguments for the real fetch. If the body can be read only once, it is split in two with `tee`, and
+   * these arguments contain one of the two streams.
    */
   readonly send: readonly [FetchInput, FetchInit];
 }
@@ -38,8 +38,8 @@ export function captureRequest(
 }
 
 /**
- * Returns whether the input is a Request. It checks the shape, because a custom fetch may use its
- * own Request class.
+ * Returns whether the input is a Request. It checks the shape, because a custom fetch may use a different
+ * Request class.
  */
 function isRequest(input: FetchInput): input is Request {
   return typeof input === 'object' && 'url' in input;
@@ -60,15 +60,14 @@ function forkBody(input: FetchInput, init: FetchInit): ForkedBody {
   if (typeof body !== 'object' || !(Symbol.asyncIterator in body)) {
     return { copied: new Response(body).body, send: same };
   }
-  // A ReadableStream is not wrapped again, because the wrapper could not be cancelled during a
-  // pending read.
+  // A ReadableStream is used directly. A wrapper around it could not be cancelled while a read is pending.
   const stream = body instanceof ReadableStream ? body : streamOf(body);
   const [copied, sent] = stream.tee();
   return { copied, send: [input, { ...init, body: sent }] };
 }
 
 /**
- * Converts another iterable to a stream. Only Node's fetch accepts such a body, and Node has
+ * Converts an iterable of any other type to a stream. Only Node's fetch accepts such a body, and Node has
  * `ReadableStream.from`.
  */
 function streamOf(body: unknown): ReadableStream<Uint8Array<ArrayBuffer>> {
@@ -78,9 +77,7 @@ function streamOf(body: unknown): ReadableStream<Uint8Array<ArrayBuffer>> {
   return from.call(ReadableStream, body);
 }
 
-/**
- * Converts a request to its recorded form, without secrets. Replay compares requests in this form.
- */
+/** Converts a request to its recorded form, without secrets. A replay compares requests in this form. */
 export async function toRecordedRequest(
   { method, url, headers, copy }: CapturedRequest,
   redactor: Redactor,
@@ -96,8 +93,8 @@ export async function toRecordedRequest(
 }
 
 /**
- * A limited number of bytes, optionally inside a parent budget. `take` reduces both budgets. If one
- * of them has too little left, it reduces neither.
+ * A limited number of bytes, optionally within a parent budget. `take` reduces both budgets. If one of them
+ * is too small, `take` reduces neither.
  */
 export class ByteBudget {
   #remaining: number;
@@ -122,13 +119,13 @@ export class ByteBudget {
 
 interface BodyCopy {
   readonly body: Promise<CopiedBody>;
-  /** Stops reading. A body that is not complete at this point counts as clipped. */
+  /** Stops reading. If the body is not complete at this point, it counts as clipped. */
   stop(): void;
 }
 
 interface CopiedBody {
   readonly bytes?: Uint8Array;
-  /** True if the body exceeded the budget or could not be read to its end. */
+  /** True if the body was larger than the budget, or could not be read to its end. */
   readonly isClipped?: true;
 }
 
@@ -140,8 +137,8 @@ function copyBody(stream: ReadableStream<Uint8Array>, budget: ByteBudget): BodyC
 
   function stop(): void {
     isStopped = true;
-    // The promise is not awaited, because cancelling one branch of a tee resolves only when the
-    // other branch is cancelled too.
+    // The promise is not awaited. After a `tee`, cancelling one stream resolves only when the other stream is
+    // cancelled too.
     reader.cancel().catch(() => {});
   }
 
@@ -156,6 +153,6 @@ function copyBody(stream: ReadableStream<Uint8Array>, budget: ByteBudget): BodyC
     }
   }
 
-  // If reading the copy fails, the original fails too, and the caller receives that error.
+  // If reading the copy fails, reading the original fails too, and the caller receives that error.
   return { body: readAll().catch(() => ({ isClipped: true })), stop };
 }

@@ -10,14 +10,12 @@ export interface Cassette {
   readonly unrecorded?: number;
 }
 
-/**
- * One request and its outcome. All times except `startMs` are relative to the start of the request.
- */
+/** One request and its outcome. All times except `startMs` are relative to the start of this request. */
 export interface RecordedExchange {
-  /** Milliseconds from the start of the first request to the start of this one. */
+  /** Milliseconds between the start of the first request and the start of this request. */
   readonly startMs: number;
   readonly request: RecordedRequest;
-  /** The response. Absent if no response arrived, and `end` then contains the reason. */
+  /** The response. Missing if no response arrived. In this case, `end` contains the reason. */
   readonly response?: RecordedResponse;
   readonly end: BodyEnd;
 }
@@ -48,8 +46,8 @@ export interface RecordedChunk {
 }
 
 /**
- * The ways in which a body can end. `cancelled` means that the reader or the request's abort signal
- * stopped it.
+ * The ways in which a body can end. `cancelled` means that the reader or the request's abort signal stopped
+ * the body.
  */
 export const bodyEndings = ['end', 'cancelled', 'error'] as const;
 
@@ -63,13 +61,13 @@ export interface BodyEnd {
   /** The error that ended the body, if `how` is `error`. */
   readonly error?: RecordedError;
   /**
-   * The amount of data that arrived after the recording reached a limit. The caller received this
-   * data, but it was not recorded.
+   * The amount of data that arrived after the recording reached a limit. The caller received this data, but
+   * the recording does not contain it.
    */
   readonly clipped?: ClippedContent;
 }
 
-/** The amount of data that was not recorded. */
+/** The amount of data that the recording does not contain. */
 export interface ClippedContent {
   readonly chunks: number;
   readonly bytes: number;
@@ -84,7 +82,7 @@ export interface RecordedError {
 }
 
 /**
- * Returns whether the recording contains the whole body. An incomplete body can end anywhere, even
+ * Returns whether the recording contains the whole body. An incomplete body can end at any position, even
  * inside a secret.
  */
 export function isComplete({ how, clipped }: BodyEnd): boolean {
@@ -92,7 +90,8 @@ export function isComplete({ how, clipped }: BodyEnd): boolean {
 }
 
 /**
- * Limits of a recorder. The caller still receives data beyond these limits, but it is not recorded.
+ * Limits of a recorder. The caller still receives data beyond these limits, but the recorder does not record
+ * it.
  */
 export interface CassetteLimits {
   /** Maximum size of one request body and its response body together. Default: 64 MiB. */
@@ -124,29 +123,29 @@ export type CassetteErrorCode =
   /** An option has an invalid value, for example a secret of two letters or a speed of 0. */
   | 'bad_option'
   /**
-   * The text is not a valid cassette. It is not JSON, has an invalid value or a newer version, has
-   * no end, or is too long.
+   * The text is not a valid cassette. It is not JSON, it has an invalid value, it has a newer version, it has
+   * no end, or it is too long.
    */
   | 'not_json'
   | 'bad_value'
   | 'unsupported_version'
   | 'unfinished'
   | 'too_large'
-  /** Replay found no exchange for the request, or all exchanges were already used. */
+  /** The replay found no exchange for the request, or all matching exchanges were already used. */
   | 'no_match'
   | 'exhausted'
-  /** `assertUsedUp` of a replay found exchanges that answered no request. */
+  /** `assertUsedUp` of a replay found exchanges that did not answer any request. */
   | 'unused'
   /**
-   * Replay reached the point where the recorded request was cancelled, or where the recording hit a
-   * limit.
+   * The replay reached the point at which the recorded request was cancelled, or at which the recording
+   * reached a limit.
    */
   | 'cut'
   | 'clipped';
 
 /**
- * Thrown if a cassette could not be read, recorded or replayed. `place` contains the line and field
- * of the text, or the exchange, request, method and path of a replay.
+ * Thrown if a cassette could not be read, recorded or replayed. For a text, `place` contains the line and
+ * field. For a replay, it contains the exchange, request, method and path.
  */
 export class CassetteError extends MillraceError<CassetteErrorCode> {}
 

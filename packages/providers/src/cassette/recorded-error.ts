@@ -3,7 +3,7 @@ import type { RecordedError } from './cassette.ts';
 /** The number of recorded levels: an error, its cause, and the cause of its cause. */
 const maxDepth = 3;
 
-/** Converts an error of fetch to its recorded form. `clean` removes secrets from its texts. */
+/** Converts an error of fetch to its recorded form. `clean` removes secrets from the error's texts. */
 export function recordError(
   error: unknown,
   clean: (text: string) => string,
@@ -24,7 +24,7 @@ export function recordError(
   };
 }
 
-/** Creates the recorded error again, with the class that callers check for. */
+/** Creates an error from its recorded form. The error has the class that callers check for. */
 export function rebuildError(recorded: RecordedError): Error {
   const error = ofClass(recorded);
   if (recorded.code !== undefined) Object.assign(error, { code: recorded.code });

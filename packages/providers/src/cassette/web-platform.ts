@@ -8,8 +8,8 @@ export interface ResponseHead {
 }
 
 /**
- * Creates a response with this head and another body. It also sets the properties that the
- * constructor of Response cannot set.
+ * Creates a response with this head and a new body. It also sets the properties that the constructor of
+ * Response cannot set.
  */
 export function rebuildResponse(head: ResponseHead, body: ReadableStream | null): Response {
   const { status, statusText, headers, url, redirected, type } = head;
@@ -21,7 +21,7 @@ export function rebuildResponse(head: ResponseHead, body: ReadableStream | null)
   return response;
 }
 
-/** Closes the stream. Also completes a pending read that uses the reader's own buffer. */
+/** Closes the stream. It also completes a pending read that uses a buffer of the reader. */
 export function closeByteStream(controller: ByteController): void {
   controller.close();
   if ('byobRequest' in controller) controller.byobRequest?.respond(0);
@@ -46,8 +46,8 @@ interface NodeTimers {
 
 /** Runs a callback in a new macrotask. Returns a function that cancels it. */
 export function scheduleMacrotask(run: () => void): () => void {
-  // setImmediate is faster, because a timer of 0 ms takes about 1 ms. With timers, 20,000 chunks
-  // would take 20 s.
+  // `setImmediate` is faster, because a timer of 0 ms takes about 1 ms. With timers, 20,000 chunks would take
+  // 20 s.
   const { setImmediate: immediate, clearImmediate: clear } = globalThis as NodeTimers;
   if (immediate !== undefined && clear !== undefined) {
     const task = immediate(run);

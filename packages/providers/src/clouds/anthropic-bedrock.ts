@@ -18,7 +18,7 @@ export interface AnthropicBedrockOptions
    */
   readonly region?: string | undefined;
   /**
-   * A Bedrock API key, which replaces the signature. Default: the environment variable
+   * A Bedrock API key. With a key, requests need no signature. Default: the environment variable
    * `AWS_BEARER_TOKEN_BEDROCK`. Without a key, requests are signed with `credentials`.
    */
   readonly apiKey?: string | undefined;
@@ -50,7 +50,7 @@ type Identity = Pick<AnthropicBedrockOptions, 'region' | 'credentials' | 'apiKey
 
 function hostFor({ region: given, credentials, apiKey }: Identity): MessagesHost {
   const region = () => requireRegion(given);
-  // Credentials that the caller passes take precedence over a key in the environment.
+  // Credentials that the caller passes take precedence over an API key in the environment.
   const findKey = () => findApiKey(apiKey, credentials === undefined ? keyVariables : []);
   return {
     provider,
@@ -64,7 +64,7 @@ function hostFor({ region: given, credentials, apiKey }: Identity): MessagesHost
       const key = findKey();
       return key === undefined ? {} : { authorization: `Bearer ${key}` };
     },
-    // The URL contains the model and asks for a stream, so the body does not.
+    // The URL already contains the model and requests a stream, so the body omits both.
     fields: ({ version }, betas) => ({
       anthropic_version: version ?? defaultVersion,
       ...(betas.length === 0 ? {} : { anthropic_beta: betas }),
@@ -79,8 +79,8 @@ function hostFor({ region: given, credentials, apiKey }: Identity): MessagesHost
 }
 
 /**
- * Returns the region. Throws if it is missing, or has a character that could lead to another host,
- * because the region becomes part of the host name.
+ * Returns the region. The region becomes part of the host name. The function therefore throws if the region
+ * is missing, or has a character that could change the host.
  */
 function requireRegion(given: string | undefined): string {
   const variables = ['AWS_REGION', 'AWS_DEFAULT_REGION'];

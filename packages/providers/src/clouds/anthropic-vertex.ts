@@ -15,9 +15,8 @@ export interface AnthropicVertexOptions
   /** The Google Cloud location, for example `global` or `us-east5`. */
   readonly location: string;
   /**
-   * An OAuth token, or a function that returns the current one. The function is called before each
-   * request. Default: the package `google-auth-library`, if it is installed, finds the credentials
-   * of this machine.
+   * An OAuth token, or a function that returns the current token. The function is called before each request.
+   * Default: the package `google-auth-library`, if it is installed, finds the credentials of this machine.
    */
   readonly accessToken?: GoogleAccessToken;
 }
@@ -47,7 +46,7 @@ export function anthropicVertex(options: AnthropicVertexOptions): Provider {
     },
     headers: (_, betas) => (betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') }),
     keyHeader: () => ({}),
-    // The URL contains the model, so the body does not.
+    // The URL already contains the model, so the body omits it.
     fields: ({ version }) => ({ anthropic_version: version ?? defaultVersion, stream: true }),
     takesSystemMessages: () => false,
     authorize: googleAuthorizer(accessToken),

@@ -6,7 +6,7 @@ import { checkSecret, environmentVariable } from '../wire/api-options.ts';
 export interface AwsCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** The session token, which only temporary keys have. */
+  /** The session token. Only temporary keys have one. */
   readonly sessionToken?: string | undefined;
 }
 
@@ -14,9 +14,9 @@ export interface AwsCredentials {
 export interface AwsIdentity {
   readonly region: string;
   /**
-   * Keys, or a function that returns the current ones, such as `fromNodeProviderChain()` of
-   * `@aws-sdk/credential-providers`. The function is called before each request. Default: the
-   * environment variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
+   * The AWS keys, or a function that returns the current keys, such as `fromNodeProviderChain()` of
+   * `@aws-sdk/credential-providers`. The function is called before each request. Default: the environment
+   * variables `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
    */
   readonly credentials?: AwsCredentials | (() => Promise<AwsCredentials>) | undefined;
 }
@@ -30,7 +30,7 @@ export async function signForAws(
   const { AwsV4Signer } = await loadSigner();
   const signer = new AwsV4Signer({
     ...{ method: 'POST', url: request.url, headers: { ...request.headers } },
-    // The signature covers this text. The transport sends the same text.
+    // The signature is computed from this text. The transport sends the same text.
     body: JSON.stringify(request.body),
     ...{ accessKeyId, secretAccessKey, region, service: 'bedrock' },
     ...(sessionToken === undefined ? {} : { sessionToken }),

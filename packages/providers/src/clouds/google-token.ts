@@ -3,9 +3,8 @@ import type { HttpRequest } from '../transport/http-request.ts';
 import { checkSecret } from '../wire/api-options.ts';
 
 /**
- * An OAuth token of Google Cloud, or a function that returns the current one. The function is
- * called before each request. Default: the package `google-auth-library` finds the credentials of
- * this machine.
+ * An OAuth token of Google Cloud, or a function that returns the current token. The function is called before
+ * each request. Default: the package `google-auth-library` finds the credentials of this machine.
  */
 export type GoogleAccessToken = string | (() => string | Promise<string>) | undefined;
 
@@ -36,7 +35,7 @@ interface TokenSource {
 }
 
 /**
- * The name is a variable, so that bundlers do not require a package that most programs do not need.
+ * The package name is a variable. Bundlers therefore do not require a package that most programs do not need.
  */
 const packageName = 'google-auth-library';
 

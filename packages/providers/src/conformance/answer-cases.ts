@@ -12,7 +12,7 @@ import {
 } from './observe.ts';
 import type { ConformanceAnswer, ConformanceCase, ConformanceSubject } from './subject.ts';
 
-/** The text that the providers under test stream. */
+/** The text that the providers under test must stream. */
 export const sampleText = 'The order is ready. 😀 ✓\n\n- a  list';
 
 const sampleCalls: readonly [
@@ -154,7 +154,7 @@ function checkFailure({ stop, error }: ResponseEnd, ends: 'cut' | 'error'): void
   if (ends === 'cut') checkEqual(error?.kind, 'truncated_stream', 'the kind of error');
 }
 
-/** Returns the cases for `complete`, which must return the same answer as the stream. */
+/** Returns the cases for `complete`. It must return the same answer as the stream. */
 export function completeCases({ provider }: ConformanceSubject): readonly ConformanceCase[] {
   const answers: readonly (readonly [name: string, answer: ConformanceAnswer])[] = [
     ['of a complete answer', { text: sampleText, toolCalls: sampleCalls }],

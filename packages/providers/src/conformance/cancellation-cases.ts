@@ -98,7 +98,7 @@ async function readUntilTextArrived(steps: AsyncIterator<StreamStep>): Promise<v
   }
 }
 
-/** Waits for one timer tick, so that a pending read begins to wait. */
+/** Waits for one timer tick. After that, a pending read is waiting for data. */
 function nextTimerTick(): Promise<void> {
   return new Promise((resolve) => {
     systemClock.after(0, resolve);

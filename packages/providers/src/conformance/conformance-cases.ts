@@ -9,7 +9,7 @@ import { cancellationCases } from './cancellation-cases.ts';
 import type { ConformanceCase, ConformanceSubject } from './subject.ts';
 
 /**
- * Returns the requirements for every provider, one case for each. The cases work with any test
+ * Returns one test case for each requirement that every provider must meet. The cases work with any test
  * runner.
  *
  * @example

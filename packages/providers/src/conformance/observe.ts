@@ -84,7 +84,7 @@ function checkUsage(usage: Usage): void {
   check(usage.output >= usage.reasoning, 'the usage has more reasoning than output tokens');
 }
 
-/** A log that throws for every record that the protocol does not allow. */
+/** A log that throws for each record that the protocol does not allow. */
 class CheckedLog {
   state: FoldState = emptyState(sessionId('conformance'));
   #offset = 0;
@@ -128,8 +128,8 @@ class CheckedLog {
 }
 
 /**
- * The time after which a case fails because the provider does not answer. It is shorter than the
- * provider's own timeouts.
+ * A case fails after this time if the provider does not answer. The time is shorter than the provider's own
+ * timeouts.
  */
 const timeoutMs = 2000;
 
@@ -147,7 +147,7 @@ export async function withTimeout<T>(result: Promise<T>, otherwise: string): Pro
   }
 }
 
-/** Returns the text of all text parts of an item, joined. */
+/** Returns the joined text of all text parts of an item. */
 export function textOf({ parts }: Item): string {
   return parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
 }

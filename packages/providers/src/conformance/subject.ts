@@ -14,8 +14,8 @@ export interface ConformanceAnswer {
    * - `error`: the provider sends an error instead of its terminal signal.
    * - `stall`: the provider sends nothing more.
    *
-   * In the last three cases the last block stays open. If the wire marks the end of a text or a
-   * call, that mark is not sent.
+   * With `cut`, `error` and `stall`, the last block stays open. If the wire format marks the end of a text or
+   * a call, the provider does not send that mark.
    */
   readonly ends?: 'whole' | 'cut' | 'error' | 'stall' | undefined;
 }
@@ -23,25 +23,25 @@ export interface ConformanceAnswer {
 /** A tool call of a conformance answer. */
 export interface ConformanceToolCall {
   readonly name: string;
-  /** The arguments as JSON text. The value must be an object. */
+  /** The arguments as JSON text, which must contain an object. */
   readonly arguments: string;
 }
 
 /** A provider under test. */
 export interface ConformanceSubject {
-  /** Creates a provider that gives this answer to each request. */
+  /** Creates a provider that returns this answer for each request. */
   readonly provider: (answer: ConformanceAnswer) => Provider | Promise<Provider>;
-  /** Features that the provider does not have. Their cases are skipped. Default: none. */
+  /** Features that the provider does not have. The cases for these features are skipped. Default: none. */
   readonly limitations?: readonly ConformanceLimitation[] | undefined;
 }
 
 /**
- * A feature that a provider may lack. `open_calls` means that tool calls arrive complete, so that
- * no call is open when an answer ends early.
+ * A feature that a provider may not have. `open_calls` means that tool calls arrive complete, so that no call
+ * is open when an answer ends early.
  */
 export type ConformanceLimitation = 'reasoning' | 'length' | 'open_calls';
 
-/** One requirement for every provider. */
+/** One requirement that every provider must meet. */
 export interface ConformanceCase {
   readonly name: string;
   /** Runs the case. Rejects with the reason if the provider does not meet the requirement. */

@@ -1,10 +1,10 @@
 import type { JsonObject } from '@millrace/core';
 
 /**
- * A tool that a provider defines and the client runs. The model knows its format from training. A
- * tool with `answers` runs the calls of a built-in tool, so that permissions, approvals and the log
- * apply to them as to any other call. If a provider does not have the built-in tool, the request
- * declares the tool as an ordinary function.
+ * A tool that a provider defines and the client runs. The model was trained on its format. A tool with
+ * `answers` runs the calls of a built-in tool. Permissions, approvals and the log therefore apply to them as
+ * to any other call. If a provider does not have the built-in tool, the request declares the tool as an
+ * ordinary function.
  *
  * | name | input of the tool | result for the provider |
  * |---|---|---|
@@ -15,8 +15,8 @@ import type { JsonObject } from '@millrace/core';
  * | `openai.tool_search` | what the model searches for, by the tool's own schema | `tools` of the value: a list of `ToolDefinition` |
  * | `openai.mcp_approval` | `McpApprovalInput` | an error refuses the call, any other result approves it |
  *
- * If no tool answers a call, its name is the part after the dot. The loop answers it like any call
- * of an unknown tool.
+ * If no tool answers a call, the name of the call is the part after the dot. The loop then handles the call
+ * like a call of an unknown tool.
  */
 export type BuiltInTool =
   | 'openai.shell'
@@ -27,14 +27,14 @@ export type BuiltInTool =
   | 'openai.mcp_approval';
 
 /**
- * A built-in tool that a request declares. MCP approvals are not declared, because the provider
- * asks for them by itself.
+ * A built-in tool that a request must declare. Requests do not declare MCP approvals, because the provider
+ * itself asks for them.
  */
 export type DeclaredBuiltInTool = Exclude<BuiltInTool, 'openai.mcp_approval'>;
 
 /** The input of a tool that answers `openai.shell` or `openai.local_shell`. */
 export interface ShellInput {
-  /** One or more commands, one per line. They run in the given order. */
+  /** One or more commands, one per line. They run in this order. */
   readonly command: string;
   /** The time limit in milliseconds. Default: the limit of the tool. */
   readonly timeout_ms?: number | undefined;
@@ -48,26 +48,26 @@ export type PatchInput =
 
 /** The input of a tool that answers `openai.computer`. */
 export interface ComputerInput {
-  /** The actions to do, in order, in the format of the API: `{ type: 'click', x: 1, y: 2, … }`. */
+  /** The actions to perform, in order, in the format of the API: `{ type: 'click', x: 1, y: 2, … }`. */
   readonly actions: readonly JsonObject[];
   /**
-   * Safety warnings of the provider. A result that is not an error acknowledges them. Default:
-   * none.
+   * Safety warnings of the provider. If the result of the call is not an error, it acknowledges the warnings.
+   * Default: none.
    */
   readonly pending_safety_checks?: readonly JsonObject[] | undefined;
 }
 
-/** The input of a tool that answers `openai.mcp_approval`: the call that waits for approval. */
+/** The input of a tool that answers `openai.mcp_approval`. It describes the call that waits for approval. */
 export interface McpApprovalInput {
   /** The label of the MCP server that the provider calls. */
   readonly server_label: string;
-  /** The name of the tool of that server. */
+  /** The name of the tool on that server. */
   readonly name: string;
   /** The arguments that the model wrote. Empty if the model did not write an object. */
   readonly arguments: JsonObject;
   /**
-   * The arguments as text, if `arguments` does not show them exactly. That is so if they are not an
-   * object, a key is repeated, or a number is rounded. Default: none.
+   * The arguments as text, if `arguments` does not represent them exactly. This is the case if they are not
+   * an object, if a key is repeated, or if a number is rounded. Default: none.
    */
   readonly arguments_text?: string | undefined;
 }

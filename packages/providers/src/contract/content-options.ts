@@ -1,8 +1,8 @@
 import type { JsonObject } from '@millrace/core';
 
 /**
- * Options of one picture or file, by provider. The fields are those of the provider's API. They are
- * merged into the content that is sent.
+ * Options for one picture or file, by provider. The fields belong to the provider's API. They are merged into
+ * the content of the request.
  */
 export interface ContentOptions {
   /** Options for OpenAI. Default: none. */
@@ -14,25 +14,25 @@ export interface ContentOptions {
   readonly [provider: string]: JsonObject | undefined;
 }
 
-/** Options of a picture or file for OpenAI. */
+/** Options for a picture or file that is sent to OpenAI. */
 export type OpenaiContentOptions = JsonObject & {
-  /** The level of detail at which the model reads a picture. Default of the API: `auto`. */
+  /** The level of detail at which the model reads a picture. Default (set by the API): `auto`. */
   readonly detail?: 'auto' | 'low' | 'high' | 'original';
 };
 
-/** Options of a picture or document for Anthropic. */
+/** Options for a picture or document that is sent to Anthropic. */
 export type AnthropicContentOptions = JsonObject & {
-  /** Whether the answer cites the document. All documents of a request must have the same value. */
+  /** Whether the answer should cite the document. All documents of a request must have the same value. */
   readonly citations?: { readonly enabled: boolean };
-  /** A description of the document. The answer does not cite it. */
+  /** A description of the document for the model. The answer does not cite this description. */
   readonly context?: string;
   /** The title of the document. Default: the name of the file. */
   readonly title?: string;
 };
 
-/** Options of media for Google. */
+/** Options for media that are sent to Google. */
 export type GoogleContentOptions = JsonObject & {
-  /** The resolution of the media, which determines their number of tokens. */
+  /** The resolution at which the model reads the media. It determines how many tokens the media cost. */
   readonly mediaResolution?: {
     readonly level?:
       | 'MEDIA_RESOLUTION_LOW'

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 
-// These are the tools that a provider runs itself, in the format of its API. A request declares
-// them beside the tools of the agent. Their calls and results are custom parts of the answer. For a
-// tool that is not listed here, use `providerOptions: { openai: { tools: [ … ] } }`.
+// These are the tools that a provider runs itself, in the format of its API. A request declares them together
+// with the tools of the agent. Their calls and results are custom parts of the answer. For a tool that is not
+// listed here, use `providerOptions: { openai: { tools: [ … ] } }`.
 
 /** The user's location. A search prefers results near it. */
 type UserLocation = {
@@ -13,7 +13,7 @@ type UserLocation = {
   readonly timezone?: string | null;
 };
 
-/** A tool whose `type` is `Type`, with any other fields that the API accepts. */
+/** A tool with this `type`, and with any other fields that the API accepts. */
 type Typed<Type extends string> = { readonly type: Type; readonly [field: string]: JsonValue };
 
 /** A tool of the Responses API: a hosted tool, or a custom tool with plain text input. */
@@ -45,7 +45,7 @@ export type ResponsesTool =
       readonly allowed_tools?: readonly string[] | JsonObject | null;
       readonly allowed_callers?: readonly ('direct' | 'programmatic')[] | null;
       readonly defer_loading?: boolean;
-      /** Which calls need approval (see `mcpApprovalTool`). Default of the API: all. */
+      /** Which calls need approval (see `mcpApprovalTool`). Default (set by the API): all calls. */
       readonly require_approval?: 'always' | 'never' | JsonObject | null;
     }
   | { readonly type: 'code_interpreter'; readonly container?: string | JsonObject }
@@ -83,7 +83,7 @@ export type ResponsesTool =
   /** Tools of OpenRouter. */
   | Typed<`openrouter:${string}`>;
 
-/** A tool of Chat Completions: a custom tool with plain text input, or a tool of the server. */
+/** A tool of Chat Completions: a custom tool with plain text input, or a tool that the server runs. */
 export type ChatTool =
   | {
       readonly type: 'custom';
@@ -104,7 +104,7 @@ type AnthropicToolFields = {
   readonly strict?: boolean;
 };
 
-/** A tool that Anthropic runs, or whose format Anthropic defines and the client runs. */
+/** A tool that Anthropic runs itself, or a tool whose format Anthropic defines and that the client runs. */
 export type AnthropicTool =
   | (AnthropicToolFields & {
       readonly type: `web_search_${string}`;

@@ -1,6 +1,6 @@
 import type { JsonObject, Usage } from '@millrace/core';
 
-/** Options of each call to a model that does not chat. */
+/** Options for each call to a model that does not chat. */
 export interface MediaCallOptions {
   /**
    * Aborts the call. The promise then rejects with an error of the kind `aborted`. Default: none.
@@ -21,17 +21,17 @@ export interface MediaModel {
   readonly model: string;
 }
 
-/** Settings for sending a failed request again. The defaults are those of an agent. */
+/** Settings for repeating a failed request. The defaults are the same as for an agent. */
 export interface MediaRetries {
-  /** Maximum number of attempts, including the first. 1 turns retries off. Default: 4. */
+  /** Maximum number of attempts, including the first attempt. 1 turns retries off. Default: 4. */
   readonly maxAttempts: number;
   /**
-   * The delay before the second attempt, in milliseconds. It doubles with each attempt. Default:
-   * 1000 (1 s).
+   * The delay before the second attempt, in milliseconds. The delay doubles with each further attempt.
+   * Default: 1000 (1 s).
    */
   readonly baseDelayMs: number;
   /**
-   * Maximum delay in milliseconds. If the provider asks for a longer delay, the call fails at once.
+   * Maximum delay in milliseconds. If the provider asks for a longer delay, the call fails immediately.
    * Default: 60,000 (1 min).
    */
   readonly maxDelayMs: number;
@@ -41,7 +41,10 @@ export interface MediaRetries {
 export interface EmbeddingModel extends MediaModel {
   /** Maximum number of texts in one request. */
   readonly maxTexts: number;
-  /** Maximum size of the texts of one request, in bytes of UTF-8. A longer text is sent alone. */
+  /**
+   * Maximum size of all texts in one request, in bytes of UTF-8. A text that is longer than this is sent in a
+   * separate request.
+   */
   readonly maxBytes: number;
   /** Maximum number of requests that `embed` sends at the same time. */
   readonly maxParallel: number;
@@ -60,15 +63,15 @@ export interface EmbedOptions extends MediaCallOptions {
 
 /** One request to an embedding model. */
 export interface EmbeddingRequest extends EmbedOptions {
-  /** The texts, between 1 and `maxTexts`. No text is empty. */
+  /** The texts. Their number is between 1 and `maxTexts`, and no text is empty. */
   readonly texts: readonly string[];
 }
 
-/** The vectors of some texts. */
+/** The vectors for a list of texts. */
 export interface Embeddings {
-  /** One vector for each text, in the same order. All have the same length. */
+  /** One vector for each text, in the same order. All vectors have the same length. */
   readonly vectors: readonly (readonly number[])[];
-  /** `input` is the number of tokens. `costs` is empty if the price is unknown. */
+  /** The usage. `input` is the number of tokens. `costs` is empty if the price is unknown. */
   readonly usage: Usage;
 }
 
@@ -80,7 +83,7 @@ export interface ImageModel extends MediaModel {
   generate(request: ImageRequest): Promise<GeneratedImages>;
 }
 
-/** Options of `generateImage`. A model refuses an option that its API does not have. */
+/** Options of `generateImage`. A model rejects an option that its API does not support. */
 export interface ImageOptions extends MediaCallOptions {
   /** The number of images to create, from 1 to 100. Default: 1. */
   readonly count?: number | undefined;
@@ -91,7 +94,7 @@ export interface ImageOptions extends MediaCallOptions {
    * chooses.
    */
   readonly aspectRatio?: `${number}:${number}` | undefined;
-  /** The seed, for models that can create the same image again. Default: none. */
+  /** The seed, for models that can create the same image again from the same seed. Default: none. */
   readonly seed?: number | undefined;
 }
 
@@ -105,7 +108,7 @@ export interface ImageRequest extends ImageOptions {
 /** Images that a model created. */
 export interface GeneratedImages {
   readonly images: readonly MediaContent[];
-  /** `estimated` is true if the API reports no tokens. */
+  /** The usage. `estimated` is true if the API does not report tokens. */
   readonly usage: Usage;
 }
 
@@ -116,15 +119,15 @@ export interface MediaContent {
   readonly mimeType: string;
 }
 
-/** A model that reads a text aloud. Use it with `speak`. */
+/** A model that converts a text to speech. Use it with `speak`. */
 export interface SpeechModel extends MediaModel {
   /** Sends one request. Throws a `ProviderError`. */
   speak(request: SpeechRequest): Promise<Speech>;
 }
 
-/** Options of `speak`. A model refuses an option that its API does not have. */
+/** Options of `speak`. A model rejects an option that its API does not support. */
 export interface SpeechOptions extends MediaCallOptions {
-  /** The provider's name of the voice. Default: `alloy` for OpenAI's API. */
+  /** The name of the voice, as the provider defines it. Default: `alloy` for OpenAI's API. */
   readonly voice?: string | undefined;
   /**
    * The format of the recording, for example `mp3`, `wav` or `opus`. Default: the format of the
@@ -142,20 +145,20 @@ export interface SpeechRequest extends SpeechOptions {
   readonly text: string;
 }
 
-/** The recording of a text, as a speech model created it. */
+/** The recording that a speech model created from a text. */
 export interface Speech {
   readonly audio: MediaContent;
-  /** `estimated` is true if the API reports no tokens. */
+  /** The usage. `estimated` is true if the API does not report tokens. */
   readonly usage: Usage;
 }
 
-/** A model that writes the words of a recording as text. Use it with `transcribe`. */
+/** A model that converts the words of a recording to text. Use it with `transcribe`. */
 export interface TranscriptionModel extends MediaModel {
   /** Sends one request. Throws a `ProviderError`. */
   transcribe(request: TranscriptionRequest): Promise<Transcription>;
 }
 
-/** Options of `transcribe`. A model refuses an option that its API does not have. */
+/** Options of `transcribe`. A model rejects an option that its API does not support. */
 export interface TranscriptionOptions extends MediaCallOptions {
   /**
    * The language of the recording as an ISO 639-1 code, for example `de`. Default: the model
@@ -164,7 +167,7 @@ export interface TranscriptionOptions extends MediaCallOptions {
   readonly language?: string | undefined;
   /** Names and terms that occur in the recording. Default: none. */
   readonly prompt?: string | undefined;
-  /** Whether to return the times of words or of segments. Default: no times. */
+  /** Whether the answer contains the times of words or of segments. Default: no times. */
   readonly timestamps?: 'word' | 'segment' | undefined;
 }
 
@@ -176,16 +179,16 @@ export interface TranscriptionRequest extends TranscriptionOptions {
 /** The text of a recording. */
 export interface Transcription {
   readonly text: string;
-  /** The segments with their times. Empty if the model returned none. */
+  /** The segments with their times. Empty if the model returned no segments. */
   readonly segments: readonly TimedText[];
-  /** The words with their times. Empty if the model returned none. */
+  /** The words with their times. Empty if the model returned no words. */
   readonly words: readonly TimedText[];
-  /** The language, in the provider's own words. */
+  /** The language, as the provider writes it. */
   readonly language?: string | undefined;
   readonly durationSeconds?: number | undefined;
   /**
-   * `billed.seconds` is set if the API bills by time. `estimated` is true if the API reports no
-   * usage.
+   * The usage. `billed.seconds` is set if the API bills by time. `estimated` is true if the API does not
+   * report usage.
    */
   readonly usage: Usage;
 }

@@ -1,54 +1,52 @@
 /**
- * The limits, abilities and prices of a model. A missing field is unknown, and each wire then uses
- * a default of its own.
+ * The limits, abilities and prices of a model. If a field is missing, its value is unknown, and each provider
+ * uses its own default.
  */
 export interface ModelInfo {
   /** Maximum number of input tokens of one request. */
   readonly contextTokens?: number | undefined;
-  /** Maximum number of output tokens of one answer, reasoning included. */
+  /** Maximum number of output tokens of one answer, including reasoning tokens. */
   readonly maxOutputTokens?: number | undefined;
-  /** The kinds of attachments that the model reads. Other attachments are described as text. */
-  readonly inputs?: readonly ModelInput[] | undefined;
-  /** Whether the model reasons at all. */
-  readonly reasons?: boolean | undefined;
   /**
-   * The reasoning efforts that a request can ask for. An empty list means that the effort cannot be
-   * set.
+   * The kinds of attachments that the model reads. Attachments of other kinds are replaced by a text that
+   * describes them.
    */
+  readonly inputs?: readonly ModelInput[] | undefined;
+  /** Whether the model can reason. */
+  readonly reasons?: boolean | undefined;
+  /** The reasoning efforts that a request can set. An empty list means that the effort cannot be set. */
   readonly efforts?: readonly ModelEffort[] | undefined;
-  /** The effort that the model uses if a request names none. */
+  /** The effort that the model uses if a request does not set one. */
   readonly defaultEffort?: ModelEffort | undefined;
   /**
-   * How a request asks the model to reason, if the API has several ways. `effort` means by a level.
-   * `budget` means by a number of tokens.
+   * How a request enables reasoning, if the API has several ways. `effort` means by a level. `budget` means
+   * by a number of tokens.
    */
   readonly thinking?: 'effort' | 'budget' | undefined;
-  /** The smallest and the largest budget of a model that reasons by budget. */
+  /** The smallest and the largest token budget, for a model whose reasoning is set by a budget. */
   readonly thinkingBudget?: readonly [min: number, max: number] | undefined;
   /** True if the model reasons in every answer, even if a request turns reasoning off. */
   readonly alwaysThinks?: boolean | undefined;
   /** Whether the model accepts `temperature` and `top_p`. */
   readonly sampling?: 'always' | 'without_reasoning' | 'never' | undefined;
-  /** Whether the model continues an assistant message at the end of a conversation. */
+  /** Whether the model can continue an assistant message at the end of a conversation. */
   readonly prefill?: boolean | undefined;
-  /** Whether the model accepts system messages inside of a conversation. */
+  /** Whether the model accepts system messages inside a conversation. */
   readonly systemMessages?: boolean | undefined;
-  /** Whether the model can be forced to call a tool. */
+  /** Whether a request can force the model to call a tool. */
   readonly forcedTools?: boolean | undefined;
   /** Whether the API enforces a schema on the answers of this model. */
   readonly outputSchema?: boolean | undefined;
   /**
-   * Whether a request can have both tools and a schema for the answer. Such a model also accepts
-   * tools that the provider runs together with tools that the client runs.
+   * Whether a request can have both tools and a schema for the answer. Such a model also accepts a mix of
+   * tools: some that the provider runs, and some that the client runs.
    */
   readonly outputWithTools?: boolean | undefined;
-  /**
-   * Whether the model rejects its own earlier calls if they are sent back without their signatures.
-   */
+  /** Whether the model rejects its own earlier tool calls if they are sent back without their signatures. */
   readonly signedCalls?: boolean | undefined;
-  /** Whether the results of tools can contain pictures and other media. */
+  /** Whether tool results can contain pictures and other media. */
   readonly mediaInResults?: boolean | undefined;
-  /** Whether the provider can keep cached prompts of this model for a day. */
+  /** Whether the provider can keep this model's cached prompts for a day. */
   readonly longCache?: boolean | undefined;
   /** The prices. `reported` means that the provider reports the cost of each answer. */
   readonly prices?: ModelPrices | 'reported' | undefined;
@@ -59,15 +57,15 @@ export type ModelInput = (typeof modelInputs)[number];
 
 export const modelInputs = ['image', 'pdf', 'audio', 'video'] as const;
 
-/** A reasoning effort as providers name it. */
+/** A reasoning effort, with the name that providers use. */
 export type ModelEffort = (typeof modelEfforts)[number];
 
 /** All reasoning efforts, from the lowest to the highest. */
 export const modelEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
-/** Prices in one currency. Each price is an exact decimal, for a million tokens. */
+/** Prices in one currency. Each price is an exact decimal number, for a million tokens. */
 export interface TokenPrices {
-  /** The price of input tokens that were neither read from a cache nor written to one. */
+  /** The price of input tokens that were neither read from a cache nor written to a cache. */
   readonly input: string;
   /** The price of output tokens. */
   readonly output: string;
@@ -89,22 +87,22 @@ export interface ModelPrices extends TokenPrices {
   /** The currency as an ISO 4217 code. Default: `USD`. */
   readonly currency?: string | undefined;
   /**
-   * Prices of requests with more input. Of the entries whose limit a request exceeds, the one with
-   * the largest limit applies.
+   * Prices for requests with more input. If a request exceeds several limits, the entry with the largest of
+   * these limits applies.
    */
   readonly above?: readonly TierPrices[] | undefined;
 }
 
-/** The prices of requests whose input exceeds a number of tokens. */
+/** The prices for requests whose input exceeds a number of tokens. */
 export interface TierPrices extends TokenPrices {
-  /** The prices apply to requests with more input tokens than this. */
+  /** The prices apply to requests that have more input tokens than this number. */
   readonly inputTokens: number;
 }
 
-/** A table of models. */
+/** A table with information about models. */
 export interface ModelTable {
   /**
-   * Returns what is known about a model, or undefined.
+   * Returns the information about a model, or undefined if the model is unknown.
    *
    * @param provider The provider's id, for example `anthropic`.
    * @param model The model's name, as the API expects it.

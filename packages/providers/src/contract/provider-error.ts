@@ -20,9 +20,9 @@ export type ProviderErrorKind =
   | 'aborted';
 
 /**
- * Whether the request can be sent again. `yes`: with backoff, as often as the caller wants. `once`:
- * one more time. `once_without_reasoning`: one more time, without the reasoning of earlier turns.
- * `no`: not at all, because it would fail again.
+ * Whether the request can be sent again. `yes`: with backoff, as often as the caller wants. `once`: one more
+ * time. `once_without_reasoning`: one more time, without the reasoning of earlier turns. `no`: never, because
+ * the request would fail again.
  */
 export type RetryAdvice = 'yes' | 'once' | 'once_without_reasoning' | 'no';
 
@@ -53,19 +53,19 @@ export interface ProviderErrorDetails {
   readonly status?: number | undefined;
   /** The provider's own error code or error type. */
   readonly providerCode?: string | undefined;
-  /** The provider's id of the request. The provider's support needs it to find the request. */
+  /** The id that the provider gave to the request. The provider's support needs it to find the request. */
   readonly requestId?: string | undefined;
   /** The delay that the provider asks for, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** Whether to retry, if the provider itself says so. Default: derived from the kind. */
+  /** Whether to retry, if the provider itself reports this. Default: derived from the kind. */
   readonly retry?: RetryAdvice | undefined;
   /** The error that caused this one. */
   readonly cause?: unknown;
 }
 
 /**
- * Thrown or returned if a request to a model failed. The error contains no part of the request, and
- * so no API key.
+ * Thrown or returned if a request to a model failed. The error contains no part of the request and therefore
+ * no API key.
  */
 export class ProviderError extends MillraceError<ProviderErrorKind> {
   readonly provider: string;
@@ -87,20 +87,20 @@ export class ProviderError extends MillraceError<ProviderErrorKind> {
     this.requestId = requestId;
   }
 
-  /** The kind of failure. It equals `code`. */
+  /** The kind of failure. It is the same value as `code`. */
   get kind(): ProviderErrorKind {
     return this.code;
   }
 
   /**
-   * True if the same request can be sent again without changes. False for `once_without_reasoning`,
+   * True if the same request can be sent again without changes. It is false for `once_without_reasoning`,
    * because the caller must change the request first.
    */
   get retryable(): boolean {
     return this.retry === 'yes' || this.retry === 'once';
   }
 
-  /** Returns the fields for program logs, without the stack and the cause. */
+  /** Returns the fields of the error for log files, without the stack and the cause. */
   toJSON(): Readonly<Record<string, string | number | undefined>> {
     const { kind, message, provider, status, providerCode, requestId, retry, retryAfterMs } = this;
     return { kind, message, provider, status, providerCode, requestId, retry, retryAfterMs };

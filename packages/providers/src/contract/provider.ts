@@ -15,10 +15,10 @@ import type { ModelInfo } from './model-info.ts';
 import type { ModelRequest } from './model-request.ts';
 import type { ProviderError } from './provider-error.ts';
 
-/** A model of a provider. It turns a request into a stream of deltas. */
+/** A model of a provider. It sends a request and returns the answer as a stream of deltas. */
 export interface Provider {
   /**
-   * The provider's id, for example `anthropic`. Together with `model` it identifies the owner of
+   * The provider's id, for example `anthropic`. Together with `model`, it identifies the owner of
    * `providerState`.
    */
   readonly id: string;
@@ -27,8 +27,8 @@ export interface Provider {
   /** The limits, abilities and prices of the model. Undefined if they are unknown. */
   readonly info?: ModelInfo | undefined;
   /**
-   * Makes one attempt at the request. The stream does not throw for failures at run time. Its last
-   * step reports an error, a timeout or an abort. It sends nothing before the caller asks for the
+   * Makes one attempt at the request. The stream does not throw for failures at run time. Instead, its last
+   * step reports an error, a timeout or an abort. The stream sends no request before the caller reads the
    * first step.
    */
   readonly stream: Stream;
@@ -37,25 +37,24 @@ export interface Provider {
    */
   complete(request: ModelRequest, options?: CompleteOptions): Promise<Completion>;
   /**
-   * Returns the HTTP request that would be sent, without secrets, for display. It sends nothing. It
-   * throws if the provider cannot express the request. Undefined if another package creates the
-   * requests.
+   * Returns the HTTP request for display, without secrets and without sending it. Throws if the provider
+   * cannot express the request. The method is undefined if a different package creates the HTTP requests.
    */
   describe?(request: ModelRequest): DescribedRequest;
   /**
-   * Counts the input tokens of a request with the provider's own endpoint, which costs nothing.
-   * Resolves with undefined if the endpoint gives no answer. The method is undefined if there is no
-   * such endpoint. Use `estimateTokens` then.
+   * Counts the input tokens of a request with the provider's own endpoint, which is free of charge. Resolves
+   * with undefined if the endpoint gives no answer. The method is undefined if the provider has no such
+   * endpoint. In this case, use `estimateTokens`.
    */
   countTokens?(request: ModelRequest, options?: QueryOptions): Promise<number | undefined>;
   /**
-   * Reads the context window of the model on its server, in tokens. Resolves with undefined if the
-   * server does not report it. The method is undefined if such a server never reports it.
+   * Reads the size of the model's context window from its server, in tokens. Resolves with undefined if the
+   * server does not report it. The method is undefined if servers of this kind never report it.
    */
   contextTokens?(options?: QueryOptions): Promise<number | undefined>;
 }
 
-/** Options of a small request other than a stream, such as a count of tokens. */
+/** Options for a small request that does not stream, such as counting tokens. */
 export interface QueryOptions {
   /** Aborts the request. Default: none. */
   readonly signal?: AbortSignal | undefined;
@@ -64,14 +63,14 @@ export interface QueryOptions {
 /** Streams one attempt at a request. */
 export type Stream = (request: ModelRequest, context: StreamContext) => AsyncIterable<StreamStep>;
 
-/** The data that a stream needs in addition to the request. */
+/** The values that a stream needs besides the request. */
 export interface StreamContext {
-  /** The assistant item that the caller started, and the attempt that it belongs to. */
+  /** The assistant item that the caller has started, and its attempt. */
   readonly item: StreamItem;
-  /** The source of new ids. */
+  /** The generator of new ids. */
   readonly ids: Ids;
   /**
-   * The session that the request belongs to. Uploaded files are kept until their sessions are
+   * The session that the request belongs to. The provider keeps uploaded files until their sessions are
    * released. Default: none.
    */
   readonly session?: string | undefined;
@@ -83,17 +82,17 @@ export interface StreamContext {
   readonly trace?: TraceContext | undefined;
 }
 
-/** The item that a stream writes, and its attempt. */
+/** The item to which a stream writes, and its attempt. */
 export interface StreamItem extends Attempt {
   readonly id: ItemId;
 }
 
-/** The deltas of one read from the network. Only the last step has an `end`. */
+/** The deltas from one read of the network. Only the last step has an `end`. */
 export interface StreamStep {
   readonly deltas: readonly Delta[];
   /**
-   * The end of the response. Only the last step has it. No part is open then. If the response was
-   * cut off, text and reasoning were committed as partial, and open tool calls were retracted.
+   * The end of the response. Only the last step has it. All parts are closed at this point. If the response
+   * was cut off, text and reasoning were committed as partial, and open tool calls were retracted.
    */
   readonly end?: ResponseEnd | undefined;
 }
@@ -101,8 +100,8 @@ export interface StreamStep {
 /** How a response ended. */
 export interface ResponseEnd {
   /**
-   * How the response stopped: `error` or `aborted` if `error` is set, and otherwise the provider's
-   * stop reason.
+   * How the response stopped. The reason is `error` or `aborted` if `error` is set. Otherwise it is the
+   * provider's stop reason.
    */
   readonly stop: Stop;
   /**
@@ -114,16 +113,16 @@ export interface ResponseEnd {
   readonly error?: ProviderError | undefined;
   /** The model that answered, if the provider reported it. */
   readonly model?: string | undefined;
-  /** The provider's id of the response. The provider's support needs it to find the response. */
+  /** The id that the provider gave to the response. The provider's support needs it to find the response. */
   readonly responseId?: string | undefined;
   /**
-   * Other data that the provider reported, such as tier, safety ratings and timings. Absent if
-   * there is none.
+   * Other data that the provider reported, such as tier, safety ratings and timings. Missing if the provider
+   * reported none.
    */
   readonly details?: ResponseDetails | undefined;
   /**
-   * Messages about parts of the request that the provider's API could not express, and what was
-   * sent instead. An example is a schema that the provider cannot enforce.
+   * Messages about parts of the request that the provider's API cannot express, and about the replacement
+   * that was sent. An example is a schema that the provider cannot enforce.
    */
   readonly warnings?: readonly string[] | undefined;
 }
@@ -132,15 +131,15 @@ export interface ResponseEnd {
 export interface CompleteOptions {
   /** Aborts the request. Default: none. */
   readonly signal?: AbortSignal | undefined;
-  /** The source of new ids. Default: random ids. */
+  /** The generator of new ids. Default: random ids. */
   readonly ids?: Ids | undefined;
   /** The session that the request belongs to. Default: none. */
   readonly session?: string | undefined;
   /** The trace that the request belongs to. Default: none. */
   readonly trace?: TraceContext | undefined;
   /**
-   * Called after each step is applied, and awaited. If it throws or rejects, `complete` rejects
-   * with the same error and closes the stream. Default: none.
+   * Called and awaited after each step is applied. If it throws or rejects, `complete` closes the stream and
+   * rejects with the same error. Default: none.
    */
   readonly onStep?:
     | ((step: StreamStep) => void)
@@ -148,20 +147,20 @@ export interface CompleteOptions {
     | undefined;
 }
 
-/** A complete response. After an error or an abort, it contains everything that arrived before. */
+/** A complete response. After an error or an abort, it contains all content that arrived before. */
 export interface Completion extends ResponseEnd {
   /** The assistant item, with all its parts. */
   readonly item: Item;
-  /** The text of all text parts of the item, joined. */
+  /** The joined text of all text parts of the item. */
   readonly text: string;
   /** The value of the structured part, if the request asked for output with a schema. */
   readonly value?: JsonValue | undefined;
 }
 
-/** An HTTP request for display. It contains no headers, because they contain the API key. */
+/** An HTTP request for display. It contains no headers, because headers can contain the API key. */
 export interface DescribedRequest {
   readonly method: 'POST';
-  /** The URL without its query, because a query can contain a key. Undefined if nothing is sent. */
+  /** The URL without its query, because a query can contain a key. Undefined if no HTTP request is sent. */
   readonly url?: string | undefined;
   /** The JSON body. */
   readonly body: JsonObject;

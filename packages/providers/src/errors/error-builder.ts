@@ -26,8 +26,8 @@ const requestIdHeaders = [
 ];
 
 /**
- * Builds the `ProviderError` for the error, timeout or abort that ended a response. It adds data of
- * the HTTP response and removes keys.
+ * Builds the `ProviderError` for the error, timeout or abort that ended a response. It adds data from the
+ * HTTP response and removes keys.
  */
 export class ErrorBuilder {
   readonly #provider: string;
@@ -35,7 +35,7 @@ export class ErrorBuilder {
   #secrets: readonly string[] = [];
   response: Response | undefined;
   /**
-   * Returns the length of the request body. It is needed to classify an error response without a
+   * Returns the length of the request body. The length is needed to classify an error response that has no
    * body.
    */
   sentLength: () => number = () => 0;
@@ -47,14 +47,14 @@ export class ErrorBuilder {
     this.#clock = clock;
   }
 
-  /** Removes these values from every message. */
+  /** Adds values that are removed from every message. */
   redactSecrets(secrets: readonly string[]): void {
     this.#secrets = secrets;
   }
 
   build(thrown: unknown, signal: AbortSignal | undefined): ProviderError {
     if (thrown instanceof Interrupted) return this.#fromInterruption(thrown.interruption);
-    // After an abort the error is always `aborted`, even if another error followed.
+    // After an abort, the error is always `aborted`, even if a different error followed.
     if (signal?.aborted) return this.#create('aborted', '', signal.reason);
     if (thrown instanceof WireFault) {
       return this.#fromReport(thrown.report, thrown.kind, this.#redactedCause(thrown.cause));
@@ -91,10 +91,11 @@ export class ErrorBuilder {
     if (refusedBy !== undefined) {
       const cause = this.#redactedCause(failure);
       const reason = `nothing listens at ${refusedBy}; start the server there`;
-      // One more attempt is useful, because the server may be restarting. Further attempts are not.
+      // One more attempt may succeed, because the server may be restarting. Further attempts are unlikely to
+      // succeed.
       return this.#create('network', reason, cause, { retry: 'once' });
     }
-    // A retry cannot help if the URL itself is invalid.
+    // If the URL itself is invalid, a retry would fail too.
     const isAddress = !/parse URL|invalid URL|includes credentials|bad port/i.test(failure.message);
     const kind = isAddress ? 'network' : 'invalid_request';
     return this.#create(kind, failure.message, this.#redactedCause(failure));
@@ -137,8 +138,7 @@ export class ErrorBuilder {
   }
 
   #message(kind: ProviderErrorKind, reason: string): string {
-    // Without a response, these two kinds mean that this package rejected the request before it was
-    // sent.
+    // If there is no response, these two kinds mean that this package rejected the request before sending it.
     const isUnsent = this.response === undefined && (kind === 'invalid_request' || kind === 'auth');
     return isUnsent && reason !== ''
       ? messageForUnsent(this.#provider, reason)
@@ -146,8 +146,8 @@ export class ErrorBuilder {
   }
 
   /**
-   * Returns a short text without keys. It removes the keys first, because otherwise half a key
-   * could remain.
+   * Returns a short text without keys. It removes keys before it shortens the text, because otherwise a part
+   * of a key could remain.
    */
   #redactedText(text: string | undefined): string | undefined {
     return text === undefined ? undefined : clip(redact(text, this.#secrets));
@@ -158,8 +158,8 @@ export class ErrorBuilder {
   }
 
   /**
-   * Returns the delay that the provider asks for, in milliseconds. The headers of a successful
-   * response are ignored, because they do not ask the client to wait.
+   * Returns the delay that the provider asks for, in milliseconds. The headers of a successful response are
+   * ignored, because they do not request a delay.
    */
   #delay(kind: ProviderErrorKind, text: string | undefined): number | undefined {
     const reportedDelay = text === undefined ? undefined : delayFromText(text);
@@ -172,8 +172,8 @@ export class ErrorBuilder {
   }
 
   /**
-   * Returns the advice in the header `x-should-retry`, if any. The header is about the unchanged
-   * request. It is ignored if the request was aborted, or must be changed first.
+   * Returns the advice of the header `x-should-retry`, if the response has one. The header refers to the
+   * unchanged request. It is ignored if the request was aborted or must be changed first.
    */
   #retryAdvice(kind: ProviderErrorKind): RetryAdvice | undefined {
     const isOpen = kind !== 'aborted' && kind !== 'history_rejected';
@@ -190,8 +190,7 @@ export class ErrorBuilder {
 const maxErrorBodyBytes = 2 ** 16;
 
 /**
- * The time to wait for the body of an error response, in milliseconds. The status alone is often
- * enough.
+ * How long to wait for the body of an error response, in milliseconds. The status alone is often sufficient.
  */
 const errorBodyMs = 5000;
 
@@ -209,7 +208,7 @@ export async function readFailure(response: Response, exchange: HttpExchange): P
 }
 
 /**
- * Returns the error for a redirect. Its message omits the query of the target, because a query can
+ * Returns the error for a redirect. Its message omits the query of the target URL, because a query can
  * contain secrets.
  */
 function redirectFault({ status, headers, url }: Response): WireFault {
@@ -220,8 +219,8 @@ function redirectFault({ status, headers, url }: Response): WireFault {
 }
 
 /**
- * Returns the host and port if the server is on this machine. A refused connection to another host
- * may succeed later.
+ * Returns the host and port if the server is on this machine, and otherwise undefined. If a remote host
+ * refuses a connection, a later attempt may succeed.
  */
 function loopbackHost(url: string): string | undefined {
   const parsed = URL.parse(url);
@@ -242,10 +241,7 @@ function errorReportOfField(text: string): ErrorReport {
 
 const secretNames = /auth|key|token|secret|cookie|password|signature/i;
 
-/**
- * Returns the values that must never be shown: the API key, and secrets in custom headers and in
- * the URL.
- */
+/** Returns the values that must never be shown: the API key, and secrets in custom headers and in the URL. */
 export function secretsOf({ secrets, headers, url }: HttpRequest): readonly string[] {
   const sent = Object.entries(headers).flatMap(([name, value]) =>
     secretNames.test(name) ? [value, ...value.split(/\s+/).slice(1)] : [],

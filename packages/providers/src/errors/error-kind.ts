@@ -26,15 +26,15 @@ const kindByStatus: ReadonlyMap<number, ProviderErrorKind> = new Map([
   [422, 'invalid_request'],
   [424, 'server'],
   [429, 'rate_limit'],
-  // Groq sends status 498 if it has no capacity for requests of the flexible tier.
+  // Groq sends the status 498 if it has no capacity for requests of its flexible tier.
   [498, 'overloaded'],
   [503, 'overloaded'],
   [529, 'overloaded'],
 ]);
 
 /**
- * Returns the kind of failure that an error report describes. Codes and messages are checked first,
- * because they are more precise than the status.
+ * Returns the kind of failure that an error report describes. It checks codes and messages first, because
+ * they are more precise than the status.
  */
 export function errorKindOf({ message, codes, status }: ErrorReport): ProviderErrorKind {
   const text = [...codes, message].join('\n');
@@ -48,14 +48,14 @@ export function errorKindOf({ message, codes, status }: ErrorReport): ProviderEr
 }
 
 /**
- * The length of a request body, in characters, up to which it cannot exceed the context. Every
- * model accepts such a request.
+ * Every model accepts a request body of up to this many characters. A shorter request therefore cannot exceed
+ * the context.
  */
 const minOverflowLength = 32_000;
 
 /**
- * Returns the kind of an error response without a body. For example, Cerebras answers a request
- * that is too long with status 400 and no body.
+ * Returns the kind of an error response without a body. For example, if a request is too long, Cerebras
+ * responds with the status 400 and no body.
  */
 export function errorKindOfEmptyBody(status: number, sentLength: () => number): ProviderErrorKind {
   if (status !== 400 && status !== 413) return kindOfStatus(status);
@@ -71,7 +71,7 @@ function findKind(text: string): ProviderErrorKind | undefined {
 }
 
 /**
- * A kind, the patterns of the messages that identify it, and the statuses for which the patterns
+ * A kind of failure, the patterns of messages that identify it, and the statuses for which the patterns
  * apply.
  */
 interface MessagePatterns {
@@ -80,12 +80,12 @@ interface MessagePatterns {
   readonly patterns: readonly RegExp[];
 }
 
-/** The statuses of rejected requests. Errors inside a stream have no status. */
+/** The statuses of rejected requests. Errors inside a stream have no status, so `undefined` is included. */
 const refusals = [undefined, 400, 413, 422];
 
 /**
- * Patterns that are more precise than the status. For example, status 429 can mean a quota, and
- * status 400 can mean an overflow. The first match applies.
+ * Patterns for messages that are more precise than the status. For example, the status 429 can mean a quota,
+ * and the status 400 can mean an overflow. The first match applies.
  */
 const messagePatterns: readonly MessagePatterns[] = [
   {
@@ -98,8 +98,8 @@ const messagePatterns: readonly MessagePatterns[] = [
     ],
   },
   {
-    // This entry must come before the overflows, because a limit of tokens per minute is not a
-    // limit on the length of a request.
+    // This entry must come before the overflows. A limit of tokens per minute is a rate limit, not a limit on
+    // the length of a request.
     kind: 'rate_limit',
     statuses: [undefined],
     patterns: [/throttling|resource_exhausted|rate.?limit/i],
@@ -135,7 +135,7 @@ const messagePatterns: readonly MessagePatterns[] = [
     ],
   },
   {
-    // The patterns do not match a model that was not found, because that is a different error.
+    // The patterns must not match the message that a model was not found, because that is a different error.
     kind: 'history_rejected',
     statuses: [...refusals, 404],
     patterns: [/items are not persisted|item with id .{0,120} not found/i],

@@ -1,6 +1,6 @@
 import type { ProviderErrorKind } from '../contract/provider-error.ts';
 
-/** Two texts for each kind: what happened, and what the user can do. */
+/** Two texts for each kind of failure: a description of the problem, and a solution for the user. */
 const phrases: { readonly [Kind in ProviderErrorKind]: readonly [what: string, way: string] } = {
   invalid_request: ['did not accept the request', 'Check the model and the options'],
   context_overflow: [
@@ -38,12 +38,12 @@ const phrases: { readonly [Kind in ProviderErrorKind]: readonly [what: string, w
   aborted: ['was aborted', 'Send the request again if this was not intended'],
 };
 
-/** Builds the message for a request that was never sent. The reason must say what to do. */
+/** Builds the message for a request that was never sent. The reason must tell the user what to do. */
 export function messageForUnsent(provider: string, reason: string): string {
   return `Cannot send the request to ${provider}: ${reason}`;
 }
 
-/** Builds a message of the form "provider did what: reason. What to do". */
+/** Builds a message with the form "provider and problem: reason. Solution". */
 export function messageFor(kind: ProviderErrorKind, provider: string, reason: string): string {
   const [what, way] = phrases[kind];
   const because = reason === '' ? '' : `: ${reason.replace(/[.\s]+$/, '')}`;
@@ -52,7 +52,7 @@ export function messageFor(kind: ProviderErrorKind, provider: string, reason: st
 
 const maxClippedLength = 500;
 
-/** Shortens a text. Error responses of proxies can be whole web pages. */
+/** Shortens a text. The error response of a proxy can be a whole web page. */
 export function clip(text: string): string {
   return text.length > maxClippedLength ? `${text.slice(0, maxClippedLength)}…` : text;
 }

@@ -12,8 +12,8 @@ export function errorReportIn(body: JsonValue | undefined): ErrorReport | undefi
 }
 
 /**
- * Reads the error in a body that came with an error status. Unlike `errorReportIn`, it takes any
- * text as the error.
+ * Reads the error from a body that has an error status. Unlike `errorReportIn`, it accepts any text as the
+ * error.
  */
 export function errorReportOfFailure(body: JsonValue | undefined, text: string): ErrorReport {
   const known = errorReportIn(body);
@@ -24,7 +24,7 @@ export function errorReportOfFailure(body: JsonValue | undefined, text: string):
 
 function nestedReport(error: JsonObject, body: JsonObject): ErrorReport {
   const { message, ...own } = flatReport(error, messageIn(error));
-  // OpenRouter puts the error of the upstream provider into `metadata.raw`.
+  // OpenRouter stores the error of the upstream provider in `metadata.raw`.
   const raw = textIn(objectIn(error, 'metadata'), 'raw');
   const details = objectsIn(error, 'details').flatMap((detail) => textIn(detail, 'reason') ?? []);
   const code = textIn(objectIn(error, 'details'), 'error_code');
@@ -57,7 +57,7 @@ function httpStatus(value: JsonValue | undefined): number | readonly [] {
   return typeof status === 'number' && status >= 400 && status < 600 ? status : [];
 }
 
-/** Returns the title of an HTML page. Proxies send error pages. */
+/** Returns the title of an HTML page, because proxies send error pages as HTML. */
 function htmlTitle(text: string): string | undefined {
   return /^\s*</.test(text) ? /<title>\s*([^<]{1,200})/i.exec(text)?.[1]?.trim() : undefined;
 }

@@ -1,14 +1,14 @@
 import { isError } from './wire-fault.ts';
 
 /**
- * The length from which a secret is removed anywhere in a text. A shorter secret is probably a
- * normal word, and removing it everywhere would make messages unreadable.
+ * A secret with at least this length is removed at every position of a text. A shorter secret may be a normal
+ * word, and removing it everywhere would make messages unreadable.
  */
 export const minSecretLength = 8;
 
 /**
- * The length from which a secret is removed as a separate word. A shorter one is a placeholder and
- * stays.
+ * A secret with at least this length is removed where it is a separate word. A shorter value is a placeholder
+ * and is not removed.
  */
 const minStandaloneLength = 4;
 
@@ -26,7 +26,7 @@ function replaceSecret(text: string, form: string): string {
 }
 
 /**
- * Replaces the secret in a match. If the pattern has a group, the secret is that group, at the end
+ * Replaces the secret in a match. If the pattern has a group, the group is the secret, and it is at the end
  * of the match.
  */
 function replaceMatch(match: string, group: unknown): string {
@@ -35,8 +35,8 @@ function replaceMatch(match: string, group: unknown): string {
 }
 
 /**
- * Returns the forms in which a secret can appear: as given, trimmed for a header, encoded for a
- * URL, and escaped for JSON.
+ * Returns the forms in which a secret can appear: unchanged, trimmed for a header, encoded for a URL, and
+ * escaped for JSON.
  */
 function formsOfSecret(given: unknown): readonly string[] {
   // The function accepts any value, because building an error must not fail.
@@ -48,14 +48,14 @@ function formsOfSecret(given: unknown): readonly string[] {
 const maxDepth = 8;
 
 /**
- * Copies an error that another library threw, for use as a cause. The original can contain the
- * whole request. The copy has only the name, message, stack and code, without keys.
+ * Copies an error of a different library, for use as a cause. The original error can contain the whole
+ * request. The copy has only the name, message, stack and code, without keys.
  */
 export function redactError(thrown: unknown, secrets: readonly string[]): unknown {
   try {
     return redactedCopy(thrown, secrets, 0);
   } catch {
-    // Reading a field of the error threw, so there is nothing to copy.
+    // Reading a field of the error threw, so no copy is possible.
     return undefined;
   }
 }
@@ -72,20 +72,20 @@ function redactedCopy(thrown: unknown, secrets: readonly string[], depth: number
   return typeof code === 'string' ? Object.assign(copy, { code: clean(code) }) : copy;
 }
 
-// A key does not follow a letter or digit, except at the end of an escape sequence such as
-// `\nsk-…`.
+// The character before a key is not a letter or digit. The exception is the end of an escape sequence, such
+// as in `\nsk-…`.
 const keyBoundary = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2}))`;
 
 /**
- * Creates the pattern of a key. It matches the prefix before it checks the boundary, because
+ * Creates the pattern of a key. The pattern matches the prefix before it checks the boundary, because
  * checking the boundary at every character would be slow.
  */
 const keyPattern = (prefix: string, rest: string): RegExp =>
   new RegExp(`${prefix}(?<=${keyBoundary}${prefix})${rest}`, 'g');
 
 /**
- * Patterns of API keys and tokens of all known vendors. A false match is better than a missed key.
- * If a pattern has a group, the secret is that group, at the end of the match.
+ * Patterns of API keys and tokens of all known vendors. A false match is better than a missed key. If a
+ * pattern has a group, the group is the secret, and it is at the end of the match.
  */
 export const keyPatterns: readonly RegExp[] = [
   keyPattern(
@@ -95,8 +95,7 @@ export const keyPatterns: readonly RegExp[] = [
   keyPattern('AIza', '[A-Za-z0-9_-]{16,}'),
   keyPattern(String.raw`ya29\.`, '[A-Za-z0-9_-]{16,}'),
   keyPattern('A[KS]IA', '[A-Z0-9]{16}'),
-  // Matches a JSON web token. It has three parts, and the first part decodes to a text that starts
-  // with `{"`.
+  // Matches a JSON web token. It has three parts, and the decoded first part starts with `{"`.
   keyPattern('eyJ', String.raw`[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{8,}){2}`),
   /bearer(?:\s|\+|%20){1,8}((?:[A-Za-z0-9._~+-]|\\{0,16}\/|%2[BbFf]){8,}(?:=|%3[Dd])*)/gi,
 ];

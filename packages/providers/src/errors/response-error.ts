@@ -6,7 +6,7 @@ import type { HttpRequest } from '../transport/http-request.ts';
 import { bodyLength } from '../wire/response-end.ts';
 import type { WireFault } from './wire-fault.ts';
 
-/** The data about a request and its response that an error needs. */
+/** The data about a request and its response from which an error is built. */
 export interface FailedExchange {
   readonly provider: string;
   readonly clock: Clock;
@@ -17,8 +17,8 @@ export interface FailedExchange {
 }
 
 /**
- * Returns the error for the failure or abort that ended a response. The code that classifies errors
- * is loaded only when it is needed, because most runs have no error. An abort does not need it.
+ * Returns the error for the failure or abort that ended a response. The code that classifies errors loads on
+ * demand, because most runs have no error. An abort does not need that code.
  */
 export async function responseError(
   exchanged: FailedExchange,
@@ -63,8 +63,8 @@ function abortedError(
 }
 
 /**
- * Returns the error if the code that classifies errors could not be loaded. The usual reason is a
- * page that is offline, so the request failed for the same reason and can be retried.
+ * Returns the error if the code that classifies errors could not be loaded. The usual reason is that the web
+ * page is offline. The request then failed for the same reason and can be retried.
  */
 function notClassified({ provider, response }: FailedExchange, cause: unknown): ProviderError {
   const status = response?.ok === false ? response.status : undefined;

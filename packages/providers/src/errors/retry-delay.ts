@@ -1,4 +1,4 @@
-/** Returns the delay that the headers ask for, in milliseconds, or undefined. */
+/** Returns the delay that the headers request, in milliseconds, or undefined. */
 export function delayFromHeaders(headers: Headers, nowMs: number): number | undefined {
   return (
     delayFromMilliseconds(headers.get('retry-after-ms')) ??
@@ -7,8 +7,8 @@ export function delayFromHeaders(headers: Headers, nowMs: number): number | unde
 }
 
 /**
- * Returns the time until the rate limit resets, in milliseconds. Many servers send it with every
- * answer, so it does not ask the client to wait.
+ * Returns the time until the rate limit resets, in milliseconds. Many servers send this header with every
+ * answer, so the header alone does not mean that the client must wait.
  */
 export function delayUntilReset(headers: Headers, nowMs: number): number | undefined {
   return (
@@ -24,11 +24,11 @@ const delayPhrase = new RegExp(
 );
 
 /**
- * Returns the delay that an error text asks for, in milliseconds. Gemini sends it in a field, and
- * other providers in a sentence.
+ * Returns the delay that an error text requests, in milliseconds. Gemini sends it in a field, and other
+ * providers in a sentence.
  */
 export function delayFromText(text: string): number | undefined {
-  // Quotes are escaped if one provider quotes the error of another.
+  // The quotes are escaped if one provider quotes the error of a different provider.
   const field = /"retryDelay\\*"\s*:\s*\\*"([^"\\]{1,40})/.exec(text)?.[1];
   return delayFromDuration(field) ?? delayFromDuration(delayPhrase.exec(text)?.[1]);
 }
@@ -42,7 +42,7 @@ function plainNumber(text: string | null): number | undefined {
   return text !== null && /^\d+(?:\.\d+)?$/.test(text.trim()) ? Number(text) : undefined;
 }
 
-/** Reads the header `retry-after`: a number of seconds, or the date of the next attempt. */
+/** Reads the header `retry-after`. It contains a number of seconds, or the date of the next attempt. */
 function delayFromRetryAfter(text: string | null, nowMs: number): number | undefined {
   if (text === null) return undefined;
   const seconds = plainNumber(text);
@@ -52,7 +52,9 @@ function delayFromRetryAfter(text: string | null, nowMs: number): number | undef
   return Number.isNaN(date) ? delayFromDuration(text) : roundedDelay(Math.max(0, date - nowMs));
 }
 
-/** Reads the time of a reset: seconds or milliseconds since 1970, or a duration such as `6m0s`. */
+/**
+ * Reads the time at which a limit resets: seconds or milliseconds since 1970, or a duration such as `6m0s`.
+ */
 function delayUntilResetTime(text: string | null, nowMs: number): number | undefined {
   const moment = plainNumber(text);
   if (moment === undefined || moment < 1e9) return delayFromDuration(text);

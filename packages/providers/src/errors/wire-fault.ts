@@ -2,22 +2,22 @@ import type { JsonValue } from '@millrace/core';
 import type { ProviderErrorKind } from '../contract/provider-error.ts';
 import { isObject } from '../json/fields.ts';
 
-/** An error that the provider reported, in a form that does not depend on the provider. */
+/** An error that a provider reported, in a form that is the same for all providers. */
 export interface ErrorReport {
-  /** The complete message. It is shortened only after keys are removed. */
+  /** The complete message. It is shortened only after keys were removed. */
   readonly message: string;
-  /** The HTTP status that the error itself contains. */
+  /** The HTTP status that the error report itself contains. */
   readonly status?: number | undefined;
-  /** The provider's codes, types and status names. The first one is shown to the user. */
+  /** The provider's codes, types and status names. Messages for the user contain the first one. */
   readonly codes: readonly string[];
   readonly requestId?: string | undefined;
-  /** A text that may contain a delay that the provider asks for. */
+  /** A text in which the provider may request a delay. */
   readonly delayText?: string | undefined;
 }
 
 /**
- * Thrown while a request is built or a stream is read, because the provider reported an error or
- * the data breaks the protocol.
+ * Thrown while a request is built or a stream is read, if the provider reported an error or the data violates
+ * the protocol.
  */
 export class WireFault extends Error {
   readonly report: ErrorReport;
@@ -32,12 +32,15 @@ export class WireFault extends Error {
 }
 
 /**
- * Thrown if the body of a response, or a message of it, reports an error. The report is read later,
- * by code that loads on demand.
+ * Thrown if the body of a response, or one of its messages, reports an error. The report is read later, by
+ * code that loads on demand.
  */
 export class ReportedFault extends Error {
   readonly body: JsonValue | undefined;
-  /** The text of the message, if it is an error in any case. Undefined if the body names the error. */
+  /**
+   * The text of the message, if the name of its event is `error`. Otherwise undefined, because the body
+   * describes the error.
+   */
   readonly text: string | undefined;
 
   constructor(body: JsonValue | undefined, text?: string) {
@@ -61,14 +64,14 @@ export function fault(kind: ProviderErrorKind, message: string, code?: string): 
   return new WireFault({ message, codes: code === undefined ? [] : [code] }, kind);
 }
 
-/** Creates a fault for an error that other code threw. */
+/** Creates a fault for an error that code outside this package threw. */
 export function faultBy(cause: unknown, kind: ProviderErrorKind, message: string): WireFault {
   return new WireFault({ message, codes: [] }, kind, { cause });
 }
 
 /**
- * Returns whether a value is an error, also of another realm or another copy of a class. Any object
- * with a name and a message counts as an error.
+ * Returns whether a value is an error. The error may come from a different JavaScript realm or a different
+ * copy of a class. Any object with a name and a message is accepted.
  */
 export function isError(value: unknown): value is Error {
   if (value instanceof Error) return true;

@@ -9,12 +9,11 @@ interface Fields {
 export type Leaf = string | number | boolean | null;
 
 /**
- * Maximum number of array elements that one path can skip. The API sends no path for empty
- * elements.
+ * Maximum number of array elements that one path can skip. The API does not send a path for empty elements.
  */
 const maxGap = 1024;
 
-/** The value of arguments that arrive as pairs of a path and a value. */
+/** The arguments of a call, built from pairs of a path and a value. */
 export class ArgumentValue {
   #root: Fields = emptyFields();
   /** The number of characters that can still be added to the value. */
@@ -35,8 +34,8 @@ export class ArgumentValue {
   }
 
   /**
-   * Sets the value at a path. Text is appended to text, and any other value is replaced. Returns
-   * false if the value contradicts an earlier one or is too large.
+   * Sets the value at a path. If the path already has a text, a new text is appended to it. All other values
+   * are replaced. Returns false if the value contradicts an earlier value or is too large.
    */
   setOrAppend(path: readonly PathStep[], leaf: Leaf): boolean {
     const last = path.at(-1);
@@ -66,7 +65,7 @@ export class ArgumentValue {
   }
 }
 
-/** Creates an object without a prototype, so that `__proto__` is a normal key. */
+/** Creates an object without a prototype, so that `__proto__` is an ordinary key. */
 function emptyFields(): Fields {
   return Object.create(null);
 }
@@ -93,8 +92,8 @@ function write(node: Container, step: PathStep, value: Node): boolean {
 }
 
 /**
- * Returns the container at this step, and creates it if it is missing. Returns undefined if another
- * value is there.
+ * Returns the container at this step, and creates it if it is missing. Returns undefined if the step already
+ * has a value that is not such a container.
  */
 function enterContainer(node: Container, step: PathStep, isArray: boolean): Container | undefined {
   const known = read(node, step);

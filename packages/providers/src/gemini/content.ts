@@ -11,7 +11,7 @@ import {
 import type { ContentPart } from '../history/message.ts';
 import { withOptions } from '../wire/provider-options.ts';
 
-/** Converts text, JSON, a picture or a document to a part of the API. */
+/** Converts text, JSON, a picture or a document to a part in the format of the API. */
 export function contentPart(part: ContentPart, inputs?: readonly ModelInput[]): JsonObject {
   switch (part.kind) {
     case 'text':
@@ -25,9 +25,9 @@ export function contentPart(part: ContentPart, inputs?: readonly ModelInput[]): 
 }
 
 /**
- * Converts an attachment to a part. Types that the API or the model rejects are described as text.
- * Otherwise this request and every later one would fail. `inputs` lists the types that the model
- * reads. Default: all types of the API.
+ * Converts an attachment to a part. If the API or the model rejects the attachment's type, a text describes
+ * the attachment. Otherwise this request and all later requests would fail. `inputs` lists the types that the
+ * model reads. Default: all types of the API.
  */
 export function attachmentPart(part: Attachment, inputs?: readonly ModelInput[]): JsonObject {
   const native = nativeAttachment(part, inputs);
@@ -36,7 +36,7 @@ export function attachmentPart(part: Attachment, inputs?: readonly ModelInput[])
     : withOptions(native, part.options);
 }
 
-/** Converts media of a type that the API accepts. Returns undefined for other types. */
+/** Converts media whose type the API accepts. Returns undefined for other types. */
 function nativeAttachment(
   part: Attachment,
   inputs: readonly ModelInput[] | undefined,
@@ -46,8 +46,8 @@ function nativeAttachment(
   const kind = type === 'application/pdf' ? 'pdf' : type.replace(/\/.*/s, '');
   const isRead = inputs === undefined || inputs.some((input) => input === kind);
   if (nativeTypes.test(type)) return isRead ? dataField(content) : undefined;
-  // Text inside the request is sent as text, whatever its type. Text at a URL must be read by the
-  // provider.
+  // Text inside the request is sent as text, whatever its type. If the text is at a URL, the provider must
+  // read it.
   if (content.type === 'base64' || !isTextType(type)) return undefined;
   return dataField({ ...content, mimeType: 'text/plain' });
 }
@@ -57,7 +57,7 @@ export function dataPart(part: Attachment): JsonObject {
   return dataField(attachmentContent(part));
 }
 
-/** Returns the field with the bytes, or with the URL or file from which the provider reads them. */
+/** Returns the field with the bytes, or with the URL or file from which the provider reads the bytes. */
 function dataField(content: AttachmentContent): JsonObject {
   const { mimeType } = content;
   switch (content.type) {
@@ -70,7 +70,7 @@ function dataField(content: AttachmentContent): JsonObject {
   }
 }
 
-/** Returns whether media of this type are uploaded. Text is never uploaded. */
+/** Returns whether attachments of this type are uploaded. Text is never uploaded. */
 export function takesFile(mimeType: string): boolean {
   return nativeTypes.test(mimeType.split(';', 1)[0]?.trim().toLowerCase() ?? '');
 }

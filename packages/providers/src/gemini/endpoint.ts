@@ -5,28 +5,31 @@ import type { StateOwner } from '../history/sendable-parts.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import type { HeaderOptions } from '../wire/api-options.ts';
 
-/** The settings of one of Google's two APIs for the same models: Gemini API and Vertex AI. */
+/** The settings of one of Google's two APIs for the same models: the Gemini API and Vertex AI. */
 export interface GoogleEndpoint extends StateOwner {
   /**
-   * Returns the URL of the model. Throws a `WireFault` if the name of the model or project would
-   * lead to another path.
+   * Returns the URL of the model. Throws a `WireFault` if the name of the model or project would change the
+   * path of the URL.
    */
   readonly url: () => string;
   /** The query of the base URL. */
   readonly query: string;
-  /** The name of the header with the key. No key is needed if the caller sets this header. */
+  /** The name of the header that contains the key. If the caller sets this header, no key is needed. */
   readonly keyHeader: string;
   /** Returns the key. Throws a `WireFault` if there is no key. */
   readonly key?: (() => string) | undefined;
-  /** See `Wire.authorize`. It reads the token for each request, because tokens expire. */
+  /**
+   * Adds the token to a request (see `Wire.authorize`). It reads the token again for each request, because
+   * tokens expire.
+   */
   readonly authorize?: ((request: HttpRequest) => Promise<HttpRequest>) | undefined;
   readonly headers: HeaderOptions | undefined;
-  /** Whether the API accepts ids of calls that it did not create. */
+  /** Whether the API accepts call ids that it did not create. */
   readonly sendsAllIds: boolean;
   readonly streamsArguments: boolean;
-  /** Tools that Google runs. */
+  /** Tools that Google runs itself. */
   readonly extraTools: readonly JsonObject[];
-  /** Whether the API must be asked to send the calls and results of its own tools. */
+  /** Whether a request must ask the API to return the calls and results of Google's own tools. */
   readonly asksForHostedCalls: boolean;
   /** The limits and abilities of the model. */
   readonly info: ModelInfo;
@@ -46,8 +49,8 @@ export function vertexHost(location: string): string {
 }
 
 /**
- * Returns the path of a project and location. Throws for names that would send the token to another
- * host or path.
+ * Returns the path of a project and location. Throws for names that would send the token to a different host
+ * or path.
  */
 export function vertexPath({ project, location }: VertexLocation): string {
   return `projects/${checkName('project', project)}/locations/${checkName('location', location)}`;

@@ -3,7 +3,7 @@ import type { StopReasons } from '../wire/response-end.ts';
 
 export const stopReasons: StopReasons = {
   STOP: 'stop',
-  // Google does not send this reason, but servers that imitate its API do.
+  // Google does not send this reason, but servers with a compatible API do.
   FUNCTION_CALL: 'tool_use',
   MAX_TOKENS: 'length',
   SAFETY: 'content_filter',
@@ -16,7 +16,7 @@ export const stopReasons: StopReasons = {
   IMAGE_RECITATION: 'content_filter',
 };
 
-/** Maximum length of a message of the provider. It can quote model output of any length. */
+/** Maximum length of an error message of the provider. The message can quote model output of any length. */
 const maxShown = 500;
 
 export function clip(text: string): string {
@@ -24,8 +24,8 @@ export function clip(text: string): string {
 }
 
 /**
- * Returns the fault for a finish reason that means failure, with the provider's message. Returns
- * undefined for other reasons.
+ * Returns the fault for a finish reason that means failure, with the provider's message. Returns undefined
+ * for all other reasons.
  */
 export function failureOf(
   finishReason: string,

@@ -17,21 +17,21 @@ import { partData } from './part-state.ts';
 
 interface MessageOptions {
   readonly info: ModelInfo;
-  /** If false, the id of a call is sent only if the provider created it. */
+  /** If false, a call is sent with an id only if the provider created that id. */
   readonly sendsAllIds: boolean;
 }
 
 type GeminiMessage = { readonly role: 'user' | 'model'; readonly parts: readonly JsonObject[] };
 
 /**
- * A user message for the start of a conversation that starts with the model. The API rejects a
- * conversation without it.
+ * A user message that is inserted if the conversation starts with a model message. Without it, the API
+ * rejects the conversation.
  */
 const emptyUserMessage: GeminiMessage = { role: 'user', parts: [{ text: '(no message)' }] };
 
 /**
- * Returns the fields `contents` and `systemInstruction`. Instructions after the start keep their
- * position and become user messages.
+ * Returns the fields `contents` and `systemInstruction`. Instructions after the start of the conversation
+ * keep their position and become user messages.
  */
 export function messageFields(messages: readonly Message[], options: MessageOptions): JsonObject {
   const firstIndex = messages.findIndex((message) => !isInstruction(message));
@@ -82,7 +82,7 @@ function toGeminiMessages(
   });
 }
 
-/** Returns the ids with which calls and their results are sent. */
+/** Returns, for each call, the id with which the call and its result are sent. */
 function sentIds(
   messages: readonly Message[],
   { sendsAllIds }: MessageOptions,
@@ -98,7 +98,7 @@ function sentIds(
   );
 }
 
-/** Merges neighbouring messages of the same role. */
+/** Merges consecutive messages of the same role. */
 function mergeNeighbours(contents: readonly GeminiMessage[]): readonly GeminiMessage[] {
   const merged: GeminiMessage[] = [];
   for (const content of contents) {
@@ -113,13 +113,13 @@ function mergeNeighbours(contents: readonly GeminiMessage[]): readonly GeminiMes
 interface ModelPartsOptions {
   /** Whether the model rejects calls without a signature. */
   readonly wantsSignatures: boolean;
-  /** Returns the id with which a call is sent, or undefined if it is sent without one. */
+  /** Returns the id with which a call is sent, or undefined if the call is sent without an id. */
   readonly idOf: (call: ToolCallId) => string | undefined;
 }
 
 /**
- * The kinds of hosted tool parts that the API needs back. Other kinds are not sent, because the API
- * can reject them.
+ * The kinds of hosted tool parts that the API must get back. Other kinds are not sent, because the API can
+ * reject them.
  */
 const returnedKinds: ReadonlySet<string> = new Set([
   'executableCode',
@@ -128,15 +128,15 @@ const returnedKinds: ReadonlySet<string> = new Set([
   'toolResponse',
 ]);
 
-/** The signature that Google documents for calls of another model, which have none. */
+/** The value that Google documents for calls that a different model made and that have no signature. */
 const unsignedCallMarker = 'skip_thought_signature_validator';
 
-/** Converts the parts of an assistant message. Each part is sent as the model sent it. */
+/** Converts the parts of an assistant message to the form in which the model sent them. */
 function modelParts(
   { parts }: AssistantMessage,
   options: ModelPartsOptions,
 ): readonly JsonObject[] {
-  // Of several parallel calls, only the first has a signature.
+  // If there are several parallel calls, only the first call has a signature.
   const first = options.wantsSignatures && parts.find(({ kind }) => kind === 'tool_call');
   return parts.flatMap((part) => {
     const sent = modelPart(part, options);
@@ -162,7 +162,7 @@ function modelPart(part: AssistantPart, options: ModelPartsOptions): readonly Js
       return hostedPart(part);
     case 'media':
     case 'file':
-      // A signed part is sent back unchanged.
+      // A part with a signature is sent back unchanged.
       return [
         thoughtSignature === undefined
           ? { ...attachmentPart(part), ...kept }
@@ -186,14 +186,15 @@ function functionCall(call: SentToolCall, { idOf }: ModelPartsOptions): JsonObje
 }
 
 interface FunctionResponsesOptions {
-  /** Whether results can contain media. Otherwise the media follow the result. */
+  /** Whether results can contain media. Otherwise the media are sent after the result. */
   readonly takesNestedMedia: boolean;
   readonly inputs: ModelInfo['inputs'];
   readonly idOf: (call: ToolCallId) => string | undefined;
 }
 
 /**
- * Converts the results of the previous calls. Attachments that cannot be inside a result follow it.
+ * Converts the results of the previous calls. An attachment that a result cannot contain is sent after the
+ * result.
  */
 function functionResponses(
   { results }: ToolMessage,
@@ -232,7 +233,9 @@ const nestedTypes = new Set([
   'text/plain',
 ]);
 
-/** Returns whether an attachment can be inside a result. It must be bytes of one of a few types. */
+/**
+ * Returns whether a result can contain the attachment. The attachment must be bytes of one of a few types.
+ */
 function canNest({ mimeType, source }: Attachment): boolean {
   return source.type === 'bytes' && source.bytes.length > 0 && nestedTypes.has(mimeType);
 }

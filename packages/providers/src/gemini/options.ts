@@ -9,17 +9,17 @@ import type { ApiOptions } from '../wire/api-options.ts';
  */
 export interface GeminiOptions extends ApiOptions, GoogleToolOptions {
   /**
-   * Uploads large attachments once, and requests then contain only their ids. Create it with
-   * `createUploads`. Default: each request contains the attachments.
+   * Uploads large attachments once, so that requests contain only their ids. Create it with `createUploads`.
+   * Default: each request contains the attachments.
    */
   readonly uploads?: Uploads | undefined;
 }
 
-/** Options that both of Google's APIs have. */
+/** Options for both of Google's APIs. */
 export interface GoogleToolOptions {
   /**
-   * Tools that Google runs, in the format of the API: `{ googleSearch: {} }`. Models before
-   * generation 3 do not accept them together with tools of a request. Default: none.
+   * Tools that Google runs, in the format of the API: `{ googleSearch: {} }`. Models before generation 3 do
+   * not accept them together with tools of a request. Default: none.
    */
   readonly extraTools?: readonly GeminiTool[] | undefined;
 }
@@ -31,14 +31,12 @@ export interface VertexOptions extends Omit<ApiOptions, 'apiKey'>, GoogleToolOpt
   /** The Google Cloud location, for example `global` or `europe-west4`. */
   readonly location: string;
   /**
-   * An OAuth token, or a function that returns the current one. The function is called before each
-   * request. Default: the package `google-auth-library`, if it is installed, finds the credentials
-   * of this machine.
+   * An OAuth token, or a function that returns the current token. The function is called before each request.
+   * Default: the package `google-auth-library`, if it is installed, finds the credentials of this machine.
    */
   readonly accessToken?: GoogleAccessToken;
   /**
-   * If true, the arguments of a call stream in pieces. Otherwise each call arrives at once.
-   * Default: false.
+   * If true, the arguments of a call stream in pieces. Otherwise each call arrives complete. Default: false.
    */
   readonly streamFunctionCallArguments?: boolean | undefined;
 }

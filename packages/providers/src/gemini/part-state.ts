@@ -2,18 +2,18 @@ import type { JsonObject, Part, ProviderState } from '@millrace/core';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject, objectsIn, textIn } from '../json/fields.ts';
 
-/** The data that Gemini needs back with a part. */
+/** The data that Gemini must get back with a part. */
 interface PartData {
   readonly thoughtSignature?: string | undefined;
-  /** True for media that belong to the thoughts. */
+  /** True for media that are part of the model's thoughts. */
   readonly thought?: true | undefined;
-  /** The provider's id of a call. */
+  /** The id that the provider gave to a call. */
   readonly id?: string | undefined;
-  /** The provider's parts, if one part of ours was built from several signed parts. */
+  /** The provider's original parts, if several signed parts were joined into one part. */
   readonly parts?: readonly JsonObject[] | undefined;
 }
 
-/** Creates the state of a part. Returns undefined if there is nothing to store. */
+/** Creates the state of a part. Returns undefined if there is no data to store. */
 export function partState(
   { provider, model }: StateOwner,
   data: PartData,

@@ -24,7 +24,7 @@ const traits = /* @__PURE__ */ tableOfText(geminiTraits);
 const keyVariables = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'];
 
 /**
- * Creates a provider for a model behind the Gemini API.
+ * Creates a provider for a model of the Gemini API.
  *
  * @example
  * const provider = gemini({ model: 'gemini-3-flash-preview' });
@@ -106,7 +106,7 @@ function providerAt(endpoint: GoogleEndpoint, options: TransportOptions): Provid
       info,
       authorize,
       http: (request) => geminiRequest(request, endpoint),
-      // Vertex AI expects another body for token counts.
+      // Vertex AI expects a different body for token counts, so only the Gemini API counts tokens here.
       ...(provider === 'gemini' && { tokenCounter: geminiCounter(model) }),
       reader: (context) => new GeminiReader(context, owner),
     },

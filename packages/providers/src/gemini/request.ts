@@ -18,7 +18,7 @@ export function geminiRequest(request: ModelRequest, endpoint: GoogleEndpoint): 
   return { ...requestTo(endpoint, url, bodyOf(request, endpoint, warnings)), warnings };
 }
 
-/** Creates a request with the key, the headers and the query of the caller. */
+/** Creates an HTTP request with the caller's key, headers and query. */
 export function requestTo(
   endpoint: Pick<GoogleEndpoint, 'keyHeader' | 'key' | 'headers' | 'query'>,
   url: string,
@@ -47,7 +47,7 @@ function bodyOf(given: ModelRequest, endpoint: GoogleEndpoint, warnings: string[
 }
 
 /**
- * Returns a request that the model accepts. If the model rejects a schema together with tools, an
+ * Returns a request that the model accepts. If the model does not accept a schema together with tools, an
  * instruction describes the schema instead.
  */
 function withPossibleOutput(
@@ -60,7 +60,7 @@ function withPossibleOutput(
   return withSchemaInWords(rest, output);
 }
 
-/** Returns the `generationConfig`, or undefined if the request sets none of its fields. */
+/** Returns the `generationConfig`, or undefined if the request sets no field of it. */
 function generationConfig(
   { info, model }: GoogleEndpoint,
   request: ModelRequest,
@@ -90,8 +90,8 @@ function logprobFields({ logprobs }: ModelRequest): JsonObject {
 }
 
 /**
- * Returns the thinking config in the form that the model accepts. Returns undefined if thinking
- * cannot be set.
+ * Returns the thinking config in the form that the model accepts. Returns undefined if the model has no
+ * setting for thinking.
  */
 function thinkingConfig(info: ModelInfo, effort: ReasoningEffort): JsonObject | undefined {
   const { thinking, efforts = [], thinkingBudget = defaultBudget } = info;
@@ -108,7 +108,7 @@ const defaultBudget = [0, 24_576] as const;
 
 const budgets = { none: 0, minimal: 512, low: 2048, medium: 8192, high: 16_384 } as const;
 
-/** Returns the thinking budget in tokens. 0 turns thinking off, if the model allows that. */
+/** Returns the thinking budget in tokens. 0 turns thinking off, if the model allows this. */
 function budgetOf(effort: ReasoningEffort, [min, max]: readonly [number, number]): number {
   return effort === 'max' ? max : Math.min(Math.max(budgets[effort], min), max);
 }

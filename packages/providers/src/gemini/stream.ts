@@ -17,7 +17,7 @@ interface GeminiReaderOptions extends StateOwner {
   readonly keepsGivenIds: boolean;
 }
 
-/** Reads `GenerateContentResponse` events. Each event contains the next parts. */
+/** Reads `GenerateContentResponse` events. Each event contains the next parts of the answer. */
 export class GeminiReader implements WireReader {
   readonly #blocks: TextBlocks;
   readonly #calls: GeminiToolCalls;
@@ -27,9 +27,9 @@ export class GeminiReader implements WireReader {
   readonly #writer: DeltaWriter;
   #isUsageFinal = false;
   #finish: { readonly raw: string; readonly message: string | undefined } | undefined;
-  /** The reason why the prompt was blocked. The response then has no candidate. */
+  /** The reason why the provider blocked the prompt. A blocked prompt has no answer. */
   #blockedPrompt: { readonly raw: string; readonly message: string | undefined } | undefined;
-  /** The event with the finish reason. The API can send it twice. */
+  /** The event with the finish reason. The API can send this event twice. */
   #finishEvent: Finish | undefined;
   #model: string | undefined;
   #responseId: string | undefined;
@@ -60,7 +60,7 @@ export class GeminiReader implements WireReader {
   readMessage(response: JsonObject): void {
     this.#responseId ??= textIn(response, 'responseId');
     this.#model ??= textIn(response, 'modelVersion');
-    // Candidates can be in any order. The answer has index 0, or no index.
+    // The candidates can have any order. The main answer has the index 0, or no index.
     const candidates = objectsIn(response, 'candidates');
     const first = candidates.find(({ index }) => (index ?? 0) === 0);
     if (first !== undefined) this.#candidate(first, response);
@@ -79,7 +79,7 @@ export class GeminiReader implements WireReader {
       this.#isUsageFinal = this.progress !== 'reading';
   }
 
-  /** Reads a body that is not SSE. Without `alt=sse` in the URL, the body is an array of events. */
+  /** Reads a body that is not SSE. Without `alt=sse` in the URL, the body is a JSON array of events. */
   readWholeBody(body: JsonValue): void {
     for (const response of Array.isArray(body) ? body : [body]) {
       if (reportsError(response)) throw new ReportedFault(response);
@@ -118,7 +118,7 @@ export class GeminiReader implements WireReader {
     this.#finishEvent = finish;
   }
 
-  /** Reads one of several answers. Only the first answer becomes the item. */
+  /** Reads a piece of an additional answer. Only the first answer becomes the item. */
   #alternative(index: number, candidate: JsonObject): void {
     const answer = this.#alternatives.at(index);
     if (answer === undefined) return;
@@ -128,7 +128,7 @@ export class GeminiReader implements WireReader {
       else answer.text(text);
       const call = objectIn(part, 'functionCall');
       const name = textIn(call, 'name');
-      // These calls arrive whole and have no id, so each gets its own key.
+      // Calls of additional answers arrive complete and have no id, so each call gets its own key.
       if (name !== undefined)
         answer.call(`${answer.length} ${position}`, name, JSON.stringify(call?.['args'] ?? {}));
     }
@@ -157,22 +157,22 @@ export class GeminiReader implements WireReader {
     if (data !== undefined) return this.#blocks.media(data, signature, isThought);
     const name = Object.keys(part).find((key) => key !== 'thought' && key !== 'thoughtSignature');
     if (name !== undefined) return this.#blocks.custom(name, part);
-    // The part contains only a signature, which belongs to an empty text that the API left out.
+    // The part contains only a signature. The signature belongs to an empty text that the API omitted.
     if (isThought) this.#blocks.thought('', signature);
     else this.#blocks.text('', signature);
   }
 }
 
-/** A response with a finish reason, and its candidate. */
+/** A response that has a finish reason, and its candidate, which is the answer. */
 interface Finish {
   readonly response: JsonObject;
   readonly candidate: JsonObject;
 }
 
 /**
- * Returns whether the last event was sent twice. The alternative is a new event with equal content.
- * If both events have a token count, equal counts mean a repeat. Otherwise equal text is new text,
- * and equal calls are a repeat.
+ * Returns true if the last event was sent twice, and false if it is a new event with equal content. If both
+ * events have a token count, equal counts mean a repetition. Without counts, equal text is new text, and
+ * equal calls are a repetition.
  */
 function isRepeatedFinish(earlier: Finish, later: Finish): boolean {
   if (JSON.stringify(earlier.candidate) !== JSON.stringify(later.candidate)) return false;

@@ -2,25 +2,23 @@ import type { JsonObject } from '@millrace/core';
 import { textIn } from '../json/fields.ts';
 import { ArgumentValue, type Leaf, type PathStep, parsePath } from './argument-value.ts';
 
-/** The text to append at the end, or the text that replaces everything that was written. */
+/** The text to append at the end, or the text that replaces the whole text written before. */
 type ArgumentsEnd = { readonly append: string } | { readonly replace: string };
 
-/**
- * Reads the `partialArgs` of a call, which are values with JSON paths. Strings arrive in pieces.
- */
+/** Reads the `partialArgs` of a call, which are values with JSON paths. Strings arrive in several pieces. */
 export class StreamedArguments {
   readonly #value = new ArgumentValue();
   readonly #text = new ArgumentText();
   /**
-   * `writing`: each path follows the one before, so its text is written at once. `gathering`: a
-   * path went back, so the whole text is written at the end. `broken`: two paths contradict each
-   * other, which is an error of the model.
+   * `writing`: each path follows the previous one, so its text is written immediately. `gathering`: a path
+   * returned to an earlier position, so the whole text is written at the end. `broken`: two paths contradict
+   * each other, which is an error of the model.
    */
   #state: 'writing' | 'gathering' | 'broken' = 'writing';
   #path = '';
   #steps: readonly PathStep[] = [];
 
-  /** Sets the arguments that arrive in one piece. */
+  /** Sets arguments that arrive complete. */
   setAll(args: JsonObject): void {
     if (Object.keys(args).length === 0) return;
     this.#value.setAll(args);
@@ -41,8 +39,8 @@ export class StreamedArguments {
   }
 
   /**
-   * Ends the arguments. Broken arguments stay unclosed. They are invalid JSON then, so the call
-   * never runs and the model gets an error.
+   * Ends the arguments. Contradictory arguments are not closed, so they are invalid JSON. Such a call never
+   * runs, and the model gets an error.
    */
   end(): ArgumentsEnd {
     switch (this.#state) {
@@ -62,7 +60,7 @@ export class StreamedArguments {
     return false;
   }
 
-  /** Returns whether the path leads to a position that was not written yet. */
+  /** Returns whether the path leads to a position that has not been written yet. */
   #isNewPosition(): boolean {
     const shared = this.#text.sharedSteps(this.#steps);
     return !this.#value.has(this.#steps.slice(0, shared + 1));
@@ -83,9 +81,9 @@ interface OpenContainer {
   count: number;
 }
 
-/** Writes arguments as JSON text while they arrive. Text that was written never changes. */
+/** Writes arguments as JSON text while they arrive. Text that is already written never changes. */
 class ArgumentText {
-  /** The open containers, the root first. Empty until the first value is written. */
+  /** The open containers, starting with the root. Empty until the first value is written. */
   readonly #open: OpenContainer[] = [];
   #isInString = false;
   /** A high surrogate whose low surrogate has not arrived yet. */
@@ -99,7 +97,7 @@ class ArgumentText {
     return this.#isInString;
   }
 
-  /** Returns the number of steps of the path that lead through open containers. */
+  /** Returns how many steps of the path lead through open containers. */
   sharedSteps(path: readonly PathStep[]): number {
     const most = Math.min(this.#open.length - 1, path.length - 1);
     for (let depth = 0; depth < most; depth++) {
@@ -108,9 +106,7 @@ class ArgumentText {
     return Math.max(most, 0);
   }
 
-  /**
-   * Returns the text that starts a new value. A string stays open, because more text can follow.
-   */
+  /** Returns the text that starts a new value. A string stays open, because more text may follow. */
   value(path: readonly PathStep[], leaf: Leaf): string {
     const shared = this.sharedSteps(path);
     let text = this.#endString() + (this.hasBegun ? this.#closeDownTo(shared + 1) : this.#root());
@@ -148,7 +144,7 @@ class ArgumentText {
     return text + (isArray ? '[' : '{');
   }
 
-  /** Returns the comma before an element, and `null` for each skipped element of an array. */
+  /** Returns the comma before an element, plus `null` for each skipped element of an array. */
   #separator(step: PathStep): string {
     const parent = this.#open.at(-1);
     if (parent === undefined) return '';

@@ -14,12 +14,12 @@ import { TextBlock } from '../wire/text-block.ts';
 import type { ReaderContext } from '../wire/wire.ts';
 import { partState } from './part-state.ts';
 
-/** Maximum size of one append, in bytes. It is far below the protocol's limit. */
+/** Maximum size of one append, in bytes. It is much smaller than the limit of the protocol. */
 const maxSliceBytes = 2 ** 20;
 
 /**
- * Writes all content except calls. One part is open at a time, and content of another kind starts
- * another part. Only requested JSON continues after other content.
+ * Writes all content except calls. Only one part is open at a time, and content of a different kind starts a
+ * new part. The exception is requested JSON, which can continue after other content.
  */
 export class TextBlocks {
   readonly #context: ReaderContext;
@@ -72,7 +72,7 @@ export class TextBlocks {
     });
   }
 
-  /** Stores the part of a hosted tool or of an unknown kind, in the provider's format. */
+  /** Stores a part of a hosted tool, or a part of an unknown kind, in the provider's format. */
   custom(name: string, part: JsonObject): void {
     this.close();
     const { provider, model } = this.#owner;
@@ -89,7 +89,7 @@ export class TextBlocks {
     else this.#text.metadata(this.#sources.metadata);
   }
 
-  /** Adds log probabilities to the open text. If no text is open, they become a part at the end. */
+  /** Adds log probabilities to the open text. If no text is open, they become a separate part at the end. */
   logprobs(entries: readonly LogprobEntry[]): void {
     if (this.#text !== undefined) this.#text.logprobs(entries);
     else this.#looseLogprobs.add(entries);
@@ -101,7 +101,7 @@ export class TextBlocks {
     this.#endText();
   }
 
-  /** Ends the response. Citations without a text become a part of their own. */
+  /** Ends the response. If there is no text for the citations, they become a separate part. */
   end(): void {
     this.#closeOthers();
     this.#endText();
@@ -161,8 +161,8 @@ function appendInSlices(part: BytesWriter, bytes: Uint8Array): void {
 }
 
 /**
- * Answer text while it streams. A signed piece becomes a part of its own. Requested JSON must be
- * one part, so its signed pieces are stored in the state and sent back unchanged.
+ * Answer text while it streams. Each signed piece of text becomes a separate part. Requested JSON must be one
+ * part, so its signed pieces are stored in the state and sent back unchanged.
  */
 class AnswerText extends TextBlock {
   readonly #owner: StateOwner;
@@ -187,7 +187,7 @@ class AnswerText extends TextBlock {
     this.#pieces.push({ text, thoughtSignature });
   }
 
-  /** Whether the text starts like the requested JSON and is not complete. */
+  /** True if the text starts like the requested JSON and is not complete yet. */
   get isUnfinished(): boolean {
     if (!this.#isJson) return false;
     const text = this.#pieces.map((piece) => piece['text']).join('') + this.#unsigned;
@@ -206,7 +206,7 @@ class AnswerText extends TextBlock {
   }
 }
 
-/** Decodes base64 of both alphabets, with or without padding. */
+/** Decodes base64 in the standard or URL-safe alphabet, with or without padding. */
 function decodeBase64(base64: string): Uint8Array {
   const bytes = fromBase64(base64) ?? fromBase64(standardBase64(base64));
   if (bytes === undefined) throw fault('protocol_error', 'the data of a part is not base64');

@@ -28,7 +28,7 @@ export class GeminiToolCalls {
   readonly #context: ToolCallContext;
   readonly #usedIds = new Set<string>();
   readonly #repeated = new RepeatedCalls();
-  /** The calls whose arguments stream. There are several only if they have ids. */
+  /** The calls whose arguments stream. Several calls can stream at the same time only if they have ids. */
   #open: readonly StreamedCall[] = [];
   #count = 0;
 
@@ -42,8 +42,8 @@ export class GeminiToolCalls {
   }
 
   /**
-   * Must be called before the parts of each event. The calls in one event are all different. A
-   * later event can repeat them.
+   * Must be called before the parts of each event are read. The calls in one event are all different. A later
+   * event can repeat them.
    */
   nextEvent(parts: readonly JsonObject[]): void {
     this.#repeated.nextEvent(parts);
@@ -59,9 +59,7 @@ export class GeminiToolCalls {
     } else this.#whole(call, name, signature);
   }
 
-  /**
-   * Ends the response. An unfinished call counts as complete only if the model finished normally.
-   */
+  /** Ends the response. An unfinished call counts as complete only if the model finished normally. */
   close(isComplete: boolean): void {
     for (const open of this.#open) {
       if (isComplete) this.#commit(open);
@@ -90,8 +88,8 @@ export class GeminiToolCalls {
   }
 
   /**
-   * Returns the open call that a piece belongs to, or undefined if the piece starts a new call. The
-   * call is found by its id. Without an id, it is the last call.
+   * Returns the open call that a piece belongs to, or undefined if the piece starts a new call. The id
+   * identifies the call. Without an id, the piece belongs to the last call.
    */
   #openFor(id: string | undefined, name: string | undefined): StreamedCall | undefined {
     const known = this.#open.findLast(({ givenId }) => givenId !== undefined && givenId === id);
@@ -105,8 +103,8 @@ export class GeminiToolCalls {
   }
 
   /**
-   * Commits the open calls without ids, because a new call starts. Pieces of the old and the new
-   * call could not be distinguished.
+   * Commits the open calls without ids, because a new call starts. Otherwise pieces of the old and the new
+   * call would be indistinguishable.
    */
   #commitCallsWithoutId(): void {
     for (const open of this.#open) if (open.givenId === undefined) this.#commit(open);
@@ -123,10 +121,7 @@ export class GeminiToolCalls {
     return partState(this.#context, { thoughtSignature, id: keptId });
   }
 
-  /**
-   * Returns the provider's id if it is valid and unique in the response. Otherwise returns a new
-   * id.
-   */
+  /** Returns the provider's id if it is valid and unique in the response. Otherwise returns a new id. */
   #idFor(given: string | undefined): ToolCallId {
     const isFree = given !== undefined && !this.#usedIds.has(given);
     let id = isFree ? asToolCallId(given) : undefined;
@@ -137,8 +132,8 @@ export class GeminiToolCalls {
 }
 
 /**
- * Checks a call without a name. A repeated end is ignored. Throws if there are arguments without a
- * call.
+ * Checks a call without a name. A repeated end of a call is ignored. Throws if arguments arrive that belong
+ * to no call.
  */
 function checkNamelessCall(call: JsonObject): void {
   if (arrayIn(call, 'partialArgs').length === 0 && !isObject(call['args'])) return;
@@ -165,7 +160,7 @@ class StreamedCall {
   readonly #id: ToolCallId;
   readonly name: string;
   readonly #arguments = new StreamedArguments();
-  /** The provider's id, or undefined if it sent none. */
+  /** The provider's id, or undefined if the provider sent no id. */
   readonly givenId: string | undefined;
   #signature: string | undefined;
 
@@ -210,16 +205,16 @@ class StreamedCall {
 }
 
 /**
- * Recognizes calls that the API sends again in a later event, without their signature. They must be
- * distinguished from new calls with equal arguments. A call with an id repeats an earlier call with
- * the same id. Without ids, an event repeats an earlier event if it has exactly the same calls.
+ * Recognizes calls that the API sends again in a later event, without their signature. It distinguishes them
+ * from new calls with equal arguments. A call with an id repeats an earlier call with the same id. Without
+ * ids, an event repeats an earlier event if it has exactly the same calls.
  */
 class RepeatedCalls {
-  /** The calls of each event with a signature, as JSON. An entry is removed when it is repeated. */
+  /** The signed calls of each event, as JSON. An entry is removed when its event is repeated. */
   readonly #events = new Set<string>();
   /** The signed calls of earlier events that have an id. */
   readonly #calls = new Set<string>();
-  /** The signed calls of the current event. They cannot repeat each other. */
+  /** The signed calls of the current event. Calls of one event cannot repeat each other. */
   #current: readonly string[] = [];
   #isEventRepeated = false;
 
@@ -236,7 +231,7 @@ class RepeatedCalls {
     else this.#isEventRepeated = this.#events.delete(event);
   }
 
-  /** Returns whether this unsigned call repeats an earlier one. */
+  /** Returns whether this unsigned call repeats an earlier call. */
   has(call: JsonObject): boolean {
     return this.#isEventRepeated || keyWithId(call).some((key) => this.#calls.has(key));
   }
@@ -247,10 +242,7 @@ function callsIn(part: JsonObject): readonly JsonObject[] {
   return call === undefined ? [] : [call];
 }
 
-/**
- * Returns whether a call has arguments. Without arguments, a new call cannot be distinguished from
- * a repeat.
- */
+/** Returns whether a call has arguments. Without arguments, a new call looks the same as a repetition. */
 function hasArguments({ args }: JsonObject): boolean {
   return args !== undefined && args !== null;
 }

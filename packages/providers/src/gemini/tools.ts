@@ -4,7 +4,7 @@ import { fault } from '../errors/wire-fault.ts';
 import { withToolOptions } from '../wire/provider-options.ts';
 import type { GoogleEndpoint } from './endpoint.ts';
 
-/** Returns the fields `tools` and `toolConfig`. Empty without tools. */
+/** Returns the fields `tools` and `toolConfig`. Returns no fields if there are no tools. */
 export function toolFields(request: ModelRequest, endpoint: GoogleEndpoint): JsonObject {
   const { tools = [], toolChoice } = request;
   const { provider, extraTools, streamsArguments } = endpoint;
@@ -17,7 +17,7 @@ export function toolFields(request: ModelRequest, endpoint: GoogleEndpoint): Jso
   };
   const toolConfig: JsonObject = {
     ...(Object.keys(config).length === 0 ? {} : { functionCallingConfig: config }),
-    // The next request must contain the calls and results of both kinds of tools.
+    // The next request must contain the calls and results of Google's tools and of the client's tools.
     ...(extraTools.length > 0 && endpoint.asksForHostedCalls
       ? { includeServerSideToolInvocations: true }
       : {}),
@@ -46,7 +46,7 @@ function declaration(tool: ToolDefinition, provider: string): JsonObject {
 }
 
 /**
- * Returns the mode for a tool choice. Gemini has no strict tools, but it has a mode in which all
+ * Returns the calling mode for a tool choice. Gemini has no strict tools, but it has a mode in which all
  * calls must match their schemas.
  */
 function modeOf(choice: ToolChoice, isStrict: boolean): JsonObject {

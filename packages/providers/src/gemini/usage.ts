@@ -11,13 +11,13 @@ const counts = [
 
 type Count = (typeof counts)[number];
 
-/** Keeps the last value of each count. Events repeat the counts, and some events have none. */
+/** Keeps the last value of each count. Several events repeat the counts, and some events have no counts. */
 export class UsageTally {
   readonly #figures = new Map<Count, number>();
-  /** The kind of billing at Vertex AI: on demand, or from reserved throughput. */
+  /** How Vertex AI bills the request: on demand, or from reserved throughput. */
   trafficType: string | undefined;
 
-  /** Adds a report. Returns whether it contains any count. */
+  /** Adds a report. Returns whether the report contains any count. */
   add(usage: JsonObject): boolean {
     let isSaid = false;
     this.trafficType = textIn(usage, 'trafficType') ?? this.trafficType;
@@ -36,7 +36,7 @@ export class UsageTally {
     const reasoning = this.#count('thoughtsTokenCount');
     return {
       ...noUsage,
-      // `promptTokenCount` includes cached tokens, but not the input of hosted tools.
+      // `promptTokenCount` includes cached tokens, but it does not include the input of hosted tools.
       input: this.#count('promptTokenCount') + this.#count('toolUsePromptTokenCount'),
       output: this.#count('candidatesTokenCount') + reasoning,
       cacheRead: this.#count('cachedContentTokenCount'),

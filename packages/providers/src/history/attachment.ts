@@ -9,11 +9,13 @@ import { fault } from '../errors/wire-fault.ts';
 
 /** An image, an audio file, a video or a document in a message. */
 export type Attachment = (MediaPart | FilePart) & {
-  /** Fields in the provider's format that are merged into this content. Default: none. */
+  /** Additional fields in the provider's format, which are merged into this content. Default: none. */
   readonly options?: JsonObject | undefined;
 };
 
-/** The content of an attachment: inside the request, at a URL, or in a file at the provider. */
+/**
+ * The content of an attachment. It is inside the request, at a URL, or in a file that the provider stores.
+ */
 export type AttachmentContent =
   | { readonly type: 'base64'; readonly mimeType: string; readonly data: string }
   | { readonly type: 'url'; readonly mimeType: string; readonly url: string }
@@ -40,7 +42,7 @@ export function attachmentContent({
   }
 }
 
-/** Returns the URL of the content. Content inside the request becomes a data URL. */
+/** Returns the URL of the content. For content inside the request, it returns a data URL. */
 export function contentUrl(content: Exclude<AttachmentContent, { readonly type: 'file' }>): string {
   return content.type === 'url' ? content.url : `data:${content.mimeType};base64,${content.data}`;
 }
@@ -94,15 +96,13 @@ export function normalizedType(mimeType: string): string {
   return essence === 'image/jpg' ? 'image/jpeg' : essence;
 }
 
-/**
- * Maximum length of a URL that the model sees. A longer URL is probably signed and contains a key.
- */
+/** Maximum length of a URL that is shown to the model. A longer URL is probably signed and contains a key. */
 const maxAddressLength = 2000;
 
 /**
- * Describes an attachment as text, for a wire that does not accept its type. The text contains the
- * content of a text file, and only the name of any other file. If a rejected attachment were sent,
- * this request and every later request of the session would fail.
+ * Describes an attachment as text, for a provider that does not accept its type. The text contains the
+ * content of a text file, and only the name of any other file. If a rejected attachment were sent, this
+ * request and every later request of the session would fail.
  */
 export function describeAttachment(part: Attachment): string {
   const text = attachmentText(part);
@@ -120,9 +120,7 @@ function nameOfAttachment(part: Attachment): string {
   return `[An attachment cannot be shown: ${what}${addressNote(part)}]`;
 }
 
-/**
- * Returns the URL of an attachment as a note. The model can have a tool that reads from this URL.
- */
+/** Returns a note with the URL of an attachment. The model may have a tool that reads from this URL. */
 function addressNote({ source }: Attachment): string {
   if (source.type !== 'url' || source.url.length > maxAddressLength) return '';
   return /^https?:/i.test(source.url) ? `, at ${source.url.toWellFormed()}` : '';
@@ -136,8 +134,8 @@ const textTypes =
   /^text\/|[/+](?:x-)?(?:json|json5|jsonl|ndjson|xml|yaml|toml|javascript|ecmascript|typescript|sql|graphql|sh|shellscript|httpd-php|latex|tex)$/;
 
 /**
- * Matches types that do not describe the content, and types that operating systems assign to source
- * files by mistake.
+ * Matches types that do not describe the content, and types that operating systems wrongly assign to source
+ * files.
  */
 const ambiguousTypes = /^$|^(?:application|binary)\/octet-stream$|^application\/x-|^video\/mp2t$/;
 
@@ -170,7 +168,7 @@ function decodeText(bytes: Uint8Array, mimeType: string): string {
   try {
     return new TextDecoder(charset).decode(bytes);
   } catch {
-    // `TextDecoder` does not know the charset, so UTF-8 is used.
+    // `TextDecoder` does not support the charset, so UTF-8 is used.
     return new TextDecoder().decode(bytes);
   }
 }
@@ -185,8 +183,8 @@ function decodeUtf8OrNothing(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * Returns whether a byte is a control character that text files do not contain. Tabs, line ends,
- * form feeds and the escape of coloured output are allowed.
+ * Returns whether a byte is a control character that text files do not contain. Tabs, line ends, form feeds
+ * and the escape character of colored output are allowed.
  */
 function isControl(byte: number): boolean {
   return byte < 9 || (byte > 13 && byte < 32 && byte !== 27);

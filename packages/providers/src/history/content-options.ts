@@ -3,13 +3,12 @@ import type { ContentOptions } from '../contract/content-options.ts';
 import { isObject, objectIn } from '../json/fields.ts';
 import { mergeFor } from '../wire/provider-options.ts';
 
-/** The key of the options in the metadata of a part. */
+/** The key under which the metadata of a part contains the options. */
 const key = 'providerOptions';
 
 /**
- * Returns the picture or file with options for some providers, such as the level of detail, or
- * whether to cite it. The options are stored in the metadata of the part. Each provider reads only
- * its own options.
+ * Returns the picture or file with options for some providers, such as the level of detail or whether to cite
+ * it. The metadata of the part stores the options. Each provider reads only its own options.
  *
  * @example
  * const map = withContentOptions(picture, { openai: { detail: 'high' } });

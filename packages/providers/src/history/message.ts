@@ -10,9 +10,8 @@ import type {
 import type { Attachment } from './attachment.ts';
 
 /**
- * The messages from which every wire builds its request. Everything in them can be sent. A
- * `providerState` belongs to this provider, reasoning and custom parts came from this provider, and
- * each call has a result.
+ * The messages from which each provider builds its request. All their content can be sent. A `providerState`
+ * belongs to this provider. Reasoning and custom parts came from this provider. Each call has a result.
  */
 export type Message = InputMessage | AssistantMessage | ToolMessage;
 
@@ -34,8 +33,8 @@ export interface AssistantMessage {
 export type AssistantPart = ContentPart | ReasoningPart | CustomPart | SentToolCall;
 
 /**
- * A tool call in the form in which it is sent back. Its id follows the provider's rules, and its
- * arguments are a JSON object.
+ * A tool call in the form in which it is sent back. Its id follows the provider's rules, and its arguments
+ * are a JSON object.
  */
 export interface SentToolCall extends ToolCallPart {
   readonly input: JsonObject;

@@ -21,9 +21,9 @@ function isOwn(state: ProviderState | undefined, owner: StateOwner): boolean {
 }
 
 /**
- * Returns the part without the state of other providers. Returns undefined for reasoning and hosted
- * tool blocks of another provider, because only that provider can read them. Such parts are also
- * left out if they were cut off, because they have no signature.
+ * Returns the part without the state of other providers. Returns undefined for reasoning and hosted tool
+ * blocks of a different provider, because only that provider can read them. Also returns undefined for such
+ * parts if they were cut off, because they have no signature.
  */
 export function partForOwner<P extends Part>(part: P, owner: StateOwner): P | undefined {
   const own = isOwn(part.providerState, owner);
@@ -34,23 +34,23 @@ export function partForOwner<P extends Part>(part: P, owner: StateOwner): P | un
   return rest as P;
 }
 
-/** Metadata of a text in which the provider, not the model, explains a refusal. */
+/** The metadata of a text in which the provider explains a refusal. The model did not write this text. */
 export const refusalExplanation: Metadata = { refusal: true, isExplanation: true };
 
-/** Returns whether a text is meant for users only. Such a text is never sent back to a model. */
+/** Returns whether a text is only for users. Such a text is never sent back to a model. */
 export function isRefusalExplanation({ metadata }: TextPart): boolean {
   return metadata?.['isExplanation'] === true;
 }
 
-/** The arguments of a call, as text and as a value, in a form that every provider accepts. */
+/** The arguments of a call, as text and as a value. Every provider accepts this form. */
 interface SendableArguments {
   readonly arguments: string;
   readonly input: JsonObject;
 }
 
 /**
- * Returns the arguments of a call, as the model wrote them if that text can be sent. Returns
- * undefined if they are not a JSON object.
+ * Returns the arguments of a call. If possible, the text is exactly what the model wrote. Returns undefined
+ * if the arguments are not a JSON object.
  */
 export function sendableArguments(part: ToolCallPart): SendableArguments | undefined {
   const written = parsedObject(part.arguments);
@@ -67,8 +67,8 @@ function parsedObject(text: string): JsonObject | undefined {
 }
 
 /**
- * Replaces lone surrogates, because most providers reject them. Text with provider state is never
- * changed, because it can be signed.
+ * Replaces lone surrogates, because most providers reject them. Text with a provider state is never changed,
+ * because the provider may have signed it.
  */
 export function wellFormedText(part: TextPart): TextPart {
   if (part.providerState !== undefined || part.text.isWellFormed()) return part;
@@ -76,8 +76,8 @@ export function wellFormedText(part: TextPart): TextPart {
 }
 
 /**
- * Replaces lone surrogates in all strings of a value, because most providers reject them. Arguments
- * can contain them as escapes. Returns the same value if there are none.
+ * Replaces lone surrogates in all strings of a value, because most providers reject them. Arguments can
+ * contain them as escapes. Returns the same value if it contains no lone surrogates.
  */
 export function wellFormedValue<V extends JsonValue>(value: V): V {
   return isWellFormed(value) ? value : (repairedValue(value) as V);

@@ -27,7 +27,7 @@ import { defaultIdRule, type ToolCallIdRule, ToolCallIds } from './tool-call-ids
 
 interface HistoryOptions extends StateOwner {
   readonly ids?: ToolCallIdRule | undefined;
-  /** Whether requests can refer to files that the API stores. Default: true. */
+  /** Whether requests can refer to files that the provider stores. Default: true. */
   readonly takesFiles?: boolean | undefined;
   /** Maximum number of cache points in the messages. Default: 4, which is the limit of all APIs. */
   readonly maxCachePoints?: number | undefined;
@@ -36,9 +36,9 @@ interface HistoryOptions extends StateOwner {
 const defaultMaxCachePoints = 4;
 
 /**
- * Converts the items of a request to messages that every provider accepts. Each call gets a valid
- * id and exactly one result. The function removes empty parts, and each `providerState` of another
- * provider. `checkRequest` must have checked the item kinds before.
+ * Converts the items of a request to messages that every provider accepts. Each call gets a valid id and
+ * exactly one result. The function removes empty parts, and it removes each `providerState` of a different
+ * provider. Call `checkRequest` first, because it checks the kinds of the items.
  */
 export function toMessages(request: ModelRequest, options: HistoryOptions): readonly Message[] {
   const history = new MessageBuilder(options, new Set(request.cache?.upTo));
@@ -47,8 +47,8 @@ export function toMessages(request: ModelRequest, options: HistoryOptions): read
 }
 
 /**
- * Removes cache points if there are too many. The first point stays, because other sessions share
- * it. The last points stay too.
+ * Removes cache points if there are too many. The first point stays, because it marks a prefix that all
+ * sessions of the agent have in common. The last points stay too.
  */
 function withFewerPoints(messages: readonly Message[], max: number): readonly Message[] {
   const points = messages.filter(({ isCachePoint }) => isCachePoint);
@@ -59,7 +59,7 @@ function withFewerPoints(messages: readonly Message[], max: number): readonly Me
   );
 }
 
-/** An assistant message with its calls. The results are added when they are found. */
+/** An assistant message with its calls. The results are added later, when they are found. */
 interface AssistantExchange {
   readonly message: AssistantMessage;
   readonly calls: readonly CallAwaitingResult[];
@@ -77,9 +77,7 @@ class MessageBuilder {
   readonly #cachePoints: ReadonlySet<string>;
   readonly #ids: ToolCallIds;
   readonly #entries: (Message | AssistantExchange)[] = [];
-  /**
-   * The calls by their id in the history. A later call with the same id replaces an earlier one.
-   */
+  /** The calls, by their id in the history. A later call with the same id replaces an earlier call. */
   readonly #awaited = new Map<ToolCallId, CallAwaitingResult>();
 
   constructor(options: HistoryOptions, cachePoints: ReadonlySet<string>) {
@@ -125,7 +123,7 @@ class MessageBuilder {
         return awaited.map(({ call }) => call);
       }
       const own = part.kind === 'reasoning' || part.kind === 'custom';
-      // A blob was shown to the user. The model that created it does not need it again.
+      // The user has seen the content of the blob. The model that created it does not need it again.
       if (isInBlob(part)) return [];
       return (own ? partForOwner(part, this.#options) : this.#contentPart(part)) ?? [];
     });
@@ -133,7 +131,7 @@ class MessageBuilder {
     this.#entries.push({ message: { role: 'assistant', parts, isCachePoint }, calls });
   }
 
-  /** Adds a call that expects a result. Calls that were cut off are left out. */
+  /** Adds a call that expects a result. Calls that were cut off are omitted. */
   #addCall(part: ToolCallPart): readonly CallAwaitingResult[] {
     if (part.partial) return [];
     const own = partForOwner(part, this.#options) ?? part;
@@ -141,8 +139,8 @@ class MessageBuilder {
     const call: SentToolCall = {
       ...own,
       toolCallId: this.#ids.next(part.toolCallId),
-      // Arguments that are not a JSON object become `{}`. Otherwise the provider would reject this
-      // request and every later one.
+      // Arguments that are not a JSON object become `{}`. Otherwise the provider would reject this request
+      // and all later requests.
       ...(sent ?? { arguments: '{}', input: {} }),
     };
     const awaited: CallAwaitingResult = { call, isValid: sent !== undefined, isCachePoint: false };
@@ -154,7 +152,7 @@ class MessageBuilder {
     for (const part of item.parts) {
       if (part.kind !== 'tool_result') continue;
       const awaited = this.#awaited.get(part.toolCallId);
-      // Every provider rejects a result without a call, and a second result of one call.
+      // Every provider rejects a result without a call, and a second result for the same call.
       if (awaited === undefined || awaited.result !== undefined) continue;
       const { toolCallId, name } = awaited.call;
       const sendable = sendableResult(part, this.#options);
@@ -182,8 +180,8 @@ class MessageBuilder {
 }
 
 /**
- * Returns whether an attachment is a file at another provider, which this provider cannot read. The
- * two APIs of OpenAI share their files.
+ * Returns whether an attachment is a file that a different provider stores, and that this provider cannot
+ * read. The two APIs of OpenAI share their files.
  */
 function isForeign(
   { source }: Attachment,
@@ -201,8 +199,8 @@ function withOwnOptions(part: Attachment, { provider }: StateOwner): Attachment 
 }
 
 /**
- * Returns whether a text is sent. Empty texts without provider state are not, nor is the provider's
- * explanation of a refusal.
+ * Returns whether a text is sent. Empty texts without provider state are not sent. The provider's explanation
+ * of a refusal is not sent either.
  */
 function isSendableText(part: TextPart): boolean {
   return !isRefusalExplanation(part) && (part.text !== '' || part.providerState !== undefined);
@@ -213,8 +211,8 @@ function isInBlob(part: Part): boolean {
 }
 
 /**
- * Returns a result that can be sent. Attachments in blobs are removed, for example the full text of
- * a shortened result. Files that only another provider can read are named in the text.
+ * Returns a result that can be sent. Attachments in blobs are removed, for example the full text of a
+ * shortened result. If only a different provider can read a file, the text of the result mentions the file.
  */
 function sendableResult(part: ToolResultPart, options: HistoryOptions): ToolResultPart {
   const { attachments = [], ...rest } = part;

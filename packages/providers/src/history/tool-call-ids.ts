@@ -2,7 +2,7 @@ import { type ToolCallId, toolCallId } from '@millrace/core';
 import { fault, type WireFault } from '../errors/wire-fault.ts';
 
 /**
- * The tool call ids that a provider accepts. An id that does not fit is replaced by a hash, because
+ * The rule for the tool call ids that a provider accepts. An invalid id is replaced by a hash, because
  * shortened ids could collide.
  */
 export interface ToolCallIdRule {
@@ -13,14 +13,12 @@ export interface ToolCallIdRule {
 }
 
 /**
- * The rule for providers without a documented rule. It uses OpenAI's limit, which is the lowest.
+ * The rule for providers that do not document a rule. It uses OpenAI's limit, which is the lowest limit of
+ * all providers.
  */
 export const defaultIdRule: ToolCallIdRule = { form: /^[\x21-\x7e]{1,40}$/, length: 24 };
 
-/**
- * Assigns a unique id to each call of a request. A call keeps its id if the id is valid and not
- * used yet.
- */
+/** Assigns a unique id to each call of a request. A call keeps its id if the id is valid and not used yet. */
 export class ToolCallIds {
   readonly #rule: ToolCallIdRule;
   readonly #used = new Set<string>();
@@ -39,8 +37,8 @@ export class ToolCallIds {
   }
 
   /**
-   * Returns the ids to try: the id itself or its hash, other hashes, and then numbers. The last
-   * list is longer than the list of used ids, so one of its numbers is free.
+   * Returns the ids to try: the id itself or its hash, then other hashes, and then numbers. There are more
+   * numbers than used ids, so one number is free.
    */
   *#candidates(id: ToolCallId): Generator<string> {
     const { form, length } = this.#rule;
@@ -60,8 +58,8 @@ function idsExhausted({ length }: ToolCallIdRule): WireFault {
 const digits = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
 
 /**
- * Returns a text of letters and digits that depends on the whole input. It uses FNV-1a, once for
- * each character of the result.
+ * Returns a text of letters and digits that depends on the whole input. For each character of the result, it
+ * computes one FNV-1a hash.
  */
 function hashedId(text: string, length: number): string {
   let state = 0x811c9dc5;
@@ -76,8 +74,8 @@ function hashedId(text: string, length: number): string {
 }
 
 /**
- * Returns the number in base 62, with exactly `length` digits. A number that is too long loses its
- * first digits.
+ * Returns the number in base 62, with exactly `length` digits. If the number has more digits, the first
+ * digits are dropped.
  */
 function numberedId(count: number, length: number): string {
   let rest = count;

@@ -1,7 +1,6 @@
 import type { JsonArray, JsonObject, JsonValue } from '@millrace/core';
 
-// The functions in this file read JSON from providers. A field of an unexpected type counts as
-// missing.
+// The functions in this file read JSON from providers. A field of an unexpected type is treated as missing.
 
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -19,7 +18,7 @@ export function arrayIn(object: JsonObject | undefined, key: string): JsonArray 
   return Array.isArray(value) ? value : emptyArray;
 }
 
-/** Returns the objects in an array field. Other values in the array are left out. */
+/** Returns the objects in an array field. Other values in the array are omitted. */
 export function objectsIn(object: JsonObject | undefined, key: string): readonly JsonObject[] {
   const values = arrayIn(object, key);
   return values.every(isObject) ? values : values.filter(isObject);

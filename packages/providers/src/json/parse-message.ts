@@ -1,20 +1,20 @@
 import { defaultContentLimits, hasEscapedKey, type JsonValue, parseJson } from '@millrace/core';
 
 /**
- * The length up to which a text is parsed without checks. Such a text can do no harm, however
- * deeply it is nested.
+ * A text up to this length is parsed without checks. Even if it is deeply nested, it is too short to exhaust
+ * the stack.
  */
 const harmlessLength = 2 ** 16;
 
 /**
- * The limits of the checked parser. The transport limits the length already, so it is not limited
+ * The limits of the checked parser. The transport already limits the length, so there is no length limit
  * here.
  */
 const limits = { ...defaultContentLimits, maxTextLength: Infinity };
 
 /**
- * Parses a message of a provider. Returns undefined for invalid JSON. The checked parser is slow,
- * so it is used only for texts that can be dangerous.
+ * Parses a message of a provider. Returns undefined for invalid JSON. The checked parser is slow. It is used
+ * only for long texts, and for texts with an escaped key.
  */
 export function parseMessage(text: string): JsonValue | undefined {
   if (text.length <= harmlessLength && !hasEscapedKey(text)) return parseNatively(text);

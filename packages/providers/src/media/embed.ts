@@ -4,8 +4,8 @@ import { ProviderError } from '../contract/provider-error.ts';
 import { assertProviderOptions } from '../wire/api-options.ts';
 
 /**
- * Turns texts into vectors. Many texts are sent in several requests, within the limits of the
- * model. Throws a `ProviderError` of the kind `invalid_request` if a text is empty. Otherwise
+ * Turns texts into vectors. If there are too many texts for one request, it sends several requests within the
+ * limits of the model. Throws a `ProviderError` of the kind `invalid_request` if a text is empty. Otherwise
  * throws the error of the first request that failed after its retries.
  *
  * @example
@@ -74,7 +74,8 @@ function splitTexts(texts: readonly string[], limits: BatchLimits): readonly (re
 }
 
 /**
- * Runs `run` for each entry, at most `max` at the same time. The first failure aborts the others.
+ * Runs `run` for each entry, at most `max` at the same time. The first failure aborts the runs of the other
+ * entries.
  */
 async function inParallel<Work, Result>(
   all: readonly Work[],

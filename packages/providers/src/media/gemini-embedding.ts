@@ -64,7 +64,7 @@ export function geminiEmbedding(given: GeminiEmbeddingOptions): EmbeddingModel {
   };
 }
 
-/** Returns the body of a request. The API expects a complete request for each text. */
+/** Returns the body of a request. For each text, the API expects a complete request inside the body. */
 function bodyOf(model: string, call: EmbeddingRequest): JsonObject {
   const { texts, dimensions } = call;
   const requests = texts.map((text) => {

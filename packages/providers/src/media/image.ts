@@ -21,9 +21,8 @@ import {
 import { openMediaModel } from './openai-endpoint.ts';
 
 /**
- * Creates images from a description. If one request cannot create all of them, several requests are
- * sent, one after the other. Throws a `ProviderError`. Its kind is `filtered` if the provider
- * rejects the description.
+ * Creates images from a description. If one request cannot create all images, it sends several requests, one
+ * after the other. Throws a `ProviderError`. Its kind is `filtered` if the provider rejects the description.
  *
  * @example
  * const { images } = await generateImage(openaiImage({ model: 'gpt-image-1' }), 'A lighthouse');
@@ -63,9 +62,7 @@ export async function generateImage(
 
 /** Options of `openaiImage`. */
 export interface OpenaiImageOptions extends MediaApiOptions {
-  /**
-   * The server. Default: `openai`, or `compatible` if the options contain a base URL but no preset.
-   */
+  /** The server. Default: `openai`. If the options contain a base URL but no preset: `compatible`. */
   readonly preset?: ImagePreset | undefined;
 }
 
@@ -91,7 +88,8 @@ export function openaiImage(options: OpenaiImageOptions): ImageModel {
     { of: 'openaiImage', path: 'images/generations', presets: imagePresets },
     options,
   );
-  // Models that can answer with a URL are asked for the bytes. Other models reject this field.
+  // Some models can answer with a URL. The request asks these models for the bytes. All other models reject
+  // this field.
   const asksForBytes = !/^(?:chat)?gpt-/.test(model) && options.preset !== 'azure';
   return {
     provider,
@@ -142,8 +140,7 @@ function imageIn(entry: JsonObject): MediaContent {
 }
 
 /**
- * Creates an image from its bytes or their base64. Throws a fault of the kind `protocol_error` if
- * the data is invalid.
+ * Creates an image from bytes or base64. Throws a fault of the kind `protocol_error` if the data is invalid.
  */
 export function imageOf(data: string | Uint8Array): MediaContent {
   const bytes = typeof data === 'string' ? fromBase64(data) : data;
@@ -151,7 +148,7 @@ export function imageOf(data: string | Uint8Array): MediaContent {
   throw fault('protocol_error', 'the answer has a picture that is not valid base64');
 }
 
-/** The first bytes of each image format, as Latin-1, with its media type. */
+/** The first bytes of each image format, as Latin-1, with the media type of the format. */
 const imageStarts: readonly (readonly [start: RegExp, mimeType: string])[] = [
   [/^\x89PNG/, 'image/png'],
   [/^\xff\xd8\xff/, 'image/jpeg'],
@@ -161,10 +158,7 @@ const imageStarts: readonly (readonly [start: RegExp, mimeType: string])[] = [
   [/^\s*<(?:svg|\?xml)/, 'image/svg+xml'],
 ];
 
-/**
- * Returns the media type of an image. It reads the bytes, because APIs do not always report the
- * type.
- */
+/** Returns the media type of an image. It checks the bytes, because APIs do not always report the type. */
 function imageTypeOf(bytes: Uint8Array): string {
   const start = String.fromCharCode(...bytes.subarray(0, 64));
   return imageStarts.find(([mark]) => mark.test(start))?.[1] ?? 'application/octet-stream';

@@ -21,7 +21,7 @@ import {
 import { type ApiOptions, assertProviderOptions } from '../wire/api-options.ts';
 import { optionsFor } from '../wire/provider-options.ts';
 
-/** Options of every model that does not chat. */
+/** Options for every model that does not chat. */
 export interface MediaTransportOptions
   extends Pick<TransportOptions, 'clock' | 'timeouts' | 'maxConcurrentRequests'>,
     ModelInfoOptions {
@@ -29,7 +29,7 @@ export interface MediaTransportOptions
   readonly retry?: Partial<MediaRetries> | undefined;
 }
 
-/** Options of every model that does not chat and that this package calls over HTTP. */
+/** Options for every model that does not chat and that this package calls over HTTP. */
 export interface MediaApiOptions
   extends MediaTransportOptions,
     Pick<ApiOptions, 'model' | 'apiKey' | 'baseUrl' | 'headers' | 'fetch'> {}
@@ -40,10 +40,10 @@ export const mediaOptionNames: OptionNames<MediaApiOptions> = {
   ...{ timeouts: true, maxConcurrentRequests: true, models: true, info: true, retry: true },
 };
 
-/** One call over HTTP. It builds the request and reads the answer. */
+/** One call over HTTP. It contains the functions that build the request and read the answer. */
 interface MediaCall<Answer> {
   readonly signal?: AbortSignal | undefined;
-  /** Builds the request. Throws a `WireFault` if the request can never be sent. */
+  /** Builds the request. Throws a `WireFault` if the request can never be sent, even with retries. */
   http(): HttpRequest | Promise<HttpRequest>;
   /** Reads the answer. Throws a `WireFault` if the answer cannot be used. */
   read(bytes: Uint8Array, response: Response): Answer;
@@ -55,10 +55,10 @@ export interface MediaClient {
   call<Answer>(call: MediaCall<Answer>): Promise<Answer>;
 }
 
-/** Maximum size of an answer in bytes. The whole answer must fit into memory. */
+/** Maximum size of an answer in bytes, because the whole answer is kept in memory. */
 const maxAnswerBytes = 64 * 2 ** 20;
 
-/** Creates the client of a model. Throws a `RangeError` if an option has an invalid number. */
+/** Creates the client for a model. Throws a `RangeError` if an option has an invalid number. */
 export function createMediaClient(
   provider: string,
   options: MediaTransportOptions & Pick<TransportOptions, 'fetch'>,
@@ -98,7 +98,7 @@ async function attempt<Answer>(
 }
 
 /**
- * Builds the request. An error here means that the request can never be sent, so it is not retried.
+ * Builds the request. An error at this point means that the request can never be sent, so it is not retried.
  */
 async function builtBy(http: MediaCall<unknown>['http']): Promise<HttpRequest> {
   try {
@@ -133,8 +133,8 @@ async function readBytes(exchange: HttpExchange): Promise<Uint8Array> {
 }
 
 /**
- * Reads an answer that must be a JSON object. Throws if it is an error, because some gateways
- * report errors with the status 200.
+ * Reads an answer that must be a JSON object. Throws if the answer is an error, because some gateways report
+ * errors with the status 200.
  */
 export function readJsonAnswer(bytes: Uint8Array): JsonObject {
   const body = parseMessage(new TextDecoder().decode(bytes));
@@ -144,7 +144,7 @@ export function readJsonAnswer(bytes: Uint8Array): JsonObject {
   throw fault('protocol_error', 'the answer is not a JSON object');
 }
 
-/** Throws an error of the kind `invalid_request` if the value is not a text or is empty. */
+/** Throws an error of the kind `invalid_request` if the value is not a string or is empty. */
 export function checkTextInput(provider: string, field: string, value: unknown): void {
   if (typeof value === 'string' && value.trim() !== '') return;
   const message = `Cannot use the ${field}: it must be a text that is not empty`;
@@ -152,8 +152,8 @@ export function checkTextInput(provider: string, field: string, value: unknown):
 }
 
 /**
- * Adds the caller's options for a provider to a body. Throws if an option would replace one of the
- * fixed fields.
+ * Adds the caller's options for a provider to a body. Throws if an option would replace one of the fixed
+ * fields.
  */
 export function withCallOptions(
   provider: string,
@@ -177,8 +177,7 @@ export function mediaUsage(tokens: Partial<Usage> | undefined, { prices }: Model
 const defaultRetries: MediaRetries = { maxAttempts: 4, baseDelayMs: 1000, maxDelayMs: 60_000 };
 
 /**
- * Returns the retries with defaults for missing values. Throws for unknown names and invalid
- * numbers.
+ * Returns the retry settings, with defaults for missing values. Throws for unknown names and invalid numbers.
  */
 export function completeRetries(given: Partial<MediaRetries>): MediaRetries {
   assertProviderOptions('retry', given, {
@@ -201,8 +200,8 @@ export interface RetryContext {
 }
 
 /**
- * Repeats an attempt by the same rule as an agent. While a call waits for its next attempt, it does
- * not count against the concurrency limit.
+ * Repeats a failed attempt by the same rule as an agent. While a call waits for its next attempt, it does not
+ * count toward the concurrency limit.
  */
 export async function withRetries<Answer>(
   { provider, transport, retries, signal }: RetryContext,
@@ -214,7 +213,7 @@ export async function withRetries<Answer>(
   for (let failures = 1; ; failures++) {
     const release = await semaphore.acquire(stop).catch(() => Promise.reject(aborted()));
     try {
-      // The signal can be aborted while the request waits for its place.
+      // The signal may abort while the request waits in the queue.
       if (stop.aborted) throw aborted();
       return await attemptOnce();
     } catch (error) {

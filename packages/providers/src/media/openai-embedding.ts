@@ -14,9 +14,7 @@ import { openMediaModel } from './openai-endpoint.ts';
 
 /** Options of `openaiEmbedding`. */
 export interface OpenaiEmbeddingOptions extends MediaApiOptions {
-  /**
-   * The server. Default: `openai`, or `compatible` if the options contain a base URL but no preset.
-   */
+  /** The server. Default: `openai`. If the options contain a base URL but no preset: `compatible`. */
   readonly preset?: EmbeddingPreset | undefined;
 }
 
@@ -42,10 +40,11 @@ export function openaiEmbedding(options: OpenaiEmbeddingOptions): EmbeddingModel
   return {
     provider,
     model,
-    // The API accepts 2048 texts. The limit is lower here, so that an answer with the longest
-    // vectors stays below 64 MiB.
+    // The API accepts 2048 texts. This limit is lower, so that an answer with the longest vectors stays below
+    // 64 MiB.
     maxTexts: 512,
-    // The API accepts 300,000 tokens. A token has at least one byte.
+    // The API accepts 300,000 tokens. Each token has at least one byte, so this number of bytes is always
+    // accepted.
     maxBytes: 300_000,
     maxParallel: 4,
     embed: (request) =>
@@ -63,10 +62,7 @@ function bodyOf(provider: string, model: string, request: EmbeddingRequest): Jso
   return withCallOptions(provider, body, request, ['model', 'input', 'encoding_format']);
 }
 
-/**
- * Reads the vectors and the usage. Each entry has an index, because the API does not promise an
- * order.
- */
+/** Reads the vectors and the usage. Each entry has an index, because the API does not guarantee an order. */
 function embeddingsIn(body: JsonObject, count: number, info: ModelInfo): Embeddings {
   const vectors: (readonly number[])[] = [];
   for (const [position, entry] of objectsIn(body, 'data').entries()) {
@@ -78,7 +74,7 @@ function embeddingsIn(body: JsonObject, count: number, info: ModelInfo): Embeddi
 }
 
 /**
- * Checks that the values are a vector. Throws a fault of the kind `protocol_error` if they are not.
+ * Checks that the values are a vector. Throws a fault of the kind `protocol_error` if they are not a vector.
  */
 export function vectorOf(values: readonly unknown[]): readonly number[] {
   const isVector = values.length > 0 && values.every((value) => Number.isFinite(value));
@@ -86,7 +82,7 @@ export function vectorOf(values: readonly unknown[]): readonly number[] {
   return values as readonly number[];
 }
 
-/** Throws a fault of the kind `protocol_error` unless there is one vector for each text. */
+/** Throws a fault of the kind `protocol_error` if the number of vectors differs from the number of texts. */
 export function checkVectorCount(vectors: readonly unknown[], count: number): void {
   const found = Object.keys(vectors).length;
   if (found === count && vectors.length === count) return;

@@ -13,7 +13,7 @@ import {
   mediaOptionNames,
 } from './media-client.ts';
 
-/** A model at one of OpenAI's endpoints that do not chat, at OpenAI or at a compatible server. */
+/** A model that does not chat, at one of OpenAI's endpoints or at a compatible server. */
 export interface OpenAiMediaModel {
   readonly provider: string;
   readonly model: string;
@@ -23,7 +23,7 @@ export interface OpenAiMediaModel {
   http(body: JsonObject): HttpRequest;
 }
 
-/** One of OpenAI's endpoints, and the servers that are known to offer it. */
+/** One of OpenAI's endpoints, with the servers that are known to offer it. */
 export interface OpenAiMediaEndpoint<Preset extends ChatPreset> {
   /** The name of the function that creates the model, for error messages. */
   readonly of: string;
@@ -59,7 +59,7 @@ export function openMediaModel<Preset extends ChatPreset>(
   };
 }
 
-/** Removes the headers that ask for a stream. The answer may therefore be compressed. */
+/** Removes the headers that request a stream. The answer may then be compressed. */
 export function plainRequest(request: HttpRequest): HttpRequest {
   const { accept, 'accept-encoding': encoding, ...headers } = request.headers;
   return {

@@ -19,7 +19,7 @@ import {
 import { openMediaModel } from './openai-endpoint.ts';
 
 /**
- * Reads a text aloud. Throws a `ProviderError`.
+ * Converts a text to speech. Throws a `ProviderError`.
  *
  * @example
  * const model = openaiSpeech({ model: 'gpt-4o-mini-tts' });
@@ -40,9 +40,7 @@ export async function speak(
 
 /** Options of `openaiSpeech`. */
 export interface OpenaiSpeechOptions extends MediaApiOptions {
-  /**
-   * The server. Default: `openai`, or `compatible` if the options contain a base URL but no preset.
-   */
+  /** The server. Default: `openai`. If the options contain a base URL but no preset: `compatible`. */
   readonly preset?: SpeechPreset | undefined;
 }
 
@@ -108,7 +106,7 @@ const audioTypes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Creates a recording with the type that the server reported, or else the type of the format.
+ * Creates a recording. Its type is the type that the server reported, or otherwise the type of the format.
  * Throws if the answer is not audio.
  */
 export function audioOf(bytes: Uint8Array, reported: string, format: string): MediaContent {

@@ -24,7 +24,7 @@ import {
 import { openMediaModel } from './openai-endpoint.ts';
 
 /**
- * Writes the words of a recording as text. Throws a `ProviderError`.
+ * Converts the words of a recording to text. Throws a `ProviderError`.
  *
  * @example
  * const model = openaiTranscription({ model: 'whisper-1' });
@@ -50,9 +50,7 @@ export async function transcribe(
 
 /** Options of `openaiTranscription`. */
 export interface OpenaiTranscriptionOptions extends MediaApiOptions {
-  /**
-   * The server. Default: `openai`, or `compatible` if the options contain a base URL but no preset.
-   */
+  /** The server. Default: `openai`. If the options contain a base URL but no preset: `compatible`. */
   readonly preset?: TranscriptionPreset | undefined;
 }
 
@@ -117,8 +115,8 @@ const endings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns a request with a form. The boundary depends only on the content, so that a cassette finds
- * the same request again.
+ * Returns a request that contains a form. The boundary depends only on the content, so a cassette recognizes
+ * the same request.
  */
 async function formRequest(
   request: HttpRequest,

@@ -2,7 +2,7 @@ import { isDecimal } from '@millrace/core';
 import type { ModelPrices, TokenPrices } from '../contract/model-info.ts';
 
 /**
- * Throws if a price is not an exact decimal. Without this check, the error would appear only at the
+ * Throws if a price is not an exact decimal number. Without this check, the error would appear only at the
  * end of the first answer.
  */
 export function assertPrices(prices: ModelPrices, model: string): void {
@@ -16,10 +16,7 @@ export function assertPrices(prices: ModelPrices, model: string): void {
   }
 }
 
-/**
- * Returns all prices of a tier. A missing price gets its default, which is another price of the
- * tier.
- */
+/** Returns all prices of a tier. If a price is missing, a different price of the same tier is its default. */
 export function withDefaults(tier: TokenPrices): Readonly<Record<keyof TokenPrices, string>> {
   const { input, output, cacheRead = input, cacheWrite = input, reasoning = output } = tier;
   const { cacheWriteLong = cacheWrite } = tier;

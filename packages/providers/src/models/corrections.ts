@@ -2,8 +2,8 @@ import type { ModelEffort, ModelInfo } from '../contract/model-info.ts';
 import type { ModelRows } from './model-table.ts';
 
 /**
- * Facts that the list of models does not contain, for the models of a vendor whose names match.
- * Only the conversion of the list looks at names. Providers read the finished table.
+ * Facts that the list of models does not contain. They apply to the models of a vendor whose names match the
+ * pattern. The patterns are used only when the list is converted. Providers read the finished table.
  */
 type Correction = readonly [vendor: string, name: RegExp, facts: ModelInfo];
 
@@ -18,8 +18,8 @@ const thirdGemini: ModelInfo = {
 };
 
 /**
- * The corrections in the order in which they are applied. A later correction replaces fields of an
- * earlier one.
+ * The corrections, in the order in which they are applied. A later correction replaces fields of an earlier
+ * one.
  */
 const corrections: readonly Correction[] = [
   [
@@ -36,10 +36,10 @@ const corrections: readonly Correction[] = [
     /^gpt-(?:4\.1|5(?:-codex)?|5\.1(?:-chat-latest|-codex(?:-max|-mini)?)?|5\.[245]|5\.5-pro)$/,
     { longCache: true },
   ],
-  // xAI's models reason, but these do not accept an effort.
+  // All models of xAI reason, but the models that match this pattern do not accept an effort.
   ['xai', /^grok-(?:code|build|4\.20(?!-multi))/, { efforts: [] }],
   ['gemini', /./, { outputWithTools: false, efforts: [] }],
-  // These are models from generation 3 on, and aliases for them such as `gemini-flash-latest`.
+  // Matches models from generation 3 on, and aliases for them such as `gemini-flash-latest`.
   ['gemini', /^gemini-(?!gemma|exp|[12]\b)/, thirdGemini],
   ['gemini', /^gemini-3-pro/, { efforts: ['low', 'high'] }],
   [
@@ -53,14 +53,14 @@ const corrections: readonly Correction[] = [
   ['gemini', /tts|image/, { efforts: [], thinking: undefined, thinkingBudget: undefined }],
 ];
 
-/** Adds the facts that the list does not contain to a model's row. */
+/** Adds the facts that the list does not contain to the row of a model. */
 export function correctedInfo(vendor: string, name: string, listed: ModelInfo): ModelInfo {
   const facts = corrections.filter(([owner, form]) => owner === vendor && form.test(name));
   const info: ModelInfo = Object.assign({}, listed, ...facts.map(([, , fact]) => fact));
   return vendor === 'openai' ? { ...info, sampling: info.sampling ?? openaiSampling(info) } : info;
 }
 
-/** Returns when an OpenAI model accepts a temperature. It rejects one while it reasons. */
+/** Returns when an OpenAI model accepts a temperature. It rejects a temperature while it reasons. */
 function openaiSampling({ reasons, efforts = [] }: ModelInfo): ModelInfo['sampling'] {
   if (reasons !== true) return 'always';
   return efforts.includes('none') ? 'without_reasoning' : 'never';
@@ -91,8 +91,8 @@ const allInputs = ['image', 'pdf', 'audio', 'video'] as const;
 const futureGemini: ModelInfo = { ...thirdGemini, inputs: allInputs, reasons: true };
 
 /**
- * Models that the list does not name: retired models, which gateways still serve, and future
- * models. Future models get the facts that the newest models of their vendor share.
+ * Models that the list does not contain: retired models, which gateways still offer, and future models.
+ * Future models get the facts that the newest models of their vendor have in common.
  */
 export const knownFamilies: ModelRows = {
   'anthropic/claude-*': {

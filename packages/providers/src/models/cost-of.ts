@@ -3,13 +3,13 @@ import type { ModelPrices, TokenPrices } from '../contract/model-info.ts';
 import { withDefaults } from './check-prices.ts';
 
 /**
- * A usage. `cacheWriteLong` is the part of `cacheWrite` with a long lifetime, if the provider
- * reports it.
+ * The token usage of an answer. `cacheWriteLong` is the part of `cacheWrite` with a long lifetime, if the
+ * provider reports it.
  */
 type BilledUsage = Usage & { readonly cacheWriteLong?: number | undefined };
 
 /**
- * Returns the cost of a usage as an exact decimal. It is the list price of the tokens at the
+ * Returns the cost of a usage as an exact decimal number. The cost is the list price of the tokens at the
  * provider's standard tier. It does not include discounts, hosted tools or taxes.
  *
  * @example
@@ -35,7 +35,7 @@ export function costOf(usage: BilledUsage, prices: ModelPrices): Cost {
   return { amount: written(total, decimals + millionDigits), currency: prices.currency ?? 'USD' };
 }
 
-/** Adds the cost to a usage that has none. A cost that the provider reported is kept. */
+/** Adds the cost to a usage that has no cost. If the provider reported a cost, that cost is kept. */
 export function withCost(usage: Usage, prices: ModelPrices | 'reported' | undefined): Usage {
   const isKnown = prices !== undefined && prices !== 'reported' && usage.costs.length === 0;
   if (!isKnown || usage.input + usage.output === 0) return usage;
@@ -43,8 +43,8 @@ export function withCost(usage: Usage, prices: ModelPrices | 'reported' | undefi
 }
 
 /**
- * Splits a usage into counts that contain each token once. No count is negative, even if a reported
- * total is smaller than its parts.
+ * Splits a usage into counts, so that each token is in exactly one count. No count is negative, even if a
+ * reported total is smaller than the sum of its parts.
  */
 function tokenCounts(usage: BilledUsage) {
   const { cacheRead, cacheWrite, reasoning } = usage;
@@ -73,7 +73,7 @@ function limitOf(prices: TokenPrices): number {
   return 'inputTokens' in prices ? Number(prices.inputTokens) : 0;
 }
 
-/** The number of decimals to shift, because prices are for a million tokens. */
+/** The number of decimals by which the result is shifted, because prices are for a million tokens. */
 const millionDigits = 6;
 
 function decimalsOf(price: string): number {
@@ -85,7 +85,7 @@ function scaled(price: string, decimals: number): bigint {
   return BigInt(price.replace('.', '') + '0'.repeat(decimals - decimalsOf(price)));
 }
 
-/** Formats the decimal without zeros at its end, but with at least two digits after the point. */
+/** Formats the decimal number without zeros at its end, but with at least two digits after the point. */
 function written(value: bigint, decimals: number): string {
   const digits = value.toString().padStart(decimals + 1, '0');
   const fraction = digits.slice(-decimals).replace(/0+$/, '').padEnd(2, '0');

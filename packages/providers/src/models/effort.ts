@@ -2,9 +2,9 @@ import { type ModelEffort, type ModelInfo, modelEfforts } from '../contract/mode
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 
 /**
- * Returns the effort to send for a requested effort. For `max` it is the model's highest effort.
- * Otherwise it is the requested effort, or the next higher one that the model has, or the highest.
- * Returns undefined if the list of efforts is empty.
+ * Returns the effort to send for a requested effort. For `max`, it is the model's highest effort. Otherwise
+ * it is the first of these efforts that the model has: the requested effort, the next higher effort, the
+ * highest effort. Returns undefined if the list of efforts is empty.
  */
 export function effortFor(
   requested: ReasoningEffort,
@@ -17,7 +17,7 @@ export function effortFor(
   return ordered.find((effort) => modelEfforts.indexOf(effort) >= least) ?? highest;
 }
 
-/** The efforts of a model that is not in the table. Most servers accept them. */
+/** The efforts for a model that is not in the table. Most servers accept them. */
 export const commonEfforts: readonly ModelEffort[] = ['none', 'low', 'medium', 'high'];
 
 type Sampling = Pick<ModelRequest, 'temperature' | 'topP'>;
@@ -25,14 +25,13 @@ type Sampling = Pick<ModelRequest, 'temperature' | 'topP'>;
 interface SamplingModel {
   readonly model: string;
   readonly info: ModelInfo;
-  /** Receives a message if a value is left out. */
+  /** A list to which a message is added if a value is omitted. */
   readonly warnings: string[];
 }
 
 /**
- * Returns the temperature and the nucleus probability of a request, or an empty object if the model
- * rejects them. For a model that is not in the table they are returned, because most models accept
- * them.
+ * Returns the temperature and the nucleus probability of a request, or an empty object if the model rejects
+ * them. If a model is not in the table, they are returned, because most models accept them.
  */
 export function sentSampling(
   { temperature, topP, reasoning }: ModelRequest,
@@ -56,7 +55,7 @@ function takesSampling(requested: ReasoningEffort | undefined, info: ModelInfo):
   }
 }
 
-/** Returns the effort that an answer will have, or undefined if it is unknown. */
+/** Returns the effort that the model will use for an answer, or undefined if it is unknown. */
 function effortOf(
   requested: ReasoningEffort | undefined,
   { efforts = commonEfforts, defaultEffort }: ModelInfo,

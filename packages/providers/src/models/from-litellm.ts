@@ -13,7 +13,7 @@ import type { ModelRows } from './model-table.ts';
 /** A row of LiteLLM's list. Its fields are checked when they are read. */
 type ListRow = Readonly<Record<string, unknown>>;
 
-/** The vendors whose rows are kept, by LiteLLM's name. */
+/** The vendors whose rows are kept. The keys are LiteLLM's names of the vendors. */
 const vendorNames: Readonly<Record<string, string>> = {
   anthropic: 'anthropic',
   openai: 'openai',
@@ -30,15 +30,15 @@ const vendorNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * The vendors whose rows are complete. If such a row does not list an ability, the model does not
- * have it.
+ * The vendors whose rows are complete. If a row of these vendors does not list an ability, the model does not
+ * have the ability.
  */
 const completeVendors = new Set(['anthropic', 'openai', 'gemini', 'deepseek']);
 
 /**
- * Converts LiteLLM's list of models, the file `model_prices_and_context_window.json` of its
- * repository and its Python package. Rows of other kinds of models and of other vendors are left
- * out. Throws a `TypeError` if the value is not such a list.
+ * Converts LiteLLM's list of models. It is the file `model_prices_and_context_window.json` in LiteLLM's
+ * repository and Python package. Rows of other kinds of models and of other vendors are omitted. Throws a
+ * `TypeError` if the value is not such a list.
  */
 export function rowsFromLiteLlm(list: unknown): ModelRows {
   if (!isRecord(list)) throw new TypeError('Cannot read the list of models: it is no JSON object');
@@ -50,7 +50,7 @@ export function rowsFromLiteLlm(list: unknown): ModelRows {
     const name = key.replace(/^[a-z_]+\//, (prefix) => (isPrefix(prefix, row) ? '' : prefix));
     const own = `${vendor}/${name.toLowerCase()}`;
     const info = infoOf(vendor, name.toLowerCase(), row);
-    // The list can contain the same model with and without a prefix, so the first row is kept.
+    // The list can contain the same model with and without a prefix. The first row is kept.
     if (Object.keys(info).length > 0 && !rows.has(own)) rows.set(own, info);
   }
   if (rows.size === 0) throw new TypeError('Cannot read the list of models: no row has a model');
@@ -64,7 +64,7 @@ function isPrefix(prefix: string, row: ListRow): boolean {
 const dateEnd = /-20\d{2}-?[01]\d-?[0-3]\d$/;
 
 /**
- * Removes rows with a date that equal the row without one, because a lookup ignores the date. If a
+ * Removes rows with a date that are equal to the row without a date, because a lookup ignores the date. If a
  * name has no row without a date, the newest row with a date is used for it.
  */
 function withoutRepeatedDates(all: ReadonlyMap<string, ModelInfo>): ModelRows {
@@ -118,8 +118,7 @@ function effortsOf(row: ListRow, reasons: boolean | undefined): readonly ModelEf
 }
 
 /**
- * Returns the kinds of attachments that a model reads. Returns undefined if the row lists no input
- * at all.
+ * Returns the kinds of attachments that a model reads. Returns undefined if the row lists no kind of input.
  */
 function inputsOf(row: ListRow, isComplete: boolean): readonly ModelInput[] | undefined {
   const listed = Array.isArray(row['supported_modalities']) ? row['supported_modalities'] : [];
@@ -160,7 +159,7 @@ function pricesOf(row: ListRow): ModelPrices | undefined {
 }
 
 /**
- * Returns the prices of one tier. A price that the tier does not list is that of the lowest tier.
+ * Returns the prices of one tier. If the tier does not list a price, the price of the lowest tier applies.
  */
 function tokenPrices(row: ListRow, suffix: string): TokenPrices | undefined {
   const price = (name: keyof TokenPrices) =>
@@ -179,12 +178,12 @@ function tokenPrices(row: ListRow, suffix: string): TokenPrices | undefined {
 }
 
 /**
- * The number of digits to which prices are rounded. The list contains binary fractions, and no
- * price has twelve digits.
+ * The number of digits to which prices are rounded. The list contains binary fractions, and no real price has
+ * twelve digits.
  */
 const priceDigits = 12;
 
-/** Converts a price per token to an exact decimal per million tokens. */
+/** Converts a price per token to an exact decimal price per million tokens. */
 function perMillion(perToken: unknown): string | undefined {
   if (typeof perToken !== 'number' || !(perToken >= 0) || !Number.isFinite(perToken))
     return undefined;

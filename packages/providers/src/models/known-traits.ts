@@ -5,14 +5,14 @@ import { otherTraits } from './data/other-traits.ts';
 import { type ModelInfoOptions, modelInfo, tableOfText } from './model-info.ts';
 
 /**
- * The limits and abilities of all known models, without prices. The table with prices is larger, so
- * only programs that need prices load it.
+ * The limits and abilities of all known models, without prices. The table with prices is larger, so it is
+ * separate, and only programs that need prices load it.
  */
 export const knownTraits: ModelTable = tableOfText(messagesTraits + geminiTraits + otherTraits);
 
 /**
- * Returns the facts about a model at an API that servers of all vendors offer, such as Chat
- * Completions. The wires of one vendor load only the rows of that vendor.
+ * Returns the facts about a model for an API that servers of all vendors offer, such as Chat Completions.
+ * Providers of a single vendor load only the rows of that vendor.
  */
 export function knownModelInfo(
   provider: string,

@@ -5,17 +5,17 @@ import { joinInfo, tableOf } from './model-table.ts';
 /** The options of a provider that describe its model. */
 export interface ModelInfoOptions {
   /**
-   * A table of models, such as `models` of `@millrace/providers/models`. Default: the limits and
-   * abilities of models whose vendors offer this API, without prices.
+   * A table of models, such as `models` of `@millrace/providers/models`. Default: a table without prices,
+   * which contains the limits and abilities of models whose vendors offer this API.
    */
   readonly models?: ModelTable | undefined;
-  /** Facts about this model. They replace those of the tables. Default: none. */
+  /** Facts about this model. They take precedence over the tables. Default: none. */
   readonly info?: ModelInfo | undefined;
 }
 
 /**
- * Returns the facts about the model of a provider. `traits` is the table that the provider ships
- * with. Call it once, when the provider is created.
+ * Returns the facts about the model of a provider. `traits` is the table that is part of the provider. Call
+ * it once, when the provider is created.
  */
 export function modelInfo(
   traits: ModelTable,
@@ -29,9 +29,9 @@ export function modelInfo(
 }
 
 /**
- * Creates a table from lines. Each line has facts as JSON, a tab, and the models that have them. A
- * program usually needs one row. The lines are therefore split at the first lookup, and a row is
- * parsed when it is found.
+ * Creates a table from lines. Each line has facts as JSON, a tab, and the models to which the facts apply. A
+ * program usually needs only one row. The lines are therefore split at the first lookup, and a row is parsed
+ * only when it is found.
  */
 export function tableOfText(text: string): ModelTable {
   let index: ReadonlyMap<string, string> | undefined;

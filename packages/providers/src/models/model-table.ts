@@ -1,12 +1,12 @@
 import type { ModelInfo, ModelTable } from '../contract/model-info.ts';
 
 /**
- * Rows of a table by key. A key is `provider/model`, or a model's name alone for every provider. A
- * key that ends with `*` applies to all models whose names start with the text before it.
+ * The rows of a table, by key. A key is `provider/model`, or only the name of a model, which applies to every
+ * provider. A key that ends with `*` applies to all models whose names start with the text before `*`.
  */
 export type ModelRows = Readonly<Record<string, ModelInfo>>;
 
-/** Finds a row by its exact key. A source may create a row only when it is needed. */
+/** Finds a row by its exact key. An implementation may create a row only when it is needed. */
 export interface RowSource {
   /** The keys that end with `*`, without the `*`. */
   readonly families: readonly string[];
@@ -14,8 +14,8 @@ export interface RowSource {
 }
 
 /**
- * Creates a table from rows. A lookup prefers the row with the exact name, then the row with the
- * name without its date, then the row with the longest matching name that ends with `*`.
+ * Creates a table from rows. A lookup first tries the exact name, and then the name without its date. Finally
+ * it uses the row with the longest matching key that ends with `*`.
  *
  * @example
  * const table = createModelTable({ 'vllm/qwen3-32b': { contextTokens: 40_960 } });
@@ -28,15 +28,15 @@ export function createModelTable(rows: ModelRows): ModelTable {
   });
 }
 
-/** Joins facts about one model. An earlier fact takes precedence over a later one. */
+/** Joins facts about one model. An earlier argument takes precedence over a later one. */
 export function joinInfo(...infos: readonly (ModelInfo | undefined)[]): ModelInfo {
   const found = infos.flatMap((info) => (info === undefined ? [] : definedFields(info)));
   return Object.assign({}, ...found.toReversed());
 }
 
 /**
- * Returns the fields that are not undefined. An undefined field is unknown and must not hide a
- * later fact.
+ * Returns the fields that are not undefined. The value of an undefined field is unknown, so the field must
+ * not replace a later fact.
  */
 function definedFields(info: ModelInfo): ModelInfo {
   return Object.fromEntries(Object.entries(info).filter(([, value]) => value !== undefined));
@@ -68,18 +68,18 @@ function rowOf(source: RowSource, vendor: string, names: readonly string[]): Mod
   return longest === '' ? undefined : source.row(`${longest}*`);
 }
 
-/** Removes the prices. A server can sell the models of other vendors at its own prices. */
+/** Removes the prices. A server may sell the models of other vendors at different prices. */
 function withoutPrices({ prices: _, ...info }: ModelInfo): ModelInfo {
   return info;
 }
 
 interface VendorOfModel {
   readonly vendor: string;
-  /** Whether the prices of the vendor's row apply. */
+  /** Whether the prices in the vendor's row apply. */
   readonly isOwn: boolean;
 }
 
-/** The vendors of providers that serve a vendor's models at the vendor's prices. */
+/** Providers that sell a vendor's models at the vendor's prices, each with the id of the vendor. */
 const vendorOfProvider: Readonly<Record<string, string>> = {
   azure: 'openai',
   'anthropic-bedrock': 'anthropic',
@@ -88,7 +88,10 @@ const vendorOfProvider: Readonly<Record<string, string>> = {
   google: 'gemini',
 };
 
-/** The vendors of prefixes in gateways' model names, if the prefix differs from the vendor's id. */
+/**
+ * Prefixes in the model names of gateways, each with the id of the vendor. Only prefixes that differ from the
+ * vendor's id are listed.
+ */
 const vendorOfPrefix: Readonly<Record<string, string>> = {
   google: 'gemini',
   'x-ai': 'xai',
@@ -99,15 +102,15 @@ const vendorOfPrefix: Readonly<Record<string, string>> = {
   'deepseek-ai': 'deepseek',
 };
 
-/** The vendors whose models other servers offer under the same names. */
+/** The vendors whose models are offered by other servers under the same names. */
 const sharedVendors = [
   ...['anthropic', 'openai', 'gemini', 'xai', 'deepseek', 'mistral', 'moonshot', 'zai', 'minimax'],
 ];
 
-/** The servers that users run themselves. Their models can have any names and limits. */
+/** Servers that users run themselves. Their models can have any names and limits. */
 const localServers = new Set(['ollama', 'vllm', 'llama.cpp', 'lm-studio']);
 
-/** The vendors of hosts that are used with the preset for any server. */
+/** Known host names, each with the id of the vendor. They are used if the options contain only a base URL. */
 const vendorOfHost: Readonly<Record<string, string>> = {
   'api.anthropic.com': 'anthropic',
   'api.openai.com': 'openai',
@@ -122,18 +125,18 @@ const vendorOfHost: Readonly<Record<string, string>> = {
   'api.cerebras.ai': 'cerebras',
 };
 
-/** The gateways that charge the vendors' prices. */
+/** The gateways that charge the same prices as the vendors. */
 const passThroughGateways = new Set(['litellm']);
 
 /**
- * Returns the vendors to search, in order. The provider itself comes first, so that a row for one
+ * Returns the vendors to search, in order. The provider itself comes first, so that a row for one specific
  * server takes precedence.
  */
 function vendorsOf(provider: string, model: string): readonly VendorOfModel[] {
   const id = provider.toLowerCase();
   const [server = '', host] = id.split('@');
   const name = server.replace(/-responses$/, '').replace(/\..*$/, (rest) => familyRest(rest));
-  // A vendor's API at another host is another server.
+  // If a vendor's API runs at a different host, it is a different server.
   const vendor = host === undefined ? (vendorOfProvider[name] ?? name) : vendorOfHost[host];
   const isVendor = vendor === name || !sharedVendors.includes(name);
   const itself = isVendor ? [id, server, name] : [id];
@@ -149,21 +152,21 @@ function vendorsOf(provider: string, model: string): readonly VendorOfModel[] {
 }
 
 /**
- * Returns the end of a server's name to keep. AI SDK packages put the name of their API after a
- * point, as in `anthropic.messages`. The name `llama.cpp` itself has a point.
+ * Returns the part of a server's name that must be kept. AI SDK packages put the name of their API after a
+ * point, as in `anthropic.messages`. The name `llama.cpp` itself contains a point.
  */
 function familyRest(rest: string): string {
   return rest === '.cpp' ? rest : '';
 }
 
 /**
- * Returns the names to look for, from the most to the least exact. The less exact names omit the
- * prefix and suffix that a gateway adds, the prefix and version that Bedrock adds, and a date.
+ * Returns the names to search for, from the most to the least exact. The less exact names omit the prefix and
+ * suffix of a gateway, the prefix and version of Bedrock, and a date.
  */
 function namesOf(model: string): readonly string[] {
   const full = model.trim().toLowerCase();
   const last = full.slice(full.lastIndexOf('/') + 1);
-  // The prefix `ft:` is kept, because a tuned model has other prices than its base model.
+  // The prefix `ft:` is kept, because a fine-tuned model has different prices than its base model.
   const base = last.replace(/^(ft:[^:]+|[^:]+):.*$/, '$1');
   const claude = base
     .replace(/^.*?(?=claude-)/, '')

@@ -5,8 +5,8 @@ import { tableOfText } from './model-info.ts';
 import { joinInfo } from './model-table.ts';
 
 /**
- * The table of models that this package ships: limits, abilities and prices. The table is as old as
- * the package, and prices change. Use `joinTables` to put newer facts before it.
+ * The table of models that this package ships: limits, abilities and prices. The data is as old as the
+ * package, and prices change. Use `joinTables` to combine the table with newer facts.
  *
  * @example
  * const provider = anthropic({ model: 'claude-sonnet-5', models });

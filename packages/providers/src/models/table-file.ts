@@ -3,7 +3,7 @@ import { type ModelInfo, modelEfforts, modelInputs } from '../contract/model-inf
 import { rowsFromLiteLlm } from './from-litellm.ts';
 import type { ModelRows } from './model-table.ts';
 
-/** Thrown if a file or setting with facts about models cannot be used. */
+/** Thrown if a file or setting with facts about models is invalid. */
 export class ModelTableError extends MillraceError<'bad_model_table'> {
   constructor(message: string, place: ErrorPlace = {}, options?: ErrorOptions) {
     super('bad_model_table', message, place, options);
@@ -16,9 +16,8 @@ const format = 'millrace-models-1';
 const maxTextLength = 32 * 1024 * 1024;
 
 /**
- * Reads the text of a file with models, which is a file of `writeModelTable` or LiteLLM's
- * `model_prices_and_context_window.json`. Throws a `ModelTableError` that names the model and the
- * field.
+ * Reads the text of a file with models. The file is the output of `writeModelTable`, or LiteLLM's
+ * `model_prices_and_context_window.json`. Throws a `ModelTableError` that contains the model and the field.
  */
 export function readModelTable(text: string): ModelRows {
   if (text.length > maxTextLength) throw new ModelTableError('The table of models is too long');
@@ -32,7 +31,7 @@ export function readModelTable(text: string): ModelRows {
   return checkModelRows(content['models']);
 }
 
-/** Returns rows as the text of a file, which `readModelTable` reads. */
+/** Returns rows as the text of a file that `readModelTable` can read. */
 export function writeModelTable(rows: ModelRows): string {
   const lines = Object.entries(rows).map(
     ([key, info]) => `${JSON.stringify(key)}: ${JSON.stringify(info)}`,
@@ -40,7 +39,7 @@ export function writeModelTable(rows: ModelRows): string {
   return `{ "format": "${format}", "models": {\n${lines.join(',\n')}\n} }\n`;
 }
 
-/** Returns the value as rows. Throws a `ModelTableError` if it has another form. */
+/** Returns the value as rows. Throws a `ModelTableError` if the value has a different form. */
 function checkModelRows(value: unknown): ModelRows {
   if (!isRecord(value)) throw new ModelTableError('"models" must be an object: { "name": { … } }');
   for (const [model, info] of Object.entries(value)) checkInfo(model, info);
@@ -134,7 +133,7 @@ function hasOnly(checks: Readonly<Record<string, Check>>, required: readonly str
     );
 }
 
-/** Throws if a field is unknown or has a wrong value. */
+/** Throws if a field is unknown or has an invalid value. */
 function checkInfo(model: string, info: unknown): void {
   if (!isRecord(info)) throw new ModelTableError(`The model ${model} is no object`, { model });
   for (const [field, value] of Object.entries(info)) {

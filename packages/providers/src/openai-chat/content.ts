@@ -11,21 +11,19 @@ import { withOptions } from '../wire/provider-options.ts';
 import type { ChatDialect } from './options.ts';
 
 /**
- * Converts an attachment to a part. Types that the server rejects are described as text. Otherwise
- * this request and every later one would fail.
+ * Converts an attachment to a part. If the server rejects the attachment's type, a text describes the
+ * attachment. Otherwise this request and all later requests would fail.
  */
 export function attachmentPart(part: Attachment, dialect: ChatDialect): JsonObject {
   return nativeAttachment(part, dialect) ?? { type: 'text', text: describeAttachment(part) };
 }
 
-/**
- * Converts an image, PDF or audio file of a type that the server accepts. Returns undefined for
- * other types.
- */
+/** Converts an image, PDF or audio file whose type the server accepts. Returns undefined for other types. */
 export function nativeAttachment(part: Attachment, dialect: ChatDialect): JsonObject | undefined {
   const native = nativeContent(part, dialect);
   if (native === undefined || part.options === undefined) return native;
-  // The options belong to the inner object: `{ type: 'image_url', image_url: { url, detail } }`.
+  // The caller's options are merged into the inner object: `{ type: 'image_url', image_url: { url, detail }
+  // }`.
   const type = String(native['type']);
   const inner = objectIn(native, type);
   return inner && { ...native, [type]: withOptions(inner, part.options) };
@@ -41,7 +39,7 @@ function nativeContent(part: Attachment, dialect: ChatDialect): JsonObject | und
   if (imageTypes.test(type) && shows.includes('image')) {
     return { type: 'image_url', image_url: { url: contentUrl(content) } };
   }
-  // Servers read only images from a URL.
+  // Servers can read only images from a URL.
   if (content.type === 'url') return undefined;
   const format = audioFormat(type);
   if (format !== undefined && shows.includes('audio')) {
@@ -52,10 +50,7 @@ function nativeContent(part: Attachment, dialect: ChatDialect): JsonObject | und
   return { type: 'file', file: { filename, file_data: contentUrl(content) } };
 }
 
-/**
- * Returns whether attachments of this type are uploaded. The API accepts only documents by their
- * file id.
- */
+/** Returns whether attachments of this type are uploaded. The API accepts file ids only for documents. */
 export function takesFile(type: string, { attachmentTypes }: ChatDialect): boolean {
   return type === 'application/pdf' && attachmentTypes.includes('pdf');
 }

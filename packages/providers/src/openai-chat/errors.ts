@@ -18,7 +18,7 @@ export const stopReasons: StopReasons = {
   refusal: 'refusal',
 };
 
-/** Maps finish reasons with which some servers report a late failure. */
+/** Maps the finish reasons with which some servers report a failure at the end of a stream. */
 const failures: Readonly<Record<string, ProviderErrorKind>> = {
   error: 'server',
   insufficient_system_resource: 'overloaded',
@@ -29,7 +29,7 @@ export function failureOf(finishReason: string): WireFault | undefined {
   return kind && fault(kind, `it stopped with ${finishReason}`, finishReason);
 }
 
-/** Returns the fault for a stream of another API, with the name of that API. */
+/** Returns the fault for a stream that uses a different API. The message contains the name of that API. */
 export function otherWireFault(type: string): WireFault | undefined {
   const isResponses = type.startsWith('response.');
   if (!isResponses && type !== 'message_start') return undefined;

@@ -1,15 +1,15 @@
 import type { DeltaWriter, JsonObject, ValueWriter } from '@millrace/core';
 import { countIn } from '../json/fields.ts';
 
-/** The name of the custom part for one tool that the server ran. */
+/** The name of the custom part for a tool that the server ran. */
 const partName = 'executed_tool';
 
-/** Maximum number of tools in one answer. No server runs so many. */
+/** Maximum number of tools in one answer. No server runs this many tools. */
 const maxTools = 256;
 
 /**
- * Stores the tools that Groq ran itself. Their arguments arrive first, then their output and
- * results. Each tool becomes a custom part with the fields of the server.
+ * Stores the tool calls that Groq ran itself. The arguments arrive first, followed by the output and the
+ * results. Each tool call becomes a custom part with the fields that the server sent.
  */
 export class ExecutedTools {
   readonly #writer: DeltaWriter;

@@ -3,7 +3,7 @@ import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { objectIn, textIn } from '../json/fields.ts';
 
-/** Writes an image of an answer, from a data URL or another URL. */
+/** Writes an image of an answer, from a data URL or an ordinary URL. */
 export function writeImage(writer: DeltaWriter, image: JsonObject): void {
   const url = textIn(objectIn(image, 'image_url'), 'url');
   if (url === undefined) return;
@@ -16,22 +16,20 @@ export function writeImage(writer: DeltaWriter, image: JsonObject): void {
   writer.whole({ kind: 'media', mimeType, source: { type: 'bytes', bytes } });
 }
 
-/** Audio that streams as base64. Its pieces can end at any digit. */
+/** Audio that streams as base64. A piece can end at any digit. */
 export class AudioBlock {
   readonly #begin: () => BytesWriter;
   #part: BytesWriter | undefined;
-  /** The base64 digits that do not fill a group of four yet. */
+  /** Base64 digits that do not fill a group of four yet. */
   #rest = '';
-  /**
-   * The id by which the provider finds the audio again, and the time at which it deletes the audio.
-   */
+  /** The id with which the provider can find the audio again, and the time at which it deletes the audio. */
   #reference: JsonObject = {};
 
   constructor(writer: DeltaWriter, mimeType: string) {
     this.#begin = () => writer.media(mimeType);
   }
 
-  /** Adds a piece, which contains data, the id or the expiry. */
+  /** Adds a piece. A piece contains data, the id or the expiry time. */
   add({ id, expires_at, data }: JsonObject): void {
     if (typeof id === 'string' && id !== '') this.#reference = { ...this.#reference, id };
     if (typeof expires_at === 'number') this.#reference = { ...this.#reference, expires_at };

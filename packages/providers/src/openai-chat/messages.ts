@@ -14,9 +14,9 @@ import { attachmentPart, nativeAttachment } from './content.ts';
 import type { ChatDialect, ReasoningEchoStyle } from './options.ts';
 
 interface ChatMessageOptions {
-  /** The mark for cache points. Undefined if the model accepts none. */
+  /** The field that marks a cache point. Undefined if the model does not accept cache points. */
   readonly cacheControl: JsonObject | undefined;
-  /** The current time, which shows whether the provider has deleted an audio file. */
+  /** The current time. It is compared with the time at which the provider deletes an audio file. */
   readonly nowMs: number;
 }
 
@@ -39,8 +39,8 @@ export function chatMessages(
 }
 
 /**
- * Converts the text of instructions and user messages to a list of parts, whether it gets a mark or
- * not. Otherwise a message would change when the mark moves on, and the cache would not match.
+ * Converts the text of instructions and user messages to a list of parts, with or without a mark. If only
+ * marked messages were lists, a message would change when the mark moves, and the cache would not match.
  */
 function asParts(message: JsonObject): JsonObject {
   const { role, content } = message;
@@ -49,8 +49,8 @@ function asParts(message: JsonObject): JsonObject {
 }
 
 /**
- * Adds marks. `ends` contains positions between messages. For each position, the last message
- * before it that can have a mark gets one.
+ * Adds marks for cache points. `ends` contains positions between messages. For each position, the last
+ * message before it that accepts a mark gets one.
  */
 function withMarks(
   messages: readonly JsonObject[],
@@ -61,7 +61,7 @@ function withMarks(
   return messages.map((message, index) => {
     const { role, content } = message;
     if (!points.has(index)) return message;
-    // In the result of a tool, the mark is beside the text.
+    // In a tool result, the mark is next to the text.
     if (role === 'tool' || !Array.isArray(content)) return { ...message, ...control };
     const at = content.findLastIndex(isVisible);
     return { ...message, content: content.with(at, { ...Object(content[at]), ...control }) };
@@ -83,7 +83,7 @@ function isVisible(part: JsonValue): boolean {
 
 interface MessagePlace {
   readonly isSinceUser: boolean;
-  /** The role of the next message. */
+  /** The role of the message that follows. */
   readonly next: Message['role'] | undefined;
   readonly nowMs: number;
 }
@@ -115,9 +115,9 @@ function instruction(part: ContentPart, role: string): string {
 }
 
 /**
- * Returns the text of a part, or the JSON text of structured output. For an image or file it is
- * only the media type, because assistant messages of the API have no media. For other parts it is
- * empty.
+ * Returns the text of a part, or the JSON text of structured output. For an image or file, returns only the
+ * media type, because assistant messages of this API cannot contain media. For all other parts, returns an
+ * empty text.
  */
 function textOf(part: AssistantPart): string {
   if (part.kind === 'text') return part.text;
@@ -136,8 +136,8 @@ function userContent(parts: readonly ContentPart[], dialect: ChatDialect): JsonV
 }
 
 /**
- * Converts an assistant message. Its text is one string, because some models imitate lists of parts
- * that they see in the history.
+ * Converts an assistant message. Its text is sent as one string, because some models imitate lists of parts
+ * in the history.
  */
 function assistantMessages(
   message: AssistantMessage,
@@ -148,7 +148,7 @@ function assistantMessages(
   const said = audio === undefined ? message.parts : message.parts.filter((part) => !isAudio(part));
   const content = said.map(textOf).join('');
   const calls = message.parts.flatMap((part) => (part.kind === 'tool_call' ? part : []));
-  // The API does not accept a message with only reasoning.
+  // The API rejects a message that contains only reasoning.
   if (content === '' && calls.length === 0 && audio === undefined) return [];
   return [
     {
@@ -163,15 +163,12 @@ function assistantMessages(
   ];
 }
 
-/**
- * If audio expires within this number of seconds, a request contains the transcript of the audio and
- * not its id.
- */
+/** If audio expires within this number of seconds, a request contains its transcript instead of its id. */
 const audioMarginS = 5;
 
 /**
- * Returns the provider's id of audio that the model spoke. Returns undefined if the provider has
- * deleted the audio.
+ * Returns the provider's id for audio that the model created. Returns undefined if the provider has deleted
+ * the audio.
  */
 function audioReference(part: AssistantPart, nowMs: number): JsonObject | undefined {
   const data = part.kind === 'media' ? part.providerState?.data : undefined;
@@ -182,7 +179,10 @@ function audioReference(part: AssistantPart, nowMs: number): JsonObject | undefi
   return nowMs / 1000 < expiresAt - audioMarginS ? { id } : undefined;
 }
 
-/** Returns whether a part is audio or its transcript. The id of the audio replaces both. */
+/**
+ * Returns whether a part is audio or the transcript of audio. In a request, the id of the audio replaces
+ * both.
+ */
 function isAudio(part: AssistantPart): boolean {
   return part.kind === 'media'
     ? part.mimeType.startsWith('audio/')
@@ -212,7 +212,7 @@ function toolMessages(
     messages.push(toolMessage(result, undisplayed, dialect));
     content.push(...native.filter((part) => part !== undefined));
   }
-  // Only user messages can contain images.
+  // Only user messages can contain images, so the images follow in a user message.
   const shows = content.length === 0 ? [] : [{ role: 'user', content }];
   const isBridged = dialect.needsMessageAfterToolResults && (shows.length > 0 || next === 'user');
   return [...messages, ...(isBridged ? [bridgeMessage] : []), ...shows];
@@ -220,7 +220,7 @@ function toolMessages(
 
 const bridgeMessage: JsonObject = { role: 'assistant', content: 'I have the results.' };
 
-/** Converts a result. Attachments that cannot be sent are described in its text. */
+/** Converts a tool result. If an attachment cannot be sent, the text describes it. */
 function toolMessage(
   { toolCallId, name, text, attachments }: ToolResultPart,
   undisplayed: readonly Attachment[],
@@ -238,7 +238,7 @@ function toolMessage(
 
 const defaultField = 'reasoning_content';
 
-/** Returns the reasoning of a message, in the form that the server needs. */
+/** Returns the reasoning of a message, in the form that the server expects. */
 function reasoningFields(
   parts: readonly AssistantPart[],
   style: ReasoningEchoStyle,
@@ -258,7 +258,7 @@ function reasoningFields(
   }
 }
 
-/** Returns the reasoning as one text, in the field in which it arrived. */
+/** Returns the reasoning as one text, in the same field in which it arrived. */
 function fieldOf(parts: readonly AssistantPart[]): JsonObject {
   const reasoning = parts.flatMap((part) => (part.kind === 'reasoning' ? part : []));
   const data = reasoning[0]?.providerState?.data;

@@ -7,25 +7,23 @@ import type { Endpoint } from '../wire/endpoint.ts';
 
 /** Options of `openaiChat`. */
 export interface ChatOptions extends ApiOptions {
-  /**
-   * The server. Default: `openai`, or `compatible` if the options contain a base URL but no preset.
-   */
+  /** The server. Default: `openai`. If the options contain a base URL but no preset: `compatible`. */
   readonly preset?: ChatPreset | undefined;
-  /** Differences between the server and its preset. Default: none. */
+  /** Settings in which the server differs from its preset. Default: none. */
   readonly dialect?: Partial<ChatDialect> | undefined;
   /**
-   * Uploads large attachments once, and requests then contain only their ids. Create it with
-   * `createUploads`. Default: each request contains the attachments.
+   * Uploads large attachments once, so that requests contain only their ids. Create it with `createUploads`.
+   * Default: each request contains the attachments.
    */
   readonly uploads?: Uploads | undefined;
   /**
-   * Tools in the format of the API: custom tools with plain text input, and tools that the server
-   * runs. A custom tool replaces the request's tool of the same name. Default: none.
+   * Tools in the format of the API: custom tools with plain text input, and tools that the server runs. If
+   * the request has a tool with the same name as a custom tool, the custom tool replaces it. Default: none.
    */
   readonly extraTools?: readonly ChatTool[] | undefined;
 }
 
-/** The servers with known settings. */
+/** The servers for which this package has settings. */
 export type ChatPreset =
   | 'compatible'
   | 'openai'
@@ -42,11 +40,11 @@ export type ChatPreset =
   | 'lm-studio'
   | 'litellm';
 
-/** The differences between servers of this API. */
+/** The settings in which servers of this API differ. */
 export interface ChatDialect extends Endpoint {
-  /** True if the server reports usage only on request, and accepts that request. */
+  /** True if the server reports usage only when a request asks for it. */
   readonly asksForUsage: boolean;
-  /** The field for the maximum number of output tokens. */
+  /** The name of the field for the maximum number of output tokens. */
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
   /**
    * Whether the server has a `developer` role. Otherwise developer messages get the role `system`.
@@ -54,43 +52,45 @@ export interface ChatDialect extends Endpoint {
   readonly hasDeveloperRole: boolean;
   /** How to request reasoning. */
   readonly reasoningEffort: ReasoningEffortStyle;
-  /** The reasoning that requests send back. */
+  /** Which reasoning of earlier answers is sent back in requests. */
   readonly echoReasoning: ReasoningEchoStyle;
-  /** The tool call ids that the server accepts. */
+  /** The rule for tool call ids that the server accepts. */
   readonly ids: ToolCallIdRule;
-  /** The content of an assistant message that contains only calls. */
+  /** The content of an assistant message that contains only tool calls. */
   readonly emptyContent: null | '';
-  /** Whether tool results contain the name of the tool. */
+  /** Whether tool results must contain the name of the tool. */
   readonly namesToolResults: boolean;
   /**
-   * True if the server rejects a user message directly after tool results. An assistant message is
-   * then inserted.
+   * True if the server rejects a user message directly after tool results. In this case, an assistant message
+   * is inserted.
    */
   readonly needsMessageAfterToolResults: boolean;
-  /** True if the server requires `tools` when the history has calls, even if the list is empty. */
+  /** True if the server requires the field `tools` when the history has calls. The list may be empty. */
   readonly needsToolsWithCalls: boolean;
-  /** Whether tools can be strict. */
+  /** Whether the server accepts `strict` for tools. */
   readonly strictTools: boolean;
-  /** How to request structured output. `json_object` has no schema. */
+  /** How to request structured output. `json_object` requests JSON without a schema. */
   readonly outputFormat: 'json_schema' | 'json_object';
-  /** The field that routes requests with the same prefix to the same cache. */
+  /** The name of the field that routes requests with the same prefix to the same cache. */
   readonly cacheKeyField: 'prompt_cache_key' | 'session_id' | 'none';
-  /**
-   * Texts that identify models by name. These models cache only content that `cache_control` marks.
-   */
+  /** Texts in model names that identify models which cache only content with `cache_control`. */
   readonly cacheControlModels: readonly string[];
-  /** The endpoint that counts tokens. `tokenize` is the endpoint of vLLM. Default: none. */
+  /** The endpoint for counting tokens. `tokenize` is the endpoint of vLLM. Default: none. */
   readonly countsTokens?: 'input_tokens' | 'tokenize' | undefined;
-  /** The kind of the server, if it reports the context window of its models. Default: it does not. */
+  /**
+   * The kind of the server, if it reports the size of a model's context window. Default: the server does not
+   * report it.
+   */
   readonly windowServer?: WindowServer | undefined;
   /**
-   * True if the server silently cuts a request that is too long. Such a request is then refused
-   * instead of sent. Default: false.
+   * True if the server silently truncates a request that is too long. The provider then rejects such a
+   * request and does not send it. Default: false.
    */
   readonly cutsRequests?: boolean | undefined;
   /**
-   * The attachments that the server accepts. Other text files are sent as text, and of other files
-   * only the name is sent. A rejected attachment would make every later request fail.
+   * The types of attachments that the server accepts. A text file of any other type is sent as text. For all
+   * other files, only the name is sent. If the server rejected an attachment, every later request would fail
+   * too.
    */
   readonly attachmentTypes: readonly ('image' | 'pdf' | 'audio')[];
 }
@@ -102,8 +102,8 @@ export interface ChatDialect extends Endpoint {
  * - `reasoning_object`: with the `reasoning` object of OpenRouter.
  * - `thinking_type`: with the `thinking` object of DeepSeek.
  * - `enable_thinking`: with the `enable_thinking` of Qwen and z.ai.
- * - `ollama`: with `reasoning_effort`. Ollama rejects a level for models without levels.
- * - `none`: not at all.
+ * - `ollama`: with `reasoning_effort`. Ollama rejects an effort level for models that have no levels.
+ * - `none`: reasoning cannot be requested.
  */
 export type ReasoningEffortStyle =
   | 'effort'
@@ -114,12 +114,12 @@ export type ReasoningEffortStyle =
   | 'none';
 
 /**
- * The reasoning that requests send back.
+ * Which reasoning of earlier answers is sent back in requests.
  *
- * - `none`: none.
- * - `field`: all, in the field in which it arrived.
- * - `field_always`: like `field`, with '' if there was no reasoning.
- * - `field_since_user`: like `field`, but only after the last user message.
+ * - `none`: no reasoning.
+ * - `field`: all reasoning, in the same field in which it arrived.
+ * - `field_always`: like `field`, but with an empty text if there was no reasoning.
+ * - `field_since_user`: like `field`, but only the reasoning after the last user message.
  * - `details`: the merged details of OpenRouter.
  */
 export type ReasoningEchoStyle = 'none' | 'field' | 'field_always' | 'field_since_user' | 'details';

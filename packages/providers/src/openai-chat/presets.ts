@@ -4,8 +4,8 @@ import { unknownEndpoint } from '../wire/endpoint.ts';
 import type { ChatDialect, ChatPreset } from './options.ts';
 
 /**
- * The URL of the files API. Only some presets have it, because most servers use their files API for
- * other purposes.
+ * The URL of the files API. Only some presets have it, because most servers use their files API for different
+ * purposes.
  */
 const filesUrl = '{base}/files';
 
@@ -46,14 +46,14 @@ const openai: ChatDialect = {
 };
 
 /**
- * Texts that identify Claude in the names of gateways, such as `anthropic/claude-…` and
+ * Texts that identify Claude in the model names of gateways, such as `anthropic/claude-…` and
  * `bedrock/…claude…`.
  */
 const claudeModels: readonly string[] = ['claude'];
 
 /**
- * The settings of servers that users run themselves. They need no key, and expect an empty text
- * where others expect null.
+ * The settings for servers that users run themselves. These servers need no key. They expect an empty text
+ * where other servers expect null.
  */
 const local: ChatDialect = { ...compatible, emptyContent: '', attachmentTypes: ['image'] };
 
@@ -178,14 +178,14 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
 };
 
 /**
- * The attachments that a model reads if it is not in the table. Most models read images. Servers
- * reject audio for most models.
+ * The kinds of attachments for a model that is not in the table. Most models read images. Servers reject
+ * audio for most models.
  */
 const usualInputs: readonly ModelInput[] = ['image', 'pdf'];
 
 /**
- * Limits the attachments of a preset to those that the model reads. Attachments that the caller's
- * dialect lists are always sent.
+ * Removes the attachment types from a preset that the model cannot read. Types that the caller's dialect
+ * lists are always kept.
  */
 export function dialectForModel(
   dialect: ChatDialect,

@@ -19,7 +19,7 @@ import { chatRequest } from './request.ts';
 import { ChatReader } from './stream.ts';
 
 /**
- * Creates a provider for a model behind the Chat Completions API of OpenAI or a compatible server.
+ * Creates a provider for the Chat Completions API of OpenAI or of a compatible server.
  *
  * @example
  * const provider = openaiChat({ preset: 'ollama', model: 'qwen3' });
@@ -56,9 +56,8 @@ export function openaiChat(given: ChatOptions): Provider {
 }
 
 /**
- * Wraps a provider so that it refuses requests that are too long. The code for this is loaded when
- * it is needed, because few servers cut requests. If it cannot be loaded, the request is sent
- * unchecked.
+ * Wraps a provider so that it rejects requests that are too long. The code for this check loads on demand,
+ * because few servers truncate requests. If the code cannot be loaded, the request is sent without the check.
  */
 function limitedOnDemand(provider: Provider): Provider {
   let loading: Promise<Provider> | undefined;
@@ -87,6 +86,6 @@ function windowSource(
 ): Wire['windowSource'] {
   const address = baseUrl ?? usual;
   if (server === undefined || address === undefined) return undefined;
-  // The key is read for each request, because an invalid key must not throw here.
+  // The key is read for each request, and not here, because an invalid key must not throw here.
   return () => ({ server, baseUrl: address, apiKey: findApiKey(apiKey, keyVariables) });
 }

@@ -67,7 +67,7 @@ function cacheKey(cache: CacheHints | undefined, { cacheKeyField }: ChatDialect)
   return cacheKeyField === 'none' || !cache?.key ? {} : { [cacheKeyField]: cache.key };
 }
 
-/** Returns the mark for cache points. Returns undefined if the model caches without marks. */
+/** Returns the field that marks a cache point. Returns undefined if the model caches without marks. */
 function marksFor(
   model: string,
   { cacheControlModels }: ChatDialect,
@@ -118,8 +118,8 @@ function effortFields(
 }
 
 /**
- * Returns the effort for Ollama. It accepts `none` for every model, but levels only for models that
- * have levels.
+ * Returns the effort for Ollama. Ollama accepts `none` for every model, but effort levels only for models
+ * that have levels.
  */
 function ollamaEffort(effort: ReasoningEffort, model: string, warnings: string[]): JsonObject {
   if (effort === 'none') return { reasoning_effort: 'none' };

@@ -33,7 +33,7 @@ export class ChatReader implements WireReader {
   readonly #calls: ChatToolCalls;
   #audio: AudioBlock | undefined;
   #finishReason: string | undefined;
-  /** The last report of usage. Some servers send usage once, others with every chunk. */
+  /** The last usage report. Some servers send usage once, and others with every chunk. */
   #usage: JsonObject | undefined;
   #model: string | undefined;
   #responseId: string | undefined;
@@ -89,7 +89,7 @@ export class ChatReader implements WireReader {
       if ((choice['index'] ?? 0) === 0) this.#choice(choice);
       else this.#otherChoice(choice);
     }
-    // Chunks in the middle of an answer only repeat these fields, so they are skipped.
+    // Chunks in the middle of an answer only repeat these fields. They are not read again.
     if (isFirst || all.length === 0 || this.#finishReason !== undefined) this.#readAbout(chunk);
     if (chunk['citations'] !== undefined) this.#citations(chunk);
   }
@@ -108,7 +108,7 @@ export class ChatReader implements WireReader {
     if (!isObject(body) || !Array.isArray(body['choices'])) {
       throw fault('protocol_error', 'the answer is neither a stream nor a completion');
     }
-    // Perplexity adds an empty delta to the whole message, so the delta is removed.
+    // Perplexity sends an empty delta together with the whole message. The delta is removed.
     const choices = objectsIn(body, 'choices').map(({ delta, ...choice }) =>
       delta === undefined || 'message' in choice ? choice : { ...choice, delta },
     );
@@ -149,7 +149,7 @@ export class ChatReader implements WireReader {
     if (isObject(usage) && Object.keys(usage).length > 0) this.#usage = usage;
   }
 
-  /** Reads the fields of a chunk that describe the whole response. */
+  /** Reads those fields of a chunk that describe the whole response. */
   #readAbout(chunk: JsonObject): void {
     const known = this.#about;
     this.#about = {
@@ -177,12 +177,12 @@ export class ChatReader implements WireReader {
     this.#about = {
       ...this.#about,
       nativeStop: textIn(choice, 'native_finish_reason'),
-      // vLLM and SGLang send the stop sequence that ended the answer.
+      // vLLM and SGLang report the stop sequence that ended the answer.
       stopSequence: textIn(choice, 'stop_reason') ?? textIn(choice, 'matched_stop'),
     };
   }
 
-  /** Reads one of several answers. Only the first answer becomes the item. */
+  /** Reads a piece of an additional answer. Only the first answer becomes the item. */
   #otherChoice(choice: JsonObject): void {
     const answer = this.#alternatives.at(countIn(choice, 'index') ?? 0);
     if (answer === undefined) return;
@@ -199,7 +199,7 @@ export class ChatReader implements WireReader {
   }
 
   /**
-   * Returns the message of a server that does not stream. After deltas, the message only repeats
+   * Returns the message of a server that does not stream. If deltas arrived before, the message only repeats
    * them and is ignored.
    */
   #wholeMessage(choice: JsonObject): JsonObject | undefined {
@@ -232,7 +232,7 @@ export class ChatReader implements WireReader {
     this.#calls.add(entries);
   }
 
-  /** Reads a list of content parts. Mistral sends a list if the content is more than text. */
+  /** Reads a list of content parts. Mistral sends a list if the content contains more than text. */
   #contentParts(parts: readonly JsonObject[]): void {
     for (const part of parts) {
       switch (part['type']) {
@@ -262,7 +262,7 @@ export class ChatReader implements WireReader {
     const refusal = textIn(delta, 'refusal');
     if (refusal !== undefined) this.#blocks.sideText('refusal', refusal);
     const legacyCall = objectIn(delta, 'function_call');
-    // Snowflake sends an empty `function_call` with every answer, which is ignored.
+    // Snowflake sends an empty `function_call` with every answer. It is ignored.
     const isCall = textIn(legacyCall, 'name') !== undefined || this.#calls.count > 0;
     if (legacyCall !== undefined && isCall) this.#toolCalls([{ index: 0, function: legacyCall }]);
     const audio = objectIn(delta, 'audio');
@@ -306,22 +306,22 @@ function serverTimings(chunk: JsonObject): Pick<Reported, 'timings'> {
   return timings === undefined ? {} : { timings };
 }
 
-/** The text that a chunk appends, if the chunk has no other effect. */
+/** The text that a chunk appends, if appending is the only effect of the chunk. */
 type TextAppend =
   | { readonly to: 'text'; readonly text: string }
   | { readonly to: 'reasoning'; readonly field: string; readonly text: string }
   | { readonly to: 'arguments'; readonly index: number; readonly text: string };
 
 /**
- * Returns the text that a chunk appends, or undefined if the chunk has another effect. It checks
- * every field, because an unknown field can have a meaning.
+ * Returns the text that a chunk appends, or undefined if the chunk has any other effect. It checks every
+ * field, because an unknown field can have a meaning.
  */
 function textAppendIn(chunk: JsonObject): TextAppend | undefined {
   const [choice, ...others] = arrayIn(chunk, 'choices');
   if (!isObject(choice) || others.length > 0 || (choice['index'] ?? 0) !== 0) return undefined;
   const delta = objectIn(choice, 'delta');
   if (delta === undefined || !isEmpty(choice['finish_reason'])) return undefined;
-  // A later chunk of the same form would have other log probabilities.
+  // Each chunk has its own log probabilities, so the chunk does more than append text.
   if (!isEmpty(choice['logprobs'])) return undefined;
   const fields = Object.entries(delta).filter(([key, value]) => key !== 'role' && !isEmpty(value));
   const [[key, value] = ['', null]] = fields;
@@ -338,8 +338,7 @@ function toTextAppend(key: string, value: JsonValue): TextAppend | undefined {
 }
 
 /**
- * Returns a fragment of arguments that only an index assigns to its call. Returns undefined for
- * other entries.
+ * Returns a fragment of arguments if only an index identifies its call. Returns undefined for other entries.
  */
 function argumentAppend(entries: JsonValue): TextAppend | undefined {
   const [entry, ...others] = Array.isArray(entries) ? entries : [];

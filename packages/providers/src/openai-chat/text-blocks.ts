@@ -13,12 +13,12 @@ import type { ReaderContext } from '../wire/wire.ts';
 
 type SideTextKind = 'refusal' | 'transcript';
 
-/** Maximum number of blocks that wait for a signature. No answer has so many. */
+/** Maximum number of blocks that wait for a signature. No answer has this many blocks. */
 const maxAwaitingSignature = 64;
 
 /**
- * The text and reasoning parts of an answer, in order. The API has no blocks, so content of another
- * kind ends one part and begins another.
+ * The text and reasoning parts of an answer, in order. The API has no blocks. When content of a different
+ * kind arrives, the current part ends and a new part begins.
  */
 export class TextBlocks {
   readonly #context: ReaderContext;
@@ -26,11 +26,11 @@ export class TextBlocks {
   readonly #citations = new Citations();
   #text: TextBlock | undefined;
   #reasoning: ReasoningBlock | undefined;
-  /** The ended blocks that can still get a signature. */
+  /** Blocks that have ended but can still get a signature. */
   readonly #awaitingSignature: ReasoningBlock[] = [];
   readonly #blockOfDetail = new Map<string, ReasoningBlock>();
   readonly #detailKeys = new DetailKeys();
-  /** The texts beside the answer: a refusal, or the transcript of audio. */
+  /** Texts that are not part of the main answer: a refusal, or the transcript of audio. */
   readonly #sideTexts = new Map<SideTextKind, TextWriter>();
   #hadText = false;
   readonly #looseLogprobs = new Logprobs();
@@ -74,8 +74,8 @@ export class TextBlocks {
   }
 
   /**
-   * Adds one of OpenRouter's `reasoning_details`. Its text is used only if the delta has no other
-   * field with reasoning.
+   * Adds one of OpenRouter's `reasoning_details`. Its text is used only if no other field of the delta
+   * contains reasoning.
    */
   detail(detail: JsonObject, isTextCounted: boolean): void {
     const type = textIn(detail, 'type') ?? '';
@@ -94,8 +94,8 @@ export class TextBlocks {
   }
 
   /**
-   * Adds log probabilities to the open text or reasoning. If none is open, for example during a
-   * call, they become a part at the end.
+   * Adds log probabilities to the open text or reasoning. If none is open, for example during a call, they
+   * become a separate part at the end.
    */
   logprobs(entries: readonly LogprobEntry[]): void {
     const open = this.#text ?? this.#reasoning;
@@ -103,9 +103,9 @@ export class TextBlocks {
     else this.#looseLogprobs.add(entries);
   }
 
-  /** Ends the current part, because other content begins. */
+  /** Ends the current part, because different content begins. */
   endCurrent(): void {
-    // Structured output is one document, so other content does not end it.
+    // Structured output is one document, so different content does not end it.
     if (this.#context.request.output === undefined) this.#endText();
     if (this.#reasoning?.hasDetails) this.#awaitSignature(this.#reasoning);
     else this.#reasoning?.commit();
@@ -153,7 +153,7 @@ export class TextBlocks {
   }
 }
 
-/** The fields in which servers send reasoning. Some servers send the same text in two of them. */
+/** The fields in which servers send reasoning. Some servers send the same text in two of these fields. */
 export const reasoningFieldNames: readonly string[] = [
   'reasoning_content',
   'reasoning',
@@ -179,15 +179,15 @@ export interface ReasoningOwner {
 }
 
 /**
- * One reasoning part. It merges fragments of OpenRouter's `reasoning_details` and stores the merged
- * list, so that later requests can send it back.
+ * One reasoning part. It merges fragments of OpenRouter's `reasoning_details` and stores the merged list.
+ * Later requests can then send the list back.
  */
 class ReasoningBlock {
   readonly #part: ReasoningWriter;
   readonly #owner: ReasoningOwner;
   readonly #field: string;
   readonly #details = new Map<string, JsonObject>();
-  /** The log probabilities. Undefined if the request did not ask for them. */
+  /** The log probabilities. Undefined if the request did not ask for log probabilities. */
   #logprobs: Logprobs | undefined;
 
   constructor(writer: DeltaWriter, owner: ReasoningOwner, field: string, form: ReasoningForm) {
@@ -206,8 +206,8 @@ class ReasoningBlock {
   }
 
   /**
-   * Adds a detail. Fragments with the same key are merged. The signature can arrive last, in its
-   * own fragment.
+   * Adds a detail. Fragments with the same key are merged. The signature can arrive last, in a separate
+   * fragment.
    */
   addDetail(key: string, detail: JsonObject): void {
     this.#details.set(key, mergeDetail(this.#details.get(key), detail));
@@ -246,8 +246,8 @@ class DetailKeys {
   #count = 0;
 
   /**
-   * Returns the key of a detail. Details with the same type and index belong together, unless their
-   * ids differ. Encrypted details without an index arrive complete, so each gets its own key.
+   * Returns the key of a detail. Details with the same type and index belong together, if their ids do not
+   * differ. Encrypted details without an index arrive complete, so each gets its own key.
    */
   keyOf(detail: JsonObject): string {
     const type = textIn(detail, 'type') ?? '';

@@ -21,8 +21,8 @@ export interface ToolCallContext {
 }
 
 /**
- * One call while it streams. Its part begins with the first argument. Before that, the id can be
- * missing and the name can still grow.
+ * One call while it streams. Its part begins with the first argument. Before that, the id can be missing and
+ * the name can be incomplete.
  */
 export class ChatToolCall {
   readonly #context: ToolCallContext;
@@ -30,11 +30,13 @@ export class ChatToolCall {
   #id: string | undefined;
   #name = '';
   #arguments = '';
-  /** The arguments `{}`, if they may be a placeholder for the real arguments. Otherwise ''. */
+  /**
+   * The text `{}`, if these arguments may be a placeholder for the real arguments. Otherwise an empty text.
+   */
   #placeholder = '';
   #extra: JsonObject | undefined;
   #nesting: BracketNesting | undefined;
-  /** Encodes the input of a custom tool, which is plain text. Undefined for other tools. */
+  /** Encodes the plain text input of a custom tool. Undefined for other tools. */
   #plainInput: PlainInputEncoder | undefined;
 
   /** Whether the server sends an index for this call. */
@@ -59,8 +61,7 @@ export class ChatToolCall {
   }
 
   /**
-   * Whether all brackets of the arguments are closed. Used only if nothing else separates two
-   * calls.
+   * True if all brackets of the arguments are closed. Used only if no other information separates two calls.
    */
   get isComplete(): boolean {
     if (this.#nesting === undefined) {
@@ -75,13 +76,13 @@ export class ChatToolCall {
     this.#begin();
   }
 
-  /** Adds a name, or a piece of it. */
+  /** Adds a complete name, or a piece of a name. */
   addName(name: string): void {
     const isFixed = this.#part !== undefined || this.hasArguments;
     if (isNamePiece(this.#name, name, isFixed)) this.#name += name;
   }
 
-  /** Begins the part if id and name are known. Called before other content begins. */
+  /** Begins the part if the id and the name are known. Must be called before different content begins. */
   beginIfKnown(): void {
     if (this.#part === undefined && this.#id !== undefined && this.#name !== '') this.#open();
   }
@@ -95,7 +96,7 @@ export class ChatToolCall {
     else if (!this.#isRepeat(fragment)) this.#write(fragment);
   }
 
-  /** Adds plain text input of a custom tool. The part stores it as JSON. */
+  /** Adds plain text input of a custom tool. The part stores the input as JSON. */
   addPlainInput(fragment: string): void {
     if (this.#plainInput === undefined) {
       this.#plainInput = new PlainInputEncoder();
@@ -111,8 +112,8 @@ export class ChatToolCall {
   }
 
   /**
-   * Commits the call at the end of the response. If the response was cut short, the call counts as
-   * complete only if its JSON is complete.
+   * Commits the call at the end of the response. If the response was cut short, the call counts as complete
+   * only if its JSON is complete.
    */
   commit(isCutShort: boolean): void {
     if (this.#name === '') throw fault('protocol_error', 'a tool call has no name');
@@ -131,7 +132,8 @@ export class ChatToolCall {
   }
 
   #isRepeat(fragment: string): boolean {
-    // Reading the arguments copies them, which is slow. They are read only if a repeat is likely.
+    // Reading the arguments copies them, which is slow. They are read only if the fragment is likely to be a
+    // repetition.
     const isLikely = mayRepeat(fragment, this.#arguments.length);
     return isLikely && isRepeat(fragment, this.#arguments);
   }
@@ -143,7 +145,7 @@ export class ChatToolCall {
     else this.#part.append(fragment);
   }
 
-  /** Begins the part as soon as id, name and the first argument are known. */
+  /** Begins the part as soon as the id, the name and the first argument are known. */
   #begin(): TextWriter | undefined {
     const isKnown = this.#id !== undefined && this.#name !== '' && this.#arguments !== '';
     return this.#part === undefined && isKnown ? this.#open() : this.#part;
@@ -163,7 +165,7 @@ export class ChatToolCall {
   }
 }
 
-/** Checks whether all brackets of a JSON text are closed. It reads each character once. */
+/** Checks whether all brackets of a JSON text are closed. It reads each character only once. */
 class BracketNesting {
   #depth = 0;
   #isInString = false;
@@ -203,8 +205,8 @@ class BracketNesting {
 const mayBeSeveral = /\}\s*[{"]/;
 
 /**
- * Returns the arguments without repeats. Some proxies send arguments twice, or send `{}` before the
- * real ones. Returns undefined if the text is valid JSON, or if its meaning is unclear.
+ * Returns the arguments without repetitions. Some proxies send arguments twice, or send `{}` before the real
+ * arguments. Returns undefined if the text is already valid JSON, or if its meaning is unclear.
  */
 function deduplicatedArguments(text: string): string | undefined {
   if (!mayBeSeveral.test(text) || parseJson(text).ok) return undefined;
@@ -220,7 +222,7 @@ const brace = 123; // {
 const quote = 34; // "
 
 /**
- * Returns whether a fragment may repeat all arguments before it. It checks only lengths and first
+ * Returns whether a fragment may repeat all arguments that arrived before. It checks only lengths and first
  * characters.
  */
 function mayRepeat(fragment: string, lengthBefore: number): boolean {
@@ -230,8 +232,8 @@ function mayRepeat(fragment: string, lengthBefore: number): boolean {
 }
 
 /**
- * Returns whether a fragment repeats the arguments, as text or as a JSON string. Only complete
- * arguments can be repeated.
+ * Returns whether a fragment repeats the arguments, as text or as a JSON string. Only complete arguments can
+ * be repeated.
  */
 function isRepeat(fragment: string, before: string): boolean {
   const repeated = fragment.startsWith('"') ? parsedValue(fragment) : fragment;
@@ -244,7 +246,7 @@ function separateValues(text: string): readonly string[] | undefined {
   let rest = text.trim();
   while (rest !== '' && values.length < maxValues) {
     const parsed = parseJson(rest);
-    // If more text follows a value, the parser fails at the position where that text starts.
+    // If more text follows a value, the parser fails at the start of that text.
     const end = parsed.ok ? rest.length : parsed.failure.position;
     const value = rest.slice(0, end).trim();
     if (end === 0 || !parseJson(value).ok) return undefined;

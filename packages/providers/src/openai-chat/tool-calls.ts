@@ -3,7 +3,7 @@ import { fault } from '../errors/wire-fault.ts';
 import { countIn, isObject, objectIn, textIn } from '../json/fields.ts';
 import { ChatToolCall, type ToolCallContext } from './tool-call.ts';
 
-/** One entry of `delta.tool_calls`. Empty values count as missing. */
+/** One entry of `delta.tool_calls`. Empty values are treated as missing. */
 interface CallFragment {
   readonly index: number | undefined;
   readonly id: string | undefined;
@@ -14,8 +14,8 @@ interface CallFragment {
 }
 
 /**
- * The calls of one response. It assigns fragments to calls by id, index and name. Servers leave
- * out, repeat or change each of these fields.
+ * The calls of one response. It assigns fragments to calls by id, index and name. Servers may omit, repeat or
+ * change each of these fields.
  */
 export class ChatToolCalls {
   readonly #context: ToolCallContext;
@@ -23,13 +23,13 @@ export class ChatToolCalls {
   readonly #byId = new Map<string, ChatToolCall>();
   readonly #byIndex = new Map<number, ChatToolCall>();
   /**
-   * The calls of the last chunk with several entries. Used for servers that send neither id nor
+   * The calls of the last chunk that had several entries. Used for servers that send neither an id nor an
    * index.
    */
   #byPosition: readonly ChatToolCall[] = [];
   /**
-   * The calls of the current chunk. Its entries belong to different calls, unless an entry only
-   * adds arguments.
+   * The calls of the current chunk. Each entry of a chunk belongs to a different call, except if an entry
+   * only adds arguments.
    */
   #inChunk: ChatToolCall[] = [];
   #latest: ChatToolCall | undefined;
@@ -49,7 +49,7 @@ export class ChatToolCalls {
     if (entries.length > 1) this.#byPosition = this.#inChunk;
   }
 
-  /** Appends arguments to the call at an index. Used if only the index identifies the call. */
+  /** Appends arguments to the call with this index. Used if only the index identifies the call. */
   append(index: number, text: string): void {
     const call = this.#byIndex.get(index);
     if (call === undefined) return;
@@ -76,16 +76,14 @@ export class ChatToolCalls {
   }
 
   /**
-   * Begins the parts of calls whose id and name are known. Called before other content begins, so
+   * Begins the parts of calls whose id and name are known. Must be called before different content begins, so
    * that the parts have the right order.
    */
   beginKnownCalls(): void {
     for (const call of this.#calls) call.beginIfKnown();
   }
 
-  /**
-   * Commits all calls. If the response was cut short, an incomplete call becomes a partial part.
-   */
+  /** Commits all calls. If the response was cut short, an incomplete call becomes a partial part. */
   commit(isCutShort: boolean): void {
     for (const call of this.#calls) call.commit(isCutShort);
   }
@@ -119,7 +117,7 @@ export class ChatToolCalls {
     const isBare = id === undefined && index === undefined;
     const isContinued =
       before !== undefined && (name === undefined || (isBare && isOpen(before, name)));
-    // A new id starts a new call. Its name can arrive later.
+    // A new id starts a new call. The name of the call can arrive later.
     const hasOwnId = id !== undefined && before?.id !== undefined;
     if (isContinued && !hasOwnId) return before;
     if (name === undefined && isBare)
@@ -128,8 +126,8 @@ export class ChatToolCalls {
   }
 
   /**
-   * Returns whether a fragment with a known id starts another call. Some servers use the same id
-   * for two parallel calls, or for calls at different indexes.
+   * Returns whether a fragment starts a new call, although its id is already known. Some servers use the same
+   * id for two parallel calls, or for calls with different indexes.
    */
   #isAnother(known: ChatToolCall, { name, index }: CallFragment): boolean {
     if (name === undefined) return false;
@@ -149,22 +147,22 @@ export class ChatToolCalls {
 }
 
 /**
- * Returns whether a fragment only adds arguments to a call. vLLM can send a name and the first
- * arguments as two entries of one chunk. Both then have the same index.
+ * Returns whether a fragment only adds arguments to a call. vLLM can send a name and the first arguments as
+ * two entries of one chunk. Both entries then have the same index.
  */
 function isOnlyArguments({ index, id, name }: CallFragment, call: ChatToolCall): boolean {
   return index !== undefined && name === undefined && (id === undefined || id === call.id);
 }
 
 /**
- * Returns whether a fragment with this name can continue the call. Without an id or index, a
- * repeated name continues the call until its arguments are complete.
+ * Returns whether a fragment with this name can continue the call. Without an id or index, a repeated name
+ * continues the call until its arguments are complete.
  */
 function isOpen(call: ChatToolCall, name: string): boolean {
   return call.name === name && !call.isComplete;
 }
 
-/** Returns the arguments as text. Some servers send a value instead of text. */
+/** Returns the arguments as text. Some servers send a JSON value instead of text. */
 function argumentText(value: JsonValue | undefined): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);

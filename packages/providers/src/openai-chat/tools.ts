@@ -6,7 +6,7 @@ import { enforcedSchema, openaiStrictRules } from '../schema/strict-schema.ts';
 import { withToolOptions } from '../wire/provider-options.ts';
 import type { ChatDialect } from './options.ts';
 
-/** Returns the fields for the tools of a request and the tool choice. */
+/** Returns the body fields for the tools and the tool choice of a request. */
 export function toolFields(
   { tools = [], toolChoice }: ModelRequest,
   messages: readonly Message[],

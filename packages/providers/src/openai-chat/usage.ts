@@ -10,8 +10,8 @@ export function readUsage(usage: JsonObject): Usage {
   const reasoning = reasoningOf(usage);
   const cacheRead = cacheReadOf(usage);
   const billed = billedOf(usage);
-  // Some servers do not include reasoning in the output, and some do not include cached tokens in
-  // the input. The total shows this, and so does a reasoning count that is larger than the output.
+  // Some servers do not count reasoning as output, and some do not count cached tokens as input. The total
+  // shows this. A reasoning count that is larger than the output shows it too.
   const isBeside =
     reasoning > completion || (reasoning > 0 && total === prompt + completion + reasoning);
   return {
@@ -49,8 +49,8 @@ function cacheWriteOf(usage: JsonObject): number {
 }
 
 /**
- * Returns the searches and other things that servers bill in addition to tokens. The keys are the
- * servers' own names.
+ * Returns the searches and other services that servers bill besides tokens. The keys are the names that the
+ * servers use.
  */
 function billedOf(usage: JsonObject): Readonly<Record<string, number>> | undefined {
   const named = ['num_sources_used', 'num_search_queries'].flatMap((name) => {
@@ -64,7 +64,7 @@ function billedOf(usage: JsonObject): Readonly<Record<string, number>> | undefin
   );
 }
 
-/** Returns the times that some servers report in the usage, in seconds. */
+/** Returns the times in a usage report, which some servers send in seconds. */
 export function timingsOf(usage: JsonObject | undefined): ResponseTimings | undefined {
   return knownNumbers({
     queueMs: millisOf(usage?.['queue_time']),

@@ -3,8 +3,8 @@ import { withQuery } from '../wire/base-url.ts';
 import type { Wire } from '../wire/wire.ts';
 
 /**
- * Returns the functions that continue to read a background response, and that stop it. `endpoint`
- * creates a request to the address of all responses, with the key.
+ * Returns two functions: one continues to read a background response, and one stops it. `endpoint` creates a
+ * request to the URL of all responses, with the key.
  */
 export function backgroundOf(endpoint: () => HttpRequest): Pick<Wire, 'resume' | 'cancel'> {
   const at = (path: string): HttpRequest => {

@@ -10,7 +10,7 @@ import {
 import type { ContentPart } from '../history/message.ts';
 import { withOptions } from '../wire/provider-options.ts';
 
-/** Converts a content part to an input of the API. */
+/** Converts a content part to an input part of the API. */
 export function inputContent(part: ContentPart): JsonObject {
   switch (part.kind) {
     case 'text':
@@ -24,16 +24,14 @@ export function inputContent(part: ContentPart): JsonObject {
 }
 
 /**
- * Converts an attachment to an input. Types that the API rejects are described as text. Otherwise
- * this request and every later one would fail.
+ * Converts an attachment to an input. If the API rejects the attachment's type, a text describes the
+ * attachment. Otherwise this request and all later requests would fail.
  */
 export function attachmentInput(part: Attachment): JsonObject {
   return nativeAttachment(part) ?? { type: 'input_text', text: describeAttachment(part) };
 }
 
-/**
- * Converts an image or document of a type that the API accepts. Returns undefined for other types.
- */
+/** Converts an image or document whose type the API accepts. Returns undefined for other types. */
 export function nativeAttachment(part: Attachment): JsonObject | undefined {
   const native = nativeContent(part);
   return native && withOptions(native, part.options);
@@ -74,8 +72,8 @@ export function takesFile(type: string): boolean {
 const imageTypes = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
 
 /**
- * Matches the document types that the API accepts. Text files are sent as text, because not all
- * servers of this API can read them as files.
+ * Matches the document types that the API accepts. Text files are sent as text, because some servers of this
+ * API cannot read them as files.
  */
 const documentTypes =
   /^application\/(?:pdf|msword|vnd\.(?:ms-(?:excel|powerpoint)|oasis\.opendocument\.text|openxmlformats-officedocument\.(?:wordprocessingml\.document|presentationml\.presentation|spreadsheetml\.sheet)))$/;

@@ -8,21 +8,24 @@ import { fingerprints, StoredResponses } from './stored-responses.ts';
 interface SentRequest {
   /** The fingerprint of the whole input. */
   readonly print: string;
-  /** The id of the response that the request continues. Undefined if it sends the whole history. */
+  /**
+   * The id of the response that the request continues. Undefined if the request contains the whole history.
+   */
   readonly previous: string | undefined;
 }
 
-/** The error code of the provider if it no longer has a response. */
+/** The error code that the provider sends if it no longer has a stored response. */
 const lostCode = 'previous_response_not_found';
 
 /**
- * Builds requests that continue a stored response and send only the items that are new since then.
+ * Builds requests that continue a stored response. They contain only the items that were added after that
+ * response.
  */
 export class ContinuedRequests {
   readonly #build: (request: ModelRequest) => HttpRequest;
   readonly #stored = new StoredResponses();
   readonly #sent = new WeakMap<ModelRequest, SentRequest>();
-  /** The requests that must send the whole history, because the provider has lost a response. */
+  /** The requests that must contain the whole history, because the provider has lost a response. */
   readonly #whole = new WeakSet<ModelRequest>();
 
   constructor(build: (request: ModelRequest) => HttpRequest) {
@@ -48,8 +51,8 @@ export class ContinuedRequests {
   }
 
   /**
-   * Streams the request. If the provider has lost the stored response, streams it again with the
-   * whole history.
+   * Streams the request. If the provider has lost the stored response, it streams again with the whole
+   * history.
    */
   async *streamAgainIfLost(
     stream: Stream,

@@ -10,13 +10,13 @@ export const stopReasons: StopReasons = {
   content_filter: 'content_filter',
 };
 
-/** Returns the provider's reason for the end of a response. */
+/** Returns the provider's reason why a response ended. */
 export function rawStopOf(status: string, response: JsonObject): string {
   if (status !== 'incomplete') return status;
   return textIn(objectIn(response, 'incomplete_details'), 'reason') ?? status;
 }
 
-/** Returns the fault for a failed response. An `error` event before it contains the same error. */
+/** Returns the fault for a failed response. If an `error` event came before, it contains the same error. */
 export function failureOf(response: JsonObject): Error {
   const body = { error: response['error'] ?? null };
   if (reportsError(body)) return new ReportedFault(body);

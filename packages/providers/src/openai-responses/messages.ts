@@ -39,15 +39,15 @@ export function inputItems(
 }
 
 /**
- * Adds an id to an assistant message that has none. The id depends on the position. It is therefore
- * the same in the next request, and the cache matches.
+ * Adds an id to an assistant message that has no id. The id is computed from the position. It is therefore
+ * the same in the next request, and the cached prefix still matches.
  */
 function withMessageId(item: JsonObject, index: number): JsonObject {
   const isAnswer = item['type'] === 'message' && item['role'] === 'assistant';
   return isAnswer && item['id'] === undefined ? { ...item, id: `msg_history_${index}` } : item;
 }
 
-/** Converts a result. Its type depends on the item with which its call was sent. */
+/** Converts a tool result. The type of the result depends on the item with which its call was sent. */
 function resultItem(
   result: ToolResultPart,
   calls: readonly AssistantPart[],
@@ -74,7 +74,7 @@ function isSentAs(item: JsonObject, call: SentToolCall, builtIn: BuiltInCall): b
   return isSame && textIn(item, builtIn.idField) === sentId(call, builtIn);
 }
 
-/** Returns the output of a result: a string, or a list if there are attachments. */
+/** Returns the output of a result. It is a string, or a list if there are attachments. */
 function outputOf({ text, attachments = [] }: ToolResultPart): JsonValue {
   if (attachments.length === 0) return text;
   const textContent = text === '' ? [] : [{ type: 'input_text', text }];
@@ -82,8 +82,8 @@ function outputOf({ text, attachments = [] }: ToolResultPart): JsonValue {
 }
 
 /**
- * Converts an assistant message to the items that it came from. Items for parts of other providers
- * have no ids.
+ * Converts an assistant message back to the items that it came from. Items for parts of other providers have
+ * no ids.
  */
 function assistantItems(
   message: AssistantMessage,
@@ -106,13 +106,13 @@ function addPart(
     case 'structured':
       return addContent(items, messageContent(part), state);
     case 'reasoning':
-      // The state is the original item. Some servers leave out `summary`, which the API requires.
+      // The state contains the original item. Some servers omit `summary`, which the API requires.
       return [...items, { item: { ...withoutNulls(state), summary: arrayIn(state, 'summary') } }];
     case 'tool_call':
       return [...items, builtInItem(part, results) ?? { item: callItem(part, state), origin }];
     case 'custom':
-      // A custom tool that the provider ran itself has no output, and the API rejects a call
-      // without one.
+      // A custom tool that the provider ran itself has no output, and the API rejects such a call without an
+      // output.
       return isObject(part.value) && part.name !== 'custom_tool_call'
         ? [...items, { item: part.value, origin }]
         : items;
@@ -122,7 +122,7 @@ function addPart(
   }
 }
 
-/** Puts the bytes of an image back into the call that created it. */
+/** Puts the bytes of an image back into the call that created the image. */
 function addImage(
   items: readonly SentItem[],
   part: Attachment,
@@ -132,8 +132,7 @@ function addImage(
   const content = attachmentContent(part);
   if (state['type'] !== 'image_generation_call' || content.type !== 'base64') {
     const native = nativeAttachment(part);
-    // Assistant messages cannot contain images, so an image of another model is sent as a user
-    // message.
+    // Assistant messages cannot contain images, so an image of a different model is sent as a user message.
     if (native !== undefined) return [{ item: { role: 'user', content: [native] } }, ...items];
     return addWords(items, describeAttachment(part));
   }
@@ -146,8 +145,8 @@ function addImage(
 }
 
 /**
- * Inserts text before the first call or reasoning. The result of a call must directly follow it,
- * and so must the item that belongs to reasoning.
+ * Inserts text before the first call or reasoning. The text must not separate a call from its result, or
+ * reasoning from the item that belongs to it.
  */
 function addWords(items: readonly SentItem[], text: string): readonly SentItem[] {
   const first = items.findIndex((sent) => isCall(sent) || isReasoning(sent.item));
@@ -155,7 +154,7 @@ function addWords(items: readonly SentItem[], text: string): readonly SentItem[]
   return [...addContent(items.slice(0, at), outputText(text), {}), ...items.slice(at)];
 }
 
-/** Removes fields that are null. Strict APIs accept a missing field, but not null. */
+/** Removes fields whose value is null. Strict APIs accept a missing field, but reject null. */
 function withoutNulls(item: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null));
 }
@@ -201,8 +200,8 @@ function addContent(
 }
 
 /**
- * Converts the call of a built-in tool. If the API cannot express its result, the call is sent as
- * the call of a function. Returns undefined for other calls, and for a call without a result.
+ * Converts the call of a built-in tool. If the API cannot express the result of the call, the call is sent as
+ * a function call. Returns undefined for other calls, and for a call without a result.
  */
 function builtInItem(call: SentToolCall, results: readonly ToolResultPart[]): SentItem | undefined {
   const builtIn = builtInOf(call);
@@ -231,7 +230,7 @@ function builtInOf(call: SentToolCall): BuiltInCall | undefined {
   return builtInCall(textIn(stateOf(call), 'type'));
 }
 
-/** Returns the id that the output must repeat. For approvals it is the provider's own id. */
+/** Returns the id that the output must repeat. For approvals, it is the id that the provider created. */
 function sentId(call: SentToolCall, { idField }: BuiltInCall): string {
   return idField === 'id' ? (textIn(stateOf(call), 'id') ?? call.toolCallId) : call.toolCallId;
 }

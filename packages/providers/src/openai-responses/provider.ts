@@ -16,7 +16,7 @@ import { responsesRequest } from './request.ts';
 import { ResponsesReader } from './stream.ts';
 
 /**
- * Creates a provider for a model behind the Responses API of OpenAI or a compatible server.
+ * Creates a provider for the Responses API of OpenAI or of a compatible server.
  *
  * @example
  * const provider = openaiResponses({ model: 'gpt-5.1' });
@@ -63,7 +63,8 @@ export function openaiResponses(given: ResponsesOptions): Provider {
 }
 
 /**
- * Wraps a provider. If the server has lost a stored response, the wrapper sends the whole history.
+ * Wraps a provider. If the server has lost a stored response, the wrapper sends the request again with the
+ * whole history.
  */
 function continued(provider: Provider, stored: ContinuedRequests | undefined): Provider {
   if (stored === undefined) return provider;

@@ -7,22 +7,22 @@ export interface SentItem {
   readonly origin?: JsonObject | undefined;
   /** True for a call of a built-in tool that has an output. */
   readonly isAnswered?: boolean | undefined;
-  /** The item to send if its reasoning is not sent. Default: the item without its id. */
+  /** The item that is sent instead if its reasoning is not sent. Default: the same item without its id. */
   readonly withoutReasoning?: JsonObject | undefined;
 }
 
 export interface ReasoningPairOptions {
-  /** Whether the provider stores items and recognizes their ids. */
+  /** Whether the provider stores items and accepts their ids. */
   readonly isStored: boolean;
-  /** Whether reasoning that is not encrypted is sent back. */
+  /** Whether unencrypted reasoning is sent back. */
   readonly plainReasoning: boolean;
 }
 
 /**
- * Returns the items of one answer in a form that the provider accepts. The provider rejects
- * reasoning without the item that followed it, and such an item without its reasoning.
- * Reasoning is therefore sent only directly before the item that belongs to it. An item whose
- * reasoning is not sent loses its id, or is left out if it needs one.
+ * Returns the items of one answer in a form that the provider accepts. The provider rejects reasoning without
+ * the item that followed it, and an item without its reasoning. Reasoning is therefore sent only directly
+ * before the item that belongs to it. If the reasoning of an item is not sent, the item is sent without its
+ * id. If the item needs an id, it is omitted.
  */
 export function keepReasoningPairs(
   items: readonly SentItem[],
@@ -64,8 +64,8 @@ function isSendable(
 }
 
 /**
- * The types of calls that the API rejects without an output. A call of these types that is stored
- * as a custom part has an output only if the provider ran it.
+ * The types of calls that the API rejects without an output. If such a call is stored as a custom part, it
+ * has an output only if the provider ran it.
  */
 const clientAnsweredTypes: ReadonlySet<unknown> = new Set([
   'shell_call',
@@ -74,10 +74,7 @@ const clientAnsweredTypes: ReadonlySet<unknown> = new Set([
   'computer_call',
 ]);
 
-/**
- * Removes reasoning that is not directly followed by more reasoning or by the item that belongs to
- * it.
- */
+/** Removes reasoning that is not directly followed by further reasoning or by the item that belongs to it. */
 function withoutOrphans(items: readonly SentItem[]): readonly SentItem[] {
   const kept: SentItem[] = [];
   for (const sent of items.toReversed()) {

@@ -38,7 +38,7 @@ function responsesBody(
     throw fault('invalid_request', 'the Responses API has no stop sequences; leave them out');
   }
   refuseUnsupported(request, 'the Responses API', ['candidates']);
-  // A long cache retention is only a hint, so it must not make a request fail.
+  // The request for a long cache retention is only a hint, so it must never make a request fail.
   const isLongLived = cache?.longLived === true && longCache && info.longCache === true;
   const { background = false, sendsOnlyNew = false } = options;
   const isStored = options.store ?? (background || sendsOnlyNew);
@@ -69,11 +69,11 @@ function reasoningFields(
   { reasons, efforts = commonEfforts }: ModelInfo,
   isStored: boolean,
 ): JsonObject {
-  // OpenAI's models that do not reason reject all of these fields.
+  // OpenAI's models without reasoning reject all of these fields.
   const reasoning = reasons === false ? undefined : request.reasoning;
   const effort = reasoning === undefined ? undefined : effortFor(reasoning, efforts);
   const isAsked = reasoning !== undefined && reasoning !== 'none';
-  // Without a summary, the reasoning is not visible.
+  // The reasoning is visible only as a summary.
   const summary = reasoningSummary ?? (isAsked ? 'auto' : 'none');
   const settings = {
     ...(effort === undefined ? {} : { effort }),

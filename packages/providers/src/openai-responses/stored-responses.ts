@@ -5,27 +5,30 @@ import { builtInCall } from './built-ins/built-in-calls.ts';
 /** A response that the provider stores, and its content. */
 interface StoredResponse {
   readonly responseId: string;
-  /** The content of the response's items, by their ids. */
+  /** The content of the response's items, by item id. */
   readonly output: ReadonlyMap<string, string>;
 }
 
-/** The part of an input that is left to send, and the stored response that contains the rest. */
+/** The items of an input that still have to be sent, and the stored response that contains the others. */
 interface Continuation {
   readonly responseId: string;
   readonly input: readonly JsonObject[];
 }
 
-/** Maximum number of responses in memory. The oldest one is removed first. */
+/** Maximum number of responses in memory. The oldest response is removed first. */
 const maxResponses = 1000;
 
 /**
- * Records which inputs the provider has stored, so that a request sends only new items. If the
- * history was changed since then, it does not match and is sent as a whole.
+ * Tracks which inputs the provider has stored, so that a request sends only new items. If the history was
+ * changed in the meantime, it does not match and is sent as a whole.
  */
 export class StoredResponses {
   readonly #byInput = new Map<string, StoredResponse>();
 
-  /** Finds the longest stored beginning of an input. Returns undefined if there is none. */
+  /**
+   * Finds the longest part at the start of an input that the provider has stored. Returns undefined if there
+   * is none.
+   */
   find(input: readonly JsonObject[], prints: readonly string[]): Continuation | undefined {
     for (let length = input.length - 1; length > 0; length--) {
       const stored = this.#byInput.get(prints[length] ?? '');
@@ -37,8 +40,8 @@ export class StoredResponses {
   }
 
   /**
-   * Stores a complete response. `print` is the fingerprint of the whole input, not only of the
-   * items that were sent.
+   * Stores a complete response. `print` is the fingerprint of the whole input, including items that were not
+   * sent.
    */
   remember(print: string, response: JsonObject): void {
     const responseId = textIn(response, 'id');
@@ -59,8 +62,8 @@ export class StoredResponses {
 }
 
 /**
- * Removes the items of a response from the start of an input. Returns undefined if the input does
- * not start with these items unchanged, or if nothing else is left.
+ * Removes the items of a response from the start of an input. Returns undefined if the input does not start
+ * with the same items, or if no other item is left.
  */
 function withoutOutput(
   input: readonly JsonObject[],
@@ -73,12 +76,12 @@ function withoutOutput(
   const end = input.findIndex((item) => !isOfResponse(item));
   if (end <= 0) return undefined;
   const found = new Set(input.slice(0, end).map((item) => textIn(item, 'id')));
-  // Reasoning and items without content may be missing in the history.
+  // The history may omit reasoning and items without content.
   const isWhole = [...output].every(([id, content]) => content === '' || found.has(id));
   return isWhole ? input.slice(end) : undefined;
 }
 
-/** Returns the content of an output item that is compared with the history. */
+/** Returns the content of an output item, which is compared with the history. */
 function contentOf(item: JsonObject): string {
   switch (item['type']) {
     case 'message':
@@ -89,15 +92,15 @@ function contentOf(item: JsonObject): string {
     case 'custom_tool_call':
       return JSON.stringify([item['call_id'], item['name'], item['arguments'] ?? item['input']]);
     default:
-      // The history can contain the call of a built-in tool as a function call. The stored response
-      // does not match then.
+      // The history may contain the call of a built-in tool as a function call. In this case, the stored
+      // response does not match.
       return builtInCall(textIn(item, 'type')) === undefined
         ? ''
         : JSON.stringify([item['type'], item['call_id'] ?? item['id'] ?? '']);
   }
 }
 
-/** Returns the fingerprint of each beginning of the input. The index is the number of items. */
+/** Returns the fingerprints of the input. The entry at index n is the fingerprint of the first n items. */
 export function fingerprints(input: readonly JsonObject[]): readonly string[] {
   const prints = [''];
   for (const item of input) prints.push(hash(`${prints.at(-1)}\n${JSON.stringify(item)}`));

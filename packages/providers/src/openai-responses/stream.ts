@@ -23,7 +23,7 @@ import { markIncomplete, OutputItems } from './items/output-items.ts';
 import { usageOf } from './usage.ts';
 
 interface ResponsesReaderOptions {
-  /** Tools that are declared in addition to those of the request. Default: none. */
+  /** Tools that are declared besides those of the request. Default: none. */
   readonly extraTools?: readonly JsonObject[];
   /**
    * Whether the provider runs calls of custom tools that the request does not declare. Default:
@@ -44,10 +44,7 @@ export class ResponsesReader implements WireReader {
   #createdId: string | undefined;
   #stop: Stop | undefined;
 
-  /**
-   * The number of output tokens from which an answer counts as cut, if the server does not report
-   * cuts.
-   */
+  /** If the server does not report cuts, an answer with at least this many output tokens counts as cut. */
   readonly #cutTokens: number;
   readonly #onWhole: ResponsesReaderOptions['onWhole'];
   #sequence = -1;
@@ -131,7 +128,7 @@ export class ResponsesReader implements WireReader {
   }
 
   /**
-   * Handles events such as `response.web_search_call.searching`. Other unknown events are ignored,
+   * Handles events such as `response.web_search_call.searching`. All other unknown events are ignored,
    * because they have no content.
    */
   #progress(type: string, event: JsonObject): void {
@@ -141,8 +138,8 @@ export class ResponsesReader implements WireReader {
   }
 
   /**
-   * Handles the start of a response. The same id again is a repeat. A different id means a second
-   * response in the same stream, so it throws.
+   * Handles the start of a response. A start with the same id is a repetition. A different id means that the
+   * stream contains a second response, so the method throws.
    */
   #created(response: JsonObject): void {
     const id = textIn(response, 'id');
@@ -163,7 +160,7 @@ export class ResponsesReader implements WireReader {
       usage: usage === undefined ? known.usage : usageOf(usage),
       model: textIn(response, 'model') ?? known.model,
       responseId: textIn(response, 'id') ?? known.responseId,
-      // The request contains `auto`, and the answer contains the tier that was used.
+      // The request may contain `auto`. The answer contains the tier that was actually used.
       serviceTier: textIn(response, 'service_tier') ?? known.serviceTier,
       fingerprint: textIn(response, 'system_fingerprint') ?? known.fingerprint,
       upstream: textIn(response, 'provider') ?? known.upstream,
@@ -206,10 +203,7 @@ function ratingsIn(filter: JsonObject): readonly SafetyRating[] {
   return filterRatings(objectIn(filter, 'content_filter_results'), about);
 }
 
-/**
- * Returns the duration of the response. The provider reports the times of its start and its end in
- * seconds.
- */
+/** Returns the duration of the response. The provider reports the start time and the end time in seconds. */
 function timingsIn({ created_at, completed_at }: JsonObject): ResponseTimings | undefined {
   if (typeof created_at !== 'number' || typeof completed_at !== 'number') return undefined;
   const totalMs = millisOf(completed_at - created_at);
@@ -225,7 +219,7 @@ const finalStatuses: ReadonlySet<string> = new Set([
 
 type EventHandler = (items: OutputItems, event: JsonObject) => void;
 
-/** The handlers of events with a piece of content. */
+/** The handlers for events that contain a piece of content. */
 const deltaEvents: Readonly<Record<string, EventHandler>> = {
   'output_text.delta': (items, event) =>
     items.message(event).append(contentIndex(event), deltaOf(event), false, event['logprobs']),
@@ -246,7 +240,7 @@ const deltaEvents: Readonly<Record<string, EventHandler>> = {
   'image_generation_call.partial_image': (items, event) => items.image(event)?.preview(event),
 };
 
-/** The handlers of events that repeat a content as a whole. */
+/** The handlers for events that repeat a whole content. */
 const doneEvents: Readonly<Record<string, EventHandler>> = {
   'output_text.done': (items, event) => {
     const message = items.message(event, true);
@@ -282,7 +276,7 @@ const itemEventsByName: Readonly<Record<string, EventHandler>> = {
   },
 };
 
-/** The handlers of all events about output items. */
+/** The handlers for all events about output items. */
 const itemEvents: ReadonlyMap<string, EventHandler> = new Map(
   Object.entries({ ...deltaEvents, ...doneEvents, ...itemEventsByName }).map(([name, read]) => [
     `response.${name}`,
@@ -296,7 +290,7 @@ function endContentPart(all: OutputItems, event: JsonObject, part: JsonObject): 
   if (part['type'] === 'reasoning_text')
     return all.reasoning(event, true).setWhole('full', at, text);
   const refusal = textIn(part, 'refusal');
-  // Some servers send reasoning as output text here.
+  // Some servers send reasoning as output text in this event.
   const thought = refusal === undefined ? all.reasoningAt(event) : undefined;
   if (thought !== undefined) return thought.setWholeContent(at, text);
   const message = all.message(event, true);

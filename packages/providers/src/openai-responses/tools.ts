@@ -6,7 +6,7 @@ import { withToolOptions } from '../wire/provider-options.ts';
 import { builtInToolType } from './built-ins/built-in-calls.ts';
 import type { ResponsesDialect, ResponsesOptions } from './options.ts';
 
-/** Returns the fields for the tools of the request and for tools in the format of the API. */
+/** Returns the body fields for the tools of the request and for tools in the format of the API. */
 export function toolFields(
   { tools = [], toolChoice }: ModelRequest,
   { extraTools = [], parallelToolCalls }: ResponsesOptions,
@@ -35,8 +35,8 @@ export function toolFields(
 }
 
 /**
- * Converts a tool whose format the provider defines. Only a search has a description and a schema.
- * A shell can also run at the provider.
+ * Converts a tool whose format the provider defines. Only the search tool has a description and a schema. The
+ * shell tool can also run on the provider's machines.
  */
 function builtInTool(tool: ToolDefinition, type: string, provider: string): JsonObject {
   const { description, inputSchema: parameters } = tool;
@@ -50,8 +50,8 @@ function builtInTool(tool: ToolDefinition, type: string, provider: string): Json
 }
 
 /**
- * Converts a tool to a function of the API. `strict` is always sent, because the API's default is
- * true, and it would then reject schemas that are not strict.
+ * Converts a tool to a function of the API. `strict` is always sent. Its default in the API is true, and the
+ * API would then reject schemas that are not strict.
  */
 export function functionTool(
   tool: ToolDefinition,
@@ -80,7 +80,7 @@ function choiceField(
   if (typeof choice === 'string') return choice;
   const { name } = choice;
   const named = extraTools.find((tool) => textIn(tool, 'name') === name) ?? declared.get(name);
-  // A tool that has no name is chosen by its type.
+  // If a tool has no name, its type identifies it in the tool choice.
   const type = textIn(named, 'type');
   if (type !== undefined) return textIn(named, 'name') === undefined ? { type } : { type, name };
   const isHosted = extraTools.some((tool) => textIn(tool, 'type') === name);

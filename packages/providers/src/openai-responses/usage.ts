@@ -10,7 +10,7 @@ export function usageOf(usage: JsonObject): Usage {
   const cacheRead = countIn(inputDetails, 'cached_tokens') ?? 0;
   const cacheWrite = countIn(inputDetails, 'cache_write_tokens') ?? 0;
   const reasoning = countIn(objectIn(usage, 'output_tokens_details'), 'reasoning_tokens') ?? 0;
-  // Some servers do not include reasoning in the output. The total shows this.
+  // Some servers do not count reasoning as output. The total shows this.
   const apart = (input ?? 0) + (output ?? 0) + reasoning;
   const isApart = reasoning > 0 && countIn(usage, 'total_tokens') === apart;
   const billed = billedOf(usage);
@@ -27,7 +27,7 @@ export function usageOf(usage: JsonObject): Usage {
   };
 }
 
-/** Returns the searches and other calls of hosted tools, which xAI reports. */
+/** Returns the number of searches and other hosted tool calls, which xAI reports. */
 function billedOf(usage: JsonObject): Readonly<Record<string, number>> | undefined {
   const details = objectIn(usage, 'server_side_tool_usage_details');
   const calls = countIn(usage, 'num_server_side_tools_used');

@@ -2,8 +2,8 @@ import type { StreamContext } from '../contract/provider.ts';
 
 /**
  * Returns an async iterable whose reader can stop during a read. `return()` first aborts the signal
- * `returned`, which ends the pending `next()`. A generator alone would finish that read first.
- * `start` is called when the first value is requested.
+ * `returned`, which ends the pending `next()`. An ordinary generator would finish that read first. `start` is
+ * called when the first value is requested.
  */
 export function abortOnReturn<T>(
   start: (returned: AbortSignal) => AsyncIterable<T>,
@@ -13,8 +13,8 @@ export function abortOnReturn<T>(
 }
 
 /**
- * The abort reason of all streams. It is created once, because creating a reason costs more than
- * the abort. It is not a `DOMException`, because a Temporal workflow does not have that class.
+ * The abort reason that all streams use. It is created only once, because creating a reason costs more than
+ * the abort. It is not a `DOMException`, because Temporal workflows do not have that class.
  */
 const left = Object.assign(new Error('The reader left the stream'), { name: 'AbortError' });
 
@@ -43,9 +43,7 @@ class AbortOnReturnIterator<T> implements AsyncIterableIterator<T, undefined, un
     return this;
   }
 
-  /**
-   * Starts the iteration and returns its first result. If `start` throws, it is not called again.
-   */
+  /** Starts the iteration and returns its first result. If `start` throws, `start` is not called again. */
   async #startIteration(): Promise<IteratorResult<T, undefined>> {
     const start = this.#start;
     this.#start = undefined;

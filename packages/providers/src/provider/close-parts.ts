@@ -17,8 +17,7 @@ export function closeParts(writer: DeltaWriter, reason: RetractReason): void {
 }
 
 /**
- * Returns whether a part that was cut off is kept as partial. Half a call or half a value is
- * useless.
+ * Returns whether a part that was cut off is kept as a partial part. An incomplete call or value is useless.
  */
 function isKeptWhenCut(kind: PartKind, length: number): boolean {
   return (kind === 'text' || kind === 'reasoning' || kind === 'media') && length > 0;

@@ -25,7 +25,7 @@ import { ProviderError } from '../contract/provider-error.ts';
 import { closeCutPart } from './close-parts.ts';
 
 /**
- * Streams one attempt and folds it into an item, in the same way as a log. If the provider sends an
+ * Streams one attempt and builds the item from its deltas, in the same way as a log. If the provider sends an
  * invalid delta, the completion ends with a `protocol_error`.
  */
 export async function complete(
@@ -103,12 +103,12 @@ class FoldedItem {
     return this.#folder.state.open.length > 0;
   }
 
-  /** Adds the deltas. If a delta is invalid, adds only those before it and returns the reason. */
+  /** Adds the deltas. If a delta is invalid, it adds only the deltas before it and returns the reason. */
   add(deltas: readonly Delta[]): Refusal | undefined {
     return this.#add(deltas.map((delta) => ({ delta })));
   }
 
-  /** Closes all open parts, as if the response was cut off. */
+  /** Closes all open parts, as after a response that was cut off. */
   closeOpenParts(): void {
     this.add(
       this.#folder.state.open.map((part) =>

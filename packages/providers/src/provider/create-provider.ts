@@ -31,7 +31,7 @@ export function createProvider(
   return providerOf(id, model, leavable, describe, info);
 }
 
-/** Creates a provider from a stream whose reader can stop during a read. */
+/** Creates a provider from a stream function. The reader of the stream can stop during a read. */
 export function providerOf(
   id: string,
   model: string,
@@ -44,7 +44,7 @@ export function providerOf(
     model,
     stream,
     complete: async (request, options) => {
-      // This code is loaded when it is needed, because an agent only streams.
+      // This code loads on demand, because an agent uses only `stream`.
       const { complete } = await import('./complete.ts');
       return complete({ id, stream }, request, options);
     },
@@ -54,7 +54,7 @@ export function providerOf(
 }
 
 /**
- * Describes a request in the format of Millrace. Used for providers that send no HTTP request
+ * Describes a request in the format of Millrace. Used for providers that do not send HTTP requests
  * themselves.
  */
 export function describeModelRequest({ items, ...rest }: ModelRequest): DescribedRequest {

@@ -13,10 +13,9 @@ export interface ConcurrencyOptions {
 }
 
 /**
- * Limits the number of concurrent streams of a provider. Other streams wait in the order in which
- * their first steps were requested. All users of the returned provider share the limit, also
- * several agents.
- * A stream keeps its place until it ends, is aborted, or its reader returns. A caller that stops
+ * Limits the number of concurrent streams of a provider. Further streams wait in the order in which their
+ * first steps were requested. All users of the returned provider share the limit, even if they are different
+ * agents. A stream occupies a slot until it ends, is aborted, or its reader returns. A caller that stops
  * reading must abort or return.
  *
  * @example
@@ -47,11 +46,11 @@ function waitForPlace(provider: string, semaphore: Semaphore): ProviderWrapper {
     const { signal } = context;
     const release = await acquire(semaphore, signal);
     if (release === undefined) return yield abortedStep(provider, signal);
-    // The place is released on an abort, because the caller may then stop reading.
+    // On an abort, the slot is released, because the caller may stop reading.
     signal?.addEventListener('abort', release, { once: true });
     try {
       for await (const step of next(request, context)) {
-        // The place is released at the end, because the caller may not read on.
+        // At the end, the slot is released, because the caller may not read any further.
         if (step.end !== undefined) release();
         yield step;
       }
@@ -63,21 +62,21 @@ function waitForPlace(provider: string, semaphore: Semaphore): ProviderWrapper {
 }
 
 /**
- * Waits for a place and returns a function that releases it. Returns undefined if the request was
- * aborted while it waited.
+ * Waits for a free slot and returns a function that releases it. Returns undefined if the request was aborted
+ * while it waited.
  */
 async function acquire(
   semaphore: Semaphore,
   signal: AbortSignal | undefined,
 ): Promise<(() => void) | undefined> {
   const release = await semaphore.acquire(signal).catch(() => undefined);
-  // The signal can be aborted at the moment when the place becomes free.
+  // The signal may abort at the same moment at which the slot becomes free.
   if (!signal?.aborted) return release;
   release?.();
   return undefined;
 }
 
-/** Returns the last step of a request that was never sent. It used no tokens. */
+/** Returns the last step of a request that was never sent and therefore used no tokens. */
 function abortedStep(provider: string, signal: AbortSignal | undefined): StreamStep {
   const message = messageFor('aborted', provider, 'the request was still waiting in the queue');
   const error = new ProviderError('aborted', message, { provider, cause: signal?.reason });

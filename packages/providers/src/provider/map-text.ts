@@ -19,7 +19,7 @@ import type { StreamStep } from '../contract/provider.ts';
  * Changed reasoning loses its signature and its provider state, because a provider would reject them.
  * Text loses them only if the change reports `hasChanged`.
  *
- * A function of chunks gets one chunk at a time, and chunks can end anywhere. To find text that spans
+ * A function of chunks gets one chunk at a time, and a chunk can end at any position. To find text that spans
  * two chunks, pass a function that creates a `PartTextChange` with state for each part.
  *
  * @example
@@ -82,7 +82,10 @@ class OpenTextParts {
     }
   }
 
-  /** Returns the append to emit instead. Returns undefined if the part is not an open text part. */
+  /**
+   * Returns the append to emit in place of the original one. Returns undefined if the part is not an open
+   * text part.
+   */
   #append(partId: PartId, change: (text: ChangedText) => string): readonly Delta[] | undefined {
     const open = this.#open.get(partId);
     if (open === undefined) return undefined;
@@ -147,32 +150,30 @@ function changeStructuredPart(
   return { ...rest, kind: 'text', text };
 }
 
-/**
- * Changes the text of one part while it streams. It can hold text back and return it at the end.
- */
+/** Changes the text of one part while it streams. It can hold text back and return that text later. */
 export interface PartTextChange {
   /** Returns the text to emit for this chunk. */
   chunk(text: string): string;
-  /** Returns the rest of the text. Called when the part ends, complete or cut off. */
+  /** Returns the remaining text. Called when the part ends, whether it is complete or cut off. */
   end?(): string;
   /**
-   * Whether the text so far differs from the original. Default: unknown, which means that reasoning
-   * counts as changed and text does not.
+   * Whether the text until now differs from the original. Default: unknown. In this case, reasoning is
+   * treated as changed and text as unchanged.
    */
   readonly hasChanged?: boolean;
 }
 
 /**
- * How `mapText` changes text: a function that maps each chunk, or a function that creates a
- * `PartTextChange` for each part. A function of chunks cannot see a word that is split over two chunks.
+ * How `mapText` changes text: a function that maps each chunk, or a function that creates a `PartTextChange`
+ * for each part. A function of chunks cannot recognize a word that is split into two chunks.
  */
 export type TextChange = ((chunk: string) => string) | ((firstChunk: string) => PartTextChange);
 
-/** Applies a change to one part. The output never contains half a surrogate pair. */
+/** Applies a change to one part. The output never contains an incomplete surrogate pair. */
 class ChangedText {
   readonly #change: TextChange;
   #part: PartTextChange | undefined;
-  /** A high surrogate whose low surrogate may follow. */
+  /** A high surrogate whose low surrogate may still arrive. */
   #held = '';
 
   constructor(change: TextChange) {
@@ -187,7 +188,7 @@ class ChangedText {
     return this.#paired(changed.chunk(text));
   }
 
-  /** Whether the text differs from the original. Undefined if the change does not report it. */
+  /** Whether the text differs from the original. Undefined if the `PartTextChange` does not report this. */
   get hasChanged(): boolean | undefined {
     return this.#part?.hasChanged;
   }

@@ -11,8 +11,8 @@ import { abortOnReturn, withAbortSignal } from './abort-on-return.ts';
 import { providerOf } from './create-provider.ts';
 
 /**
- * A function that runs in place of a provider's stream. It can call `next`, observe or change the
- * request and the steps, or answer by itself.
+ * A function that replaces a provider's stream. It can call `next`, observe or change the request and the
+ * steps, or produce the answer itself.
  */
 export type ProviderWrapper = (
   request: ModelRequest,
@@ -21,9 +21,9 @@ export type ProviderWrapper = (
 ) => AsyncIterable<StreamStep>;
 
 /**
- * Puts a function between the caller and a provider, for example a meter, a cache, or a change of
- * the request or the stream. Pass the context to `next`, because its signal is aborted when the
- * reader stops.
+ * Puts a function between the caller and a provider. The function can, for example, measure usage, cache
+ * answers, or change the request or the stream. Pass the context to `next`, because its signal is aborted
+ * when the reader stops.
  *
  * @example
  * const metered = wrapProvider(provider, async function* (request, context, next) {
@@ -61,8 +61,8 @@ export function wrapProvider(provider: Provider, wrapper: ProviderWrapper): Prov
 }
 
 /**
- * Rewrites recorded steps for another item and attempt. The steps fold to the same parts. Use it in
- * a wrapper that answers from a cache.
+ * Rewrites recorded steps for a different item and attempt. The parts of the item stay the same. Use it in a
+ * wrapper that answers from a cache.
  */
 export function moveSteps(steps: readonly StreamStep[], item: StreamItem): readonly StreamStep[] {
   return steps.map((step) => ({
@@ -71,7 +71,7 @@ export function moveSteps(steps: readonly StreamStep[], item: StreamItem): reado
   }));
 }
 
-/** Rewrites one delta for another item and attempt. */
+/** Rewrites one delta for a different item and attempt. */
 export function moveDelta(delta: Delta, item: StreamItem): Delta {
   if (delta.type === 'unknown') return delta;
   const moved = { ...delta, partId: movePartId(delta.partId, item) };

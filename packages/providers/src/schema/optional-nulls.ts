@@ -3,8 +3,8 @@ import { isObject } from '../json/fields.ts';
 import { schemaAt } from './strict-schema.ts';
 
 /**
- * Removes null from optional properties that do not accept it. A provider that enforces a schema
- * requires every property, so a model writes null for a property that it would otherwise leave out.
+ * Removes null from optional properties that do not accept null. A provider that enforces a schema requires
+ * every property. A model therefore writes null for a property that it would otherwise omit.
  *
  * @example
  * withoutOptionalNulls(schema, { city: 'Brest', unit: null }); // { city: 'Brest' }
@@ -13,7 +13,10 @@ export function withoutOptionalNulls(schema: JsonObject, value: JsonValue): Json
   return prune(value, alternatives(schema, schema), schema);
 }
 
-/** Returns the value without these nulls. `schemas` are all schemas that may describe the value. */
+/**
+ * Returns the value without null in optional properties that do not accept null. `schemas` contains all
+ * schemas that may describe the value.
+ */
 function prune(value: JsonValue, schemas: readonly JsonObject[], root: JsonObject): JsonValue {
   if (Array.isArray(value)) return pruneList(value, schemas, root);
   if (!isObject(value)) return value;
@@ -48,10 +51,10 @@ function pruneList(
   return pruned.every((one, index) => one === values[index]) ? (values as JsonValue) : pruned;
 }
 
-/** Maximum number of references to follow. A longer chain is a cycle of references. */
+/** Maximum number of references to follow. A longer chain is probably a cycle. */
 const maxReferences = 32;
 
-/** Returns the schema, the schemas that it refers to, and all its choices. */
+/** Returns the schema, the schemas to which it refers, and all its alternatives. */
 function alternatives(
   schema: JsonObject | undefined,
   root: JsonObject,
@@ -76,8 +79,8 @@ function listed(value: JsonValue | undefined): readonly JsonValue[] {
 }
 
 /**
- * Returns whether a schema accepts null. A schema without a type accepts it, unless the schema has
- * one of the listed keywords.
+ * Returns whether a schema accepts null. A schema without a type accepts null, except if it has one of the
+ * listed keywords.
  */
 function acceptsNull(schema: JsonObject): boolean {
   const { type, enum: values, const: only } = schema;

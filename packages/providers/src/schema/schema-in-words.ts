@@ -3,10 +3,9 @@ import { itemId } from '@millrace/core';
 import type { ModelRequest, OutputSchema } from '../contract/model-request.ts';
 
 /**
- * Returns the request with an instruction that describes the output, for APIs without schemas. The
- * instruction is inserted after the first instruction, which is the agent's own.
- * It is not inserted after all instructions at the start, because its position would change if an
- * instruction is added there.
+ * Returns the request with an instruction that describes the output, for APIs without schemas. The new
+ * instruction follows the first instruction, which is the agent's own. Its position therefore does not change
+ * if further instructions are added at the start.
  */
 export function withSchemaInWords(request: ModelRequest, output: OutputSchema): ModelRequest {
   const { items } = request;
@@ -15,8 +14,8 @@ export function withSchemaInWords(request: ModelRequest, output: OutputSchema): 
 }
 
 /**
- * Creates the instruction. It contains the word "json", because DeepSeek rejects a request for JSON
- * without that word.
+ * Creates the instruction. It contains the word "json", because DeepSeek rejects a request for JSON if that
+ * word is missing.
  */
 function schemaItem({ schema }: OutputSchema): Item {
   const text = `Answer with one json object and nothing else: no introduction, no code fence. It must match this JSON Schema:\n${JSON.stringify(schema)}`;

@@ -1,17 +1,15 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import { isObject } from '../json/fields.ts';
 
-/** The features that a provider accepts in a schema that it enforces. */
+/** The features that a provider accepts in an enforced schema. */
 export interface StrictRules {
-  /** Whether every property must be required. Optional properties then accept null. */
+  /** Whether every property must be required. In this case, optional properties accept null. */
   readonly allRequired: boolean;
   /** Whether a schema may refer to itself. */
   readonly takesRecursion: boolean;
-  /** Whether the root may be a choice (`anyOf`). */
+  /** Whether the root of a schema may be a choice (`anyOf`). */
   readonly takesRootChoice: boolean;
-  /**
-   * The constraints that the provider enforces. Other constraints become part of the description.
-   */
+  /** The constraints that the provider enforces. All other constraints are written into the description. */
   readonly constraints: readonly string[];
   readonly formats: readonly string[];
   readonly maxDepth: number;
@@ -55,15 +53,14 @@ export const anthropicStrictRules: StrictRules = {
 
 export type StrictSchema =
   | { readonly isStrict: true; readonly schema: JsonObject }
-  /** The schema cannot be enforced. `reason` says why. */
+  /** The schema cannot be enforced. `reason` explains why. */
   | { readonly isStrict: false; readonly reason: string };
 
 /**
- * Converts a JSON Schema to a form that the provider can enforce. Objects then allow no further
- * properties, and all properties are required if the rules say so. Constraints that the provider
- * does not support are written into the description.
- * A schema is not converted if its meaning would change. Use `withoutOptionalNulls` to remove the
- * nulls from the output.
+ * Converts a JSON Schema to a form that the provider can enforce. Objects then allow no additional
+ * properties. If the rules demand it, all properties are required. Constraints that the provider does not
+ * support are written into the description. A schema is not converted if its meaning would change. Use
+ * `withoutOptionalNulls` to remove the nulls from the output.
  */
 export function strictSchema(schema: JsonObject, rules: StrictRules): StrictSchema {
   try {
@@ -74,15 +71,15 @@ export function strictSchema(schema: JsonObject, rules: StrictRules): StrictSche
   }
 }
 
-/** A schema in the form in which it is sent, and whether the provider enforces it. */
+/** A schema in the form in which it is sent, and a flag that tells whether the provider enforces it. */
 export interface SentSchema {
   readonly schema: JsonObject;
   readonly strict: boolean;
 }
 
 /**
- * Returns the strict form of a schema. A schema that cannot be enforced is returned unchanged, and
- * `warnings` gets a message.
+ * Returns the strict form of a schema. A schema that cannot be enforced is returned unchanged, and a message
+ * is added to `warnings`.
  */
 export function enforcedSchema(
   { name, schema }: { readonly name: string; readonly schema: JsonObject },
@@ -109,9 +106,7 @@ const annotations = new Set([
   'deprecated',
 ]);
 const kept = new Set(['type', 'description', 'title', 'enum', 'const', '$ref']);
-/**
- * The constraints that may become part of the description, because the caller checks them anyway.
- */
+/** The constraints that may be moved into the description, because the caller checks them anyway. */
 const describable = new Set([
   ...['pattern', 'format', 'minLength', 'maxLength', 'multipleOf', 'minimum', 'maximum'],
   ...['exclusiveMinimum', 'exclusiveMaximum', 'minItems', 'maxItems', 'uniqueItems'],
@@ -224,7 +219,7 @@ class Converter {
   }
 }
 
-/** The keywords that restrict the value. A schema without any of them accepts every value. */
+/** The keywords that restrict the value. A schema without any of these keywords accepts every value. */
 const meanings = ['type', 'enum', 'const', '$ref', 'anyOf'];
 
 /** The keywords that the method `#object` reads. */
@@ -254,7 +249,7 @@ function described({ description }: JsonObject, notes: readonly string[]): strin
   return `${before}{${notes.join(', ')}}`;
 }
 
-/** Returns a schema that accepts null too. */
+/** Returns a schema that also accepts null. */
 function nullable(schema: JsonObject): JsonObject {
   const { type, enum: values, ...rest } = schema;
   if (acceptsNull(schema)) return schema;
@@ -270,7 +265,7 @@ function acceptsNull({ type, enum: values, anyOf }: JsonObject): boolean {
   return type === 'null' || (Array.isArray(values) && values.includes(null));
 }
 
-/** Returns whether the schema at a reference leads back to the same reference. */
+/** Returns whether the schema at a reference refers back to the same reference. */
 function isRecursive(root: JsonObject, reference: string): boolean {
   const reached = new Set<string>();
   const left = [reference];

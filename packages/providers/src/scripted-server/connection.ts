@@ -6,7 +6,7 @@ import type { HttpReply, Reply, Step } from './script.ts';
 /** The side that closed a connection first. */
 export type ClosedBy = 'client' | 'server';
 
-/** One socket of the server. It records which side closed it. */
+/** One socket of the server. It records which side closed the connection. */
 export class Connection {
   readonly socket: Socket;
   readonly closed: Promise<ClosedBy>;
@@ -15,10 +15,11 @@ export class Connection {
 
   constructor(socket: Socket) {
     this.socket = socket;
-    // Without this setting, a small write would wait for the acknowledgement of the previous write.
+    // Without this setting, a small write would wait until the client acknowledges the previous write.
     socket.setNoDelay(true);
-    // `end` means that the client's FIN arrived, and `finish` that the server's was sent. The first
-    // of them decides who closed. A reset by the client causes neither.
+    // `end` means that the client's FIN arrived. `finish` means that the server's FIN was sent. The first of
+    // these events shows which side closed the connection. If the client resets the connection, neither event
+    // occurs.
     socket.once('end', () => this.#closing('client'));
     socket.once('finish', () => this.#closing('server'));
     this.closed = new Promise((resolve) => {
@@ -33,7 +34,7 @@ export class Connection {
     return this.#isClosed;
   }
 
-  /** Stores which side closes the connection, if it is the first call. Returns the stored side. */
+  /** Stores which side closes the connection. Only the first call has an effect. Returns the stored side. */
   #closing(closer: ClosedBy): ClosedBy {
     this.#closer ??= closer;
     return this.#closer;
@@ -76,7 +77,7 @@ export async function playReply(
   await runSteps(reply.steps, connection, response);
 }
 
-/** Runs the steps before the status line. Returns whether the status line may be sent. */
+/** Runs the steps that come before the status line. Returns whether the status line may be sent. */
 async function runStepsBefore(
   { before = [] }: HttpReply,
   connection: Connection,
@@ -113,9 +114,9 @@ async function runStep(step: Step, connection: Connection, output?: Writable): P
 }
 
 /**
- * Waits for one full turn of the event loop, in which a client in this process reads the written
- * data. It needs two callbacks. The first may run in the same turn, before sockets are polled
- * again. The second cannot.
+ * Waits for one full turn of the event loop, in which a client in this process reads the written data. Two
+ * callbacks are needed. The first callback may run in the same turn, before sockets are polled again. The
+ * second callback cannot.
  */
 async function nextEventLoopTurn(connection: Connection): Promise<void> {
   await connection.untilDoneOrClosed((done) => void setImmediate(() => void setImmediate(done)));

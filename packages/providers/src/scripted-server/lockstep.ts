@@ -5,17 +5,17 @@ export interface Lockstep {
   /** The steps of one reply. A gate follows each piece. */
   readonly steps: readonly Step[];
   /**
-   * Reports that the client has read this many more bytes of the body. Only clients that do not use
-   * `fetch` below need it.
+   * Reports that the client has read this many more bytes of the body. Only clients that do not use the
+   * `fetch` below need this method.
    */
   received(byteCount: number): void;
-  /** The real fetch, with a body that reports its reads automatically. */
+  /** The real fetch. The body of its response reports each read automatically. */
   readonly fetch: typeof globalThis.fetch;
 }
 
 /**
- * Creates a reply whose pieces the client certainly receives in separate reads. Without it, TCP,
- * the kernel and the client's buffers may join writes. A long piece may need several reads.
+ * Creates a reply whose pieces always arrive in separate reads of the client. In an ordinary reply, TCP, the
+ * kernel and the client's buffers may join writes. A long piece may need several reads.
  *
  * @example
  * const { steps, fetch } = inLockstep(splitEvery(bytes, 1));
@@ -46,8 +46,8 @@ export function inLockstep(pieces: readonly Uint8Array[]): Lockstep {
 }
 
 /**
- * Returns a fetch that reports each chunk that it received. The chunk is put into the stream's
- * queue first, because the queue keeps chunks separate.
+ * Returns a fetch that reports each chunk that it received. Each chunk is first put into the stream's queue,
+ * because the queue keeps chunks separate.
  */
 function notifyingFetch(received: (byteCount: number) => void): typeof globalThis.fetch {
   return async (input, init) => {

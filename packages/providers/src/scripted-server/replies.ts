@@ -45,7 +45,7 @@ export function jsonReply(
   return { status, headers: { ...usual, ...headers }, steps: [JSON.stringify(body)] };
 }
 
-/** Creates an error reply before any stream, with a body in the provider's format. */
+/** Creates an error reply, with a body in the provider's format. The reply contains no stream. */
 export function errorReply(
   wire: WireName,
   status: number,
@@ -59,9 +59,9 @@ export function errorReply(
 export interface AnswerOptions extends WireEventsOptions, SseOptions {}
 
 /**
- * Creates the reply for an answer. The path of the request determines the wire. As on the real
- * wire, chat completions include usage only if the request asks for it. Throws if the path belongs
- * to no wire, or if the request does not ask for a stream.
+ * Creates the reply for an answer. The path of the request determines the wire format. As with the real API,
+ * chat completions include usage only if the request asks for it. Throws if the path belongs to no wire
+ * format, or if the request does not ask for a stream.
  */
 export function answerReply(
   answer: WireAnswer,
@@ -97,7 +97,7 @@ function asksForStream(wire: WireName, request: ScriptedRequest): boolean {
   return fieldsOf(request.body)['stream'] === true;
 }
 
-/** Returns the model that a request asks for, or undefined. */
+/** Returns the model that a request names, or undefined. */
 export function modelOf(wire: WireName, request: ScriptedRequest): string | undefined {
   if (wire === 'gemini') return /models\/([^/]+):/.exec(request.path)?.[1];
   const model = fieldsOf(request.body)['model'];

@@ -2,13 +2,13 @@ import { jsonReply } from './replies.ts';
 import { assertReply, type Reply, ScriptedServerError } from './script.ts';
 import type { ScriptedRequest } from './scripted-request.ts';
 
-/** Creates a reply after the request has arrived. */
+/** A function that creates a reply after the request has arrived. */
 export type ReplyFunction = (request: ScriptedRequest) => Reply | Promise<Reply>;
 
 /** A fixed reply, or a function that creates one from the request. */
 export type ScriptedReply = Reply | ReplyFunction;
 
-/** The queued replies, and a list of all deviations from the script. */
+/** The queued replies, and a list of all differences between the requests and the script. */
 export class ReplyQueue {
   readonly #queued: ScriptedReply[] = [];
   readonly #fallback: ReplyFunction | undefined;
@@ -24,8 +24,8 @@ export class ReplyQueue {
   }
 
   /**
-   * Returns the next reply. It never rejects. If there is no valid reply, it returns an error
-   * reply, and `assertUsedUp` reports the problem.
+   * Returns the next reply. It never rejects. If there is no valid reply, it returns an error reply, and
+   * `assertUsedUp` reports the problem later.
    */
   async take(request: ScriptedRequest): Promise<Reply> {
     const next = this.#queued.shift() ?? this.#fallback;
@@ -51,12 +51,12 @@ export class ReplyQueue {
     if (all.length > 0) throw new ScriptedServerError('not_as_scripted', all.join('; '), { left });
   }
 
-  /** Stores a deviation from the script, which `assertUsedUp` reports. */
+  /** Stores a difference from the script. `assertUsedUp` reports it. */
   reportDeviation(message: string): void {
     this.#deviations.push(message);
   }
 
-  /** Returns an error reply with status 400, because clients do not retry it. */
+  /** Returns an error reply. It has the status 400, because clients do not retry after this status. */
   #refuse(message: string): Reply {
     this.reportDeviation(message);
     return jsonReply(400, { type: 'error', error: { type: 'scripted_server', message } });

@@ -3,20 +3,20 @@ import { type JsonValue, parseJson } from '@millrace/core';
 import type { ClosedBy, Connection } from './connection.ts';
 import { ScriptedServerError } from './script.ts';
 
-/** A request that the server received completely. */
+/** A request that has arrived completely at the server. */
 export interface ScriptedRequest {
   readonly method: string;
   /** The path, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** The headers. Their names are in lower case. */
+  /** The headers, with names in lower case. */
   readonly headers: IncomingHttpHeaders;
   /** The body as text. */
   readonly text: string;
   /** The body parsed as JSON. Undefined if it is not JSON. */
   readonly body: JsonValue | undefined;
   /**
-   * Resolves when the connection has closed, with the side that closed it first. `server.close()`
+   * Resolves when the connection has closed. The value tells which side closed it first. `server.close()`
    * closes all connections.
    */
   readonly closed: Promise<ClosedBy>;
@@ -25,10 +25,7 @@ export interface ScriptedRequest {
 
 const maxBodyBytes = 64 * 2 ** 20;
 
-/**
- * Reads a request completely. Returns undefined if the client disconnects or the request is too
- * large.
- */
+/** Reads a complete request. Returns undefined if the client disconnects or the request is too large. */
 export async function readRequest(
   incoming: IncomingMessage,
   connection: Connection,
@@ -69,7 +66,7 @@ async function readText(incoming: IncomingMessage): Promise<string | undefined> 
 
 type Waiter = PromiseWithResolvers<ScriptedRequest>;
 
-/** All received requests, and the callers that wait for the next one. */
+/** All received requests, and the callers that wait for the next request. */
 export class RequestLog {
   readonly requests: ScriptedRequest[] = [];
   readonly #waiting: Waiter[] = [];
@@ -84,7 +81,7 @@ export class RequestLog {
     waiter.resolve(request);
   }
 
-  /** Returns the first request that no earlier call returned. */
+  /** Returns the oldest request that was not returned by an earlier call. */
   next(): Promise<ScriptedRequest> {
     const request = this.requests[this.#delivered];
     if (request !== undefined) {

@@ -8,23 +8,23 @@ import { refusalOf } from './rules/refusal.ts';
 import { type Reply, ScriptedServerError } from './script.ts';
 import { RequestLog, readRequest, type ScriptedRequest } from './scripted-request.ts';
 
-/** The replies of the server in order, or a function that creates a reply for every request. */
+/** The replies of the server in order, or a function that creates the reply to each request. */
 export type Script = readonly ScriptedReply[] | ReplyFunction;
 
 /** Options of `startScriptedServer`. */
 export interface ScriptedServerOptions {
   /**
-   * Whether the server checks requests. A request that the real provider would reject then gets
-   * status 400 with the provider's own error body, instead of the next reply. `assertUsedUp`
-   * reports it. Requests to other paths are not checked. Default: true.
+   * Whether the server checks requests. If the real provider would reject a request, the server replies with
+   * the status 400 and the provider's own error body. The next scripted reply is then not used, and
+   * `assertUsedUp` reports the fault. Requests to other paths are not checked. Default: true.
    */
   readonly strict?: boolean | undefined;
 }
 
 /**
- * A real HTTP server on loopback that sends scripted replies, for tests and examples. Each complete
- * request gets the next reply. A request without a reply gets status 400, and so does a request
- * that the real provider would reject.
+ * A real HTTP server on loopback that sends scripted replies, for tests and examples. Each complete request
+ * gets the next reply. If no reply is left, or if the real provider would reject the request, the server
+ * replies with the status 400.
  *
  * @example
  * const server = await startScriptedServer();
@@ -68,8 +68,8 @@ export class ScriptedServer implements AsyncDisposable {
   }
 
   /**
-   * Resolves with the next request, which may already have arrived. Each request is returned only
-   * once. Rejects when the server closes.
+   * Resolves with the next request, which may already have arrived. Each request is returned only once.
+   * Rejects when the server closes.
    */
   nextRequest(): Promise<ScriptedRequest> {
     return this.#log.next();
@@ -86,7 +86,7 @@ export class ScriptedServer implements AsyncDisposable {
     for (const reply of replies) this.#replies.add(reply);
   }
 
-  /** Queues an answer. It is sent in the format of the wire that the request uses. */
+  /** Queues an answer. It is sent in the wire format that the request uses. */
   answer(answer: WireAnswer, options: AnswerOptions = {}): void {
     assertAnswer(answer);
     this.#answers += 1;
@@ -172,7 +172,7 @@ export async function startScriptedServer(
   const isFunction = typeof script === 'function';
   const replies = new ReplyQueue(isFunction ? script : undefined);
   if (!isFunction) for (const reply of script) replies.add(reply);
-  // There are no timeouts, so only the script, the client or `close()` ends a connection.
+  // There are no timeouts. Only the script, the client or `close()` ends a connection.
   const http = createServer({ keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0 });
   await new Promise<void>((resolve, reject) => {
     http.once('error', reject);

@@ -21,13 +21,13 @@ import {
 
 interface ContentOptions {
   readonly pieces: ScriptedPieces;
-  /** The request. If it has an output schema, texts are JSON. */
+  /** The request. If it has an output schema, the texts are JSON. */
   readonly request: ModelRequest;
-  /** The source of ids for calls without one. */
+  /** Creates ids for calls that have no id. */
   readonly ids: Ids;
 }
 
-/** Writes the content to the writer. Each yield ends a step. */
+/** Writes the content to the writer. Each yield ends one step of the stream. */
 export function* contentSteps(
   content: ScriptedContent,
   writer: DeltaWriter,

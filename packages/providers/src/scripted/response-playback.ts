@@ -30,7 +30,10 @@ interface PlaybackOptions {
   readonly pieces?: ScriptedPieces | undefined;
 }
 
-/** Plays one response step by step, and its fault if it has one. The caller controls the timing. */
+/**
+ * Plays one response step by step. If the response has a fault, the fault is played too. The caller controls
+ * the timing.
+ */
 export class ResponsePlayback {
   readonly #response: ScriptedResponse;
   readonly #writer: DeltaWriter;
@@ -41,7 +44,7 @@ export class ResponsePlayback {
   #hasFaultOccurred = false;
   #hasCalls = false;
   #writtenLength = 0;
-  /** The deltas of a step that is emitted after the next step. */
+  /** The deltas of a step that must be emitted only after the following step. */
   #delayed: readonly Delta[] = [];
 
   constructor(
@@ -108,9 +111,7 @@ export class ResponsePlayback {
     return { type: 'end', step: { deltas: [...deltas, ...this.#delayed], end } };
   }
 
-  /**
-   * Returns a mistake in the script that is visible only after all steps were played, or undefined.
-   */
+  /** Returns an error of the script that is detected only after all steps were played, or undefined. */
   #problem(): string | undefined {
     const { fault } = this.#response;
     if (fault !== undefined && !this.#hasFaultOccurred)
@@ -143,7 +144,7 @@ export class ResponsePlayback {
   }
 }
 
-/** Tracks the parts that recorded deltas leave open. */
+/** Tracks the parts that recorded deltas do not close. */
 class OpenParts {
   readonly #open = new Map<PartId, { readonly kind: PartKind; length: number }>();
 
@@ -178,7 +179,7 @@ class OpenParts {
   }
 }
 
-/** Returns the error for a response that cannot be played as scripted. */
+/** Returns the error for a response that cannot be played as the script requires. */
 export function scriptMistake(provider: string, problem: string, cause?: unknown): ProviderError {
   const message = `Cannot play the scripted response: ${problem}. Fix the script`;
   return new ProviderError('invalid_request', message, { provider, cause });

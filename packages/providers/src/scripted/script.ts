@@ -12,7 +12,7 @@ import type { ModelRequest } from '../contract/model-request.ts';
 import type { ProviderError, ProviderErrorKind } from '../contract/provider-error.ts';
 
 /**
- * The answer of a scripted provider to one request, or a function that creates it from the request.
+ * The answer of a scripted provider to one request, or a function that creates the answer from the request.
  * An answer is one of these:
  *
  * - a text. If the request has an `output` schema, the text is JSON and becomes a structured part, as
@@ -25,19 +25,19 @@ export type ScriptEntry = ScriptedAnswer | ((request: ModelRequest) => ScriptedA
 /** The answer to one request: one part, several parts, or a response with all its settings. */
 export type ScriptedAnswer = ScriptedPart | readonly ScriptedPart[] | ScriptedResponse;
 
-/** A part of a scripted response. A string is a text. */
+/** A part of a scripted response. A string becomes a text part. */
 export type ScriptedPart = Part | ScriptedToolCall | string;
 
 /** A tool call of a script. Create it with `toolCall`. */
 export interface ScriptedToolCall extends Omit<ToolCallPart, 'toolCallId' | 'input'> {
-  /** The id of the call. Default: a new id of the run. */
+  /** The id of the call. Default: the run creates a new id. */
   readonly toolCallId?: string | undefined;
 }
 
 /**
  * Creates a tool call for the script of a `scriptedProvider`.
  *
- * @param id The id of the call. Default: a new id of the run, so that equal calls have different ids.
+ * @param id The id of the call. Default: the run creates a new id, so that equal calls have different ids.
  * @example
  * scriptedProvider([toolCall('weather', { town: 'Bath' }), 'Take a coat.']);
  */
@@ -75,7 +75,7 @@ export interface ScriptedResponse {
  *
  * - `parts`: finished parts, which are streamed in pieces. The arguments of a call may be invalid
  *   JSON.
- * - `deltas`: recorded deltas, one per step. They are moved to the current item and attempt.
+ * - `deltas`: recorded deltas, one per step. They are rewritten for the current item and attempt.
  * - `write`: a generator that writes to the `DeltaWriter`. Each yield ends a step.
  */
 export type ScriptedContent =
@@ -86,23 +86,22 @@ export type ScriptedContent =
       readonly write: (writer: DeltaWriter) => Iterable<void>;
     };
 
-/** A failure after the given number of steps. 0 means before any output. */
+/** A failure that occurs after the given number of steps. 0 means before any output. */
 export type ScriptedFault =
   | {
       readonly type: 'error';
       readonly after: number;
       readonly error: ProviderErrorKind | ProviderError;
     }
-  /** The stream sends nothing more until the request is aborted. */
+  /** The stream sends no further data until the request is aborted. */
   | { readonly type: 'stall'; readonly after: number }
   /** The stream ends without a terminal signal. */
   | { readonly type: 'cut'; readonly after: number }
-  /** The stream emits this step after the next one, as a faulty adapter would. */
+  /** The stream emits this step after the following step, as an incorrect adapter would. */
   | { readonly type: 'swap'; readonly after: number };
 
 /**
- * How a scripted text is split: by character, into token-like pieces, not at all, or randomly by a
- * seed.
+ * How a scripted text is split: by character, into token-like pieces, as a whole, or randomly with a seed.
  */
 export type ScriptedPieces = 'character' | 'token' | 'whole' | { readonly seed: number };
 
@@ -113,14 +112,14 @@ export function* piecesOf(text: string, pieces: ScriptedPieces): Generator<strin
   else yield* seeded(text, pieces.seed);
 }
 
-/** Splits a text into words with the whitespace before them. Long words are split further. */
+/** Splits a text into words. Each word includes the whitespace before it. Long words are split further. */
 function tokensOf(text: string): readonly string[] {
   return text.match(/\s?[^\s]{1,6}|\s/gsu) ?? [];
 }
 
 const maxPieceLength = 12;
 
-/** Splits a text into pieces of one to twelve characters. The same seed gives the same pieces. */
+/** Splits a text into pieces of one to twelve characters. The same seed always produces the same pieces. */
 function* seeded(text: string, seed: number): Generator<string> {
   const characters = [...text];
   const next = randomNumbers(seed);
@@ -132,8 +131,8 @@ function* seeded(text: string, seed: number): Generator<string> {
 }
 
 /**
- * Returns a source of random numbers in [0, 1) from a seed (mulberry32). The numbers do not depend
- * on the JavaScript engine.
+ * Returns a source of random numbers in [0, 1) from a seed (mulberry32). All JavaScript engines produce the
+ * same numbers.
  */
 function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;

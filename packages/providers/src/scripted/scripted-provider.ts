@@ -22,7 +22,7 @@ export interface ScriptedOptions {
   /** Name of the model. Default: `script`. */
   readonly model?: string | undefined;
   /**
-   * The facts about the model. Default: only that answers report their cost, so that `maxCost` can
+   * The facts about the model. Default: only the fact that answers report their cost, so that `maxCost` can
    * be used.
    */
   readonly info?: ModelInfo | undefined;
@@ -34,7 +34,7 @@ export interface ScriptedOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** A request that the provider received, and the context of its stream. */
+/** A request that the provider received, with the context of its stream. */
 export interface ReceivedRequest {
   readonly request: ModelRequest;
   readonly context: StreamContext;
@@ -42,15 +42,15 @@ export interface ReceivedRequest {
 
 /** A provider that plays a script and stores the requests that it receives. */
 export interface ScriptedProvider extends Provider {
-  /** The requests so far, in the order in which their streams were first read. */
+  /** The requests received until now, in the order in which their streams were first read. */
   readonly requests: readonly ReceivedRequest[];
   /** Throws if scripted responses are unused, or if there were more requests than responses. */
   assertUsedUp(): void;
 }
 
 /**
- * Creates a provider that plays scripted responses, for tests, examples and demos. The same script
- * always gives the same deltas.
+ * Creates a provider that plays scripted responses, for tests, examples and demos. The same script always
+ * produces the same deltas.
  *
  * @example
  * const provider = scriptedProvider(['Hello!', (request) => `The request has ${request.items.length} items.`]);
@@ -109,7 +109,7 @@ interface PlaybackOptions {
   readonly pieces?: ScriptedPieces | undefined;
   readonly pauseMs?: number | undefined;
   readonly clock: Clock;
-  /** Aborted when the reader stops reading. */
+  /** Aborts when the reader stops reading. */
   readonly readerClosed: AbortSignal;
 }
 
@@ -152,7 +152,7 @@ function responseTo(
   }
 }
 
-/** Returns a stream that only ends with an error. */
+/** Returns a stream whose only step is an end with an error. */
 async function* failedStream(error: ProviderError): AsyncGenerator<StreamStep> {
   const stop = { reason: 'error', cause: error.kind } as const;
   yield { deltas: [], end: { stop, usage: noUsage, error } };

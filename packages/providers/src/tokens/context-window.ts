@@ -2,37 +2,34 @@ import type { JsonValue } from '@millrace/core';
 import { isObject } from '../json/fields.ts';
 import { fetchJson, type JsonTransport } from './fetch-json.ts';
 
-/**
- * A kind of server that users run themselves, and that reports the context window of its models.
- */
+/** A kind of server that users run themselves, and that reports the size of its models' context windows. */
 export type WindowServer = 'ollama' | 'llama.cpp' | 'lm-studio' | 'vllm';
 
 /** Options of `readContextWindow`. */
 export interface WindowOptions extends JsonTransport {
   readonly server: WindowServer;
-  /** The base URL of the server's OpenAI-compatible API, with `/v1`. */
+  /** The base URL of the server's OpenAI-compatible API, including `/v1`. */
   readonly baseUrl: string | URL;
   readonly model: string;
-  /** The key of the server. Default: no key is sent. */
+  /** The key for the server. Default: no key is sent. */
   readonly apiKey?: string | undefined;
   /**
-   * Whether Ollama may load the model, because it reports the window only of a loaded model. The
-   * next request would load the model anyway. Default: false.
+   * Whether Ollama may load the model. Ollama reports the window only if the model is loaded. The next
+   * request would load the model anyway. Default: false.
    */
   readonly loads?: boolean | undefined;
   /** The timeout of each request, in milliseconds. Default: 10,000 (10 s). */
   readonly timeoutMs?: number | undefined;
-  /** Aborts the request. Default: only the timeout ends it. */
+  /** Aborts the request. Default: only the timeout aborts it. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The time that Ollama may take to load a model, in milliseconds. */
+/** How long Ollama may take to load a model, in milliseconds. */
 const loadTimeoutMs = 300_000;
 
 /**
- * Reads how many tokens fit into the context of a model on its server. The server often allows
- * fewer tokens than the model could process. Resolves with undefined if the server does not report
- * it.
+ * Asks a server how many tokens fit into the context of a model. The server often allows fewer tokens than
+ * the model could process. Resolves with undefined if the server does not report the number.
  *
  * @example
  * const baseUrl = 'http://127.0.0.1:11434/v1';
@@ -66,8 +63,8 @@ export async function readContextWindow(options: WindowOptions): Promise<number 
 type Ask = (url: string, body?: JsonValue, timeoutMs?: number) => Promise<JsonValue | undefined>;
 
 /**
- * Reads the window of a model of Ollama. Only a loaded model has a window. For other models, the
- * Modelfile may set one.
+ * Reads the window of an Ollama model. Ollama reports the window only for a loaded model. For other models,
+ * the Modelfile may set a window.
  */
 async function ollamaWindow(
   { model, loads = false }: WindowOptions,
@@ -93,9 +90,7 @@ function runningWindow(answer: JsonValue | undefined, model: string): number | u
   return tokensIn(running, ['context_length']);
 }
 
-/**
- * Returns whether both names mean the same model. Ollama adds `:latest` to a name without a tag.
- */
+/** Returns whether both names refer to the same model. Ollama adds `:latest` to a name without a tag. */
 function isSameModel(name: JsonValue | undefined, model: string): boolean {
   return typeof name === 'string' && [model, `${model}:latest`].includes(name);
 }
@@ -105,8 +100,8 @@ function listedWindow(answer: JsonValue | undefined, model: string): number | un
 }
 
 /**
- * Reads the window from an entry of a list of models. vLLM, LM Studio, OpenRouter and llama.cpp use
- * different field names. The window of a loaded model takes precedence.
+ * Reads the window from an entry of a model list. vLLM, LM Studio, OpenRouter and llama.cpp use different
+ * field names. The window of a loaded model takes precedence.
  */
 export function listedContextTokens(entry: JsonValue | undefined): number | undefined {
   const names = ['loaded_context_length', 'max_model_len', 'context_length', 'max_context_length'];

@@ -6,9 +6,9 @@ import { fetchAnswer, type JsonTransport } from './fetch-json.ts';
 import type { TokenCounter } from './token-counter.ts';
 
 /**
- * Creates `Provider.countTokens` for a wire. If the server answers that it does not have the
- * endpoint, for example because it is a proxy, no further request is sent. After a temporary failure,
- * the next call sends a request again.
+ * Creates `Provider.countTokens`. If the server reports that it does not have the endpoint, for example
+ * because it is a proxy, no further request is sent. After a temporary failure, the next call sends a request
+ * again.
  */
 export function countTokensWith(
   counter: TokenCounter,
@@ -30,7 +30,7 @@ export function countTokensWith(
   };
 }
 
-/** Whether an answer without a count shows that the server does not have the endpoint. */
+/** Returns whether an answer with this status shows that the server does not have the endpoint. */
 function saysEndpointMissing(status: number): boolean {
   const isSuccess = status >= 200 && status < 300;
   return isSuccess || status === 404 || status === 405 || status === 501;

@@ -2,18 +2,18 @@ import type { Part } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 
 /**
- * The average number of characters per token in current tokenizers: for English text and code, and
- * for other scripts.
+ * The average number of characters per token in current tokenizers. There are two numbers: one for English
+ * text and code, and one for other scripts.
  */
 const asciiPerToken = 4;
 const othersPerToken = 1.5;
-/** The number of tokens for the format around a message. */
+/** The number of tokens that the format of a message adds. */
 const tokensPerItem = 4;
 const tokensPerPicture = 1000;
 
 /**
- * Estimates the input tokens of a request from its length. Real counts differ by a third or more.
- * If the difference matters, use `countTokens` of the provider.
+ * Estimates the input tokens of a request from its length. The real number can differ by a third or more. For
+ * an exact number, use `countTokens` of the provider.
  *
  * @example
  * if (estimateTokens(request) > 100_000) console.log('This will be expensive');

@@ -1,11 +1,11 @@
 import { type JsonValue, parseJson } from '@millrace/core';
 import { type Clock, systemClock } from '../transport/clock.ts';
 
-/** A small request other than a stream: a token count, or a query to a local server. */
+/** A small request that does not stream: a token count, or a query to a local server. */
 export interface JsonRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** The body, which is sent with POST. Without a body the method is GET. */
+  /** The body, which is sent with POST. Without a body, the method is GET. */
   readonly body?: JsonValue | undefined;
   /** The timeout in milliseconds. Default: 10,000 (10 s). */
   readonly timeoutMs?: number | undefined;
@@ -22,7 +22,7 @@ export interface JsonTransport {
 const defaultTimeoutMs = 10_000;
 const maxBodyBytes = 4_000_000;
 
-/** An answer that arrived completely. */
+/** A complete answer to a `JsonRequest`. */
 export interface JsonAnswer {
   readonly status: number;
   /** The JSON of the body. Undefined if the status is not 2xx, or if the body is not JSON. */
@@ -30,8 +30,8 @@ export interface JsonAnswer {
 }
 
 /**
- * Sends a request and returns the JSON of its answer. Returns undefined after any failure, because
- * the caller also works without the answer.
+ * Sends a request and returns the JSON of its answer. Returns undefined after any failure, because callers
+ * can work without the answer.
  */
 export async function fetchJson(
   transport: JsonTransport,
@@ -41,9 +41,9 @@ export async function fetchJson(
 }
 
 /**
- * Sends a request and returns its answer. Returns undefined if no complete answer arrived, for
- * example after a network error or a timeout. Redirects are not followed, because they could send a
- * key to another host.
+ * Sends a request and returns its answer. Returns undefined if no complete answer arrived, for example after
+ * a network error or a timeout. Redirects are not followed, because they could send a key to a different
+ * host.
  */
 export async function fetchAnswer(
   { fetch = globalThis.fetch, clock = systemClock }: JsonTransport,

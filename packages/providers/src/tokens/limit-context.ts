@@ -10,37 +10,38 @@ import { estimateTokens } from './estimate-tokens.ts';
 export interface ContextOptions {
   /** The context window of the model, in tokens. Default: `contextTokens` of the provider. */
   readonly contextTokens?: number | undefined;
-  /** A text that is added to the error, for example how to get a larger window. Default: none. */
+  /**
+   * A text that is added to the error, for example an explanation of how to get a larger window. Default:
+   * none.
+   */
   readonly advice?: string | undefined;
 }
 
-/**
- * The number of tokens from which the window is checked. Shorter requests fit into the window of
- * every server.
- */
+/** Requests with fewer tokens are not checked, because they fit into the window of every server. */
 const minTokens = 1500;
 /**
- * The share of the window from which tokens are counted exactly, if the provider can count them.
+ * If an estimate exceeds this share of the window, the tokens are counted exactly, if the provider can count
+ * them.
  */
 const exactShare = 0.6;
-/** The number of tokens that are kept free for the answer, but at most this share of the window. */
+/** The number of tokens that stay free for the answer, but at most the share of the window below. */
 const answerTokens = 1024;
 const answerShare = 0.25;
 
 /**
- * Fails a request that does not fit into the model's context window, with the error
- * `context_overflow`, before it is sent. An agent with compaction then shortens the context and
- * continues. Without this check, some servers cut the beginning of the request without an error.
+ * Rejects a request that does not fit into the model's context window with the error `context_overflow`,
+ * before the request is sent. An agent with compaction then shortens the context and continues. Without this
+ * check, some servers cut the beginning of the request without an error.
  *
- * The provider counts the tokens if it can. Otherwise they are estimated. The estimates adapt to the
- * counts that the provider reports.
+ * The provider counts the tokens if it supports counting. Otherwise they are estimated. The estimates adapt
+ * to the counts that the provider reports.
  *
  * @example
  * const provider = limitContext(openaiChat({ baseUrl, model }), { contextTokens: 8192 });
  */
 export function limitContext(provider: Provider, options: ContextOptions = {}): Provider {
   const { describe, countTokens, contextTokens } = provider;
-  /** The number of reported tokens per estimated token. */
+  /** The ratio of reported tokens to estimated tokens. */
   let ratio = 1;
   const limited = wrapProvider(provider, async function* (request, context, next) {
     const { signal } = context;
@@ -63,8 +64,8 @@ export function limitContext(provider: Provider, options: ContextOptions = {}): 
     }
     for await (const step of next(request, context)) {
       const usage = step.end?.error === undefined ? step.end?.usage : undefined;
-      // A server that cuts requests reports at most its window. Such a number does not show the
-      // length of the request.
+      // If a server truncates requests, it never reports more tokens than its window. A number near the
+      // window therefore may not be the length of the whole request.
       const isWhole = usage !== undefined && (window === undefined || usage.input < window / 2);
       if (isWhole && !usage.estimated && usage.input > 0 && estimated > 0)
         ratio = Math.min(4, Math.max(0.25, usage.input / estimated));
@@ -80,8 +81,8 @@ export function limitContext(provider: Provider, options: ContextOptions = {}): 
 }
 
 /**
- * Returns the answer of a query, or undefined if it failed. The error is ignored, because the
- * request itself reports the same problem.
+ * Returns the answer of a query, or undefined if the query failed. The error is ignored, because the request
+ * itself will report the same problem.
  */
 async function ask(answer: Promise<number | undefined> | undefined): Promise<number | undefined> {
   return answer?.catch(() => undefined);
@@ -98,7 +99,7 @@ interface Overflow {
   readonly options: ContextOptions;
 }
 
-/** Returns the last step of a request that was never sent. It used no tokens. */
+/** Returns the last step of a request that was never sent and therefore used no tokens. */
 function overflowStep(
   { id, model }: Provider,
   { tokens, isExact, window, options: { advice } }: Overflow,

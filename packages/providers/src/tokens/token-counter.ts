@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 
 /**
- * Describes how a provider counts the tokens of a model request. Millrace sends a second request,
- * the count request, which it derives from the model request.
+ * Describes how a provider counts the tokens of a model request. For a count, Millrace sends a separate
+ * request, which it derives from the model request.
  */
 export interface TokenCounter {
   /** Returns the URL of the count request. `url` is the URL of the model request. */
@@ -14,8 +14,8 @@ export interface TokenCounter {
 }
 
 /**
- * The counter of Anthropic: `/v1/messages/count_tokens`. The API rejects fields that do not change
- * the count.
+ * The token counter of Anthropic: `/v1/messages/count_tokens`. The API rejects fields that have no influence
+ * on the count.
  */
 export const anthropicCounter: TokenCounter = {
   url: (url) => appendToPath(url, '/count_tokens'),
@@ -32,7 +32,7 @@ export const anthropicCounter: TokenCounter = {
   field: 'input_tokens',
 };
 
-/** The counter of OpenAI and llama.cpp: `/v1/responses/input_tokens`. */
+/** The token counter of OpenAI and llama.cpp: `/v1/responses/input_tokens`. */
 export const responsesCounter: TokenCounter = {
   url: (url) => appendToPath(url, '/input_tokens'),
   body: (body) =>
@@ -49,7 +49,7 @@ export const responsesCounter: TokenCounter = {
   field: 'input_tokens',
 };
 
-/** Returns the counter of Gemini: `:countTokens` in place of `:streamGenerateContent`. */
+/** Returns the token counter of Gemini. Its URL has `:countTokens` in place of `:streamGenerateContent`. */
 export function geminiCounter(model: string): TokenCounter {
   const name = model.includes('/') ? model : `models/${model}`;
   return {
@@ -62,15 +62,15 @@ export function geminiCounter(model: string): TokenCounter {
   };
 }
 
-/** The counters of servers with Chat Completions, which have no common endpoint. */
+/** The token counters of servers with Chat Completions. These servers have no common endpoint. */
 export const chatCounters: Readonly<Record<'input_tokens' | 'tokenize', TokenCounter>> = {
-  /** The counter of llama.cpp: `/v1/chat/completions/input_tokens`. */
+  /** The token counter of llama.cpp: `/v1/chat/completions/input_tokens`. */
   input_tokens: {
     url: (url) => appendToPath(url, '/input_tokens'),
     body: (body) => pick(body, ['model', 'messages', 'tools', 'tool_choice']),
     field: 'input_tokens',
   },
-  /** The counter of vLLM: `/tokenize`, which is not below `/v1`. */
+  /** The token counter of vLLM: `/tokenize`. The endpoint is not below `/v1`. */
   tokenize: {
     url: (url) => `${new URL(url).origin}/tokenize`,
     body: (body) => ({

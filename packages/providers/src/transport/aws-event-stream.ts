@@ -9,25 +9,25 @@ interface EventStreamOptions {
 }
 
 /**
- * The length of the prelude, in bytes. It contains two lengths and a checksum, and precedes the
- * headers.
+ * The length of the prelude, in bytes. The prelude is before the headers. It contains two lengths and a
+ * checksum.
  */
 const preludeLength = 12;
 const checksumLength = 4;
 
 /**
- * Converts the binary messages of an AWS event stream to the messages of the model. Each binary
- * message has a checksum. An error message becomes an event `error`.
+ * Converts the binary messages of an AWS event stream to the messages of the model. Each binary message has a
+ * checksum. An error message becomes an event with the name `error`.
  */
 export class AwsEventStreamReader {
   readonly #options: EventStreamOptions;
   readonly #decoder = new TextDecoder();
   /**
-   * The pieces of a message whose end has not arrived. They are joined once, when the end arrives.
+   * The pieces of a message whose end has not arrived yet. They are joined only once, when the end arrives.
    */
   readonly #held: Uint8Array[] = [];
   #heldLength = 0;
-  /** The length of the message that is held. It is 0 until the prelude has arrived. */
+  /** The length of the incomplete message. It is 0 until the prelude has arrived. */
   #wanted = 0;
 
   constructor(options: EventStreamOptions) {
@@ -50,8 +50,7 @@ export class AwsEventStreamReader {
   }
 
   /**
-   * Drops a message that has not arrived completely. The wire detects whether the answer was
-   * complete.
+   * Drops a message that has not arrived completely. A later check detects whether the answer was complete.
    */
   end(): void {
     this.#held.length = 0;
@@ -97,9 +96,7 @@ export class AwsEventStreamReader {
     this.#options.onMessage(this.#chunkIn(payload), undefined);
   }
 
-  /**
-   * Returns the model's message in a chunk. The chunk is JSON that contains the message as base64.
-   */
+  /** Returns the model's message from a chunk. The chunk is JSON that contains the message as base64. */
   #chunkIn(payload: string): string {
     const bytes = textFieldIn(payload, 'bytes');
     if (bytes === undefined) throw fault('protocol_error', 'a chunk of the stream has no bytes');
@@ -111,7 +108,7 @@ export class AwsEventStreamReader {
     this.#options.onMessage(JSON.stringify({ type: 'error', error: { type, message } }), 'error');
   }
 
-  /** Returns the headers with text values. Other headers are skipped. */
+  /** Returns the headers that have text values. All other headers are skipped. */
   #headersIn(bytes: Uint8Array): ReadonlyMap<string, string> {
     const headers = new Map<string, string>();
     const view = viewOf(bytes);
@@ -156,14 +153,14 @@ function damaged() {
   return fault('protocol_error', 'a message of the event stream is damaged');
 }
 
-/** The CRC of each possible value of a byte. */
+/** The CRC of each possible byte value. */
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
   return crc;
 });
 
-/** Returns the CRC-32 checksum, which ZIP and Ethernet use too. */
+/** Returns the CRC-32 checksum, which ZIP and Ethernet also use. */
 function crc32(bytes: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of bytes) crc = (crc >>> 8) ^ (crcTable[(crc ^ byte) & 0xff] ?? 0);

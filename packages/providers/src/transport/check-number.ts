@@ -1,5 +1,5 @@
-// These functions check options when the provider is created. NaN or a string would silently
-// disable a limit.
+// These functions check options when the provider is created. Without these checks, NaN or a string would
+// silently disable a limit.
 
 /** Returns whether a value is an integer of at least 1, or Infinity. */
 export function isCount(value: unknown): boolean {

@@ -1,15 +1,15 @@
 /** The clock that timeouts use. Tests pass a clock that they control. */
 export interface Clock {
   /**
-   * Returns the milliseconds since 1970. Only differences are used, so a clock that is set back
-   * only delays timeouts.
+   * Returns the milliseconds since 1970. Only differences between times are used. If the clock is set back,
+   * timeouts are only delayed.
    */
   now(): number;
   /** Calls `run` once after `ms` milliseconds. The returned function cancels the call. */
   after(ms: number, run: () => void): () => void;
 }
 
-/** The longest delay of a timer, about 24 days. Node runs longer timers immediately. */
+/** The longest delay that a timer supports, about 24 days. Node runs longer timers immediately. */
 const maxTimerMs = 2 ** 31 - 1;
 
 /** The real clock. It uses `Date.now` and `setTimeout`. */
@@ -22,7 +22,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after the delay, or when the signal is aborted. */
+/** Resolves after the delay, or when the signal aborts. */
 export function waitFor(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -37,8 +37,8 @@ export function waitFor(ms: number, clock: Clock, signal: AbortSignal): Promise<
 }
 
 /**
- * Resolves with the value of the promise, or with undefined if the time is over first. Without a
- * time it waits for the promise.
+ * Resolves with the value of the promise, or with undefined if the time expires first. Without a time, it
+ * waits for the promise.
  */
 export async function within<T>(
   promise: Promise<T>,

@@ -3,24 +3,24 @@ import type { Clock } from './clock.ts';
 /** The timeouts of a response, in milliseconds. `Infinity` turns a timeout off. */
 export interface TimeoutOptions {
   /**
-   * Maximum time from sending the request to the first byte of the answer. Models can think before
-   * they answer. Default: 180,000 (3 min).
+   * Maximum time from sending the request to the first byte of the answer. Models may think before they
+   * answer. Default: 180,000 (3 min).
    */
   readonly firstByteTimeoutMs: number;
   /**
-   * Maximum time without any byte after the first one. Comments and pings count as activity.
-   * Default: 90,000 (90 s).
+   * Maximum time between two bytes after the first byte. Comments and pings count as activity. Default:
+   * 90,000 (90 s).
    */
   readonly idleTimeoutMs: number;
   /**
-   * Maximum time without content after the first byte. Content is text, reasoning, arguments or
-   * media. Comments and pings are not content, so this timeout ends a response that contains
-   * nothing else. Default: 600,000 (10 min).
+   * Maximum time without content after the first byte. Content is text, reasoning, arguments or media.
+   * Comments and pings are not content, so a response that sends only these ends with this timeout. Default:
+   * 600,000 (10 min).
    */
   readonly silenceTimeoutMs: number;
   /**
-   * Maximum time of the whole response. The time in the queue is not included. Default: 1,800,000
-   * (30 min).
+   * Maximum time of the whole response. The time that the request waits in the queue is not included.
+   * Default: 1,800,000 (30 min).
    */
   readonly totalTimeoutMs: number;
 }
@@ -36,8 +36,8 @@ export const defaultTimeouts: TimeoutOptions = {
 export type DeadlineName = 'first byte' | 'idle' | 'silence' | 'total';
 
 /**
- * The timeouts of one response. When the first timeout expires, `onExpired` is called, and no other
- * timeout follows.
+ * The timeouts of one response. When the first timeout expires, `onExpired` is called. The other timeouts
+ * then have no effect.
  */
 export class Deadlines {
   readonly #clock: Clock;
@@ -48,15 +48,15 @@ export class Deadlines {
   #cancelIdle: () => void;
   #cancelSilence: () => void = () => {};
   /**
-   * The time of the last activity. The timer is not restarted for each read. Instead, it checks
-   * this value when it fires.
+   * The time of the last activity. The timer is not restarted for each read. Instead, the timer checks this
+   * value when it fires.
    */
   #lastActivityAt: number | undefined;
   /** The time of the last content, or of the first byte. */
   #lastContentAt = 0;
   #pausedAt = 0;
   #isPaused = false;
-  /** True if a timer fired while reading was paused. `resume` starts the timers again. */
+  /** True if a timer fired while reading was paused. `resume` then restarts the timers. */
   #isTimerStopped = false;
   #isEnded = false;
 
@@ -76,8 +76,8 @@ export class Deadlines {
   }
 
   /**
-   * Must be called after every read, also of a comment. It also pauses the timeouts, as `pause`
-   * does.
+   * Must be called after every read, even if the read contained only a comment. It also pauses the timeouts,
+   * as `pause` does.
    */
   recordActivity(): void {
     const isFirst = this.#lastActivityAt === undefined;
@@ -91,17 +91,14 @@ export class Deadlines {
     this.#startSilenceTimer(this.#silenceTimeoutMs);
   }
 
-  /**
-   * Must be called after every read that contained content. The time of the content is that of the
-   * last activity.
-   */
+  /** Must be called after every read that contained content. It uses the time of the last activity. */
   recordContent(): void {
     this.#lastContentAt = this.#lastActivityAt ?? this.#clock.now();
   }
 
   /**
-   * Pauses the idle and silence timeouts while the consumer is busy and does not read. That time is
-   * not the server's fault.
+   * Pauses the idle and silence timeouts while the consumer is busy and does not read. The server is not
+   * responsible for that time.
    */
   pause(): void {
     this.#pauseAt(this.#clock.now());

@@ -2,7 +2,7 @@ import { isMillraceError } from '@millrace/core';
 import { isError, WireFault } from '../errors/wire-fault.ts';
 import type { DeadlineName } from './deadlines.ts';
 
-/** The reason why a request was ended from outside: the caller's abort signal, or a timeout. */
+/** The reason why a request was interrupted: the caller's abort signal, or a timeout. */
 export type Interruption =
   | { readonly by: 'signal'; readonly reason: unknown }
   | { readonly by: 'deadline'; readonly deadline: DeadlineName; readonly afterMs: number };
@@ -16,11 +16,11 @@ export class Interrupted extends Error {
   }
 }
 
-/** Thrown if the connection could not be opened, or broke. */
+/** Thrown if the connection could not be opened, or was lost. */
 export class NetworkFailure extends Error {}
 
 /**
- * Converts an error of fetch or of a body to a network failure. Programming errors are not
+ * Converts an error of fetch or of a response body to a network failure. Programming errors are not
  * converted, because a retry cannot fix them.
  */
 export function toTransportFailure(error: unknown): Error {
@@ -43,8 +43,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Returns the message of an error. Node's fetch throws "fetch failed" or "terminated", and the real
- * reason is in the cause.
+ * Returns the message of an error. Node's fetch throws "fetch failed" or "terminated", and its `cause`
+ * contains the real reason.
  */
 function messageOf(error: unknown): string {
   if (!isError(error)) return noReason;

@@ -11,21 +11,21 @@ interface HttpExchangeOptions {
   readonly timeouts: TimeoutOptions;
   readonly signal: AbortSignal | undefined;
   /**
-   * The trace, which is sent as headers. It contains no secret, and it is not part of the request
-   * that the wire builds.
+   * The trace, which is sent as headers. It contains no secret. It is not part of the request that the
+   * provider builds.
    */
   readonly trace?: TraceContext | undefined;
   /**
-   * Called at once when the exchange is interrupted, because the reader may be busy for a long
-   * time.
+   * Called immediately when the exchange is interrupted. The reader may notice the interruption only much
+   * later.
    */
   readonly onInterrupted?: (() => void) | undefined;
 }
 
-/** The body of a response, read chunk by chunk. */
+/** The body of a response, which is read chunk by chunk. */
 export type ResponseBody = Pick<HttpExchange, 'read' | 'recordContent' | 'drainFor' | 'close'>;
 
-/** One HTTP request and its response, read chunk by chunk. It handles aborts and timeouts. */
+/** One HTTP request and its response, which is read chunk by chunk. It handles aborts and timeouts. */
 export class HttpExchange {
   readonly #options: HttpExchangeOptions;
   readonly #controller = new AbortController();
@@ -35,8 +35,8 @@ export class HttpExchange {
   #interruption: Interruption | undefined;
   #body: ReadableStreamDefaultReader<Uint8Array> | undefined;
   /**
-   * The remaining time to wait for trailing data, in milliseconds. Undefined before the answer is
-   * complete. Once it is set, any end of the body is normal.
+   * The remaining time to wait for trailing data, in milliseconds. Undefined until the answer is complete.
+   * After that, any end of the body is a normal end.
    */
   #drainMs: number | undefined;
 
@@ -64,21 +64,21 @@ export class HttpExchange {
     const fetching = this.#fetch(request.url, init);
     try {
       const response = await Promise.race([fetching, this.#interrupted]);
-      // An interruption can happen between the response and this line.
+      // An interruption can occur between the response and this line.
       this.#throwIfInterrupted();
       checkResponse(response);
       this.#body = response.body?.getReader();
       return response;
     } catch (error) {
-      // A fetch that ignores the signal can still return a response, whose body must be closed.
+      // A fetch that ignores the signal may still return a response. Its body must be closed.
       fetching.then((late) => late?.body?.cancel?.()).catch(() => {});
       throw this.#failure(error);
     }
   }
 
   /**
-   * Waits for something that comes before the request, such as a token. Throws `Interrupted` if it
-   * takes too long.
+   * Waits for a promise before the request is sent, for example for a token. Throws `Interrupted` if it takes
+   * too long.
    */
   async wait<T>(promise: Promise<T>): Promise<T> {
     const value = await Promise.race([promise, this.#interrupted]);
@@ -113,12 +113,14 @@ export class HttpExchange {
     this.#deadlines.recordContent();
   }
 
-  /** Called when the answer is complete. Allows reads of trailing data for at most this time. */
+  /**
+   * Must be called when the answer is complete. After that, trailing data may be read for at most this time.
+   */
   drainFor(ms: number): void {
     this.#drainMs = ms;
   }
 
-  /** Releases all resources. Closes the connection unless the body was read to its end. */
+  /** Releases all resources. Closes the connection if the body was not read to its end. */
   close(): void {
     this.#deadlines.end();
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
@@ -145,7 +147,7 @@ export class HttpExchange {
     if (this.#interruption !== undefined) throw new Interrupted(this.#interruption);
   }
 
-  /** Calls fetch. The method is async, so that a synchronous throw of fetch becomes a rejection. */
+  /** Calls fetch. The method is async, so a synchronous throw of fetch becomes a rejection. */
   async #fetch(url: string, init: RequestInit): Promise<Response> {
     const { fetch } = this.#options;
     if (typeof fetch !== 'function') throw fault('invalid_request', 'fetch is not a function');
@@ -153,8 +155,8 @@ export class HttpExchange {
   }
 
   /**
-   * Limits the time of a read, and returns a function that ends the limit. Only the time of reads
-   * counts, because data that arrives while the consumer is busy must not be lost.
+   * Limits the time of a read. Returns a function that removes the limit. Only the time during reads counts,
+   * because data that arrives while the consumer is busy must not be lost.
    */
   #waitAtMost(ms: number | undefined): () => void {
     if (ms === undefined) return () => {};
@@ -182,8 +184,7 @@ export class HttpExchange {
 }
 
 /**
- * Returns the value if it is bytes, and throws if it is not. A custom fetch can return a body with
- * any values.
+ * Returns the value if it is bytes, and throws otherwise. The body of a custom fetch can contain any values.
  */
 function checkBytes(value: Uint8Array | undefined): Uint8Array | undefined {
   if (value === undefined || ArrayBuffer.isView(value)) return value;
@@ -193,7 +194,7 @@ function checkBytes(value: Uint8Array | undefined): Uint8Array | undefined {
   );
 }
 
-/** Reads the rest of the body as text, up to `maxBytes`. `isCut` is true if there was more. */
+/** Reads the rest of the body as text, up to `maxBytes`. `isCut` is true if the body was longer. */
 export async function readText(
   exchange: HttpExchange,
   maxBytes: number,

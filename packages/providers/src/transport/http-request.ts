@@ -2,37 +2,39 @@ import type { JsonObject, TraceContext } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 
 export interface HttpRequest {
-  /** The HTTP method. Other methods than `POST` send no body. Default: `POST`. */
+  /** The HTTP method. Only `POST` requests have a body. Default: `POST`. */
   readonly method?: 'GET' | 'DELETE' | undefined;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject;
-  /** Bytes to send instead of the body. Default: none. */
+  /** Bytes that are sent instead of the body. Default: none. */
   readonly content?: Uint8Array | undefined;
   /** Values that must never be shown, such as the API key. */
   readonly secrets: readonly string[];
-  /** Messages about parts of the request that the API cannot express, and what is sent instead. */
+  /**
+   * Messages about parts of the request that the API cannot express, and about the replacement that is sent.
+   */
   readonly warnings?: readonly string[] | undefined;
 }
 
 /**
- * Returns the options of fetch. Throws a `WireFault` if the request can never be sent, so that it
- * is not retried.
+ * Returns the options for fetch. Throws a `WireFault` if the request can never be sent, because such a
+ * request must not be retried.
  */
 export function requestInit(
   request: HttpRequest,
   signal: AbortSignal,
   trace?: TraceContext,
 ): RequestInit {
-  // Headers that the caller sets replace those of the trace.
+  // Headers that the caller sets replace the headers of the trace.
   const headers = { ...trace, ...request.headers };
-  // The headers are checked here, because the error message of fetch would quote the value, which
-  // can be the API key.
+  // The headers are checked here, because the error message of fetch would quote the value. The value can be
+  // the API key.
   const bad = Object.entries(headers).find((header) => !isSendable(header));
   if (bad) throw fault('invalid_request', `the header ${bad[0]} has a value that cannot be sent`);
   const body = jsonOf(request.body);
   if (body === undefined) throw fault('invalid_request', 'the body cannot be written as JSON');
-  // Redirects are not followed, because a redirect could send the API key to another host.
+  // Redirects are not followed, because a redirect could send the API key to a different host.
   const rest = { headers, redirect: 'manual', signal } as const;
   const { method, content } = request;
   if (method !== undefined) return { ...rest, method };
@@ -60,10 +62,10 @@ function jsonOf(body: HttpRequest['body']): string | undefined {
 }
 
 /**
- * Throws if the URL can never be the address of a server. The message contains only its protocol.
+ * Throws if the URL can never be the address of a server. The message contains only the protocol of the URL.
  */
 export function checkUrl(url: string): void {
-  // In a browser the URL can be relative to the page.
+  // In a browser, the URL can be relative to the page.
   const { location } = globalThis as { readonly location?: { readonly href?: string } };
   const parsed = URL.parse(url, location?.href);
   if (parsed === null) {
@@ -82,8 +84,8 @@ export function checkUrl(url: string): void {
 }
 
 /**
- * Throws if a custom `fetch` returned something other than a response. It checks the shape, because
- * the object can come from another realm.
+ * Throws if a custom `fetch` returned a value that is not a response. It checks the shape, because the object
+ * can come from a different JavaScript realm.
  */
 export function checkResponse(response: unknown): asserts response is Response {
   const { status, headers, body } = (response ?? {}) as { readonly [name: string]: unknown };

@@ -1,6 +1,6 @@
 import { checkCount } from './check-number.ts';
 
-/** Limits the number of concurrent requests. Other requests wait in first-in, first-out order. */
+/** Limits the number of concurrent requests. Further requests wait in first-in, first-out order. */
 export class Semaphore {
   readonly #max: number;
   #active = 0;
@@ -12,10 +12,7 @@ export class Semaphore {
     this.#max = maxConcurrent;
   }
 
-  /**
-   * Resolves when a place is free, with a function that releases the place. Rejects if the signal
-   * is aborted.
-   */
+  /** Resolves when a slot is free, with a function that releases the slot. Rejects if the signal aborts. */
   async acquire(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
     if (this.#active < this.#max) this.#active++;
@@ -43,10 +40,7 @@ export class Semaphore {
     });
   }
 
-  /**
-   * Releases a place. The next waiting request gets it directly, so that no new request can take
-   * it.
-   */
+  /** Releases a slot. The next waiting request gets the slot directly, so that no new request can take it. */
   #release(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#active--;

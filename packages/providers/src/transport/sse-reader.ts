@@ -1,10 +1,9 @@
 interface SseReaderOptions {
   readonly onMessage: (data: string, event: string | undefined) => void;
-  /** Called with lines that are not SSE, before the next message or at the end. */
+  /** Called with lines that are not SSE. It is called before the next message, or at the end. */
   readonly onStrayText: (text: string) => void;
   /**
-   * Maximum length of one event's data and of one line. Longer data is an error, and no data is
-   * dropped silently.
+   * Maximum length of an event's data and of a line. Longer data is an error. No data is dropped silently.
    */
   readonly maxEventLength: number;
 }
@@ -26,17 +25,17 @@ export class SseError extends Error {
 const fieldName = 'data: ';
 
 /**
- * Converts bytes to SSE messages. It decodes text across reads, so that no character is split. It
- * skips comments, empty data, and comments that a gateway sent as data.
+ * Converts bytes to SSE messages. It decodes text across reads, so that no character is split. It skips
+ * comments, empty data, and comments that a gateway sent as data.
  */
 export class SseReader {
   readonly #decoder = new TextDecoder();
   readonly #lines: LineBuffer;
   readonly #options: SseReaderOptions;
-  /** The data of the current event. Undefined before its first `data` line. */
+  /** The data of the current event. Undefined before the first `data` line of the event. */
   #data: string | undefined;
   #event: string | undefined;
-  /** Lines that are not SSE. A server that fails late can send a JSON body over several lines. */
+  /** Lines that are not SSE. If a server fails late, it may send a JSON body of several lines. */
   #stray = '';
   #problem: SseError | undefined;
 
@@ -49,7 +48,7 @@ export class SseReader {
     this.#feedText(this.#decoder.decode(bytes, { stream: true }));
   }
 
-  /** Ends the stream. A last event without a blank line is emitted too. */
+  /** Ends the stream. If the last event has no blank line after it, the event is still emitted. */
   end(): void {
     this.#feedText(this.#decoder.decode());
     this.#feedText('\n\n');
@@ -69,7 +68,7 @@ export class SseReader {
   }
 
   #readLine(lines: string, start: number, end: number): void {
-    // Nearly all lines are data, so they are read without a copy of the line.
+    // Nearly all lines are data lines. They are read without copying the line.
     if (lines.startsWith('data:', start)) {
       this.#addData(lines.slice(valueStart(lines, start + 'data:'.length), end));
       return;
@@ -84,7 +83,7 @@ export class SseReader {
       case 'event':
         this.#event = value || undefined;
         return;
-      // Comments are ignored, and so are fields that only a browser's own reader needs.
+      // Comments are ignored. Fields that only a browser's `EventSource` needs are ignored too.
       case '':
       case 'id':
       case 'retry':
@@ -134,16 +133,16 @@ export class SseReader {
   }
 }
 
-/** Returns the start of a value. One space after the colon does not belong to the value. */
+/** Returns the position at which a value starts. One space after the colon is not part of the value. */
 function valueStart(text: string, afterColon: number): number {
   return text.charAt(afterColon) === ' ' ? afterColon + 1 : afterColon;
 }
 
-/** Collects text into whole lines. */
+/** Collects pieces of text into complete lines. */
 export class LineBuffer {
   readonly #maxLength: number;
   /**
-   * The pieces of an unfinished line. They are joined only at its end, because a line of several
+   * The pieces of an unfinished line. They are joined only at the end of the line, because a line of several
    * megabytes arrives in many reads.
    */
   readonly #held: string[] = [];
@@ -155,14 +154,14 @@ export class LineBuffer {
     this.#maxLength = maxLineLength;
   }
 
-  /** True after a line that was too long. The lines before it were returned. */
+  /** True after a line that was too long. The lines before that line were returned. */
   get isTooLong(): boolean {
     return this.#isTooLong;
   }
 
   /**
-   * Adds text and returns the lines that are complete. Each line ends with LF, whatever line end
-   * was sent.
+   * Adds text and returns the complete lines. Each returned line ends with LF, whatever line end was
+   * received.
    */
   take(text: string): string {
     const lines = this.#unify(text);
@@ -173,8 +172,8 @@ export class LineBuffer {
   }
 
   /**
-   * Converts all line ends to LF. A CRLF that is split between two reads is one line end. A CR at
-   * the end of a read counts as a line end at once.
+   * Converts all line ends to LF. A CRLF that is split between two reads is one line end. A CR at the end of
+   * a read immediately counts as a line end.
    */
   #unify(text: string): string {
     const isSplit = this.#endedInCr && text.startsWith('\n');
@@ -184,14 +183,14 @@ export class LineBuffer {
   }
 
   /**
-   * Returns whether the text cannot contain a line that is too long. Nearly all reads are short and
-   * skip the check of each line.
+   * Returns whether the text is too short to contain a line that is too long. Nearly all reads are short, so
+   * the check of each line is skipped.
    */
   #fits(lines: string): boolean {
     return this.#heldLength + lines.length <= this.#maxLength;
   }
 
-  /** Returns the end of the last line before the line that is too long. */
+  /** Returns the end of the last line before the first line that is too long. */
   #endOfFitting(lines: string): number {
     let start = 0;
     let before = this.#heldLength;

@@ -4,11 +4,11 @@ import { type Clock, systemClock } from './clock.ts';
 import { defaultTimeouts, type TimeoutOptions } from './deadlines.ts';
 import { Semaphore } from './semaphore.ts';
 
-/** The options of every HTTP provider that control how requests are sent. */
+/** The options that control how an HTTP provider sends requests. */
 export interface TransportOptions {
   /**
-   * The fetch that sends the requests, for example for a proxy, tests or cassettes. Default: the
-   * global `fetch`.
+   * The fetch that sends the requests, for example for a proxy, tests or cassettes. Default: the global
+   * `fetch`.
    */
   readonly fetch?: typeof fetch | undefined;
   /** The clock for the timeouts. Default: `systemClock`. */
@@ -16,25 +16,24 @@ export interface TransportOptions {
   /** The timeouts of a response. Default: see `TimeoutOptions`. */
   readonly timeouts?: Partial<TimeoutOptions> | undefined;
   /**
-   * Maximum number of concurrent requests of this provider. Other requests wait in a queue.
-   * Default: 64.
+   * Maximum number of concurrent requests of this provider. Further requests wait in a queue. Default: 64.
    */
   readonly maxConcurrentRequests?: number | undefined;
   /**
-   * Maximum length of the data of one event, in UTF-16 units. A whole image can be one event.
-   * Default: 33,554,432 (32 Mi).
+   * Maximum length of an event's data, in UTF-16 units. One event can contain a whole image. Default:
+   * 33,554,432 (32 Mi).
    */
   readonly maxEventLength?: number | undefined;
   /** Limits on the deltas that the stream writes. Default: the limits of `@millrace/core`. */
   readonly limits?: Partial<ContentLimits> | undefined;
   /**
-   * Whether to send the trace of a request in the headers `traceparent` and `tracestate`. A header
-   * of the same name in `headers` takes precedence. Default: true.
+   * Whether to send the trace of a request in the headers `traceparent` and `tracestate`. If `headers`
+   * contains a header of the same name, that header takes precedence. Default: true.
    */
   readonly sendsTrace?: boolean | undefined;
 }
 
-/** The transport options with all defaults. All requests of a provider share them. */
+/** The transport options with all defaults. All requests of a provider use the same object. */
 export interface Transport {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
@@ -54,7 +53,7 @@ export function createTransport(options: TransportOptions): Transport {
   const { maxEventLength = defaultMaxEventLength } = options;
   checkCount('maxEventLength', maxEventLength);
   return {
-    // The global is looked up at each call, so that a later replacement takes effect.
+    // The global function is looked up at each call, so that a later replacement takes effect.
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
     clock,
     timeouts: completeTimeouts(timeouts),
@@ -65,7 +64,7 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-/** Returns the timeouts with defaults for undefined values. */
+/** Returns the timeouts. Undefined values are replaced by defaults. */
 function completeTimeouts(given: Partial<TimeoutOptions>): TimeoutOptions {
   const set = Object.entries(given).filter(([, ms]) => ms !== undefined);
   for (const [name, ms] of set) checkDuration(name, ms);

@@ -18,10 +18,10 @@ const defaults: UploadSettings = {
 };
 
 /**
- * Creates the value of the option `uploads` of `openaiResponses`, `openaiChat`, `anthropic` and
- * `gemini`. Large attachments are uploaded once, and requests contain the id of the file. The log
- * keeps the content. If a file no longer exists, its content is uploaded again. If a provider
- * accepts no file, the content is sent inside the request.
+ * Creates the value of the option `uploads` of `openaiResponses`, `openaiChat`, `anthropic` and `gemini`.
+ * Large attachments are uploaded once, and requests contain the id of the file. The log still stores the
+ * content. If a file no longer exists, its content is uploaded again. If a provider rejects the file, the
+ * content is sent inside the request.
  *
  * @example
  * const uploads = createUploads();

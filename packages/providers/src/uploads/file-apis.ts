@@ -6,17 +6,17 @@ import { withQuery } from '../wire/base-url.ts';
 import type { FileApi, StoredFile, UploadContent, UploadContext } from './file-storage.ts';
 import { withForm } from './multipart-form.ts';
 
-/** The options that differ between providers with the same files API. */
+/** The options in which providers with the same files API differ. */
 export type FileApiOptions = Pick<FileApi, 'provider' | 'transport' | 'account' | 'storedType'>;
 
-/** Creates a files API by its name. */
+/** Functions that create a files API, by the name of the API. */
 export const fileApis: Readonly<
   Record<'openai' | 'anthropic' | 'gemini', (options: FileApiOptions) => FileApi>
 > = { openai: openaiFileApi, anthropic: anthropicFileApi, gemini: geminiFileApi };
 
 const megabyte = 2 ** 20;
 
-/** OpenAI's files API, which Azure and gateways offer too. */
+/** Creates OpenAI's files API. Azure and gateways also offer this API. */
 function openaiFileApi(options: FileApiOptions): FileApi {
   return {
     ...options,
@@ -33,7 +33,7 @@ function openaiFileApi(options: FileApiOptions): FileApi {
   };
 }
 
-/** Anthropic's files API. */
+/** Creates Anthropic's files API. */
 function anthropicFileApi(options: FileApiOptions): FileApi {
   return {
     ...options,
@@ -61,8 +61,8 @@ async function uploadForm(
 }
 
 /**
- * Returns the lifetime of a file in milliseconds. It uses two times of the provider's clock, which
- * can differ from the local clock.
+ * Returns the lifetime of a file in milliseconds. It is the difference between two times of the provider's
+ * clock, because that clock can differ from the local clock.
  */
 function lifetimeIn(file: JsonObject | undefined, start: string, end: string): number | undefined {
   const [from, to] = [timeIn(file, start), timeIn(file, end)];
@@ -82,8 +82,8 @@ function deletion(account: HttpRequest, id: string): HttpRequest {
 }
 
 /**
- * Returns the URL of a file. The id comes from the provider, so it is encoded and cannot lead to
- * another path.
+ * Returns the URL of a file. The id comes from the provider. It is encoded, so that it cannot lead to a
+ * different path.
  */
 function childUrl(url: string, id: string): string {
   const [place = '', query = ''] = url.split('?');
@@ -91,8 +91,8 @@ function childUrl(url: string, id: string): string {
 }
 
 /**
- * The delay between two queries whether Gemini has processed a file, and the maximum number of
- * queries.
+ * Gemini processes a file after its upload. These are the delay between two status queries, in milliseconds,
+ * and the maximum number of queries.
  */
 const pollMs = 1000;
 const maxPolls = 180;
@@ -100,8 +100,8 @@ const maxPolls = 180;
 const geminiLifetimeMs = 48 * 3_600_000;
 
 /**
- * Gemini's files API. It uses a resumable upload in one piece. The name of the file is chosen here,
- * so that the file can be deleted even if the answer to its upload is lost.
+ * Creates Gemini's files API. It uses a resumable upload in one piece. The client chooses the name of the
+ * file. The file can then be deleted even if the answer to its upload is lost.
  */
 function geminiFileApi(options: FileApiOptions): FileApi {
   const removal = (name: string, account: HttpRequest) =>
@@ -167,16 +167,14 @@ async function uploadToGemini(
   return { id, expiresAtMs: clock.now() + lifetimeMs };
 }
 
-/**
- * Returns the URL for uploads, which contains `upload` before the version: `/upload/v1beta/files`.
- */
+/** Returns the URL for uploads. It contains `upload` before the version: `/upload/v1beta/files`. */
 function uploadUrl(url: string): string {
   return url.replace(/\/(v\d\w*)?(\/?)files(?=$|\?)/, '/upload/$1$2files');
 }
 
 /**
- * Returns whether two URLs have the same origin. The key must not be sent to another host. There,
- * the URL itself permits the upload.
+ * Returns whether two URLs have the same origin. The key must not be sent to a different host. At a different
+ * host, the URL itself permits the upload.
  */
 function isSameOrigin(url: string, other: string): boolean {
   return URL.parse(url)?.origin === URL.parse(other)?.origin;

@@ -22,13 +22,13 @@ export interface FileApi {
   readonly maxBytes: number;
   readonly transport: Transport;
   /**
-   * Returns the URL of the storage, and the headers with the key. Throws a `WireFault` if there is
-   * no key.
+   * Returns the URL of the storage, and the headers that contain the key. Throws a `WireFault` if there is no
+   * key.
    */
   readonly account: () => HttpRequest;
   /**
-   * Returns the type to store a media type as. Returns undefined if requests cannot refer to files
-   * of this type.
+   * Returns the media type under which content of this type is stored. Returns undefined if requests cannot
+   * refer to files of this type.
    */
   readonly storedType: (mediaType: string) => string | undefined;
   readonly upload: (content: UploadContent, context: UploadContext) => Promise<StoredFile>;
@@ -36,14 +36,14 @@ export interface FileApi {
   readonly removal: (file: StoredFile, account: HttpRequest) => HttpRequest;
 }
 
-/** The content of one upload. */
+/** The content that is uploaded. */
 export interface UploadContent {
   readonly name: string;
   readonly mimeType: string;
   readonly bytes: Uint8Array;
 }
 
-/** The data that an upload needs. */
+/** The values that an upload needs besides its content. */
 export interface UploadContext {
   readonly account: HttpRequest;
   readonly lifetimeMs: number;
@@ -54,9 +54,9 @@ export interface UploadContext {
 
 /** A file that a provider stores. */
 export interface StoredFile {
-  /** The id of the file, which requests contain. */
+  /** The id of the file. Requests contain this id. */
   readonly id: string;
-  /** The time at which the file expires, on the clock of the transport. */
+  /** The time at which the file expires, according to the transport's clock. */
   readonly expiresAtMs: number;
 }
 
@@ -66,7 +66,7 @@ interface FileAnswer {
 }
 
 /**
- * Returns the content of an attachment if it can be stored, and otherwise undefined. Content with
+ * Returns the content of an attachment if it can be uploaded, and otherwise undefined. Content with a
  * provider state is never uploaded.
  */
 export function uploadContentOf(part: Attachment, api: FileApi): UploadContent | undefined {
@@ -81,25 +81,22 @@ export function uploadContentOf(part: Attachment, api: FileApi): UploadContent |
   return { name: name === '' ? 'attachment' : name, mimeType, bytes };
 }
 
-/** Returns a text file in UTF-8, which providers expect. The file itself can have any charset. */
+/** Returns a text file in UTF-8, because providers expect UTF-8. The original file can have any charset. */
 function utf8Of(part: Attachment): Uint8Array | undefined {
   const text = attachmentText(part);
   return text === undefined ? undefined : new TextEncoder().encode(text);
 }
 
-/**
- * Returns the file extension of a media type. Providers derive the type of a file from its
- * extension.
- */
+/** Returns the file extension for a media type. Providers determine the type of a file from its extension. */
 function ending(mimeType: string): string {
   const [, subtype = ''] = mimeType.split(';', 1)[0]?.split('/') ?? [];
   const known: Readonly<Record<string, string>> = { jpeg: 'jpg', plain: 'txt', quicktime: 'mov' };
   return /^[a-z0-9]+$/.test(subtype) ? `.${known[subtype] ?? subtype}` : '';
 }
 
-/** The storage of one account. */
+/** The file storage of one account. */
 export interface FileStorage {
-  /** Identifies the account. Accounts cannot read each other's files. */
+  /** Identifies the account. An account cannot read the files of other accounts. */
   readonly accountId: string;
   readonly clock: Transport['clock'];
   readonly upload: (content: UploadContent) => Promise<StoredFile>;
@@ -120,7 +117,7 @@ export function openStorage(
   { lifetimeMs, uploadTimeoutMs }: StorageOptions,
 ): FileStorage {
   const request = api.account();
-  // The headers are those of a model request, except that the answer is not a stream.
+  // The headers are the same as for a model request, but the answer is not a stream.
   const account = { ...request, headers: { ...request.headers, accept: 'application/json' } };
   const { clock } = api.transport;
   const send = (request: HttpRequest) => sendFileRequest(api, request, uploadTimeoutMs);
@@ -140,16 +137,14 @@ export function openStorage(
 
 const removalTimeoutMs = 30_000;
 
-/**
- * Returns whether an error means that the file does not exist. Gemini answers with status 403 then.
- */
+/** Returns whether an error means that the file does not exist. Gemini uses the status 403 for this. */
 function isAbsent(error: unknown): boolean {
   if (!(error instanceof ProviderError)) return false;
   const { status, message } = error;
   return status === 404 || status === 410 || (status === 403 && /not exist/i.test(message));
 }
 
-/** Maximum size of an answer of the files API, in bytes. These answers are short. */
+/** Maximum size of an answer of the files API, in bytes. Real answers are short. */
 const maxAnswerBytes = 2 ** 20;
 
 /** Sends one request to the files API and reads its answer. Throws a `ProviderError`. */

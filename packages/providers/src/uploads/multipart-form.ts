@@ -2,14 +2,14 @@ import type { HttpRequest } from '../transport/http-request.ts';
 import type { UploadContent } from './file-storage.ts';
 
 /**
- * Returns the request with a form that contains a file. The form is not made with `FormData`, so
- * that a custom `fetch` receives bytes.
+ * Returns the request with a form that contains a file. The form is built without `FormData`, so that a
+ * custom `fetch` receives bytes.
  */
 export function withForm(
   request: HttpRequest,
   fields: Readonly<Record<string, string>>,
   { name, mimeType, bytes }: UploadContent,
-  /** A text that is not in the file. Default: a random text. */
+  /** A text that does not occur in the file. Default: a random text. */
   boundary: string = `millrace-${crypto.randomUUID()}`,
 ): HttpRequest {
   const texts = Object.entries(fields).map(
@@ -23,7 +23,7 @@ export function withForm(
   return { ...request, headers: { ...request.headers, 'content-type': type }, content };
 }
 
-/** Escapes a file name as browsers do. */
+/** Escapes a file name in the same way as browsers. */
 function quoted(name: string): string {
   return name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }

@@ -13,7 +13,7 @@ export interface UploadSettings {
   readonly uploadTimeoutMs: number;
 }
 
-/** The outcome of an upload: a file, or the reason why the content is sent inside requests. */
+/** The outcome of an upload: a file, or the reason why requests must contain the content itself. */
 type Outcome =
   | { readonly file: StoredFile }
   | { readonly refusal: string; readonly untilMs: number };
@@ -22,34 +22,31 @@ type Outcome =
 export interface Upload {
   readonly key: string;
   readonly storage: FileStorage;
-  /** The sessions that sent the content. Undefined stands for all requests without a session. */
+  /** The sessions that sent the content. `undefined` represents all requests without a session. */
   readonly holders: Set<string | undefined>;
   /** Resolves with the outcome. It never rejects. */
   readonly outcome: Promise<Outcome>;
-  /** The outcome. Undefined while the upload runs. */
+  /** The outcome of the upload. Undefined while the upload runs. */
   known: Outcome | undefined;
   /** The number of running requests that refer to the file. */
   uses: number;
   /** True if the provider no longer has the file. */
   isLost: boolean;
   /**
-   * True if another upload has replaced this one, or no session needs it. The file is deleted after
-   * its last use.
+   * True if a newer upload has replaced this one, or if no session needs it any more. The file is deleted
+   * after its last use.
    */
   isRetired: boolean;
   isRemoved: boolean;
 }
 
 /**
- * The time before its expiry at which a file is replaced, in milliseconds. A request can wait and
- * take long.
+ * A file is replaced this long before it expires, in milliseconds. The margin is needed because a request may
+ * wait in a queue and take a long time.
  */
 const expiryMarginMs = 600_000;
 
-/**
- * The time after which an upload is tried again if it failed because of a temporary problem, in
- * milliseconds.
- */
+/** If an upload failed because of a temporary problem, it is tried again after this time, in milliseconds. */
 const refusalMs = 3_600_000;
 
 const maxAttempts = 3;
@@ -59,10 +56,10 @@ const maxDelayMs = 10_000;
 /** Counts the references to uploaded contents, by account and by the hash of the content. */
 export class UploadRegistry implements Uploads {
   readonly settings: UploadSettings;
-  /** The uploads. The one that was unused for the longest time comes first. */
+  /** The uploads. The least recently used upload is first. */
   readonly #uploads = new Map<string, Upload>();
   readonly #removals = new Set<Promise<void>>();
-  /** The files whose deletion failed, with the error. `release` and `close` try again. */
+  /** The files whose deletion failed, each with the error. `release` and `close` try to delete them again. */
   readonly #undeleted = new Map<Upload, unknown>();
   readonly #transfers: Semaphore;
   #isClosed = false;
@@ -77,8 +74,8 @@ export class UploadRegistry implements Uploads {
   }
 
   /**
-   * Returns the upload of a content and counts one use, which `endUse` ends. Starts the upload if
-   * there is none. Returns undefined if there is no room, or after `close`.
+   * Returns the upload of a content and counts one use. `endUse` ends the use. If there is no such upload, it
+   * starts one. Returns undefined if the maximum number of files is in use, or after `close`.
    */
   use(
     storage: FileStorage,
@@ -94,7 +91,7 @@ export class UploadRegistry implements Uploads {
     const upload = isUsable ? found : this.#start(key, storage, content, found?.holders);
     upload.uses++;
     upload.holders.add(holder);
-    // The upload moves to the end of the map, because it was used last.
+    // The upload moves to the end of the map, because it is now the most recently used one.
     this.#uploads.delete(key);
     this.#uploads.set(key, upload);
     if (found !== undefined && !isUsable) this.#retire(found);
@@ -107,15 +104,12 @@ export class UploadRegistry implements Uploads {
     if (upload.isRetired || upload.holders.size === 0) this.#retire(upload);
   }
 
-  /** Marks a file that the provider no longer has. The next use uploads the content again. */
+  /** Marks a file that the provider no longer has. At the next use, the content is uploaded again. */
   markLost(upload: Upload): void {
     upload.isLost = true;
   }
 
-  /**
-   * Marks a file that the provider does not accept in requests. Later uses get this error as their
-   * outcome.
-   */
+  /** Marks a file that the provider rejects in requests. Later uses get this error as their outcome. */
   refuse(upload: Upload, refusal: string): void {
     if (this.#uploads.get(upload.key) !== upload) return;
     const known: Outcome = { refusal, untilMs: Infinity };
@@ -164,7 +158,7 @@ export class UploadRegistry implements Uploads {
     }
   }
 
-  /** Runs an upload or a deletion when a place is free. Tries again after a temporary problem. */
+  /** Runs an upload or a deletion when a slot is free. It tries again after a temporary problem. */
   async #transfer<T>(storage: FileStorage, run: () => Promise<T>): Promise<T> {
     const free = await this.#transfers.acquire();
     try {
@@ -185,7 +179,7 @@ export class UploadRegistry implements Uploads {
     }
   }
 
-  /** Makes room for one more upload. Returns false if all uploads are in use. */
+  /** Makes space for one more upload. Returns false if all uploads are in use. */
   #makeRoom(): boolean {
     if (this.#uploads.size < this.settings.maxFiles) return true;
     for (const upload of this.#uploads.values()) {
@@ -200,7 +194,7 @@ export class UploadRegistry implements Uploads {
     if (upload.holders.size === 0 && upload.uses === 0) this.#retire(upload);
   }
 
-  /** Removes the upload from the map. Deletes its file if no request uses it. */
+  /** Removes the upload from the map. If no request uses its file, the file is deleted. */
   #retire(upload: Upload): void {
     upload.isRetired = true;
     if (this.#uploads.get(upload.key) === upload) this.#uploads.delete(upload.key);
@@ -213,8 +207,8 @@ export class UploadRegistry implements Uploads {
     const removal = this.#deleteFile(upload)
       .catch((error) => {
         this.#undeleted.set(upload, error);
-        // A file that cannot be deleted now expires at the provider. The list must not grow without
-        // limit.
+        // The list must not grow without limit, so the oldest entry is removed. The provider deletes that
+        // file when it expires.
         const [oldest] = this.#undeleted.keys();
         if (oldest && this.#undeleted.size > this.settings.maxFiles) this.#undeleted.delete(oldest);
       })

@@ -12,8 +12,8 @@ import type { Upload, UploadRegistry } from './upload-registry.ts';
 import type { FilePlace } from './with-uploads.ts';
 
 /**
- * Returns a provider that uploads large attachments before it sends a request. The request then
- * contains the ids of the files.
+ * Returns a provider that uploads large attachments before it sends a request. The request then contains the
+ * ids of the files.
  */
 export function uploadingProvider(
   provider: Provider,
@@ -30,8 +30,8 @@ export function uploadingProvider(
 }
 
 /**
- * Sends the request again if the provider rejected files: first with new files, and then with their
- * contents. Providers reject such requests at once, before they stream or bill anything.
+ * Sends the request again if the provider rejected files: first with new files, and then with their contents.
+ * Providers reject such requests immediately, before they stream or bill anything.
  */
 async function* streamWithUploads(
   provider: Provider,
@@ -47,7 +47,7 @@ async function* streamWithUploads(
       let hasContent = false;
       for await (const step of provider.stream(sent.request, context)) {
         hasContent ||= step.deltas.length > 0;
-        // Each file can be uploaded once more, and can then be replaced by its content.
+        // Each file can be uploaded one more time. After that, it can be replaced by its content.
         const mayRepeat = !hasContent && repeats < 2 * sent.fileCount;
         isRepeated = mayRepeat && sent.learn(step, lostKeys);
         if (isRepeated) break;
@@ -65,15 +65,15 @@ function withWarnings(step: StreamStep, warnings: readonly string[]): StreamStep
   return { ...step, end: { ...step.end, warnings: [...(step.end.warnings ?? []), ...warnings] } };
 }
 
-/** A request in which references to uploaded files replace the large attachments. */
+/** A request in which file references replace the large attachments. */
 interface SentRequest {
   readonly request: ModelRequest;
   /** Messages about contents that could not be sent as files, with the reasons. */
   readonly warnings: readonly string[];
   readonly fileCount: number;
   /**
-   * Reads the last step of a response. Returns whether the provider rejected a file and the request
-   * can be sent again. `lostKeys` contains the files that were lost before.
+   * Reads the last step of a response. Returns true if the provider rejected a file and the request can be
+   * sent again. `lostKeys` contains the files that were lost before.
    */
   learn(step: StreamStep, lostKeys: Set<string>): boolean;
   /** Must be called when the response has ended. */
@@ -90,8 +90,8 @@ class UploadedRequests {
   }
 
   /**
-   * Uploads large attachments and returns the request to send. An abort ends the wait, but the
-   * upload continues for the next request.
+   * Uploads large attachments and returns the request to send. An abort ends the waiting, but the upload
+   * continues for the next request.
    */
   async prepare(request: ModelRequest, context: StreamContext): Promise<SentRequest> {
     const storage = this.#open(request);
@@ -118,8 +118,8 @@ class UploadedRequests {
   }
 
   /**
-   * Opens the storage. Returns undefined if the request is invalid or there is no key, because the
-   * provider reports that itself.
+   * Opens the storage. Returns undefined if the request is invalid or there is no key, because the provider
+   * itself reports these problems.
    */
   #open(request: ModelRequest): FileStorage | undefined {
     try {
@@ -159,7 +159,7 @@ class UploadedRequests {
     for (const id of found?.ids ?? []) {
       const upload = byId.get(id);
       if (upload === undefined) continue;
-      // A file that is missing right after its upload would be missing again.
+      // If a file is missing immediately after its upload, a further upload would not help.
       const isAgain = lostKeys.has(upload.key);
       lostKeys.add(upload.key);
       if (found?.why === 'gone' && !isAgain) this.#registry.markLost(upload);
@@ -190,8 +190,8 @@ function givenFiles(request: ModelRequest): readonly string[] {
 }
 
 /**
- * Returns the request with files instead of the uploaded contents. Everything else stays the same
- * object.
+ * Returns the request with file references in place of the uploaded contents. All other values stay the same
+ * objects.
  */
 function withFiles(
   request: ModelRequest,
@@ -236,7 +236,7 @@ async function hashOf(bytes: Uint8Array): Promise<string> {
   return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Resolves when the promise resolves, or when the signal is aborted. */
+/** Resolves when the promise resolves, or when the signal aborts. */
 function orAborted(promise: Promise<unknown>, signal: AbortSignal | undefined): Promise<unknown> {
   if (signal === undefined) return promise;
   return new Promise<unknown>((resolve, reject) => {

@@ -2,7 +2,7 @@ import type { Provider } from '../contract/provider.ts';
 import type { Uploads } from '../contract/uploads.ts';
 import type { FileApiOptions } from './file-apis.ts';
 
-/** The files API of a provider, and the options to reach it. */
+/** The files API of a provider, with the options that are needed to use it. */
 export interface FilePlace extends FileApiOptions {
   readonly api: 'openai' | 'anthropic' | 'gemini';
 }
@@ -11,18 +11,18 @@ export interface FilePlace extends FileApiOptions {
 type AddUploads = (provider: Provider, place: FilePlace) => Provider;
 
 /**
- * The property of the object that `createUploads` created, with the function that adds uploads. The
- * object brings the code that uploads, so that programs without uploads do not contain it. All
- * copies of this package share the symbol.
+ * The property of the `createUploads` object that contains the function which adds uploads. The object
+ * carries the upload code, so that programs without uploads do not contain it. All copies of this package use
+ * the same symbol.
  */
 const addKey = Symbol.for('millrace.uploads.1');
 
-/** Adds the function to an object, so that it can be used as the option `uploads`. */
+/** Adds the function to an object. The object can then be used as the option `uploads`. */
 export function registerUploads(uploads: Uploads, add: AddUploads): void {
   Object.defineProperty(uploads, addKey, { value: add });
 }
 
-/** Returns a provider with uploads. Returns the given provider if `uploads` is undefined. */
+/** Returns a provider with uploads. If `uploads` is undefined, returns the given provider unchanged. */
 export function withUploads(
   provider: Provider,
   uploads: Uploads | undefined,

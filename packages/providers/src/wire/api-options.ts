@@ -4,23 +4,23 @@ import { fault } from '../errors/wire-fault.ts';
 import type { ModelInfoOptions } from '../models/model-info.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
 
-/** Options of every HTTP provider. They are read once, when the provider is created. */
+/** Options for every HTTP provider. They are read only once, when the provider is created. */
 export interface ApiOptions extends TransportOptions, ModelInfoOptions {
   /** The model's name in the API. */
   readonly model: string;
   /**
-   * The API key. Default: the provider's environment variable. That key is also sent to a custom
-   * `baseUrl`. The preset `compatible` has no environment variable.
+   * The API key. Default: the provider's environment variable. The key from the environment is also sent to a
+   * custom `baseUrl`. The preset `compatible` has no environment variable.
    */
   readonly apiKey?: string | undefined;
   /**
-   * The base URL of the API. Its query is sent with each request. Default: the URL of the
+   * The base URL of the API. The query of the base URL is sent with each request. Default: the URL of the
    * provider's public API.
    */
   readonly baseUrl?: string | URL | undefined;
   /**
-   * Headers of every request. They replace default headers of the same name. The value `undefined`
-   * removes a default header. Default: none.
+   * Headers for every request. They replace default headers of the same name. The value `undefined` removes a
+   * default header. Default: none.
    */
   readonly headers?: HeaderOptions | undefined;
 }
@@ -42,7 +42,7 @@ export const apiOptionNames: OptionNames<ApiOptions> = {
   info: true,
 };
 
-/** Throws if an option is unknown. Without this check, a misspelt option would be ignored. */
+/** Throws if an option is unknown. Without this check, a misspelled option would be ignored. */
 export function assertProviderOptions<Options extends object>(
   of: string,
   options: Options,
@@ -63,8 +63,8 @@ export function environmentVariable(name: string): string | undefined {
 }
 
 /**
- * Returns the key in the options, or that of the first environment variable that is set. Returns
- * undefined if there is no key or it is empty.
+ * Returns the key from the options, or from the first environment variable that is set. Returns undefined if
+ * there is no key or the key is empty.
  */
 export function findApiKey(
   apiKey: string | undefined,
@@ -82,7 +82,8 @@ export function requireApiKey(apiKey: string | undefined, variables: readonly st
 }
 
 /**
- * Throws if the secret is not a string. For example, a promise would be sent as `[object Promise]`.
+ * Throws if the secret is not a string. Without this check, for example, a promise would be sent as `[object
+ * Promise]`.
  */
 export function checkSecret(option: string, secret: unknown): string | undefined {
   if (secret === undefined || secret === null) return undefined;
@@ -92,7 +93,7 @@ export function checkSecret(option: string, secret: unknown): string | undefined
 }
 
 /**
- * The headers of every streaming request. They turn compression off, because it delays the events.
+ * The headers of every streaming request. They turn compression off, because compression delays the events.
  */
 export const streamHeaders: Readonly<Record<string, string>> = {
   'content-type': 'application/json',
@@ -116,15 +117,14 @@ export function copyOptions<Options extends Pick<ApiOptions, 'model' | 'headers'
 }
 
 /**
- * Copies a value of an option. Together with the options themselves, that copies two levels, and
- * the package reads no more. Class instances belong to the caller and are not copied.
+ * Copies the value of an option. Together with the copy of the options object, this copies two levels, and
+ * the package reads no deeper levels. Class instances belong to the caller and are not copied.
  */
 function copyOptionValue(value: unknown): unknown {
   if (Array.isArray(value)) return [...value];
   if (typeof value !== 'object' || value === null) return value;
   if (Object.getPrototypeOf(value) === Object.prototype) return { ...value };
-  // This check comes last, because using the class `Headers` loads Node's HTTP client, which takes
-  // about 30 ms.
+  // This check comes last, because the class `Headers` loads Node's HTTP client, which takes about 30 ms.
   return value instanceof Headers ? new Headers(value) : value;
 }
 
@@ -143,7 +143,7 @@ export type HeaderOptions =
 type HeaderMap = Readonly<Record<string, string | undefined>>;
 
 /**
- * Converts header names to lower case, so that no header is sent twice. Throws a `WireFault` if a
+ * Converts header names to lower case, so that the same header is never sent twice. Throws a `WireFault` if a
  * value is not a string.
  */
 export function readHeaders(given: HeaderOptions | undefined): HeaderMap {
@@ -156,8 +156,8 @@ export function readHeaders(given: HeaderOptions | undefined): HeaderMap {
 }
 
 /**
- * Returns undefined instead of `authorize` if the caller sets the header `authorization`, or
- * removes it with `undefined`.
+ * Returns `authorize`. Returns undefined if the caller sets the header `authorization`, or removes it with
+ * the value `undefined`.
  */
 export function unlessAuthorized<Request>(
   headers: HeaderOptions | undefined,
@@ -168,7 +168,7 @@ export function unlessAuthorized<Request>(
     'authorization' in readHeaders(headers) ? request : authorize(request);
 }
 
-/** Merges headers. A later layer replaces headers of an earlier one. */
+/** Merges headers. Headers of a later argument replace headers of an earlier one. */
 export function mergeHeaders(...layers: readonly HeaderMap[]): Readonly<Record<string, string>> {
   const merged: HeaderMap = Object.assign({}, ...layers);
   return Object.fromEntries(

@@ -1,7 +1,7 @@
 import { fault } from '../errors/wire-fault.ts';
 
 /**
- * The two parts of a base URL: the address without a trailing slash, and the query for all
+ * The two parts of a base URL: the address without a trailing slash, and the query, which is added to all
  * requests.
  */
 interface BaseUrl {
@@ -15,7 +15,7 @@ export function readBaseUrl(given: string | URL): BaseUrl {
   return { base: place.replace(/\/+$/, ''), query: queries.join('?') };
 }
 
-/** Adds the query to a URL. The parameters of the query replace those of the URL. */
+/** Adds the query to a URL. Parameters of the query replace parameters of the URL. */
 export function withQuery(url: string, query: string): string {
   if (query === '') return url;
   const [place, own = ''] = url.split('?');
@@ -28,13 +28,14 @@ function parameterName(pair: string): string {
   return pair.split('=')[0] ?? '';
 }
 
-/** Encodes a path. Throws if a name would lead to another path. */
+/** Encodes a path. Throws if a part of the path would lead to a different path, for example `..`. */
 export function encodedPath(path: string): string {
   return path.split('/').map(encodedName).join('/');
 }
 
 /**
- * Encodes one name of a path, including its slashes. Throws if the name would lead to another path.
+ * Encodes one segment of a path. Slashes inside the segment are encoded too. Throws if the segment would lead
+ * to a different path.
  */
 export function encodedName(name: string): string {
   if (!/^\.{0,2}$/.test(name)) return encodeURIComponent(name);

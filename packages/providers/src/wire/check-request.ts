@@ -19,17 +19,17 @@ import {
 } from './check-shape.ts';
 
 /**
- * Checks that a request matches its type. Otherwise throws an `invalid_request` fault with the
- * path, for example `items[2].parts[0].text`. Without this check, a mistake would be ignored or
- * cause a TypeError in this package.
+ * Checks that a request matches its type. If not, it throws an `invalid_request` fault with the path of the
+ * invalid value, for example `items[2].parts[0].text`. Without this check, an error would be ignored or cause
+ * a TypeError in this package.
  */
 export function checkRequest(given: ModelRequest): void {
   request(given, '');
 }
 
 /**
- * Throws if the request asks for a feature that an API does not have. Without the feature, the
- * answer would not be what the caller asked for.
+ * Throws if the request uses a feature that an API does not support. Otherwise the answer would not match the
+ * request.
  */
 export function refuseUnsupported(
   request: ModelRequest,
@@ -56,7 +56,7 @@ const attachments = {
   file: object({ name: text, mimeType: text, source }),
 };
 
-/** The content of a part, which every wire can read. */
+/** The content of a part, which every provider can read. */
 const content: Check = variant<PartKind>('kind', {
   text: object({ text }),
   reasoning: object({ text }),

@@ -1,8 +1,8 @@
 import { fault, type WireFault } from '../errors/wire-fault.ts';
 
 /**
- * Checks a value. Throws an `invalid_request` fault that contains the path of the value, but never
- * its content. The path of the whole request is empty.
+ * Checks a value. If the value is invalid, it throws an `invalid_request` fault. The fault contains the path
+ * of the value, but never its content. The path of the whole request is empty.
  */
 export type Check = (value: unknown, path: string) => void;
 
@@ -13,7 +13,7 @@ function fieldsOf(value: unknown, path: string): Fields {
   throw wrongType('an object', value, path);
 }
 
-/** Returns a check of an object with these fields. Other fields are ignored. */
+/** Returns a check for an object with these fields. Other fields are ignored. */
 export function object(fields: Readonly<Record<string, Check>>): Check {
   const checks = Object.entries(fields);
   return (value, path) => {
@@ -22,7 +22,9 @@ export function object(fields: Readonly<Record<string, Check>>): Check {
   };
 }
 
-/** Returns a check of an object of several shapes. The text in the field `tag` selects the shape. */
+/**
+ * Returns a check for an object that can have several shapes. The text in the field `tag` selects the shape.
+ */
 export function variant<Name extends string>(
   tag: string,
   shapes: { readonly [Each in Name]: Check },
@@ -76,8 +78,8 @@ export const bytes: Check = (value, path) => {
 };
 
 /**
- * Returns a check that the value is one of the options. The fault quotes a wrong string, because it
- * is probably a typing mistake.
+ * Returns a check that the value is one of the options. The fault quotes an invalid string, because it is
+ * probably a typing error.
  */
 export function oneOf<Option extends string>(options: readonly Option[]): Check {
   return (value, path) => {
@@ -102,13 +104,10 @@ function typeName(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** Maximum depth of a value. No real request is so deep, and JSON.stringify can still write it. */
+/** Maximum depth of a value. Real requests are less deep, and `JSON.stringify` supports this depth. */
 const maxDepth = 512;
 
-/**
- * Checks that JSON can represent the value. Undefined fields are allowed, because JSON leaves them
- * out.
- */
+/** Checks that JSON can represent the value. Undefined fields are allowed, because JSON omits them. */
 export const json: Check = (value, path) => {
   if (value === undefined) throw misfit(path, 'undefined');
   inspect(value, path, []);

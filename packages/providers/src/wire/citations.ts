@@ -4,16 +4,14 @@ import type { JsonObject, JsonValue } from '@millrace/core';
 export interface Citation {
   readonly url?: string | undefined;
   readonly title?: string | undefined;
-  /** The citation in the provider's format, with positions, quotes and ids. */
+  /** The citation in the provider's format, which contains positions, quotes and ids. */
   readonly raw: JsonValue;
 }
 
-/** Maximum number of citations. No answer has so many. */
+/** Maximum number of citations. No answer has this many citations. */
 const maxCitations = 1024;
 
-/**
- * The citations of one text, without duplicates. Providers repeat citations from chunk to chunk.
- */
+/** The citations of one text, without duplicates. Providers repeat citations in several chunks. */
 export class Citations {
   readonly #byKey = new Map<string, JsonObject>();
 

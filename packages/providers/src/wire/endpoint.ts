@@ -13,40 +13,40 @@ import {
 } from './api-options.ts';
 import { encodedName, readBaseUrl, withQuery } from './base-url.ts';
 
-/** The address of a server, and the way it expects the API key. */
+/** The address of a server, and the header in which it expects the API key. */
 export interface Endpoint {
   /**
-   * The id of the provider. It is the owner of `providerState`, and the name in error messages. No
-   * two wires have the same id.
+   * The id of the provider. It identifies the owner of `providerState`, and error messages contain it. Each
+   * API has a different id.
    */
   readonly id: string;
   /**
-   * The default base URL. Undefined if each customer has a different one. The option `baseUrl` is
-   * then required.
+   * The default base URL. Undefined if each customer has a different URL. In this case, the option `baseUrl`
+   * is required.
    */
   readonly baseUrl: string | undefined;
   /**
-   * The URL as a template with {base}, {model} and {apiVersion}. {azure} is the base URL with the
-   * path of Azure.
+   * The URL, as a template with {base}, {model} and {apiVersion}. {azure} is the base URL with the path of
+   * Azure.
    */
   readonly url: string;
-  /** The URL of the files API, as a template like `url`. Undefined if the server has none. */
+  /** The URL of the files API, as a template like `url`. Undefined if the server has no files API. */
   readonly filesUrl?: string | undefined;
-  /** The value of {apiVersion} in the URL. */
+  /** The value that replaces {apiVersion} in the URL. */
   readonly apiVersion: string;
   /** The names of environment variables that can contain the API key. */
   readonly keyVariables: readonly string[];
   /** Whether a request without a key is an error. */
   readonly needsKey: boolean;
-  /** The name of the header with the API key. */
+  /** The name of the header that contains the API key. */
   readonly keyHeader: 'authorization' | 'api-key';
   /** Whether the server reports the cost of each answer. */
   readonly reportsCost: boolean;
 }
 
 /**
- * The defaults for an unknown server. It gets no key from the environment, because such a key
- * belongs to another server.
+ * The defaults for an unknown server. No key from the environment is sent to it, because such a key belongs
+ * to a different server.
  */
 export const unknownEndpoint: Omit<Endpoint, 'id' | 'url'> = {
   baseUrl: 'http://127.0.0.1:8080/v1',
@@ -65,7 +65,7 @@ export function httpRequestTo(
   const { keyHeader } = endpoint;
   const url = urlOf(endpoint, options);
   const given = readHeaders(options.headers);
-  // No key is needed if the caller sets the header itself.
+  // If the caller sets the header itself, no key is needed.
   const key =
     keyHeader in given ? undefined : apiKeyFor(endpoint, options, 'authorization' in given);
   const shown = keyHeader === 'api-key' ? key : `Bearer ${key}`;
@@ -78,8 +78,8 @@ export function httpRequestTo(
 }
 
 /**
- * Returns a function that creates the request to the files API of a server, without content. Throws
- * a TypeError if the server has no files API.
+ * Returns a function that creates the HTTP request to the files API of a server, without a body. Throws a
+ * TypeError if the server has no files API.
  */
 export function filesRequestTo(endpoint: Endpoint, options: ApiOptions): () => HttpRequest {
   const { id, filesUrl } = endpoint;
@@ -115,16 +115,16 @@ function urlOf({ url, baseUrl, apiVersion }: Endpoint, options: ApiOptions): str
 }
 
 /**
- * Returns Azure's base URL with its path, and without the version. Users copy the URL with or
- * without the path, and sometimes with the version, which the template adds.
+ * Returns Azure's base URL with its path, but without the version. Users copy the URL with or without the
+ * path, and sometimes with the version. The template adds the version.
  */
 function azureBase(base: string): string {
   return /^[a-z]+:\/\/[^/]+$/i.test(base) ? `${base}/openai` : base.replace(/\/v1$/, '');
 }
 
 /**
- * Returns the facts about the model at a server. If a preset is used with another address, the
- * server counts as another one.
+ * Returns the facts about the model at a server. If a preset is used with a different address, it counts as a
+ * different server.
  */
 export function infoAt({ id, baseUrl, reportsCost }: Endpoint, options: ApiOptions): ModelInfo {
   const isKnownAddress = baseUrl === undefined || id.includes('@');
@@ -140,8 +140,8 @@ export interface DialectOptions<Dialect, Preset> {
 }
 
 /**
- * Returns the preset that the options name, with the changes of the options. If the options contain
- * only a base URL, the server gets an id with its host. Throws for an unknown preset.
+ * Returns the settings of the preset that the options name, with the changes from the options. If the options
+ * contain only a base URL, the id of the server contains its host. Throws for an unknown preset.
  */
 export function dialectOf<Dialect extends Endpoint, Preset extends string>(
   presets: { readonly [Name in Preset | 'compatible' | 'openai']: Dialect },
@@ -151,7 +151,7 @@ export function dialectOf<Dialect extends Endpoint, Preset extends string>(
   const preset = options.preset ?? (baseUrl === undefined ? 'openai' : 'compatible');
   if (!Object.hasOwn(presets, preset)) throw unknownPreset(preset, Object.keys(presets));
   const known = presets[preset];
-  // A value that is undefined changes nothing.
+  // A field with the value undefined does not change the preset.
   const changes = Object.entries(dialect).filter(([, value]) => value !== undefined);
   const id = preset === 'compatible' ? serverId(known.id, baseUrl ?? known.baseUrl) : known.id;
   return { ...known, id, ...Object.fromEntries(changes) };
@@ -163,9 +163,8 @@ function unknownPreset(preset: string, names: readonly string[]): TypeError {
 }
 
 /**
- * Returns the id of a server. The id contains the host if it is not that of the API itself.
- * Otherwise the state of one server could be sent to another server that has a model of the same
- * name.
+ * Returns the id of a server. If the server is not the provider's own API, the id contains the host.
+ * Otherwise the state of one server could be sent to a different server that has a model of the same name.
  */
 export function serverId(id: string, address: string | URL | undefined, own?: string): string {
   const host = hostOf(address);

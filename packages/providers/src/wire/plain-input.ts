@@ -1,12 +1,15 @@
 /**
- * Encodes the plain text input of a custom tool as the JSON `{"input":"…"}` while it streams. All
- * pieces together are valid JSON.
+ * Encodes the plain text input of a custom tool as the JSON `{"input":"…"}` while it streams. All pieces
+ * together are valid JSON.
  */
 export class PlainInputEncoder {
-  /** A high surrogate whose low surrogate has not arrived. It must not be escaped alone. */
+  /**
+   * A high surrogate whose low surrogate has not arrived yet. It must not be escaped without the low
+   * surrogate.
+   */
   #held = '';
 
-  /** The beginning of the JSON object, before the text of its only field. */
+  /** The start of the JSON object, up to the text of its only field. */
   static readonly start = '{"input":"';
 
   append(chunk: string): string {
@@ -16,7 +19,7 @@ export class PlainInputEncoder {
     return jsonEscaped(text.slice(0, cut));
   }
 
-  /** Returns the end of the JSON object, after the text. */
+  /** Returns the end of the JSON object, which follows the text. */
   end(): string {
     return `${jsonEscaped(this.#held)}"}`;
   }

@@ -4,8 +4,8 @@ import { fault } from '../errors/wire-fault.ts';
 import { isObject } from '../json/fields.ts';
 
 /**
- * Returns the options of a request for one provider. They are stored under the provider's name, so
- * that a fallback of another provider does not get them.
+ * Returns the options of a request for one provider. The options are stored under the provider's name, so a
+ * fallback to a different provider does not get them.
  */
 export function optionsFor(provider: string, { providerOptions }: ModelRequest): JsonObject {
   if (providerOptions === undefined) return {};
@@ -17,7 +17,7 @@ export function optionsFor(provider: string, { providerOptions }: ModelRequest):
   return mergeFor(provider, {}, providerOptions, '');
 }
 
-/** Merges the options for a provider into a field. */
+/** Merges the caller's options for a provider into a field of the body. */
 export function mergeFor(
   provider: string,
   field: JsonObject,
@@ -32,8 +32,8 @@ export function mergeFor(
 }
 
 /**
- * Adds the caller's options to a body. Objects are merged and lists are joined, so that options
- * never remove data that the request needs. An option that would remove such data is refused.
+ * Adds the caller's options to a body. Objects are merged and lists are joined, so options never remove data
+ * that the request needs. If an option would remove such data, it is rejected.
  */
 export function withProviderOptions(
   body: JsonObject,
@@ -50,7 +50,7 @@ export function withOptions(content: JsonObject, options: JsonObject | undefined
   return options === undefined ? content : merge(content, options, 'content');
 }
 
-/** Adds the caller's options of a tool to its field, by the same rules as `withProviderOptions`. */
+/** Adds the caller's options for a tool to its field, by the same rules as `withProviderOptions`. */
 export function withToolOptions(
   field: JsonObject,
   { name, providerOptions }: ToolDefinition,
@@ -62,9 +62,9 @@ export function withToolOptions(
 }
 
 /**
- * Returns the names under which options for a provider can be stored, from general to specific:
- * `openai`, `openai-responses`. Later options replace earlier ones. Claude on a cloud also gets the
- * options of `anthropic`, because the format is the same.
+ * Returns the names under which options for a provider can be stored, from general to specific: `openai`,
+ * `openai-responses`. Later options replace earlier ones. Claude on a cloud also gets the options for
+ * `anthropic`, because the format is the same.
  */
 function namesOf(provider: string): readonly string[] {
   const name = provider.replace(/@.*$/s, '');
@@ -73,7 +73,7 @@ function namesOf(provider: string): readonly string[] {
   return [...new Set([vendor, family, name, provider])];
 }
 
-/** The fields that the request sets itself, and on which the reader of the answer depends. */
+/** The fields that the request itself sets. The code that reads the answer depends on them. */
 const fixed = new Set([
   ...['model', 'messages', 'input', 'contents', 'stream', 'stream_options.include_usage'],
 ]);

@@ -4,9 +4,9 @@ import { noUsage, type Stop, type StopReason, type Usage } from '@millrace/core'
 export type StopReasons = Readonly<Record<string, StopReason>>;
 
 /**
- * Returns the stop reason, with the provider's own value as `raw`. With calls, `stop` becomes
- * `tool_use`. Without calls, `tool_use` becomes `stop`. Other reasons, such as those for a cut or
- * refused answer, stay.
+ * Returns the stop reason, with the provider's own value as `raw`. If there are calls, `stop` becomes
+ * `tool_use`. If there are no calls, `tool_use` becomes `stop`. All other reasons stay unchanged, for example
+ * the reasons for a cut or refused answer.
  */
 export function stopOf(raw: string, reasons: StopReasons, hasClientCalls: boolean): Stop {
   const reason = Object.hasOwn(reasons, raw) ? (reasons[raw] ?? 'unknown') : 'unknown';
@@ -20,7 +20,7 @@ export function stopOf(raw: string, reasons: StopReasons, hasClientCalls: boolea
 const unitsPerToken = 4;
 
 /**
- * Returns the reported usage. If it is missing, incomplete or all zero, returns an estimate.
+ * Returns the reported usage. If the usage is missing, incomplete or all zero, returns an estimate.
  * `sentLength` is called only for an estimate.
  */
 export function completeUsage(
@@ -38,15 +38,15 @@ export function completeUsage(
 }
 
 /**
- * Returns the length of a body as JSON. Returns 0 if the body cannot be converted to JSON, because
- * it was never sent then.
+ * Returns the length of a body as JSON. Returns 0 if the body cannot be converted to JSON, because such a
+ * body was never sent.
  */
 export function bodyLength(body: unknown): number {
   return jsonLength(body, (value) => value);
 }
 
 /**
- * Returns the length of a body as JSON without images and other binary data, which do not count as
+ * Returns the length of a body as JSON, without images and other binary data. Binary data does not count as
  * text tokens.
  */
 export function textLength(body: unknown): number {
@@ -61,7 +61,7 @@ function jsonLength(body: unknown, replace: (value: unknown) => unknown): number
   }
 }
 
-/** The length from which a string without spaces counts as binary data. */
+/** A longer string without spaces counts as binary data. */
 const maxWordLength = 256;
 
 function isBase64(value: unknown): boolean {

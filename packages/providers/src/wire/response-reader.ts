@@ -17,7 +17,7 @@ import { completeUsage, textLength } from './response-end.ts';
 import { TemplateMatcher } from './template-matcher.ts';
 import type { FrameReader, ReaderContext, Wire, WireReader } from './wire.ts';
 
-/** Reads one HTTP response from its first byte to its end, whether it succeeds or fails. */
+/** Reads one HTTP response from its first byte to its end, including failures. */
 export class ResponseReader {
   readonly #wire: Wire;
   readonly #context: ReaderContext;
@@ -30,7 +30,7 @@ export class ResponseReader {
   #http: HttpRequest | undefined;
   #messages = 0;
   #writtenLength = 0;
-  /** The names of the tools that the model called. Undefined stands for blocks of hosted tools. */
+  /** The names of the tools that the model called. `undefined` represents blocks of hosted tools. */
   readonly #calledTools = new Set<string | undefined>();
   #sawDone = false;
   #isEnding = false;
@@ -45,17 +45,14 @@ export class ResponseReader {
   }
 
   /**
-   * The progress of the response. It is `over` after `[DONE]`, because nothing follows, whether the
-   * answer is complete or not.
+   * The progress of the response. After `[DONE]` it is `over`, because no further data follows, even if the
+   * answer is not complete.
    */
   get progress(): WireReader['progress'] {
     return this.#sawDone ? 'over' : this.#reader.progress;
   }
 
-  /**
-   * Sends the request. Also reads responses that are not streams, which are errors and answers in
-   * one piece.
-   */
+  /** Sends the request. It also reads responses that are not streams: errors, and complete answers. */
   async open(exchange: HttpExchange): Promise<void> {
     const built = httpRequestFor(this.#wire, this.#context.request);
     this.#http = built;
@@ -78,8 +75,8 @@ export class ResponseReader {
   }
 
   /**
-   * Returns the request that continues the response after the connection broke. Undefined if that
-   * is not possible.
+   * The request that continues the response after the connection was lost. Undefined if the response cannot
+   * continue.
    */
   get resumption(): HttpRequest | undefined {
     const { resumption, progress } = this.#reader;
@@ -87,14 +84,14 @@ export class ResponseReader {
     return this.#wire.resume?.(resumption);
   }
 
-  /** Returns the request that stops the response. Undefined if closing the connection is enough. */
+  /** The request that stops the response. Undefined if closing the connection is sufficient. */
   get cancellation(): HttpRequest | undefined {
     const { resumption, progress } = this.#reader;
     if (resumption === undefined || progress !== 'reading') return undefined;
     return this.#wire.cancel?.(resumption);
   }
 
-  /** Continues the response with a new connection. */
+  /** Continues the response on a new connection. */
   async reopen(exchange: HttpExchange, http: HttpRequest): Promise<void> {
     this.#frames = this.#createFrames();
     const response = await exchange.open(await this.#authorized(http, exchange));
@@ -114,7 +111,7 @@ export class ResponseReader {
     this.#frames.feed(bytes);
   }
 
-  /** Returns the deltas since the last call. */
+  /** Returns the deltas that were written since the last call of `take`. */
   take(): readonly Delta[] {
     const deltas = this.#writer.take();
     for (const delta of deltas) {
@@ -125,12 +122,12 @@ export class ResponseReader {
     return deltas;
   }
 
-  /** Returns the last step, after the body ended. Throws if the answer is not complete. */
+  /** Returns the last step. Call it after the body has ended. Throws if the answer is not complete. */
   async finish(): Promise<StreamStep> {
     this.#isEnding = true;
     this.#frames.end();
     if (this.#reader.progress === 'reading') throw this.#truncated();
-    const stop = this.#reader.finish();
+    const stop = withoutKeys(this.#reader.finish(), this.#exchanged.http ?? this.#http);
     const deltas = this.take();
     const ignored = ignoredToolChoice(stop, this.#context.request, this.#calledTools);
     if (ignored === undefined) return { deltas, end: { stop, ...(await this.#endDetails()) } };
@@ -159,8 +156,8 @@ export class ResponseReader {
   }
 
   /**
-   * Returns whether the request may have used tokens. A rejected request costs nothing. An
-   * interrupted request may have been processed.
+   * Returns whether the request may have used tokens. A rejected request uses no tokens. An interrupted
+   * request may have been processed.
    */
   #mayHaveCost(thrown: unknown): boolean {
     const { response } = this.#exchanged;
@@ -168,7 +165,8 @@ export class ResponseReader {
   }
 
   async #endDetails(mayHaveCost = true): Promise<Omit<ResponseEnd, 'stop'>> {
-    const { usage, ...reported } = this.#reader.details;
+    const { usage, ...all } = this.#reader.details;
+    const reported = withoutKeys(all, this.#exchanged.http ?? this.#http);
     const { model, responseId } = reported;
     const details = toDetails(reported);
     const sentLength = () => this.#sentLength(mayHaveCost);
@@ -183,9 +181,9 @@ export class ResponseReader {
   }
 
   /**
-   * Adds the cost to a usage. The code is loaded when it is needed, because without prices no cost
-   * is computed. If it cannot be loaded, for example by a page that is offline, the cost stays
-   * unknown. That ends a run with a maximum cost.
+   * Adds the cost to a usage. The code loads on demand, because no cost is computed without prices. If the
+   * code cannot be loaded, for example because a page is offline, the cost stays unknown. An unknown cost
+   * ends a run that has a maximum cost.
    */
   async #withCost(usage: Usage): Promise<Usage> {
     const prices = this.#wire.info?.prices;
@@ -203,7 +201,7 @@ export class ResponseReader {
   }
 
   #onMessage(data: string, event: string | undefined): void {
-    // Data after the provider's end does not belong to this answer.
+    // Data after the end that the provider signaled does not belong to this answer.
     if (this.#reader.progress === 'over') return;
     this.#messages++;
     if (this.#templates.apply(data, event)) return;
@@ -220,7 +218,7 @@ export class ResponseReader {
       this.#reader.readMessage(value, event);
       this.#learnTemplate(data, event);
     } else if (!this.#isEnding && !isPing(event)) {
-      // If the body ended inside the event, `progress` determines later whether that is an error.
+      // If the body ended inside the event, `progress` later determines whether this is an error.
       throw fault('protocol_error', 'an event is not a JSON object');
     }
   }
@@ -245,13 +243,13 @@ export class ResponseReader {
   }
 
   /**
-   * Handles lines that are not SSE. They are an error, or the whole answer of a server that sends
-   * no content type.
+   * Handles lines that are not SSE. They are an error, or the complete answer of a server that sends no
+   * content type.
    */
   #onStrayText(text: string): void {
     const isAll = this.#isEnding && this.#messages === 0;
     if (isAll && /^\s*</.test(text)) throw webPageFault();
-    // Other lines can come before the JSON.
+    // The JSON may follow after other lines.
     const start = text.search(/^[ \t]*[{[]/m);
     const value = start < 0 ? undefined : parseMessage(text.slice(start));
     if (reportsError(value)) throw new ReportedFault(value);
@@ -265,7 +263,7 @@ export class ResponseReader {
 }
 
 /**
- * Returns a message if the request required a call and a complete answer does not contain it.
+ * Returns a message if the request required a call, but the complete answer does not contain the call.
  * Otherwise returns undefined.
  */
 function ignoredToolChoice(
@@ -274,13 +272,13 @@ function ignoredToolChoice(
   called: ReadonlySet<string | undefined>,
 ): string | undefined {
   const isComplete = reason === 'stop' || reason === 'tool_use';
-  // With an output schema, the model may have called the output tool. That call satisfies the tool
-  // choice, but the answer contains it as the output and not as a call.
+  // With an output schema, the model may have called the output tool. This call satisfies the tool choice,
+  // but the answer contains it as the output and not as a call.
   if (!isComplete || toolChoice === undefined || output !== undefined) return undefined;
   if (toolChoice === 'required' && called.size === 0 && tools.length > 0)
     return 'it ignored the tool choice: the answer has no call';
   if (typeof toolChoice === 'string' || called.has(toolChoice.name)) return undefined;
-  // Other names are those of tools that the provider runs.
+  // A name that is not in the request belongs to a tool that the provider runs.
   if (!tools.some(({ name }) => name === toolChoice.name)) return undefined;
   return `it ignored the tool choice: the answer does not call ${toolChoice.name}`;
 }
@@ -299,7 +297,7 @@ function webPageFault(): WireFault {
   return fault('protocol_error', 'the answer is a web page');
 }
 
-/** Builds the HTTP request. An error here means that the request can never be sent. */
+/** Builds the HTTP request. An error at this point means that the request can never be sent. */
 function httpRequestFor(wire: Wire, request: ModelRequest): HttpRequest {
   try {
     checkRequest(request);
@@ -311,7 +309,7 @@ function httpRequestFor(wire: Wire, request: ModelRequest): HttpRequest {
   }
 }
 
-/** The reader until the request is sent. It reads nothing. */
+/** The reader that is used until the request is sent. It never reads a message. */
 const unopenedReader: WireReader = {
   progress: 'reading',
   details: {},
@@ -319,3 +317,19 @@ const unopenedReader: WireReader = {
   readWholeBody: () => {},
   finish: () => ({ reason: 'unknown' }),
 };
+
+/** The headers that contain keys. A shorter value can be part of an ordinary name. */
+const keyHeaders = /auth|key|token|cookie|secret/i;
+const minKeyLength = 8;
+
+/**
+ * Removes the keys of the request from the texts that the server reports, such as the name of the model. These
+ * texts are stored on the log, and a hostile server could repeat the key there.
+ */
+function withoutKeys<Value extends object>(reported: Value, http: HttpRequest | undefined): Value {
+  let text = JSON.stringify(reported);
+  const sent = Object.entries(http?.headers ?? {}).filter(([name]) => keyHeaders.test(name));
+  for (const key of [...(http?.secrets ?? []), ...sent.map(([, value]) => value.split(' ').pop())])
+    if (key !== undefined && key.length >= minKeyLength) text = text.replaceAll(key, '[redacted]');
+  return JSON.parse(text);
+}

@@ -5,9 +5,7 @@ import type { HttpRequest } from '../transport/http-request.ts';
 import type { Transport } from '../transport/transport-options.ts';
 import type { ResponseReader } from './response-reader.ts';
 
-/**
- * Maximum number of times that a broken connection is opened again without any content in between.
- */
+/** Maximum number of reconnects in a row without receiving any content. */
 const maxReconnects = 6;
 const firstReconnectMs = 250;
 
@@ -19,8 +17,8 @@ interface ConnectionOptions {
 }
 
 /**
- * Returns the body of a response that the provider stores. If the connection breaks, the body
- * continues on a new one.
+ * Returns the body of a response that the provider stores. If the connection is lost, the body continues on a
+ * new connection.
  */
 export function bodyOf(
   first: HttpExchange,
@@ -45,7 +43,8 @@ export function bodyOf(
         const resumption = reconnects < maxReconnects ? reading.resumption : undefined;
         if (resumption === undefined && bytes !== undefined) throw bytes;
         if (resumption === undefined) return undefined;
-        // If a connection cannot be opened, the loop treats it like one that broke and tries again.
+        // If the new connection cannot be opened, the loop handles this like a lost connection and tries
+        // again.
         next = reconnect(resumption);
       }
     },
@@ -59,8 +58,8 @@ export function bodyOf(
 }
 
 /**
- * Returns a broken connection as a value instead of throwing it, because the response may continue
- * on a new connection.
+ * Returns a lost connection as a value instead of throwing an error, because the response may continue on a
+ * new connection.
  */
 async function orFailure<T>(reading: Promise<T>): Promise<T | NetworkFailure> {
   try {

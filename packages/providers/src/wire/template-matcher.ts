@@ -1,33 +1,32 @@
 import type { LastAppend } from './wire.ts';
 
-/** A message that is split at the one string that changes. */
+/** A message that is split at the only string that changes. */
 interface MessageTemplate {
   readonly event: string | undefined;
-  /** The text up to and including the opening quote of the string. */
+  /** The text of the message up to and including the opening quote of the string. */
   readonly before: string;
-  /** The text from the closing quote of the string on. */
+  /** The text of the message from the closing quote of the string to the end. */
   readonly after: string;
   readonly append: (text: string) => void;
 }
 
-/** Maximum number of templates. That is enough for all parts that stream at the same time. */
+/** Maximum number of templates. It is sufficient for all parts that stream at the same time. */
 const maxTemplates = 32;
 /**
- * The number of misses in a row after which matching is turned off, because the messages of this
- * server always differ.
+ * After this number of consecutive misses, matching is turned off, because the messages of this server always
+ * differ.
  */
 const maxMisses = 48;
 
 /**
- * Avoids parsing most messages of a stream, because they differ only in one string, the appended
- * text. If everything around that string equals an earlier message, the message has the same effect
- * with another text.
+ * Avoids parsing most messages of a stream, because they differ only in the appended text. If the rest of a
+ * message equals an earlier message, the message has the same effect, but with a different text.
  */
 export class TemplateMatcher {
   #templates: MessageTemplate[] = [];
   /**
    * The index of the template that matched last. The search starts there, because parts that stream
-   * in turns repeat their order.
+   * alternately repeat their order.
    */
   #last = 0;
   #misses = 0;
@@ -47,7 +46,7 @@ export class TemplateMatcher {
       return true;
     }
     this.#misses++;
-    // Without a match, comparing costs more than it saves.
+    // If no template matches, comparing costs more time than it saves.
     if (this.#misses === maxMisses) this.#templates = [];
     return false;
   }
@@ -63,7 +62,7 @@ export class TemplateMatcher {
     if (at === undefined || text === '') return;
     const before = data.slice(0, at + 1);
     const after = data.slice(at + literal.length - 1);
-    // The message can contain the text with other escapes. The match could then be a different
+    // The message can contain the same text with different escapes. The match could then be a different
     // string.
     if (before.includes('\\') || after.includes('\\')) return;
     this.#last = this.#templates.length;
@@ -72,8 +71,8 @@ export class TemplateMatcher {
 }
 
 /**
- * Returns the position of the literal as the value of a key. Returns undefined if it occurs nowhere
- * or more than once.
+ * Returns the position at which the literal is the value of a key. Returns undefined if there is no such
+ * position, or more than one.
  */
 function positionOfValue(data: string, literal: string): number | undefined {
   const positions = [`:${literal}`, `: ${literal}`].flatMap((value) => {
@@ -88,7 +87,9 @@ function positionOfValue(data: string, literal: string): number | undefined {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON does not allow them in a string
 const needsUnescaping = /["\\\u0000-\u001f]/;
 
-/** Returns the string between the two texts. Returns undefined if the message does not match. */
+/**
+ * Returns the string between the texts `before` and `after`. Returns undefined if the message does not match.
+ */
 function textBetween(data: string, before: string, after: string): string | undefined {
   const end = data.length - after.length;
   // Comparing slices is faster than startsWith and endsWith, which check each character.
@@ -100,8 +101,7 @@ function textBetween(data: string, before: string, after: string): string | unde
 
 function unescaped(inside: string): string | undefined {
   try {
-    // `inside` can contain a quote without an escape. It is not a JSON string then, and JSON.parse
-    // throws.
+    // `inside` may contain an unescaped quote. It is then not a JSON string, and `JSON.parse` throws.
     return JSON.parse(`"${inside}"`);
   } catch {
     return undefined;

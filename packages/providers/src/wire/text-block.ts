@@ -21,7 +21,7 @@ export class TextBlock {
   readonly #outputName: string | undefined;
   #json = '';
   #metadata: Metadata | undefined;
-  /** The log probabilities. Undefined if the request did not ask for them. */
+  /** The log probabilities. Undefined if the request did not ask for log probabilities. */
   #logprobs: Logprobs | undefined;
 
   constructor(writer: DeltaWriter, { output }: ModelRequest) {
@@ -51,13 +51,13 @@ export class TextBlock {
     this.#logprobs.add(entries);
   }
 
-  /** Replaces the log probabilities by a complete list, which some APIs send when a text ends. */
+  /** Replaces the log probabilities with a complete list. Some APIs send this list when a text ends. */
   setLogprobs(entries: readonly LogprobEntry[]): void {
     this.#logprobs = undefined;
     this.logprobs(entries);
   }
 
-  /** Commits the part. Text that is not valid JSON, for example a refusal, stays a text part. */
+  /** Commits the part. If the text is not valid JSON, for example a refusal, it stays a text part. */
   commit(end: TextEnd = {}): void {
     const structured = this.#structured(this.#json);
     this.#writeLogprobs();
@@ -71,7 +71,7 @@ export class TextBlock {
     this.#replace(this.#structured(text) ?? { kind: 'text', text }, end);
   }
 
-  /** Retracts the part, committed or not. */
+  /** Retracts the part, even if it is already committed. */
   retract(reason: RetractReason): void {
     this.#part.retract(reason);
   }

@@ -21,7 +21,7 @@ import { ResponseReader } from './response-reader.ts';
 import type { Wire } from './wire.ts';
 
 /**
- * Creates a provider that uses a wire over HTTP. This is the only code that connects wires to the
+ * Creates a provider that uses a wire format over HTTP. Only this code connects the wire formats to the
  * network.
  */
 export function wireProvider(wire: Wire, options: TransportOptions): Provider {
@@ -50,8 +50,8 @@ export function wireProvider(wire: Wire, options: TransportOptions): Provider {
 }
 
 /**
- * Returns a function that counts tokens. It loads the code at the first count, because few programs
- * count tokens.
+ * Returns a function that counts tokens. It loads the code at the first count, because few programs count
+ * tokens.
  */
 function countTokensOnDemand(
   counter: TokenCounter,
@@ -68,13 +68,13 @@ function countTokensOnDemand(
 }
 
 interface WireStreamContext extends StreamContext {
-  /** Aborted when the reader stops, possibly during a read. */
+  /** Aborts when the reader stops, possibly during a read. */
   readonly returned: AbortSignal;
 }
 
 /**
- * The time to read on after the answer is complete, in milliseconds. The first value is for usage
- * that follows, the second for the end of the body.
+ * How long to continue reading after the answer is complete, in milliseconds. The first value is for usage
+ * that follows the answer. The second value is for the end of the body.
  */
 const trailingUsageMs = 1000;
 const bodyEndMs = 50;
@@ -96,13 +96,13 @@ async function* streamWire(
   let last: StreamStep;
   try {
     releasePlace = await transport.semaphore.acquire(signal);
-    // The signal can be aborted while the request waits for its place.
+    // The signal may abort while the request waits in the queue.
     signal.throwIfAborted();
     const trace = transport.sendsTrace ? context.trace : undefined;
     const connect = () =>
       new HttpExchange({ ...transport, signal, trace, onInterrupted: releasePlace });
-    // Only a stored response can continue after its connection broke. The code loads before the
-    // request, because it could not load while the network is down.
+    // Only a stored response can continue after its connection was lost. The code loads before the request is
+    // sent, because it could not load while the network is down.
     const isStored = wire.resume !== undefined || wire.cancel !== undefined;
     stored = isStored ? await import('./stored-response.ts') : undefined;
     const exchange = connect();
@@ -136,7 +136,7 @@ async function* streamWire(
   yield last;
 }
 
-/** Describes a request without secrets. */
+/** Returns a description of a request, without secrets. */
 function describeRequest({ url, body, secrets }: HttpRequest): DescribedRequest {
   const { origin, pathname } = new URL(url);
   const hidden = secrets.filter((secret) => secret !== '');
@@ -148,8 +148,8 @@ function describeRequest({ url, body, secrets }: HttpRequest): DescribedRequest 
 }
 
 /**
- * Removes secrets from a body. The body should not contain the key, but a page that shows requests
- * must never reveal it.
+ * Removes secrets from a body. The body should not contain the key. This is a safeguard for pages that show
+ * requests.
  */
 function withoutSecrets(body: JsonObject, secrets: readonly string[]): JsonObject {
   const text = JSON.stringify(body, (_key, value: unknown) =>
@@ -164,16 +164,11 @@ function hide(text: string, secrets: readonly string[]): string {
 
 interface JoinedSignals {
   readonly signal: AbortSignal;
-  /**
-   * Removes the listeners. This is needed because one of the signals can live as long as the
-   * process.
-   */
+  /** Removes the listeners. This is needed because one of the signals may exist as long as the process. */
   readonly release: () => void;
 }
 
-/**
- * Returns a signal that is aborted when the first of the given signals is, with the same reason.
- */
+/** Returns a signal that aborts when the first of the given signals aborts, with the same reason. */
 function joinSignals(signals: readonly (AbortSignal | undefined)[]): JoinedSignals {
   const joined = new AbortController();
   const releases = signals.map((signal) => signal && follow(signal, joined));

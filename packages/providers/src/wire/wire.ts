@@ -6,51 +6,49 @@ import type { WindowOptions } from '../tokens/context-window.ts';
 import type { TokenCounter } from '../tokens/token-counter.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 
-/** One provider's protocol, without any I/O. */
+/** The protocol of one provider, without any I/O. */
 export interface Wire {
-  /** The provider's id. Together with `model` it is the owner of `providerState`. */
+  /** The provider's id. Together with `model`, it identifies the owner of `providerState`. */
   readonly provider: string;
   readonly model: string;
   /**
-   * The facts about the model. Its prices give the cost of answers for which the provider reports
-   * none.
+   * The facts about the model. If the provider does not report the cost of an answer, the prices determine
+   * the cost.
    */
   readonly info?: ModelInfo | undefined;
   /**
-   * Builds the HTTP request. Throws a `WireFault` of kind `invalid_request` if the wire cannot
-   * express it.
+   * Builds the HTTP request. Throws a `WireFault` of the kind `invalid_request` if the API cannot express the
+   * request.
    */
   http(request: ModelRequest): HttpRequest;
   reader(context: ReaderContext): WireReader;
-  /** How the provider counts tokens. Undefined if it has no endpoint for that. */
+  /** How the provider counts tokens. Undefined if it has no endpoint for counting. */
   readonly tokenCounter?: TokenCounter | undefined;
-  /**
-   * Returns the server to ask for the context window. Undefined if the server does not report it.
-   */
+  /** Returns the server that reports the context window. Undefined if the server does not report it. */
   readonly windowSource?: (() => WindowSource) | undefined;
   /**
-   * Adds data that expires, such as a token or a signature, right before the request is sent. The
-   * body must not change. Default: the request is sent as `http` built it.
+   * Adds data that expires, such as a token or a signature, immediately before the request is sent. It must
+   * not change the body. Default: the request is sent as `http` built it.
    */
   readonly authorize?: ((request: HttpRequest) => Promise<HttpRequest>) | undefined;
   /**
-   * Builds the request that continues a response after its connection broke. Undefined if that is
-   * not possible.
+   * Builds the request that continues a response after its connection was lost. Undefined if responses cannot
+   * continue.
    */
   readonly resume?: ((at: Resumption) => HttpRequest) | undefined;
   /**
    * Builds the request that stops a response after an abort. Undefined if closing the connection is
-   * enough.
+   * sufficient.
    */
   readonly cancel?: ((at: Resumption) => HttpRequest) | undefined;
   /**
-   * Creates the reader that divides a response into messages. It is a function instead of a name,
-   * so that only programs that use a framing contain its code. Default: server-sent events.
+   * Creates the reader that splits a response into messages. It is a function and not a name, so that a
+   * program contains only the code of the framing that it uses. Default: server-sent events.
    */
   readonly frames?: ((options: FrameReaderOptions) => FrameReader) | undefined;
 }
 
-/** Divides the bytes of a response into messages. */
+/** Splits the bytes of a response into messages. */
 export interface FrameReader {
   feed(bytes: Uint8Array): void;
   /** Called when the response has ended. */
@@ -85,43 +83,42 @@ export interface ReaderContext {
 export interface WireReader {
   /** Reads one message of the stream. Throws a `WireFault` if it is invalid or reports an error. */
   readMessage(data: JsonObject, event: string | undefined): void;
-  /** Reads the usage of a message that reports an error. Undefined if such messages have none. */
+  /** Reads the usage from a message that reports an error. Undefined if such messages contain no usage. */
   readUsageOfError?(data: JsonObject): void;
-  /** Reads an answer in one piece, from a server that does not stream. */
+  /** Reads a complete answer from a server that does not stream. */
   readWholeBody(body: JsonValue): void;
   /**
-   * The progress of the response. `reading`: the answer is not complete. `answered`: the answer is
-   * complete, but further answers to the same request follow. `done`: the provider's end arrived,
-   * and only usage can follow. `over`: nothing can follow.
+   * The progress of the response. `reading`: the answer is not complete. `answered`: the answer is complete,
+   * but further answers to the same request follow. `done`: the provider signaled the end, and only usage can
+   * follow. `over`: no further data can follow.
    */
   readonly progress: 'reading' | 'answered' | 'done' | 'over';
   /**
-   * Commits the open parts and returns the stop reason. Called once, after the provider's end.
+   * Commits the open parts and returns the stop reason. Called once, after the provider signaled the end.
    * Throws like `readMessage`.
    */
   finish(): Stop;
-  /** The data that the provider reported about the response so far. */
+  /** The data that the provider has reported about the response until now. */
   readonly details: ReportedResponse;
   /**
-   * The text that the last message appended. It is set only if an equal message with another text
-   * would do nothing but append that text. Such messages are not parsed any more.
+   * The text that the last message appended. It is set only if the message had no other effect. Later
+   * messages that differ only in this text are not parsed any more.
    */
   readonly lastAppend?: LastAppend | undefined;
   /**
-   * The position from which the response can continue if the connection breaks. Undefined if it
+   * The position from which the response can continue if the connection is lost. Undefined if the response
    * cannot continue.
    */
   readonly resumption?: Resumption | undefined;
 }
 
-/** All data that a provider reported, except content and stop reason. */
+/** All data that a provider reported, except the content and the stop reason. */
 export interface ReportedResponse extends Reported {
   readonly usage?: Usage | undefined;
 }
 
 /**
- * The text that a message appended, and a function that appends the text of a later message of the
- * same form.
+ * The text that a message appended, and a function that appends the text of a later message of the same form.
  */
 export interface LastAppend {
   readonly text: string;

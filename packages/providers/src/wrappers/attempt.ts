@@ -13,12 +13,12 @@ import { messageFor } from '../errors/error-message.ts';
 import type { Clock } from '../transport/clock.ts';
 
 /**
- * The time to wait for the usage of a request after its abort, in milliseconds. Providers usually
- * answer at once.
+ * How long to wait for the usage of a request after its abort, in milliseconds. Providers usually report it
+ * immediately.
  */
 const abortGraceMs = 5000;
 
-/** One of several requests for the same answer. If it is aborted, its usage still counts. */
+/** One of several requests for the same answer. If the request is aborted, its usage is still counted. */
 export class Attempt {
   readonly provider: Provider;
   readonly #steps: AsyncIterator<StreamStep>;
@@ -28,7 +28,7 @@ export class Attempt {
   #end: ResponseEnd | undefined;
   #ending: Promise<void> | undefined;
 
-  /** Prepares the request. It is sent when the first step is requested. */
+  /** Prepares the request. It is sent only when the first step is requested. */
   constructor(provider: Provider, request: ModelRequest, context: StreamContext, clock: Clock) {
     this.provider = provider;
     this.#clock = clock;
@@ -39,8 +39,8 @@ export class Attempt {
   }
 
   /**
-   * Returns the next step. If the stream stops without an end, the provider broke its contract, and
-   * the step has an error.
+   * Returns the next step. If the stream stops without an end, the provider violated its contract, and the
+   * step contains an error.
    */
   next(): Promise<StreamStep> {
     this.#pending ??= this.#read();
@@ -54,7 +54,7 @@ export class Attempt {
     });
   }
 
-  /** Returns the first step with content, or the end. */
+  /** Returns the first step that has content or an end. */
   async opening(): Promise<StreamStep> {
     for (;;) {
       const step = await this.next();
@@ -74,7 +74,7 @@ export class Attempt {
     return this.account(outcome);
   }
 
-  /** Returns the usage of the request so far. */
+  /** Returns the usage of the request until now. */
   account(outcome: string): OtherRequest {
     const { id, model } = this.provider;
     return { provider: id, model, outcome, usage: this.#end?.usage ?? brokenEnd.usage };
@@ -93,8 +93,8 @@ export class Attempt {
   }
 
   /**
-   * Waits for the end of an aborted request, but not too long. A provider that ignores the abort
-   * must not block the others.
+   * Waits a limited time for the end of an aborted request. If a provider ignores the abort, it must not
+   * block the other requests.
    */
   async #ended(): Promise<void> {
     const timeout = Promise.withResolvers<void>();
@@ -122,7 +122,7 @@ const brokenEnd = {
   usage: { ...noUsage, estimated: true },
 } as const;
 
-/** Adds the usage of other requests to the end of an answer, and lists them in its details. */
+/** Adds the usage of the other requests to the end of an answer, and lists these requests in its details. */
 export function withOthers(
   end: ResponseEnd,
   others: readonly OtherRequest[],
@@ -141,9 +141,9 @@ export function withOthers(
 }
 
 /**
- * Returns the facts that apply to a choice of providers. They are those of the first provider. The
- * prices are left out if the cost of another provider is unknown or has another currency, because a
- * cost limit would not count it.
+ * Returns the facts that apply to a choice of providers. They are the facts of the first provider. The prices
+ * are omitted if the cost of a different provider is unknown or has a different currency. A cost limit could
+ * not count such a cost.
  */
 export function commonInfo(providers: readonly Provider[]): ModelInfo | undefined {
   const info = providers[0]?.info;

@@ -9,14 +9,17 @@ import { systemClock } from '../transport/clock.ts';
 import { Attempt } from './attempt.ts';
 import { badOption, checkCounts, checkNames } from './check-options.ts';
 
-/** The result of a check: undefined if the content may pass, or the reason to block it. */
+/**
+ * The result of a check. It is undefined if the content may pass, and otherwise contains the reason to block
+ * it.
+ */
 export type BlockVerdict = { readonly block: string } | undefined;
 
-/** A piece of an answer that a check gets. */
+/** A piece of an answer, as a check gets it. */
 export interface AnswerPiece {
   /**
-   * The kind of the part. The text is that of a text or reasoning part, the arguments of a call, or
-   * a whole value as JSON.
+   * The kind of the part. `text` contains the text of a text or reasoning part, the arguments of a call, or a
+   * complete value as JSON.
    */
   readonly kind: PartKind;
   /** The end of the text that was checked before, followed by the new text. */
@@ -33,20 +36,19 @@ export interface BlockContentOptions {
   readonly answer?: ((piece: AnswerPiece) => BlockVerdict | Promise<BlockVerdict>) | undefined;
   /** The number of characters of new text that are collected before a check. Default: 256. */
   readonly everyLength?: number | undefined;
-  /** The number of characters before the new text that a check gets too. Default: 256. */
+  /** The number of characters before the new text that a check also gets. Default: 256. */
   readonly overlapLength?: number | undefined;
   /**
-   * What happens to text that already passed when a later check blocks. `keep` keeps it as a
-   * partial part, and `retract` retracts it. Default: `keep`.
+   * The rule for text that has already passed when a later check blocks. `keep` keeps it as a partial part,
+   * and `retract` retracts it. Default: `keep`.
    */
   readonly onBlock?: 'keep' | 'retract' | undefined;
 }
 
 /**
- * Stops requests and answers that a check blocks. The caller gets only text that was checked. A
- * blocked answer ends with the stop reason `content_filter`, and the reason is its cause. Its
- * request is aborted, and its usage counts. If a check throws, the request fails with a `filtered`
- * error.
+ * Stops requests and answers that a check blocks. The caller gets only text that was checked. A blocked
+ * answer ends with the stop reason `content_filter`, and its cause is the reason that the check returned. The
+ * request is aborted, and its usage is counted. If a check throws, the request fails with a `filtered` error.
  *
  * @example
  * const provider = blockContent(anthropic({ model: 'claude-sonnet-4-5' }), {
@@ -104,7 +106,7 @@ async function* guarded(
 
 type Found = { readonly block: string } | { readonly error: ProviderError };
 
-/** Runs a check. If the check throws, nothing may pass, so the result is an error. */
+/** Runs a check. If the check throws, no content may pass, so the result is an error. */
 async function verdictOf(
   { id }: Provider,
   check: () => BlockVerdict | Promise<BlockVerdict>,
@@ -125,28 +127,26 @@ function blockedEnd(found: Found, usage: Usage): ResponseEnd {
 
 interface WatchedPart {
   readonly kind: PartKind;
-  /** The end of the text that has passed. */
+  /** The end of the text that has already passed the check. */
   checked: string;
   fresh: string;
 }
 
-/**
- * Holds steps back until their text is checked. It tracks the parts that the caller has received.
- */
+/** Holds steps back until their text is checked. It also tracks the parts that the caller has received. */
 class AnswerWatch {
   readonly #rules: Rules;
   readonly #parts = new Map<PartId, WatchedPart>();
   #held: StreamStep[] = [];
   #freshLength = 0;
   #isEnding = false;
-  /** The parts that the caller has received. An open part has its length. */
+  /** The parts that the caller has received. For an open part, `length` is the length of its text. */
   readonly #shown = new Map<PartId, { readonly kind: PartKind; length: number; isOpen: boolean }>();
 
   constructor(rules: Rules) {
     this.#rules = rules;
   }
 
-  /** Whether a check is due, because enough new text is held or the answer has ended. */
+  /** True if a check is due, because enough new text was collected or the answer has ended. */
   get isDue(): boolean {
     return this.#isEnding || this.#freshLength >= this.#rules.everyLength;
   }
@@ -172,7 +172,7 @@ class AnswerWatch {
     return undefined;
   }
 
-  /** Returns the steps that passed. */
+  /** Returns the steps that have passed the check. */
   release(): readonly StreamStep[] {
     const passed = this.#held;
     this.#held = [];
@@ -182,7 +182,8 @@ class AnswerWatch {
   }
 
   /**
-   * Returns the deltas that close or retract the parts that the caller has. Held steps are dropped.
+   * Returns the deltas that close or retract the parts that the caller has received. Steps that are held back
+   * are dropped.
    */
   close(): readonly Delta[] {
     const isRetracted = this.#rules.onBlock === 'retract';
@@ -204,7 +205,7 @@ class AnswerWatch {
       case 'commit_part': {
         if (delta.part === undefined) return;
         const { kind } = delta.part;
-        // A whole part replaces the streamed text, so all its text must be checked.
+        // A complete part replaces the streamed text, so its whole text must be checked.
         this.#parts.set(delta.partId, { kind, checked: '', fresh: '' });
         return this.#add(delta.partId, wholeText(delta.part));
       }

@@ -15,8 +15,8 @@ import { moveDelta, wrapProvider } from '../provider/wrap-provider.ts';
 import { badOption, checkCounts, checkNames } from './check-options.ts';
 
 /**
- * The store of `cacheAnswers`, for example a map, a file or Redis. Keys are hashes, and values are
- * JSON.
+ * A store for the answers of `cacheAnswers`, for example a map, a file or Redis. Keys are hashes, and values
+ * are JSON.
  */
 export interface AnswerStore {
   /** Returns the stored answer, or undefined if there is none. */
@@ -27,22 +27,22 @@ export interface AnswerStore {
 
 /** Options of `cacheAnswers`. */
 export interface AnswerCacheOptions {
-  /** The store of the answers. Default: a `memoryAnswerStore` of this provider. */
+  /** The store for the answers. Default: a separate `memoryAnswerStore` for this provider. */
   readonly store?: AnswerStore | undefined;
   /**
    * Maximum number of characters of text in a stored answer. Longer answers are not stored.
    * Default: 1,048,576.
    */
   readonly maxAnswerLength?: number | undefined;
-  /** Called if the store fails. The request is then sent to the provider. Default: none. */
+  /** Called if the store fails. In this case, the request is sent to the provider. Default: none. */
   readonly onStoreError?: ((error: unknown) => void) | undefined;
 }
 
 /**
- * Answers equal requests from a store. Requests are equal if provider, model, content and settings
- * are equal. The ids of items and cache hints are not compared.
- * Only complete answers are stored, never errors, refusals or answers that were cut. A stored
- * answer costs nothing, so its usage is 0, and `details.fromCache` is true.
+ * Answers repeated requests from a store. Two requests are equal if their provider, model, content and
+ * settings are equal. The ids of items and cache hints are not compared. Only complete answers are stored,
+ * never errors, refusals or answers that were cut. A stored answer costs nothing, so its usage is 0, and
+ * `details.fromCache` is true.
  *
  * @example
  * const provider = cacheAnswers(anthropic({ model: 'claude-sonnet-4-5' }));
@@ -77,7 +77,9 @@ export function cacheAnswers(provider: Provider, options: AnswerCacheOptions = {
 
 /** Options of `memoryAnswerStore`. */
 export interface MemoryAnswerStoreOptions {
-  /** Maximum number of answers. The least recently used answers are removed. Default: 1000. */
+  /**
+   * Maximum number of answers. If there are more, the least recently used answers are removed. Default: 1000.
+   */
   readonly maxEntries?: number | undefined;
   /** Maximum total length of all answers in characters. Default: 64 Mi. */
   readonly maxLength?: number | undefined;
@@ -88,7 +90,7 @@ export function memoryAnswerStore(options: MemoryAnswerStoreOptions = {}): Answe
   checkNames('memoryAnswerStore', options, ['maxEntries', 'maxLength']);
   const { maxEntries = 1000, maxLength = 2 ** 26 } = options;
   checkCounts('memoryAnswerStore', { maxEntries, maxLength });
-  /** The answers in the order of their last use. */
+  /** The answers, in the order of their last use. */
   const answers = new Map<string, string>();
   let length = 0;
   const remove = (key: string) => {
@@ -116,7 +118,7 @@ export function memoryAnswerStore(options: MemoryAnswerStoreOptions = {}): Answe
   };
 }
 
-/** Collects the deltas of one answer. They are stored unchanged, and encoded once at the end. */
+/** Collects the deltas of one answer. They are kept unchanged, and encoded only once at the end. */
 class CollectedAnswer {
   readonly #item: StreamItem;
   readonly #steps: StreamStep[] = [];
@@ -148,7 +150,7 @@ class CollectedAnswer {
 }
 
 /**
- * Decodes a stored answer and rewrites it for another item. Throws if the text is not an answer.
+ * Decodes a stored answer and rewrites it for a different item. Throws if the text is not a stored answer.
  */
 function readAnswer(text: string | undefined, item: StreamItem): StreamStep | undefined {
   if (text === undefined) return undefined;
@@ -179,7 +181,7 @@ async function keyOf({ id, model }: Provider, request: ModelRequest): Promise<st
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Sorts the fields of all objects, because their order has no meaning in a request. */
+/** Sorts the fields of all objects, because the order of fields has no meaning in a request. */
 function sorted(value: JsonValue | undefined): JsonValue | undefined {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((one: JsonValue) => sorted(one) ?? null);

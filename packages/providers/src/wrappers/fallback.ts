@@ -10,14 +10,14 @@ import { checkCounts, checkNames, firstOf } from './check-options.ts';
 /** Options of `withFallback`. */
 export interface FallbackOptions {
   /**
-   * The kinds of errors after which the next provider is asked. Default: all kinds that another
-   * provider may not have. An invalid request, refused content and an abort end the request.
+   * The kinds of errors after which the request goes to the next provider. Default: all kinds that are
+   * specific to a provider. An invalid request, refused content and an abort end the request.
    */
   readonly on?: readonly ProviderErrorKind[] | undefined;
   /**
-   * The time that a provider may take for its first delta, in milliseconds. After that time its
-   * request is aborted, and the next provider is asked. The limit does not apply to the last
-   * provider. Default: no limit.
+   * The time that a provider may take until its first delta, in milliseconds. After that time, its request is
+   * aborted, and the request goes to the next provider. The limit does not apply to the last provider.
+   * Default: no limit.
    */
   readonly firstDeltaMs?: number | undefined;
   /** The clock for `firstDeltaMs`. Default: the system clock. */
@@ -39,10 +39,10 @@ const usualErrors: readonly ProviderErrorKind[] = [
 ];
 
 /**
- * Asks the first provider, and the next one if it fails or is too slow. A provider that has started
- * to answer is never replaced. Its failure is reported, and the caller decides what to do. The
- * usage of all requests is part of the answer's usage. `details.otherRequests` lists them, and
- * `details.answeredBy` names the provider that answered.
+ * Sends the request to the first provider. If that provider fails or is too slow, the request goes to the
+ * next one. After a provider has started to answer, it is never replaced. If it then fails, the caller gets
+ * the error and decides what to do. The usage of all requests is part of the answer's usage.
+ * `details.otherRequests` lists them, and `details.answeredBy` names the provider that answered.
  *
  * @example
  * const provider = withFallback([anthropic({ model: 'claude-sonnet-4-5' }), openaiResponses({ model: 'gpt-5' })], {

@@ -8,7 +8,7 @@ import { badOption, checkCounts, checkNames, firstOf } from './check-options.ts'
 
 /** Options of `hedgeRequests`. */
 export interface HedgeOptions {
-  /** The time to wait for a first delta before one more request is sent, in milliseconds. */
+  /** How long to wait for the first delta before an additional request is sent, in milliseconds. */
   readonly afterMs: number;
   /** Maximum number of requests for one answer. Default: 2. */
   readonly maxRequests?: number | undefined;
@@ -17,9 +17,9 @@ export interface HedgeOptions {
 }
 
 /**
- * Sends a request again if the answer does not begin in time, and uses the answer that begins
- * first. The slower requests are aborted. Their usage is part of the answer's usage, and
- * `details.otherRequests` lists them. With several providers, the requests go to them in turn.
+ * Sends a request again if the answer does not begin in time, and uses the answer that begins first. The
+ * slower requests are aborted. Their usage is part of the answer's usage, and `details.otherRequests` lists
+ * them. If there are several providers, each additional request goes to the next provider in the list.
  *
  * @example
  * const provider = hedgeRequests(anthropic({ model: 'claude-sonnet-4-5' }), { afterMs: 8000 });
@@ -70,14 +70,14 @@ async function* streamHedged(
 
 interface Opened {
   readonly attempt: Attempt;
-  /** The first step with content, or the end. */
+  /** The first step that has content or an end. */
   readonly step: StreamStep;
 }
 
-/** The requests for one answer. */
+/** All requests for one answer. The first request with content wins. */
 class Race {
   readonly #create: (index: number) => Attempt | undefined;
-  /** The requests that have neither started to answer nor failed. */
+  /** The requests that have not started to answer and have not failed. */
   readonly #running = new Map<Attempt, Promise<Opened>>();
   readonly #failed: OtherRequest[] = [];
   readonly #all: Attempt[] = [];
@@ -97,7 +97,7 @@ class Race {
   }
 
   /**
-   * Returns the first request with content. If all requests fail, returns the one that failed last.
+   * Returns the first request that has content. If all requests fail, returns the request that failed last.
    */
   async winner(afterMs: number, maxRequests: number, clock: Clock): Promise<Opened> {
     for (;;) {
@@ -113,7 +113,7 @@ class Race {
     }
   }
 
-  /** Aborts the requests that are not used. Each promise resolves with the usage of one request. */
+  /** Aborts the requests whose answers are not used. Each promise resolves with the usage of one request. */
   abandonOthers(winner: Attempt): readonly Promise<OtherRequest>[] {
     const losers = [...this.#running.keys()].filter((attempt) => attempt !== winner);
     return [
@@ -126,10 +126,7 @@ class Race {
     for (const attempt of this.#all) attempt.leave();
   }
 
-  /**
-   * Returns the next request that starts to answer or fails. Returns undefined if the time is over
-   * first.
-   */
+  /** Returns the next request that starts to answer or fails. Returns undefined if the time expires first. */
   async #next(ms: number | undefined, clock: Clock): Promise<Opened | undefined> {
     return within(Promise.race(this.#running.values()), ms, clock);
   }

@@ -5,7 +5,7 @@ import { wrapProvider } from '../provider/wrap-provider.ts';
 import { type Clock, systemClock } from '../transport/clock.ts';
 import { badOption, checkNames } from './check-options.ts';
 
-/** One entry of `logRequests`. No entry contains content of the request or of the answer. */
+/** One entry of `logRequests`. Entries never contain content of the request or of the answer. */
 export type RequestLogEntry = RequestLogHead &
   (
     | {
@@ -19,20 +19,20 @@ export type RequestLogEntry = RequestLogHead &
     | {
         readonly type: 'request_finished';
         readonly afterMs: number;
-        /** The number of deltas. */
+        /** The number of deltas in the answer. */
         readonly deltas: number;
         readonly stop: Stop;
         readonly usage: Usage;
         readonly details?: ResponseDetails;
         readonly warnings?: readonly string[];
-        /** The error without its stack and cause, and without secrets. */
+        /** The error without its stack and its cause, and without secrets. */
         readonly error?: ReturnType<ProviderError['toJSON']>;
       }
     /** The caller stopped reading before the answer ended. */
     | { readonly type: 'request_left'; readonly afterMs: number; readonly deltas: number }
   );
 
-/** The fields of every entry. They identify the attempt. */
+/** The fields that every entry has. They identify the attempt. */
 export interface RequestLogHead {
   readonly provider: string;
   readonly model: string;
@@ -43,7 +43,7 @@ export interface RequestLogHead {
 
 /** Options of `logRequests`. */
 export interface RequestLogOptions {
-  /** Called for each entry. If it throws, the entry is lost and the request continues. */
+  /** Called for each entry. If the function throws, the entry is lost and the request continues. */
   readonly log: (entry: RequestLogEntry) => void;
   /** The clock for durations. Default: the system clock. */
   readonly clock?: Clock | undefined;
@@ -68,7 +68,7 @@ export function logRequests(provider: Provider, options: RequestLogOptions): Pro
       try {
         log(entry);
       } catch {
-        // The error is ignored, because a broken log must not break the request.
+        // The error is ignored, because a failing log function must not end the request.
       }
     };
     const startedMs = clock.now();
@@ -96,7 +96,7 @@ export function logRequests(provider: Provider, options: RequestLogOptions): Pro
   return { ...logged, ...(provider.describe && { describe: provider.describe }) };
 }
 
-/** Returns the details without fields that can repeat content. */
+/** Returns the details without those fields that can contain content of the answer. */
 function withoutContent({ other: _own, stopSequence: _matched, ...details }: ResponseDetails) {
   return details;
 }

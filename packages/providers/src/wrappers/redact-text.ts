@@ -12,28 +12,28 @@ export interface RedactionRule {
   /** The text that replaces each match. Default: `[redacted]`. */
   readonly replacement?: string | undefined;
   /**
-   * The length of the longest text that the pattern can match, in characters. It includes text
-   * around the match that the pattern checks. While an answer streams, at most this much text is
-   * held back. Default: 256, or the length of the string.
+   * The length of the longest text that the pattern can match, in characters. The length includes text around
+   * the match that the pattern checks. While an answer streams, at most this much text is held back. Default:
+   * 256. For a string: its length.
    */
   readonly maxLength?: number | undefined;
 }
 
 /** Options of `redactText`. */
 export interface RedactionOptions {
-  /** The rules. Each rule is applied to the result of the previous one. */
+  /** The rules. Each rule is applied to the result of the previous rule. */
   readonly rules: readonly RedactionRule[];
   /** Where text is redacted: in requests, in answers, or in both. Default: `both`. */
   readonly in?: 'request' | 'answer' | 'both' | undefined;
 }
 
 /**
- * Replaces texts in requests and in answers, for example keys or card numbers. It also finds a
- * match that is split over many deltas. It holds back only the last characters of a part, never the
- * whole part. It redacts text, reasoning, structured output, metadata and parts of hosted tools.
+ * Replaces texts in requests and in answers, for example keys or card numbers. It also finds a match that is
+ * split into many deltas. It holds back only the last characters of a part, never the whole part. It redacts
+ * text, reasoning, structured output, metadata and parts of hosted tools.
  *
- * - The arguments of calls are redacted in requests, but not in answers, because a call would run
- *   with other arguments.
+ * - The arguments of calls are redacted in requests, but not in answers, because the call would then run with
+ *   different arguments.
  * - A part that changed loses its provider state and its signature, which can contain the original.
  * - Log probabilities are removed from answers, because they repeat the text in pieces.
  *
@@ -85,13 +85,14 @@ function compiledRules(rules: readonly RedactionRule[]): readonly CompiledRule[]
 }
 
 /**
- * Applies one rule to a text that grows. The result is the same as a replacement in the whole text.
+ * Applies one rule to a text while it grows. The result is the same as replacing all matches in the complete
+ * text.
  */
 class StreamedRule {
   readonly #rule: CompiledRule;
-  /** The text that is not emitted yet, and some text before it that the pattern can check. */
+  /** The text that is not emitted yet, preceded by some emitted text that the pattern can check. */
   #text = '';
-  /** The position in `#text` up to which all text is emitted. */
+  /** The position in `#text` up to which the text has been emitted. */
   #done = 0;
   hasChanged = false;
 
@@ -109,8 +110,8 @@ class StreamedRule {
   }
 
   /**
-   * Returns the text up to the position from which a match could still change. A match at the end
-   * of the text could become longer.
+   * Returns the text up to the first position at which a match could still change. A match at the end of the
+   * text could become longer.
    */
   #take(isEnd: boolean): string {
     const { pattern, replacement, maxLength } = this.#rule;
@@ -143,8 +144,8 @@ class StreamedRule {
 }
 
 /**
- * Limits how much text is held for one match. A match that is much longer than the rule allows is
- * replaced in pieces, so that the memory is bounded.
+ * Limits how much text is held for one match. If a match is much longer than the rule allows, it is replaced
+ * in pieces. The memory therefore stays bounded.
  */
 const maxHeldMatches = 16;
 
@@ -189,7 +190,7 @@ async function* redactAnswer(
 
 type Redact = (text: string) => string;
 
-/** Redacts a delta that is not streamed text. */
+/** Redacts a delta that does not contain streamed text. */
 function redactDelta(delta: Delta, redact: Redact): Delta {
   switch (delta.type) {
     case 'set_metadata':
@@ -222,7 +223,7 @@ function redacted(request: ModelRequest, redact: Redact): ModelRequest {
 }
 
 /**
- * Returns the part with redacted content and without log probabilities. A part that a rule changes
+ * Returns the part with redacted content and without log probabilities. If a rule changes the part, the part
  * loses its provider state and signature. Returns the same part if there is nothing to remove.
  */
 function redactPart(part: Part, redact: Redact): Part {
@@ -271,7 +272,7 @@ function redactContent(part: Part, redact: Redact): Part {
   }
 }
 
-/** Redacts arguments. They stay valid JSON, because only their strings are redacted. */
+/** Redacts the arguments of a call. Only their strings are redacted, so they stay valid JSON. */
 function redactArguments(text: string, redact: Redact): string {
   try {
     return JSON.stringify(redactValue(JSON.parse(text) as JsonValue, redact));

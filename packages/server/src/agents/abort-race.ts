@@ -1,10 +1,10 @@
 import type { Clock } from '@millrace/log';
 
-/** The result of a race in which the signal or the timeout came before the work was done. */
+/** The value that a race returns if the abort signal or the timeout wins against the work. */
 export const abandoned: unique symbol = Symbol('left');
 
 /**
- * Returns the result of `work`. If the signal is aborted first, it returns `abandoned` at once. The work
+ * Returns the result of `work`. If the signal is aborted first, it returns `abandoned` immediately. The work
  * then continues, and its result is ignored.
  */
 export async function raceAbort<T>(
@@ -32,8 +32,8 @@ export async function raceTimeout<T>(
 }
 
 /**
- * Races many promises against one signal, for example the steps of a stream. It adds only one listener to
- * the signal.
+ * Lets many promises race against one abort signal, for example the steps of a stream. All races share one
+ * listener on the signal.
  */
 export class AbortRace implements Disposable {
   readonly #signal: AbortSignal;
@@ -45,7 +45,7 @@ export class AbortRace implements Disposable {
     signal.addEventListener('abort', this.#onAbort);
   }
 
-  /** Returns the result of `work`. If the signal is aborted first, it returns `abandoned` at once. */
+  /** Returns the result of `work`. If the signal is aborted first, it returns `abandoned` immediately. */
   raceAbort<T>(work: Promise<T>): Promise<T | typeof abandoned> {
     return new Promise((resolve, reject) => {
       this.#abandon = () => resolve(abandoned);

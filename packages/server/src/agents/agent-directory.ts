@@ -38,7 +38,7 @@ export class AgentDirectory {
       throw new ServerError('conflict', 'Cannot serve two agents with the same name. Rename one');
   }
 
-  /** Stores the rows of this process's agents. */
+  /** Writes one row to the row store for each agent that runs in this process. */
   async start(): Promise<void> {
     for (const { name, description = '', type } of this.#byName.values()) {
       const acp_type = type === 'async' ? 'async' : 'sync';
@@ -56,14 +56,16 @@ export class AgentDirectory {
     return this.#byName.has(name);
   }
 
-  /** Returns the agent. Returns undefined if the agent does not exist or if no process runs it. */
+  /**
+   * Returns the agent with this id. Returns undefined if the agent does not exist or if no process runs it.
+   */
   async find(agentId: string): Promise<ResolvedAgent | undefined> {
     const stored = await this.#options.rows.find({ id: agentId });
     const agent = stored && this.#resolve(stored);
     return agent && { info: stored.info, agent };
   }
 
-  /** Returns the agent. Throws if the agent does not exist or if no process runs it. */
+  /** Returns the agent with this id. Throws if the agent does not exist or if no process runs it. */
   async get(agentId: string): Promise<ResolvedAgent> {
     const stored = await this.#options.rows.get({ id: agentId });
     const agent = this.#resolve(stored);

@@ -33,8 +33,8 @@ export function agentService(options: AgentServiceOptions): AgentService {
       const { info } = await agents.get({ id });
       if (directory.isLocal(info.name)) throw ownAgentError(info.name);
       await agents.setStatus(id, 'Deleted', null);
-      // The tokens of the deleted agent's clients are deleted too. If an agent registers with this name
-      // later, it is another agent.
+      // Deletes the tokens of the deleted agent's clients. A new agent with the same name must not accept
+      // them.
       for (const token of await deleteAgentTokens(rows, id)) options.onTokenRevoked(token);
       return { id, message: `Agent ${info.name} was deleted` };
     },
@@ -52,7 +52,7 @@ export function agentService(options: AgentServiceOptions): AgentService {
   };
 }
 
-/** Stores the agent's new key and deletes all its other keys. */
+/** Stores the agent's new key and deletes the agent's older keys. */
 async function storeKey(
   { rows, agents, keys, onTokenRevoked }: AgentServiceOptions,
   { info: { id, name }, key }: Pick<StoredAgent, 'info' | 'key'>,
@@ -61,7 +61,7 @@ async function storeKey(
   const isOther = (token: StoredToken) => token.isAgentKey && token.id !== row.id;
   for (const token of await deleteAgentTokens(rows, id, isOther)) onTokenRevoked(token);
   await rows.put('tokens', row);
-  // Another request may have revoked the key before its row was stored.
+  // A concurrent request may have revoked the key before this function stored the row.
   const now = (await agents.find({ id }))?.key;
   if (now !== undefined && !now.isRevoked && now.generation === key.generation) return;
   await rows.delete('tokens', row.id);

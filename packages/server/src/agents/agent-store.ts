@@ -19,7 +19,7 @@ import {
   notFoundError,
 } from '../stores/row-access.ts';
 
-/** An agent, its URL and its key. The URL is null for an agent of this process. */
+/** An agent with its URL and its key. The URL is null if the agent runs in this process. */
 export interface StoredAgent {
   readonly info: AgentInfo;
   readonly url: string | null;
@@ -36,7 +36,7 @@ const emptyFields = {
   production_deployment_id: null,
 } as const;
 
-/** How often a write is retried because another request changed the row. */
+/** Maximum number of attempts to write a row. A write fails if a concurrent request changed the row. */
 const maxAttempts = 20;
 
 /** Stores agents in the row store. */
@@ -83,7 +83,7 @@ export class AgentStore {
     }
   }
 
-  /** Stores an agent of this process. If it was stored before, it keeps its id. */
+  /** Stores an agent that runs in this process. An agent that was stored before keeps its id. */
   async registerLocal(
     agent: Pick<AgentInfo, 'name' | 'description' | 'acp_type' | 'registration_metadata'>,
   ): Promise<AgentInfo> {
@@ -129,8 +129,8 @@ export class AgentStore {
   }
 
   /**
-   * Creates the agent, or replaces the agent with the same name. It retries if another request or another
-   * server changed the row. If the key was revoked meanwhile, it stays revoked.
+   * Creates the agent, or replaces the agent with the same name. It retries if a concurrent request or a
+   * different server changed the row. A key that was revoked in the meantime stays revoked.
    */
   async #put(
     fields: Fields,
@@ -151,7 +151,10 @@ export class AgentStore {
     }
   }
 
-  /** Returns the wanted id, or a new id. Throws if the wanted id belongs to an agent with another name. */
+  /**
+   * Returns the requested id. Without a requested id, it returns a new id. Throws if the requested id already
+   * belongs to an agent with a different name.
+   */
   async #freeId(wantedId: string | undefined): Promise<string> {
     if (wantedId === undefined) return this.#ids.session();
     if ((await this.#rows.get('agents', wantedId)) === undefined) return wantedId;

@@ -14,7 +14,7 @@ import {
   userText,
 } from '../testing/servers/task-harness.ts';
 
-// Faults that were measured in Agentex's server, and must not occur here.
+// Faults that were observed in Agentex's server. They must not occur here.
 const yielding = (...updates: readonly UpdateInput[]): SyncAgent => ({
   ...{ type: 'sync', name: 'speaker' },
   onMessage: async function* () {

@@ -19,16 +19,18 @@ interface AnswerSource {
   readonly taskId: string;
   /** The state of the session before the answer. */
   readonly before: FoldState;
-  /** Returns whether a record is the first one of the answer. Throws if there will be no answer. */
+  /** Returns true if the record is the first one of the answer. Throws if the message will get no answer. */
   readonly isStart: (record: LogRecord, previous: LogRecord | undefined) => boolean;
   readonly run?: RunId | undefined;
   /** The offset of the answer's last record. Undefined if the answer is not finished. */
   readonly through?: number | undefined;
-  /** Aborted if the answer is lost and the log does not contain its end. The abort reason is an error. */
+  /**
+   * This signal is aborted if the run failed and could not write its end to the log. The reason is an error.
+   */
   readonly lost: AbortSignal;
 }
 
-/** Returns an answer that is read from the log. Every reader gets the stored records, at any time. */
+/** Returns an answer that is read from the log. Every reader gets the stored records, even after the run. */
 export function answerFromLog(source: AnswerSource): Answer {
   return {
     ...{ taskId: source.taskId, run: source.run },
@@ -62,14 +64,14 @@ async function messagesFrom(source: AnswerSource): Promise<readonly TaskMessage[
   return messagesOf(state).filter(isOfAnswer);
 }
 
-/** Returns the turn of a message. The message id contains it. */
+/** Returns the number of the turn that contains a message. The message id contains this number. */
 function turnOf(taskId: string, id: string | null): number {
   return Number(id?.slice(taskId.length + 1).split('.', 1)[0]);
 }
 
 /**
- * Yields the steps from the answer's first record to the end of its run. If the answer failed, it then
- * throws the error.
+ * Yields the steps from the answer's first record to the end of its run. If the answer failed, it throws the
+ * error after the last step.
  */
 async function* stepsOf(source: AnswerSource): AsyncGenerator<Step> {
   const { taskId, before, isStart, lost } = source;
@@ -89,9 +91,10 @@ async function* stepsOf(source: AnswerSource): AsyncGenerator<Step> {
       if (fact?.type === 'error_reported') error = failedAnswer(taskId, fact.error);
       if (fact?.type !== 'run_finished') continue;
       const { reason, cause } = fact.stop;
-      // An error of a run that continued is not a failure of the answer.
+      // A run can continue after an error. In this case the answer has not failed.
       if (error !== undefined && (reason === 'error' || reason === 'aborted')) throw error;
-      // An incomplete answer must not look complete, especially to a client that repeats its request.
+      // A client must not mistake an incomplete answer for a complete one, especially if it repeats its
+      // request.
       if (cause === 'interrupted') throw interruptedAnswer(taskId);
       return;
     }
@@ -99,7 +102,7 @@ async function* stepsOf(source: AnswerSource): AsyncGenerator<Step> {
   throw lost.aborted ? lost.reason : logClosed(taskId);
 }
 
-/** Yields the stored batches. If the answer is not finished, it also waits for new batches. */
+/** Yields the stored batches. If the answer is not finished, it also yields new batches as they arrive. */
 async function* batchesOf(source: AnswerSource): AsyncGenerator<Batch> {
   const { log, taskId, before, through, lost } = source;
   const session = sessionId(taskId);
@@ -159,7 +162,7 @@ export function answerNotStarted(
 
 /**
  * Returns the error for an answer that could not be stored because the storage is full. `why` is the error
- * message of the run, which says what was stored.
+ * message of the run. It describes which part was stored.
  */
 export function answerNotStored(taskId: string, why: string): ServerError {
   const message = `Cannot continue the answer of task ${taskId}: ${why}`;
@@ -186,8 +189,8 @@ interface Waiter {
 }
 
 /**
- * The requests that wait for answers of agent loops. They read a normal end from the log. This class is
- * needed only to report failures to them.
+ * The requests that wait for answers of agent loops. If a run ends normally, they read its end from the log.
+ * This class only reports failures to them.
  */
 export class AnswerWaiters {
   readonly #byTask = new Map<string, Set<Waiter>>();
@@ -207,9 +210,9 @@ export class AnswerWaiters {
   }
 
   /**
-   * Rejects each waiter for which `errorFor` returns an error. Only waiters whose commands are among the
-   * records up to `through` are included. A later command is the work of a later run, so the end of an
-   * earlier run says nothing about its answer.
+   * Rejects each waiter for which `errorFor` returns an error. It checks only waiters whose commands have an
+   * offset up to `through`. A later run handles a later command, so the end of an earlier run does not affect
+   * it.
    */
   reject(taskId: string, through: number, errorFor: (key: string) => Error | undefined): void {
     for (const waiter of this.#storedBy(taskId, through)) {
@@ -219,8 +222,8 @@ export class AnswerWaiters {
   }
 
   /**
-   * Rejects waiters like `reject`. Then it removes the other waiters whose commands are among the records
-   * up to `through`, because they find the end of their answer on the log.
+   * Rejects waiters like `reject`. Then it removes the remaining waiters whose commands have an offset up to
+   * `through`. They read the end of their answer from the log.
    */
   settle(taskId: string, through: number, errorFor: (key: string) => Error | undefined): void {
     this.reject(taskId, through, errorFor);

@@ -2,12 +2,12 @@ import type { Observer } from '@millrace/agent';
 import type { LogRecord } from '@millrace/core';
 
 /**
- * Receives events for the log of the operator: `retry`, `tool_failed` and `run_failed`. The fields have
- * codes, names and ids, and never content.
+ * Writes an event to the operator's log. The kind is `retry`, `tool_failed` or `run_failed`. The fields
+ * contain codes, names and ids, and never content.
  */
 export type LogEvent = (kind: string, fields: Readonly<Record<string, string | number>>) => void;
 
-/** The run that an event belongs to. */
+/** The run to which an event belongs. */
 export interface LoggedRun {
   readonly task: string;
   readonly agent: string;
@@ -15,11 +15,11 @@ export interface LoggedRun {
 }
 
 /**
- * Returns an observer that logs the failures of a task's runs. It gets no deltas, so a streamed text costs
- * nothing. Failures of sub-agents are logged with the task that called them.
+ * Returns an observer that logs the failures of a task's runs. It ignores deltas, so streamed text costs no
+ * time. A failure of a sub-agent is logged with the task that called the sub-agent.
  */
 export function runLogObserver(logEvent: LogEvent, task: string, agentName: string): Observer {
-  /** The code of the last error of each run, until the run ends. */
+  /** Maps the id of each active run to the code of its last error. */
   const codes = new Map<string, string>();
   const observe: Observer = (record, _events, observed) => {
     const run = observed?.id ?? '';
@@ -55,11 +55,11 @@ function logFact(logEvent: LogEvent, where: LoggedRun, { fact, turn, attempt }: 
 
 interface HandlerFailure extends LoggedRun {
   readonly code: string;
-  /** The value that the handler threw. Only its name and its stack are logged. */
+  /** The value that the handler threw. The log gets only its name and its stack. */
   readonly cause: unknown;
 }
 
-/** Logs that the handler of a sync or async agent threw. */
+/** Logs an error that the handler of a sync or async agent threw. */
 export function logHandlerFailure(
   logEvent: LogEvent,
   { task, agent, run, code, cause }: HandlerFailure,

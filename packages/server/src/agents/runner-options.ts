@@ -23,12 +23,12 @@ export interface RunnerOptions {
   readonly journals: JournalPool;
   readonly queues: TaskQueues;
   readonly graceMs: number;
-  /** Receives the errors of writes. */
+  /** Receives the errors of failed writes. */
   readonly storage: Pick<StorageHealth, 'report'>;
   /** Receives the spans of runs. */
   readonly exporter?: SpanExporter | undefined;
-  /** Logs failures of runs, for the operator. Default: they are not logged. */
+  /** Logs failures of runs for the operator. Default: failures are not logged. */
   readonly logEvent?: LogEvent | undefined;
-  /** Receives diagnostics that have no effect on the task. */
+  /** Receives a description of a problem that has no effect on the task. */
   readonly onDiagnostic: (problem: string) => void;
 }

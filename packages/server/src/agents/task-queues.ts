@@ -10,7 +10,7 @@ interface Work {
 
 interface TaskWorkOptions {
   /**
-   * True for work that runs because the task was closed. Closing the task does not stop such work. Default:
+   * True for work that starts because the task was closed. Closing the task does not stop this work. Default:
    * false.
    */
   readonly isEnding?: boolean | undefined;
@@ -26,7 +26,7 @@ export class TaskQueues {
   readonly #current = new Map<string, Work>();
   #isClosing = false;
 
-  /** Creates the queues. `graceMs` is how long to wait for work that was stopped, in milliseconds. */
+  /** Creates the queues. `graceMs` is the maximum time to wait for stopped work, in milliseconds. */
   constructor(clock: Clock, graceMs: number) {
     this.#clock = clock;
     this.#graceMs = graceMs;
@@ -36,7 +36,9 @@ export class TaskQueues {
     return this.#isClosing;
   }
 
-  /** The tasks with current work. Work that runs because the task was closed does not count. */
+  /**
+   * The tasks with current work. It omits tasks whose only current work started because the task was closed.
+   */
   get activeTasks(): readonly string[] {
     return [...this.#current].flatMap(([taskId, { isEnding }]) => (isEnding ? [] : [taskId]));
   }
@@ -62,10 +64,7 @@ export class TaskQueues {
     }
   }
 
-  /**
-   * Stops the current work of a task and waits for its end, but only for a limited time. Then the queued
-   * work starts.
-   */
+  /** Stops the current work of a task and waits a limited time for its end. Then the queued work starts. */
   async stop(taskId: string, kind: StopKind, message: string): Promise<void> {
     const work = this.#current.get(taskId);
     if (work === undefined) return;
@@ -93,10 +92,10 @@ export class TaskQueues {
   }
 }
 
-/** Maximum number of queued pieces of work per task. */
+/** Maximum number of queued work items per task. */
 const maxQueuedWork = 100;
 
-/** Runs the work of one task, one piece after another. */
+/** Runs the work items of one task, one after the other. */
 class TaskQueue {
   readonly #taskId: string;
   #last: Promise<unknown> = Promise.resolve();
@@ -130,7 +129,7 @@ function queueFull(taskId: string): ServerError {
 type StopKind = 'interrupt' | 'close_task' | 'close_server';
 
 /**
- * The abort reason of work that was stopped. Its name is `AbortError`, because other code checks this name.
+ * The abort reason of work that was stopped. Its name is `AbortError`, because callers check for this name.
  */
 class StopError extends Error {
   override readonly name = 'AbortError';

@@ -8,10 +8,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { createServer } from '../create-server.ts';
 
-// Which versions of the AI SDK can read what the server sends. Version 7 reads everything. Version 6 stops at
-// chunks that it does not know, so it cannot be used for everything that README.md of this package lists.
+// Checks which versions of the AI SDK can read the server's chunks. Version 7 reads all chunks. Version 6
+// stops at chunks that it does not know. The README of this package lists what does not work with version 6.
 
-/** An example of each form of a chunk. The type requires all of them. */
+/** An example of each form of a chunk. The type requires an example for every form. */
 const examples: Readonly<Record<Exclude<UiChunk['type'], `data-${string}`>, UiChunk>> = {
   start: { type: 'start', messageId: 'm' },
   'start-step': { type: 'start-step' },

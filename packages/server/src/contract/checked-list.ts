@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Returns a list schema for the body of a request. It reports only the first invalid element. A body of 1
- * MiB can have a million invalid elements. Collecting all of them would take seconds.
+ * Returns a list schema for the body of a request. It reports only the first invalid element. A body of 1 MiB
+ * can have a million invalid elements, and a report about all of them would take seconds.
  */
 export function checkedList<Element extends z.ZodType>(
   element: Element,
@@ -15,7 +15,10 @@ export function checkedList<Element extends z.ZodType>(
   }, z.array(element).min(minLength).max(maxLength));
 }
 
-/** Returns the same kind of schema for an object whose values all have one schema. */
+/**
+ * Returns a schema for an object whose values all have the same schema. It reports only the first invalid
+ * value.
+ */
 export function checkedRecord<Value extends z.ZodType>(values: Value, maxSize: number) {
   return z.preprocess(
     (value, context) => {

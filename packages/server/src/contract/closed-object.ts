@@ -19,7 +19,7 @@ const maxShown = 3;
 function unknownFields(keys: readonly string[], shape: object): string {
   const known = Object.keys(shape);
   const shown = keys.slice(0, maxShown).map((key) => {
-    // A key in another form may be private content. Errors must never contain content.
+    // A key that does not look like a field name may be private content. Errors must never contain content.
     if (!/^\w{1,40}$/.test(key)) return 'another field';
     const [near] = nearestNames(key, known);
     return near === undefined ? key : `${key} (did you mean ${near}?)`;

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { checkedList } from './checked-list.ts';
 import { closedObject } from './closed-object.ts';
 
-// zod's `json` and `record` are not used here. They copy the value and remove the key `__proto__`, which is
-// ordinary data. Input from the network was already parsed by core's `parseJson`, and the update writer
+// This file does not use zod's `json` and `record`. They copy the value and remove the key `__proto__`, which
+// is valid data here. `parseJson` of core has already parsed input from the network, and the update writer
 // checks the values of agents.
 
 export const jsonObjectSchema = z
@@ -25,7 +25,7 @@ const head = {
   style: z.enum(['static', 'active']).default('static'),
 };
 
-/** The schema of an uploaded file, in the form in which a message names it. */
+/** The schema of a reference to an uploaded file in a message. */
 export const attachmentSchema = z.object({
   file_id: z.string(),
   name: z.string(),
@@ -81,12 +81,12 @@ export const contentSchema = z.discriminatedUnion('type', [
 ]);
 
 const maxAttachments = 1000;
-/** Maximum number of reasoning pieces in a message. */
+/** Maximum number of reasoning parts in a message. */
 const maxPieces = 10_000;
 
 /**
- * The same schema for the body of a request, which must not have unknown fields. In updates of agents,
- * unknown fields are ignored, because agents of newer versions may send more fields.
+ * The schema of a message's content in a request body. It refuses unknown fields. The schema for updates of
+ * agents ignores unknown fields, because newer agents may send more fields.
  */
 export const contentBodySchema = z.discriminatedUnion('type', [
   closedObject({
@@ -107,7 +107,7 @@ export const contentBodySchema = z.discriminatedUnion('type', [
 
 /** The content of a stored message: text, data, tool request, tool response or reasoning. */
 export type Content = z.output<typeof contentSchema>;
-/** The content of a message in the form that a caller writes. Fields with a default may be omitted. */
+/** The content of a message as a caller writes it. Fields with a default may be omitted. */
 export type ContentInput = z.input<typeof contentSchema>;
 /** The content of one type, such as `ContentOf<'text'>`. */
 export type ContentOf<Type extends Content['type']> = Extract<Content, { type: Type }>;

@@ -1,12 +1,15 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Scope } from './service.ts';
 
-/** A request in the form that all entrances of the server use. */
+/** A request in the common form for all adapters, such as Node and `fetch`. */
 export interface HttpRequest {
   readonly method: string;
-  /** The path and the query in the form in which the client sent them, including the base path. */
+  /** The path and the query as the client sent them, including the base path. */
   readonly url: string;
-  /** The path at which the server is mounted, without a slash at its end. Empty for the root. */
+  /**
+   * The path at which the server is mounted, without a slash at its end. Empty if the server is mounted at
+   * the root.
+   */
   readonly basePath: string;
   readonly headers: IncomingHttpHeaders;
   /** The size of the path and all headers in bytes. */
@@ -14,25 +17,25 @@ export interface HttpRequest {
   /** True if the request has more than one host header. */
   readonly hasSeveralHosts: boolean;
   readonly hasBody: boolean;
-  /** The address of the client. `unknown` if the entrance does not provide it. */
+  /** The address of the client. `unknown` if the adapter does not provide it. */
   readonly address: string;
   /** The original request object of Node or of the Fetch API. */
   readonly source: IncomingMessage | Request;
   /**
-   * Reads the whole body. Rejects with `too_large` as soon as the body has more than `maxBytes` bytes.
-   * Rejects with the reason of `signal` when the signal is aborted.
+   * Reads the whole body. Rejects with `too_large` when it has received more than `maxBytes` bytes. Rejects
+   * with the reason of `signal` when the signal is aborted.
    */
   readBody(maxBytes: number, signal: AbortSignal): Promise<Buffer>;
 }
 
-/** The part of a response that the server uses. Node's `ServerResponse` fits this type. */
+/** The part of Node's `ServerResponse` that the server uses. */
 export interface HttpResponse {
   readonly statusCode: number;
   readonly headersSent: boolean;
   readonly destroyed: boolean;
-  /** The number of bytes that the client has not read yet. */
+  /** The number of written bytes that the client has not received yet. */
   readonly writableLength: number;
-  /** True after `write` returned false, until the event `drain`. */
+  /** True from the time when `write` returns false until the event `drain`. */
   readonly writableNeedDrain: boolean;
   setHeader(name: string, value: string): unknown;
   writeHead(status: number, headers?: Readonly<Record<string, string | number>>): HttpResponse;
@@ -54,20 +57,20 @@ export interface HttpResponse {
 export interface IncomingRequest {
   readonly method: string;
   /**
-   * The path below the base path, without the query. Each segment is encoded as `encodeURIComponent` would
-   * do it, even if the client encoded it in another way.
+   * The path below the base path, without the query. Each segment is encoded in the same way as by
+   * `encodeURIComponent`, even if the client used a different encoding.
    */
   readonly path: string;
   readonly headers: Headers;
-  /** The address of the other end of the connection. Undefined for `fetch`. */
+  /** The address of the client or proxy that opened the connection. Undefined for `fetch`. */
   readonly peerAddress: string | undefined;
-  /** The request object of Node, or the one that was passed to `fetch`. Do not read its body. */
+  /** The request object of Node, or the `Request` that was passed to `fetch`. Do not read its body. */
   readonly source: IncomingMessage | Request;
 }
 
-/** Says what a request without a token may do. */
+/** The access rights of a request without a token. */
 export interface RequestAccess {
-  /** Identifies the user of your application. Rate limits apply per user. */
+  /** The id of the user in your application. Rate limits apply per user. */
   readonly user: string;
   /**
    * The resources that the user may access. Default: all agents, and the tasks that this user created. `{

@@ -21,7 +21,9 @@ export const taskDigestSchema = z.object({
   /** Names of the task's agents. */
   agents: z.array(z.string()),
   through: count,
-  /** False if the log is too long for one request. The next request continues where this one stopped. */
+  /**
+   * False if the log is too long for one request. The next request continues where the previous one stopped.
+   */
   is_whole: z.boolean(),
   /** The state of the task. `waiting` means that a tool call waits for an approval. */
   state: z.enum(['running', 'waiting', 'idle']),
@@ -32,7 +34,7 @@ export const taskDigestSchema = z.object({
     .object({ reason: z.string(), raw: z.string().optional(), cause: z.string().optional() })
     .nullable(),
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
-  /** Token usage by provider and model. `provider` and `model` are null if the agent did not report them. */
+  /** Token usage per provider and model. `provider` and `model` are null if the agent did not report them. */
   usage: z.array(
     z.object({
       provider: z.string().nullable(),
@@ -62,7 +64,7 @@ const segmentSchema = z.object({
   usage: usageSchema.describe('The usage that was reported'),
 });
 
-/** The log of a task in a limited number of segments. */
+/** An outline of a task's log with a limited number of segments. */
 export const taskOutlineSchema = z.object({
   task_id: z.string(),
   through: count.describe('The offset of the last record that the outline includes'),
@@ -74,7 +76,7 @@ export const taskOutlineSchema = z.object({
 
 export type TaskOutline = z.output<typeof taskOutlineSchema>;
 
-/** A past request to a model. The server rebuilds it from the log. */
+/** A model request from the past. The server rebuilds it from the log. */
 export const pastRequestSchema = z.object({
   task_id: z.string(),
   turn: z.number(),
@@ -82,11 +84,11 @@ export const pastRequestSchema = z.object({
   /** The provider that received the request. */
   provider: z.string(),
   model: z.string(),
-  /** The URL without its query. Null if the request does not use a network. */
+  /** The URL of the request without its query. Null if the request does not use a network. */
   url: z.string().nullable(),
-  /** The body that would be sent. Null if it cannot be rebuilt. Headers are never included. */
+  /** The body of the rebuilt request. Null if it cannot be rebuilt. Headers are never included. */
   body: jsonObjectSchema.nullable(),
-  /** Texts for people that describe possible differences from the original request. */
+  /** Sentences for the user that describe possible differences from the original request. */
   notes: z.array(z.string()),
 });
 
@@ -97,7 +99,7 @@ const percentiles = z
   .nullable()
   .meta({ description: 'Null if no attempt reports it' });
 
-/** The measured values of a set of attempts. */
+/** The measured values over a group of attempts. */
 const measures = {
   attempts: count.meta({ description: 'Number of attempts at a model request that started' }),
   errors: count.meta({ description: 'Number of attempts that failed or were superseded' }),
@@ -117,7 +119,7 @@ const group = {
   model: z.string().nullable(),
 };
 
-/** Statistics of the attempts at model requests in a range of time. */
+/** Statistics about the attempts to send model requests in a time range. */
 export const attemptStatisticsSchema = z.object({
   from: z.int().meta({ description: 'Start of the range, in milliseconds since 1970' }),
   to: z.int().meta({ description: 'End of the range, in milliseconds since 1970' }),
@@ -138,5 +140,35 @@ export const attemptStatisticsSchema = z.object({
     .meta({ description: 'The agents and models in the range, without the filters' }),
 });
 
-/** Statistics of the attempts at model requests in a range of time. */
+/** Statistics about the attempts to send model requests in a time range. */
 export type AttemptStatistics = z.output<typeof attemptStatisticsSchema>;
+
+/** A text to find in the messages of tasks. */
+export interface ContentSearch {
+  readonly text: string;
+  /** The value of `next` of the previous result. */
+  readonly cursor?: string | undefined;
+}
+
+/** One place in a message that contains the searched text, with the text around it. */
+const contentHitSchema = z.object({
+  item_id: z.string(),
+  kind: z.string().describe('The kind of the item: user, assistant or notification'),
+  before: z.string(),
+  match: z.string().describe('The found text, with the letters of the message'),
+  after: z.string(),
+});
+
+export type ContentHit = z.output<typeof contentHitSchema>;
+
+/** The tasks whose messages contain a text, last changed first, with at most 3 places each. */
+export const contentSearchSchema = z.object({
+  data: z.array(z.object({ task_id: z.string(), hits: z.array(contentHitSchema) })),
+  searched: z.int().describe('The number of tasks that this request read'),
+  next: z
+    .string()
+    .nullable()
+    .describe('The cursor that continues with older tasks. Null if all tasks were searched'),
+});
+
+export type ContentSearchResult = z.output<typeof contentSearchSchema>;

@@ -12,10 +12,10 @@ export const taskMessageSchema = z.object({
   updated_at: z.string().nullable().default(null),
 });
 
-/** A message of a task, in the form that clients receive. */
+/** A message of a task as clients receive it. */
 export type TaskMessage = z.output<typeof taskMessageSchema>;
 
-/** A text fragment. A missing fragment and null both mean an empty text. */
+/** The schema of a text fragment. A missing fragment and null both count as an empty text. */
 const piece = z
   .string()
   .nullish()
@@ -23,7 +23,7 @@ const piece = z
   .meta({ type: 'string' });
 const call = { tool_call_id: z.string(), name: z.string() };
 
-/** The new part of a message. `data_delta` and `arguments_delta` are fragments of JSON text. */
+/** The schema of the new part of a message. `data_delta` and `arguments_delta` are fragments of JSON text. */
 const updateDeltaSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text_delta: piece }),
   z.object({ type: z.literal('data'), data_delta: piece }),
@@ -46,7 +46,7 @@ const head = {
   parent_task_message: taskMessageSchema.nullable().default(null),
 };
 
-/** One change of a message while it streams. */
+/** The schema of one change to a message while it streams. */
 export const updateSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('start'), ...head, content: contentSchema }),
   z.object({ type: z.literal('delta'), ...head, delta: updateDeltaSchema.nullable() }),
@@ -55,17 +55,16 @@ export const updateSchema = z.discriminatedUnion('type', [
     ...head,
     content: contentSchema,
     /**
-     * Set if the message was removed. Its content is then an empty text, for clients that do not read this
-     * field.
+     * True if the message was removed. Its content is then an empty text, for clients that ignore this field.
      */
     retracted: z.literal(true).optional(),
   }),
   z.object({ type: z.literal('done'), ...head }),
 ]);
 
-/** One change of a message while it streams: `start`, `delta`, `full` or `done`. */
+/** One change to a message while it streams: `start`, `delta`, `full` or `done`. */
 export type Update = z.output<typeof updateSchema>;
-/** An update in the form that an agent sends. Fields with a default may be omitted. */
+/** An update as an agent sends it. Fields with a default may be omitted. */
 export type UpdateInput = z.input<typeof updateSchema>;
 /** The new part of a streaming message. */
 export type UpdateDelta = z.output<typeof updateDeltaSchema>;

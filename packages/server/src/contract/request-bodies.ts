@@ -15,7 +15,10 @@ const id = z.string().min(1).max(1024).refine(isId, 'it has unprintable characte
 /** The schema of a name: printable characters, at most 256. */
 const name = z.string().min(1).max(256).refine(isId, 'it has unprintable characters');
 
-/** The schema of an ISO 8601 time. A time without a time zone is UTC, independent of the server's zone. */
+/**
+ * The schema of an ISO 8601 time. A time without a time zone counts as UTC, regardless of the server's time
+ * zone.
+ */
 const time = z.string().refine(isTime, 'it is not an ISO 8601 time').transform(withZone);
 
 export const createTaskSchema = closedObject({
@@ -41,16 +44,16 @@ export const updateTaskSchema = closedObject({
   task_metadata: object.nullish(),
   merge_params: object.nullish(),
   /**
-   * Fields to set in the metadata. A field with the value null is removed. The task keeps its place in
-   * lists, because `updated_at` does not change.
+   * Fields to set in the metadata. A value of null removes the field. The task keeps its position in lists,
+   * because `updated_at` does not change.
    */
   merge_metadata: object.nullish(),
 });
 
 export const forkTaskSchema = closedObject({
-  /** The item to answer again or to replace. Default: the last answer. */
+  /** The item to replace or to answer again. Default: the last answer. */
   item_id: id.nullish(),
-  /** The content that replaces the item. Default: the item is answered again. */
+  /** The content that replaces the item. Default: the agent answers the item again. */
   content: contentSchema.nullish(),
 });
 
@@ -79,8 +82,8 @@ export const updateMessagesSchema = closedObject({
 export const createStateSchema = closedObject({ task_id: id, agent_id: id, state: object });
 
 /**
- * The body that changes a state. `version` is optional. If it is given, the stored state must still have
- * this version. Agentex clients also send the ids of the task and the agent, which must be those of the
+ * The body of a request that changes a state. The request fails if `version` is given and differs from the
+ * stored version. Agentex clients also send the ids of the task and the agent. These ids must match the
  * state.
  */
 export const updateStateSchema = closedObject({
@@ -165,21 +168,21 @@ function withZone(text: string): string {
 const call = { tool_call_id: z.string().min(1).max(1024), by: z.string().max(1024).nullish() };
 const reason = z.string().max(4096).nullish();
 
-/** The schemas of commands for an agent loop. */
+/** The schemas of the commands for an agent loop. */
 const commands = [
-  /** A message. It starts a turn when the current run would end. */
+  /** A message that starts a new turn at the point where the current run would end. */
   closedObject({ type: z.literal('message'), content: contentSchema }),
-  /** A message that joins the next model request of the current run. */
+  /** A message that is added to the next model request of the current run. */
   closedObject({ type: z.literal('steer'), content: contentSchema }),
   closedObject({
     type: z.literal('approve'),
     ...call,
-    /** Replaces the input of the tool call. */
+    /** Replaces the input of the approved tool call. */
     input: jsonValueSchema.optional(),
     /**
-     * Also approves later calls that match the same rule. The value is a time in milliseconds since 1970,
-     * or `session` for the rest of the session. It cannot be combined with `input`, because the rule is
-     * about the input that the model wrote.
+     * Also approves later calls that match the same rule. The value is a time in milliseconds since 1970, or
+     * `session` for the rest of the session. It cannot be combined with `input`, because the rule applies to
+     * the input that the model wrote.
      */
     until: z.union([z.int().nonnegative(), z.literal('session')]).nullish(),
   }).refine(({ input, until }) => input === undefined || until == null, {
@@ -188,14 +191,14 @@ const commands = [
       'it cannot be used together with input, because the rule is about the input of the model',
   }),
   closedObject({ type: z.literal('deny'), ...call, reason }),
-  /** The output of a tool that the client ran, or the error with which the tool failed. */
+  /** The output of a tool that the client executed, or the error of this tool. */
   closedObject({
     type: z.literal('tool_output'),
     ...call,
     output: jsonValueSchema.optional(),
     error: z.string().max(65_536).optional(),
   }),
-  /** Another run without a new message, after a run that failed. */
+  /** Starts a new run without a new message, after a run has failed. */
   closedObject({ type: z.literal('retry') }),
   closedObject({ type: z.literal('abort'), reason }),
   closedObject({ type: z.literal('compact') }),
@@ -212,7 +215,7 @@ export const commandSchema = z.discriminatedUnion('type', commands, {
   error: ({ code, input }) => (code === 'invalid_union' ? unknownCommandType(input) : undefined),
 });
 
-/** Returns an error message with the type that the client sent and the types that exist. */
+/** Returns an error message that contains the client's command type and the valid types. */
 function unknownCommandType(input: unknown): string {
   const { type = null } = (input ?? {}) as { readonly type?: unknown };
   const known = commands.map(({ shape }) => shape.type.value).join(', ');
@@ -222,7 +225,7 @@ function unknownCommandType(input: unknown): string {
 
 export type Command = z.output<typeof commandSchema>;
 
-/** Selects messages. A message matches if it has all given fields of `content`. */
+/** Selects messages. A message matches if its content has all fields of `content` with the same values. */
 export const messageFilterSchema = closedObject({
   content: jsonObjectSchema.nullish(),
   streaming_status: streamingStatusSchema.nullish(),

@@ -1,6 +1,6 @@
 import { type ErrorPlace, type JsonObject, MillraceError } from '@millrace/core';
 
-/** The tables of a row store. They contain data that is looked up and not streamed. */
+/** The tables of a row store. They contain data that is looked up by keys and not streamed. */
 export type Table = 'agents' | 'tasks' | 'states' | 'spans' | 'trackers' | 'tokens' | 'files';
 
 /** A row: one stored document with its keys. */
@@ -11,7 +11,7 @@ export interface Row {
   /** When the row was created, in milliseconds since 1970. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** The fields by which queries can select rows: `name`, `task_id`, `agent_id`, `status` and so on. */
+  /** The fields by which queries can select rows, for example `name`, `task_id`, `agent_id` or `status`. */
   readonly keys: Readonly<Record<string, string>>;
   /** The document itself. Queries cannot select rows by its content. */
   readonly data: JsonObject;
@@ -22,10 +22,7 @@ export interface Row {
   readonly epoch: number;
 }
 
-/**
- * A row in the form in which a store keeps it. Its keys and its document are JSON texts. Backups contain
- * such rows.
- */
+/** A row as a store keeps it: its keys and its document are JSON texts. Backups contain rows in this form. */
 export interface StoredRow {
   readonly table: string;
   readonly id: string;
@@ -36,13 +33,13 @@ export interface StoredRow {
   /** The JSON texts of the keys and of the document. */
   readonly keys: string;
   readonly data: string;
-  /** The epoch of the run that wrote the row last. 0 if no run wrote it. */
+  /** The epoch of the last run that wrote the row. 0 if no run has written the row. */
   readonly epoch: number;
 }
 
 /** Selects and sorts the rows of a table. */
 export interface RowQuery {
-  /** The keys and values that a row must have. Default: all rows. */
+  /** Selects rows that have these keys with these values. Default: all rows. */
   readonly where?: Readonly<Record<string, string>> | undefined;
   /** The time by which rows are sorted. Default: `createdAt`. */
   readonly orderBy?: 'createdAt' | 'updatedAt' | undefined;
@@ -53,8 +50,8 @@ export interface RowQuery {
   /** Number of rows to skip. Default: 0. */
   readonly offset?: number | undefined;
   /**
-   * Returns only the rows after this position in the order. The row at this position may have been deleted.
-   * Default: starts with the first row.
+   * Returns only rows that follow this position in the sort order. The position stays valid if its row was
+   * deleted. Default: starts with the first row.
    */
   readonly after?: { readonly at: number; readonly id: string } | undefined;
 }
@@ -67,12 +64,12 @@ export interface PutOptions {
    */
   readonly ifVersion?: number | undefined;
   /**
-   * The epoch of the run that causes the change. The write is refused with `fenced` if a later run has
-   * claimed the row. Default: no run causes the change, and it is not refused.
+   * The epoch of the run that writes the row. The write fails with `fenced` if a later run has claimed the
+   * row. Default: the write belongs to no run and is not checked.
    */
   readonly epoch?: number | undefined;
   /**
-   * Leaves `updatedAt` as it is, so that the row keeps its place in lists. It has no effect on a new row.
+   * Does not change `updatedAt`, so the row keeps its position in lists. It has no effect on a new row.
    * Default: false.
    */
   readonly keepUpdatedAt?: boolean | undefined;
@@ -81,15 +78,15 @@ export interface PutOptions {
 /** Options of `Rows.claim`. */
 export interface ClaimOptions {
   /**
-   * Replaces the stored epoch if it has exactly this value, even if it is higher than the new epoch. This
-   * is needed after the log was replaced by an older copy. Default: only a lower epoch is replaced.
+   * Replaces the stored epoch if it equals this value, even if the new epoch is lower. Use it after an older
+   * copy has replaced the log. Default: only a lower epoch is replaced.
    */
   readonly replacing?: number | undefined;
 }
 
 /**
- * Stores small documents by table and id, with a few keys for queries. Implement it to use another
- * database. The suite in `@millrace/server/suite` checks an implementation.
+ * Stores small documents by table and id, with a few keys for queries. Implement this interface to use a
+ * different database. The suite in `@millrace/server/suite` checks an implementation.
  */
 export interface Rows {
   /** Returns a row. Returns undefined if the row does not exist. */
@@ -97,21 +94,20 @@ export interface Rows {
   /** Returns one page of rows. */
   list(table: Table, query?: RowQuery): Promise<readonly Row[]>;
   /**
-   * Inserts or replaces a row. Throws `conflict` if the stored version differs from `ifVersion`, or if
-   * another row has the same unique key. Throws `fenced` if the row has a higher epoch than
+   * Inserts or replaces a row. Throws `conflict` if the stored version differs from `ifVersion`, or if a
+   * different row has the same unique key. Throws `fenced` if the row has a higher epoch than
    * `options.epoch`.
    */
   put(table: Table, row: Pick<Row, 'id' | 'keys' | 'data'>, options?: PutOptions): Promise<Row>;
   /**
-   * Stores that only the run with this epoch, or a later one, may change the row. Returns the row. The
-   * version and the times of the row do not change. If the epoch is not higher than the stored one, nothing
-   * is stored. Returns undefined if the row does not exist.
+   * Claims the row for the run with this epoch: earlier runs can no longer change it. Returns the row, whose
+   * version and times do not change. If the epoch is not higher than the stored epoch, nothing is stored.
+   * Returns undefined if the row does not exist.
    */
   claim(table: Table, id: string, epoch: number, options?: ClaimOptions): Promise<Row | undefined>;
   /**
-   * Returns a text that changes whenever a process may have changed a row of the table. This method is
-   * optional. Implement it only if it costs almost nothing. Pollers skip their query while the text stays
-   * the same.
+   * Returns a text that changes whenever a process may have changed a row of the table. Pollers skip their
+   * query while the text stays the same. This method is optional. Implement it only if it is very fast.
    */
   stamp?(table: Table): Promise<string>;
   /** Deletes a row. Returns false if the row does not exist. */
@@ -122,22 +118,22 @@ export interface Rows {
 
 /** Codes of a `RowsError`. */
 export type RowsErrorCode =
-  /** The row has another version, or another row has the same name. */
+  /** The row has a different version, or a different row has the same name. */
   | 'conflict'
   /** A later run has claimed the row. Nothing was stored. */
   | 'fenced'
   /** The store cannot accept this id, key, value or query. */
   | 'bad_row'
   | 'closed'
-  /** The disk or the file failed. */
+  /** The disk or the database file failed. */
   | 'storage'
-  /** The disk is full. Nothing of this write was stored. */
+  /** The disk is full, and the write had no effect. */
   | 'storage_full'
   | 'corrupt'
-  /** A later version of Millrace wrote the store. */
+  /** A newer version of Millrace wrote the store. */
   | 'too_new';
 
-/** An error of a row store. Its `code` says what happened. */
+/** An error of a row store. Its `code` identifies the problem. */
 export class RowsError extends MillraceError<RowsErrorCode> {
   constructor(
     code: RowsErrorCode,

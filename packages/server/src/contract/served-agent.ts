@@ -9,7 +9,7 @@ import type { AgentInfo, SpanInfo, Task, TaskEvent } from './task.ts';
 export type ServedAgent = SyncAgent | AsyncAgent | LoopAgent;
 
 interface NamedAgent {
-  /** The name of the agent. It has lower case letters, digits and hyphens. */
+  /** The name of the agent: lower case letters, digits and hyphens. */
   readonly name: string;
   /** A description that clients see. Default: empty. */
   readonly description?: string | undefined;
@@ -39,15 +39,15 @@ export interface AsyncAgent extends NamedAgent {
   /** Handles one event. If it throws, the task fails. */
   readonly onEvent: (event: TaskEvent, context: HandlerContext) => Promise<void>;
   /**
-   * Called when the task is cancelled. Before this call, `context.signal` has stopped the current handler.
-   * Default: not called.
+   * Called when the task is cancelled, after `context.signal` has stopped the current handler. Default: not
+   * called.
    */
   readonly onCancel?: ((context: HandlerContext) => Promise<void>) | undefined;
 }
 
 /**
- * An agent loop from `@millrace/agent`. Each message starts a run. Input during a run steers it or waits in
- * the queue.
+ * An agent loop from `@millrace/agent`. Each message starts a run. A message that arrives during a run steers
+ * the run or waits in the queue.
  */
 export interface LoopAgent extends NamedAgent {
   readonly type: 'loop';
@@ -55,12 +55,12 @@ export interface LoopAgent extends NamedAgent {
   readonly agent: Agent;
 }
 
-/** The objects that a handler of a sync or async agent uses. */
+/** The object through which a handler of a sync or async agent reads and writes its task. */
 export interface HandlerContext {
-  /** The task at the moment when the handler was called. */
+  /** The task as it was when the handler was called. */
   readonly task: Task;
   readonly agent: AgentInfo;
-  /** Aborted when the task is interrupted or cancelled, and when the server closes. */
+  /** This signal is aborted when the task is interrupted or cancelled, and when the server closes. */
   readonly signal: AbortSignal;
   /** Reads and creates messages of the task. */
   readonly messages: HandlerMessages;
@@ -68,18 +68,18 @@ export interface HandlerContext {
   readonly state: HandlerState;
   /** Reads the events of the task. */
   readonly events: HandlerEvents;
-  /** Records spans. */
+  /** Records spans for tracing. */
   readonly tracing: Tracing;
   /**
-   * The trace of the caller's request. Undefined if the request named none. Use it for the handler's own
-   * requests. `stream.auto` sends it, and new spans belong to it unless they name a parent.
+   * The trace of the caller's request. Undefined if the request had no trace. Add it to the handler's own
+   * requests. `stream.auto` sends it, and new spans without an explicit parent belong to it.
    */
   readonly trace?: TraceContext | undefined;
-  /** Streams messages. */
+  /** Streams messages to the clients. */
   readonly stream: Streaming;
   /** Reads the files that clients uploaded for the task. */
   readonly files: HandlerFiles;
-  /** Converts messages to the items of a model request. Each tool call gets its result. */
+  /** Converts messages to the items of a model request. The result of each tool call is included. */
   toItems(messages: readonly TaskMessage[]): readonly Item[];
 }
 
@@ -99,18 +99,20 @@ export interface HandlerMessages {
 
 /** A JSON value that an agent stores for a task, with a version. */
 export interface HandlerState {
-  /** Returns the state, or undefined if there is none. */
+  /** Returns the stored state. Returns undefined if no state is stored. */
   get(): Promise<{ readonly value: JsonObject; readonly version: number } | undefined>;
   /**
-   * Stores the state and returns its new version. Throws `conflict` if the stored version is not
-   * `ifVersion`. With `ifVersion: 0`, no state may exist yet.
+   * Stores the state and returns its new version. Throws `conflict` if the stored version is not `ifVersion`.
+   * With `ifVersion: 0`, it throws if a state exists.
    */
   set(value: JsonObject, options?: { readonly ifVersion?: number }): Promise<number>;
 }
 
 /** The events of a task. */
 export interface HandlerEvents {
-  /** Lists events in order. `after` is the id of an event. Default: all events, at most 1000. */
+  /**
+   * Lists events in order. `after` is the id of the last event to skip. Default: all events, at most 1000.
+   */
   list(options?: {
     readonly after?: string;
     readonly limit?: number;
@@ -125,9 +127,9 @@ export interface Tracing {
 
 /** Options of a new span. */
 export interface SpanOptions {
-  /** The parent span or its id. Default: the run's span if the request named a trace, otherwise none. */
+  /** The parent span or its id. Default: the run's span if the request had a trace, otherwise no parent. */
   readonly parent?: Span | string | undefined;
-  /** Data that is stored with the span and not exported. Default: none. */
+  /** Input data. It is stored with the span but not exported. Default: none. */
   readonly input?: JsonObject | undefined;
 }
 
@@ -135,7 +137,7 @@ export interface SpanOptions {
 export interface Span extends AsyncDisposable {
   readonly id: string;
   readonly traceId: string;
-  /** The value of the W3C header `traceparent` for requests. */
+  /** The value of the W3C header `traceparent`, for requests that belong to this span. */
   readonly traceparent: string;
   /** `traceparent` together with `tracestate`, for `agent.run` and `provider.stream`. */
   readonly trace: TraceContext;
@@ -146,16 +148,15 @@ export interface Span extends AsyncDisposable {
 /** Streams messages of a handler to the clients. */
 export interface Streaming {
   /**
-   * Sends a request to a provider and publishes its stream. Each part becomes a message with a start,
-   * deltas and an end, and is stored. Returns all of these messages. Aborting the handler aborts the
-   * request.
+   * Sends a request to a provider and publishes its stream. Each part becomes a stored message with a start,
+   * deltas and an end. Returns all of these messages. Aborting the handler aborts the request.
    */
   auto(provider: Pick<Provider, 'stream'>, request: ModelRequest): Promise<SentMessages>;
   /** Publishes a provider stream that the handler has already started. */
   auto(steps: AsyncIterable<StreamStep>): Promise<SentMessages>;
   /**
-   * Opens a message that the handler writes update by update. If it is declared with `await using`, it is
-   * closed at the end of the block. Errors of the handler are not caught.
+   * Opens a message that the handler writes in several updates. If it is declared with `await using`, the end
+   * of the block closes it. Errors of the handler are not caught.
    */
   open(
     content: ContentInput,
@@ -173,15 +174,15 @@ export interface SentMessages {
 /** A function that receives each update after it is stored. */
 export type UpdateSink = (update: Update) => void | Promise<void>;
 
-/** A message that a handler writes update by update. */
+/** A message that a handler writes in several updates. */
 export interface OpenMessage extends AsyncDisposable {
-  /** The message at its start. After it was closed, the complete message. */
+  /** The message as it was opened. After the message is closed, this is the complete message. */
   readonly message: TaskMessage;
   /**
    * Writes one update of this message. The server sets the `index` of the update to the index of the
    * message.
    */
   write(update: UpdateInput): Promise<void>;
-  /** Closes the message. Its content is what was written, or `content` if it is given. */
+  /** Closes the message. Its final content is `content` if given, otherwise the written updates. */
   close(content?: Content): Promise<TaskMessage>;
 }

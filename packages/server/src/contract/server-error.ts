@@ -3,7 +3,7 @@ import { ProviderError } from '@millrace/providers';
 
 /** The HTTP status and the JSON-RPC code of each error code. */
 const statusCodes = {
-  /** The request cannot be read. */
+  /** The server cannot parse the request. */
   bad_request: [400, -32600],
   /** The current state of the resource does not allow the request. */
   bad_state: [400, -32603],
@@ -13,27 +13,27 @@ const statusCodes = {
   method_not_allowed: [405, -32601],
   not_acceptable: [406, -32600],
   request_timeout: [408, -32603],
-  /** Another client changed the resource, or the name is taken. */
+  /** A concurrent request changed the resource, or the name is already in use. */
   conflict: [409, -32603],
-  /** The offset never existed, or it was deleted. */
+  /** The offset never existed, or its records were deleted. */
   gone: [410, -32602],
-  /** The log was rewound since the cursor was sent. The client must read from the start. */
+  /** The log was rewound after the client received its cursor. The client must read from the start. */
   rewound: [410, -32602],
   too_large: [413, -32600],
   unsupported_media_type: [415, -32600],
   misdirected: [421, -32603],
-  /** The request can be read, but it does not match the schema. */
+  /** The server can parse the request, but the request does not match the schema. */
   invalid: [422, -32602],
   rate_limited: [429, -32603],
   headers_too_large: [431, -32600],
   internal: [500, -32603],
   not_implemented: [501, -32601],
-  /** The agent threw, or its answer was invalid. */
+  /** A handler of the agent threw, or its answer was invalid. */
   agent_failed: [502, -32603],
-  /** The server is closing, or something that it needs cannot be reached. */
+  /** The server is closing, or it cannot reach a service that it needs. */
   unavailable: [503, -32603],
   agent_timeout: [504, -32603],
-  /** The disk of the server is full. The message says what was stored. */
+  /** The disk of the server is full. The error message describes which data was stored. */
   storage_full: [507, -32603],
 } as const satisfies Readonly<Record<string, readonly [number, number]>>;
 
@@ -41,9 +41,9 @@ const statusCodes = {
 export type ServerErrorCode = keyof typeof statusCodes;
 
 export interface ServerErrorOptions extends ErrorOptions {
-  /** Details for programs. They never contain content of tasks. */
+  /** Details for programs. They never contain the content of tasks. */
   readonly details?: Readonly<Record<string, string | number | boolean>> | undefined;
-  /** After how many milliseconds the client may try again. Default: no hint. */
+  /** The delay after which the client may try again, in milliseconds. Default: no hint. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -76,7 +76,7 @@ export class ServerError extends MillraceError<ServerErrorCode> {
 
 const maxLength = 2000;
 
-/** Returns the message of any thrown value. It is used in status texts and diagnostics. */
+/** Returns the message of any thrown value, for status texts and diagnostics. */
 export function errorReason(error: unknown): string {
   const text =
     error instanceof Error
@@ -87,7 +87,7 @@ export function errorReason(error: unknown): string {
   return text.slice(0, maxLength);
 }
 
-/** Returns a code for any thrown value, which programs can compare. */
+/** Returns a code for any thrown value. Programs can compare it. */
 export function errorCode(error: unknown): string {
   if (error instanceof ProviderError) return error.kind;
   const reason = error instanceof ServerError ? error.details?.['reason'] : undefined;

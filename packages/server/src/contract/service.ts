@@ -18,12 +18,12 @@ import type {
 } from './task.ts';
 
 /**
- * The operations behind the HTTP routes. Their types are those of requests and responses. A refused
- * operation throws a `ServerError` with one of these codes:
+ * The operations behind the HTTP routes. They use the types of requests and responses. A refused operation
+ * throws a `ServerError` with one of these codes:
  *
  * - `not_found`: the resource is unknown or was deleted.
  * - `bad_state`: the state of the resource does not allow the operation.
- * - `conflict`: another client changed the resource at the same time.
+ * - `conflict`: a concurrent request changed the resource.
  * - `agent_failed`: a handler of the agent threw.
  */
 export interface TaskService {
@@ -41,8 +41,8 @@ export interface TaskService {
 export type Ref = { readonly id: string } | { readonly name: string };
 
 /**
- * Selects one page of a list. If `cursor` is given, `pageNumber` is ignored. A cursor comes from the `next`
- * of the previous page. Page numbers start at 1.
+ * Selects one page of a list. If `cursor` is given, `pageNumber` is ignored. Use the `next` of the previous
+ * page as the cursor. Page numbers start at 1.
  */
 export interface PageQuery {
   readonly limit: number;
@@ -64,55 +64,57 @@ export interface DeleteResult {
 }
 
 export interface AgentService {
-  /** Lists the agents of a task, or all agents. Deleted agents are left out. */
+  /** Lists the agents of a task, or all agents. Deleted agents are not included. */
   list(query: PageQuery & { readonly taskId?: string | undefined }): Promise<ListPage<AgentInfo>>;
   get(ref: Ref): Promise<AgentInfo>;
   delete(id: string): Promise<DeleteResult>;
   registerBuild(body: bodies.RegisterBuild): Promise<AgentInfo>;
-  /** Creates the agent, or replaces the agent with the same name. Only this call returns the key. */
+  /**
+   * Creates the agent, or replaces the agent with the same name. No other operation returns the agent's key.
+   */
   register(body: bodies.RegisterAgent): Promise<AgentInfo & { readonly agent_api_key: string }>;
 }
 
-/** The data of a request that is not in its body. */
+/** The data of a request that is outside its body. */
 export interface RequestMetadata {
   /** The idempotency key. A repeated request with the same key has no further effect. */
   readonly key?: string | undefined;
-  /** The trace that the work belongs to. */
+  /** The trace to which the work belongs. */
   readonly trace?: TraceContext | undefined;
-  /** The user who will own the task that the request creates. Default: the task has no owner. */
+  /** The user who becomes the owner of a task that the request creates. Default: the task has no owner. */
   readonly owner?: string | undefined;
   /** The files and the metadata of the message. Only agent loops accept files. */
   readonly extras?: MessageExtras | undefined;
 }
 
-/** The files and the metadata that a message has beside its text. */
+/** The files and the metadata of a message, in addition to its text. */
 export interface MessageExtras {
-  /** Pictures and other files. They follow the text. */
+  /** Pictures and other files. They come after the text. */
   readonly files?: readonly (MediaPart | FilePart)[] | undefined;
   readonly metadata?: JsonObject | undefined;
 }
 
 export interface TasksService {
   /**
-   * Creates a task. If the name exists, that task is returned, and its `params` are replaced if they are
-   * given. If the key was used before, the task that it created is returned in its current state. If that
-   * task was deleted, the call throws `not_found`.
+   * Creates a task. If a task with this name exists, it is returned, and the given `params` replace its own.
+   * If the idempotency key was used before, the task of the first request is returned in its current state.
+   * If that task was deleted, the call throws `not_found`.
    */
   create(agentId: string, body: bodies.CreateTask, sent?: RequestMetadata): Promise<Task>;
   /**
-   * Stores the message and starts the answer. Creates a task if no known id or name is given. If the key
-   * was used before, the existing answer is returned, independent of the task's status. A deleted task
-   * throws `not_found`.
+   * Stores the message and starts the answer. Creates a task if no known id or name is given. If the
+   * idempotency key was used before, the existing answer is returned, whatever status the task has. A deleted
+   * task throws `not_found`.
    */
   sendMessage(agentId: string, body: bodies.SendMessage, sent?: RequestMetadata): Promise<Answer>;
   /**
-   * Sends an event. If the key was used before, the event that it created is returned. `task_id` or
-   * `task_name` is required.
+   * Sends an event. If the idempotency key was used before, it returns the event of the first request.
+   * `task_id` or `task_name` is required.
    */
   sendEvent(agentId: string, body: bodies.SendEvent, sent?: RequestMetadata): Promise<TaskEvent>;
   /** Queues a command for the agent loop that drives the task. */
   submit(taskId: string, command: Command, sent?: RequestMetadata): Promise<SubmitResult>;
-  /** Copies the task up to an item into a new task. An agent loop continues in the new task. */
+  /** Copies the task into a new task, up to the given item. An agent loop continues in the new task. */
   fork(taskId: string, body: bodies.ForkTask, sent?: Pick<RequestMetadata, 'trace'>): Promise<Task>;
   get(ref: Ref): Promise<TaskResponse>;
   /**
@@ -120,23 +122,23 @@ export interface TasksService {
    * task does not exist.
    */
   ownerOf(taskId: string): Promise<string | undefined>;
-  /** Rebuilds a past model request of an agent loop from the log. */
+  /** Rebuilds a model request that an agent loop sent in the past, from the log. */
   request(taskId: string, at: Attempt): Promise<PastRequestInfo>;
   list(query: TaskQuery): Promise<ListPage<TaskSummary>>;
   update(id: string, body: bodies.UpdateTask): Promise<Task>;
   delete(id: string): Promise<DeleteResult>;
   /**
-   * Changes the status of a task and stops its current work. Throws `bad_state` if the task is
-   * already closed. Interrupting twice is allowed.
+   * Changes the status of a task and stops its current work. Throws `bad_state` if the task is already
+   * closed. A task can be interrupted repeatedly.
    */
   change(id: string, change: TaskChange, reason?: string): Promise<Task>;
 }
 
-/** The files that clients upload for their messages. */
+/** Stores and returns the files that clients upload for their messages. */
 export interface FileService {
-  /** Stores a file of a task. The result can be an attachment of a message. */
+  /** Stores a file of a task. The result can be used as an attachment of a message. */
   upload(taskId: string, file: UploadedFile): Promise<FileAttachment>;
-  /** Returns a file of a task, or of a task from which it was forked. */
+  /** Returns a file of this task. If the task is a fork, it also finds files of the original task. */
   get(taskId: string, fileId: string): Promise<FilePart>;
 }
 
@@ -148,7 +150,7 @@ export interface UploadedFile {
   readonly bytes: Uint8Array;
 }
 
-/** An uploaded file, in the form in which a message names it. */
+/** The reference to an uploaded file in a message. */
 export type FileAttachment = NonNullable<ContentOf<'text'>['attachments']>[number];
 
 export type TaskChange = 'complete' | 'fail' | 'cancel' | 'interrupt' | 'terminate' | 'timeout';
@@ -157,27 +159,29 @@ export interface TaskQuery extends PageQuery {
   readonly agentId?: string | undefined;
   readonly owner?: string | undefined;
   readonly status?: TaskStatus | undefined;
-  /** Fields that the task's metadata must have, with these values. */
+  /** Metadata fields and their values. The task must have all of them. */
   readonly metadata?: JsonObject | undefined;
-  /** The part of the session list that the task must be in. Default: all parts. */
+  /** The part of the session list to which the task must belong. Default: all parts. */
   readonly place?: TaskPlace | undefined;
-  /** A text that the task's title, name or id must contain. Upper and lower case are equal. */
+  /**
+   * A text that the title, the name or the id of the task must contain. The case of letters does not matter.
+   */
   readonly search?: string | undefined;
 }
 
 /**
- * An answer, which can be read as updates or as messages. The answer continues even if no client reads it.
+ * An answer. Callers can read it as updates or as messages. The answer continues even if no client reads it.
  */
 export interface Answer {
   readonly taskId: string;
   /** The run that produces the answer. Only answers of sync agents have it. */
   readonly run?: RunId | undefined;
   /**
-   * Yields all updates of the answer, starting with the first one. Ending the iteration does not stop the
-   * answer. If the answer failed, the iteration throws the error at its end.
+   * Yields all updates of the answer, starting with the first one. A reader that stops early does not stop
+   * the answer. If the answer failed, the iteration throws the error after the last update.
    */
   updates(): AsyncIterable<Update>;
-  /** Returns the agent's messages when all of them are done. */
+  /** Resolves with the agent's messages when all of them are complete. */
   messages(): Promise<readonly TaskMessage[]>;
 }
 
@@ -260,8 +264,8 @@ export interface TrackerService {
 }
 
 /**
- * The resources that a caller may access: all resources, those of one agent, those of one task, or the
- * tasks that one user of an application created. A user can also use all agents.
+ * The resources that a caller may access: all resources, the resources of one agent or one task, or the tasks
+ * of one user. A user can also use all agents.
  */
 export type Scope =
   | { readonly kind: 'all' }
@@ -269,7 +273,7 @@ export type Scope =
   | { readonly kind: 'user'; readonly user: string }
   | { readonly kind: 'task'; readonly taskId: string };
 
-/** The rights of a caller: which resources it may access, whether it may change them, and until when. */
+/** The rights of a caller: the accessible resources, the permission to change them, and the expiry time. */
 export interface Grant {
   readonly scope: Scope;
   /** True if the caller may only read. */
@@ -277,13 +281,13 @@ export interface Grant {
   /** When the grant expires, in milliseconds since 1970. Null if it does not expire. */
   readonly expiresAt: number | null;
   /**
-   * True if the caller is the agent of the scope and uses the key from its registration. False for clients
-   * of the agent.
+   * True if the caller is the agent itself and uses the key from its registration. False for clients of the
+   * agent.
    */
   readonly isAgentKey: boolean;
 }
 
-/** The grant of an operator: access to everything, without an end. */
+/** The grant of an operator. It gives access to everything and does not expire. */
 export const fullGrant: Grant = {
   ...{ scope: { kind: 'all' }, isReadOnly: false, expiresAt: null, isAgentKey: false },
 };

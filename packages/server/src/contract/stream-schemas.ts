@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { taskMessageSchema, updateSchema } from './message.ts';
 import { taskEventSchema, taskResponseSchema, taskSchema } from './task.ts';
 
-// The forms of what streams send, for the OpenAPI document. PROTOCOL.md specifies them exactly. The server
-// does not validate its own output with these schemas; a test does.
+// The schemas of all data that streams send, for the OpenAPI document. PROTOCOL.md contains the exact
+// specification. The server does not validate its own output with these schemas, but a test does.
 
 type KnownType<T extends { readonly type: string }> = Exclude<T['type'], 'unknown'>;
 
@@ -45,7 +45,7 @@ const recordSchema = z.looseObject({
     .describe('Something that happened. Every record has a delta or a fact'),
 });
 
-/** The records after one offset, up to another. */
+/** All records between two offsets. */
 export const recordBatchSchema = z.object({
   after: z.int().describe('The offset after which the records start'),
   through: z.int().describe('The offset up to which the records go'),

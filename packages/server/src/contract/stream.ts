@@ -3,29 +3,29 @@ import type { Frame } from '@millrace/core/streams';
 import type { HttpResponse } from './http.ts';
 
 /**
- * Translates the log into frames of one format. A view is pure. The same records always give the same
- * frames, even if viewers start at different offsets.
+ * Translates the log into frames of one format. A view has no state of its own: the same records always give
+ * the same frames, even if viewers start at different offsets.
  */
 export interface FrameView {
   readonly name: 'records' | 'events' | 'updates' | 'ui';
   /**
-   * Returns the frames of one record. An append becomes at most one frame, even if it was merged from
-   * several appends. The states may lack the items of earlier runs.
+   * Returns the frames of one record. An append record becomes at most one frame, even if the log merged
+   * several appends into it. The states may omit items of earlier runs.
    */
   frames(before: FoldState, record: LogRecord, after: FoldState): readonly Frame[];
   /**
-   * Returns frames that describe the whole `state`. A viewer that connects without a cursor receives them
-   * instead of the earlier records.
+   * Returns frames that describe the complete `state`. A viewer without a cursor receives them instead of the
+   * earlier records.
    */
   restate(state: FoldState): readonly Frame[];
   /**
-   * Encodes a whole batch. If a view has this method, `frames` is not called for single records. A viewer
-   * can then resume only at the end of a batch.
+   * Encodes a complete batch. If a view has this method, `frames` is not called. A viewer can then resume
+   * only at the end of a batch.
    */
   batch?(batch: Batch): readonly Frame[];
   /**
-   * True if the view can show snapshot records. A viewer without a cursor then receives the records with
-   * finished turns settled, and `restate` is not called.
+   * True if the view can show snapshot records. A viewer without a cursor then receives one snapshot per
+   * finished turn instead of its deltas, and `restate` is not called.
    */
   readonly settles?: boolean;
 }
@@ -45,7 +45,10 @@ interface StreamRequest {
 
 /** Serves `GET /tasks/{task_id}/stream`. */
 export interface TaskStreams {
-  /** Streams a task. Throws before anything is written, or resolves when the stream has ended. */
+  /**
+   * Streams a task. It throws only before the first byte is written, and it resolves when the stream has
+   * ended.
+   */
   serve(request: StreamRequest): Promise<void>;
   /** Ends all streams. Clients receive a hint to reconnect. */
   close(): Promise<void>;

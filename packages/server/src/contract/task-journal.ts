@@ -10,17 +10,17 @@ import type {
 } from '@millrace/core';
 
 /**
- * The only writer of a task's session in this process. Sync and async agents use it. It takes the lease at
- * the first write, and releases it after a period without writes.
+ * The only object in this process that writes to a task's session. Sync and async agents use it. It acquires
+ * the lease at the first write, and releases it after a period without writes.
  */
 export interface TaskJournal {
   readonly taskId: string;
-  /** Returns the state after the last append. If the journal has no state, it reads the log. */
+  /** Returns the state after the last append. If the journal has no state in memory, it reads the log. */
   state(): Promise<FoldState>;
   append(drafts: readonly DraftRecord[]): Promise<Batch>;
   /**
-   * Starts a run with one turn. The turn answers a message or handles an event. Only one turn is active at
-   * a time. `about` returns drafts that are written in the same batch as the start of the run.
+   * Starts a run with one turn, which answers a message or handles an event. Only one turn is active at a
+   * time. `about` returns drafts, which are written in the same batch as the start of the run.
    */
   beginTurn(
     about?: (runId: RunId) => readonly DraftRecord[],
@@ -41,10 +41,10 @@ export interface JournalTurn {
   readonly epoch: number;
   /** The offset before the turn's first record. */
   readonly after: number;
-  /** The trace that the run belongs to. */
+  /** The trace to which the run belongs. */
   readonly trace?: TraceContext | undefined;
   append(drafts: readonly DraftRecord[]): Promise<Batch>;
-  /** Ends the turn and its run. All items of the turn must be finished before. */
+  /** Ends the turn and its run. All items of the turn must be finished before this call. */
   finish(stop: Stop, error?: { readonly code: string; readonly message: string }): Promise<void>;
 }
 
@@ -53,6 +53,6 @@ export interface EventCommand {
   readonly type: 'event';
   readonly id: string;
   readonly content: JsonObject | null;
-  /** The trace that the handling of the event belongs to. It has the fields of `TraceContext`. */
+  /** The trace to which the handling of the event belongs. It has the fields of `TraceContext`. */
   readonly trace?: JsonObject;
 }

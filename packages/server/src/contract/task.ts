@@ -16,7 +16,7 @@ export const agentInfoSchema = z.object({
   production_deployment_id: z.string().nullable(),
 });
 
-/** A served agent, in the form that clients receive. */
+/** A served agent as clients receive it. */
 export type AgentInfo = z.output<typeof agentInfoSchema>;
 
 export const taskStatusSchema = z.enum([
@@ -48,9 +48,12 @@ export const taskResponseSchema = taskSchema.extend({
   agents: z.array(agentInfoSchema).nullable(),
 });
 
-/** A task in a list. */
+/** A task as an entry of a list. */
 export const taskSummarySchema = taskResponseSchema.omit({ params: true }).extend({
-  /** True while a run, a turn or a message is not finished. It is sent only if the client requests it. */
+  /**
+   * True while a run, a turn or a message is not finished. The response has this field only if the client
+   * requests it.
+   */
   is_at_work: z.boolean().optional(),
   awaits_approval: z.boolean().optional().meta({
     description:
@@ -61,14 +64,14 @@ export const taskSummarySchema = taskResponseSchema.omit({ params: true }).exten
 export const taskPlaceSchema = z.enum(['recent', 'kept', 'archived']);
 
 /**
- * The part of the session list that a task is in. The metadata of the task decides: `archived: true` makes
+ * The part of the session list that contains a task. The metadata of the task decides: `archived: true` makes
  * it `archived`; `pinned: true` or a `folder` makes it `kept`; all other tasks are `recent`.
  */
 export type TaskPlace = z.output<typeof taskPlaceSchema>;
 
 /** The status of a task. */
 export type TaskStatus = z.output<typeof taskStatusSchema>;
-/** A task, in the form that clients receive. A task is one conversation with an agent. */
+/** A task as clients receive it. A task is one conversation with an agent. */
 export type Task = z.output<typeof taskSchema>;
 export type TaskResponse = z.output<typeof taskResponseSchema>;
 export type TaskSummary = z.output<typeof taskSummarySchema>;
@@ -87,8 +90,8 @@ export const taskEventSchema = z.object({
 export type TaskEvent = z.output<typeof taskEventSchema>;
 
 /**
- * The state that an agent stores for a task. Each change increases `version`. With it, clients can detect
- * concurrent changes.
+ * The state that an agent stores for a task. Each change increases `version`. Clients compare versions to
+ * detect concurrent changes.
  */
 export const taskStateSchema = z.object({
   id: z.string(),

@@ -31,7 +31,7 @@ function toSeconds(ms: number): string {
 }
 
 /**
- * Returns the error that a client gets for an unexpected failure. It has no details, because they may
+ * Returns the error that a client receives for an unexpected failure. It has no details, because they may
  * contain private data.
  */
 export function internalError(requestId: string): ServerError {
@@ -39,7 +39,7 @@ export function internalError(requestId: string): ServerError {
   return new ServerError('internal', message, { requestId });
 }
 
-/** The server's error codes for errors of lower layers, by error class and code. */
+/** Maps the class and code of an error from a lower layer to the server's error code. */
 const serverCodes: Readonly<Record<string, Readonly<Record<string, ServerErrorCode>>>> = {
   RowsError: { conflict: 'conflict', bad_row: 'invalid', closed: 'unavailable' },
   LogError: {
@@ -57,8 +57,8 @@ const serverCodes: Readonly<Record<string, Readonly<Record<string, ServerErrorCo
 };
 
 /**
- * Converts a known error to a `ServerError`. Returns undefined for unexpected errors, whose message
- * must not reach clients.
+ * Converts a known error to a `ServerError`. Returns undefined for an unexpected error, because clients must
+ * not see its message.
  */
 export function asServerError(error: unknown): ServerError | undefined {
   if (error instanceof ServerError) return error;
@@ -69,8 +69,8 @@ export function asServerError(error: unknown): ServerError | undefined {
 }
 
 /**
- * Returns the error for a full storage. The message of the store contains the path of a file, so clients
- * must not see it.
+ * Returns the error for full storage. It replaces the message of the store, because that message contains a
+ * file path.
  */
 function storageFull(cause: Error): ServerError {
   const message =
@@ -89,14 +89,14 @@ export function notJson(): ServerError {
   return new ServerError('unsupported_media_type', message);
 }
 
-/** Returns the error for a file with another content type. */
+/** Returns the error for a file upload that has the wrong content type. */
 export function notBytes(): ServerError {
   const message =
     'Cannot read a file of this content type. Send `content-type: application/octet-stream`, and the type of the file in the query';
   return new ServerError('unsupported_media_type', message);
 }
 
-/** Returns the error for an upload while the server receives `maxUploads` others. */
+/** Returns the error for an upload while the server already receives `maxUploads` files. */
 export function tooManyUploads(): ServerError {
   const message = 'Cannot receive more files at the same time. Try again later';
   return new ServerError('rate_limited', message, {}, { retryAfterMs: 1000 });
@@ -115,7 +115,7 @@ export function headersTooLarge(): ServerError {
 }
 
 /**
- * Returns the error for an unknown path, or for a known path with another method. `path` is undefined if
+ * Returns the error for an unknown path, or for a known path with a different method. `path` is undefined if
  * the request was not below the base path.
  */
 export function routeNotFound(
@@ -149,7 +149,7 @@ function matchesPath(path: string, pattern: string): boolean {
   );
 }
 
-/** Answers bytes that are not valid HTTP, and closes the connection. */
+/** Sends an error for bytes that are not valid HTTP, and closes the connection. */
 export function onClientError(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const { status = 400, body } = errorReply(protocolError(error.code));

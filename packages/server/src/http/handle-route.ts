@@ -45,7 +45,7 @@ export async function handleRoute(
   const result = await route.handle(input, createContext(route, exchange, raw, options));
   if (result instanceof StreamReply) {
     const { openStreams } = options;
-    // The limit applies only to GET. A request with another method has already changed something, so its
+    // The limit applies only to GET. A request with a different method has already changed data, so its
     // answer must be sent.
     if (route.method === 'GET') openStreams.assertCapacity(exchange.caller);
     openStreams.add(exchange.caller, exchange.response, exchange.grant.expiresAt);
@@ -114,8 +114,8 @@ const serverKind = 1;
 const errorStatus = 2;
 
 /**
- * Returns the trace context of a request. If there is an exporter, each request that can start work gets
- * its own span. If the caller sent no trace, the span starts a new trace. Every later span therefore has a
+ * Returns the trace context of a request. If there is an exporter, each request that can start work gets its
+ * own span. If the caller sent no trace, this span starts a new trace. All later spans therefore have a
  * parent.
  */
 function traceRequest(

@@ -129,7 +129,8 @@ describe('a request head', () => {
 });
 
 describe('a slow client', () => {
-  // Only these tests: on a busy machine any request may take longer.
+  // A server with short timeouts. Only these tests use it, because on a busy machine any request may take
+  // longer.
   let impatient: TestServer;
   beforeAll(async () => {
     impatient = await startTestServer({ limits: { headersTimeoutMs: 200, requestTimeoutMs: 400 } });

@@ -26,19 +26,19 @@ interface HttpAppOptions extends RouteServices {
   readonly openStreams: OpenStreams;
   readonly access: AccessPolicy;
   readonly page?: string | undefined;
-  /** Resolves when the services are ready. It is called for each request that passed the access check. */
+  /** Resolves when the services are ready. The app calls it for each request that passed the access check. */
   readonly ready?: (() => Promise<void>) | undefined;
-  /** Aborted when the server closes. */
+  /** The signal is aborted when the server closes. */
   readonly closing: AbortSignal;
 }
 
 const jsonType = /^application\/json[ \t]*(?:;|$)/i;
-// A page of another site cannot send this type without the permission of the server.
+// A page of a different site cannot send this content type unless the server permits it through CORS.
 const fileType = /^application\/octet-stream$/i;
 
 /**
- * All routes with their access checks and limits. Every entrance of the server passes its requests to
- * `handle`. The entrances are the server's own port, `fetch`, and the handler for Node frameworks.
+ * All routes with their access checks and limits. Each adapter passes its requests to `handle`. The adapters
+ * are the server's own port, `fetch`, and the handler for Node frameworks.
  */
 export class HttpApp {
   readonly #options: HttpAppOptions;
@@ -82,9 +82,9 @@ export class HttpApp {
   }
 
   /**
-   * Finds the route of a request. It returns the error for an invalid path instead of throwing it, because
-   * the access check must come first. HEAD works where a GET needs no token: load balancers and link
-   * checkers use it for the page and for health checks.
+   * Finds the route of a request. It returns the error for an invalid path and does not throw it, because the
+   * access check must come first. HEAD works for routes whose GET needs no token, because load balancers and
+   * link checkers use it.
    */
   #find(method: string, path: string): FoundRoute | ServerError | undefined {
     try {
@@ -156,7 +156,7 @@ export class HttpApp {
   }
 }
 
-/** Returns the routes for the files of the page. Paths of API routes are left out. */
+/** Returns the routes for the files of the page. It omits files whose path is a path of the API. */
 function pageFileRoutes({ page }: HttpAppOptions): readonly Route[] {
   const known = new Set(allRoutes.map(({ path }) => path));
   return page === undefined ? [] : pageRoutes(page).filter(({ path }) => !known.has(path));

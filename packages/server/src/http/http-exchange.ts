@@ -11,7 +11,10 @@ import type { Reply, StreamReply } from './route.ts';
 
 let requests = 0;
 
-/** Smaller answers fit into one or two packets, so they are not compressed. */
+/**
+ * Minimum size of a compressed answer in bytes. Smaller answers fit into one or two packets without
+ * compression.
+ */
 const minGzipBytes = 2048;
 
 const forms = {
@@ -20,7 +23,7 @@ const forms = {
 };
 
 /**
- * Returns true if the client accepts an encoding. `gzip;q=0` means that it does not.
+ * Returns true if the client accepts an encoding. `gzip;q=0` means that the client does not accept gzip.
  *
  * @example
  * acceptsEncoding({ 'accept-encoding': 'br, gzip;q=0' }, 'gzip'); // false
@@ -36,7 +39,7 @@ export function acceptsEncoding(
 interface ExchangeOptions {
   readonly clock: Pick<Clock, 'now'>;
   readonly requestLog: RequestLog;
-  /** Receives all errors, and finds those of the storage. */
+  /** Receives all errors and selects the storage errors. */
   readonly storage?: Pick<StorageHealth, 'report'> | undefined;
 }
 
@@ -47,7 +50,10 @@ export class HttpExchange {
   readonly response: HttpResponse;
   /** The rights of the caller. `checkAccess` sets it. */
   grant: Grant = fullGrant;
-  /** Identifies the caller by token, or by address if there is no token. `checkAccess` sets it. */
+  /**
+   * Identifies the caller by its token, or by its address for a request without a token. `checkAccess` sets
+   * it.
+   */
   caller = '';
   /** The address of the client. */
   address: string;
@@ -69,7 +75,7 @@ export class HttpExchange {
     this.response.setHeader('x-request-id', this.id);
     this.response.setHeader('x-content-type-options', 'nosniff');
     this.response.setHeader('referrer-policy', 'no-referrer');
-    // This header prevents that pages of other origins embed an answer, for example as an image or a
+    // This header prevents pages of other origins from embedding an answer, for example as an image or a
     // script.
     this.response.setHeader('cross-origin-resource-policy', 'same-origin');
     // The event `close` is always emitted. `finish` is not emitted if the client disconnects early.
@@ -102,13 +108,13 @@ export class HttpExchange {
   send({ body, status = 200, headers }: Reply): void {
     const { response } = this;
     if (response.headersSent || response.destroyed) return;
-    // The server did not read the rest of the body, so the connection cannot be used again.
+    // The server has not read the rest of the body, so the connection cannot be reused.
     if (status === 413 || status === 408) response.setHeader('connection', 'close');
     const text = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     if (text === undefined || text.length < minGzipBytes)
       return this.#end(status, headers, text, {});
-    // A cache must not give a compressed answer to a client that cannot read it, or an answer for one
-    // origin to another.
+    // A cache must not send a compressed answer to a client that does not accept it, or share answers between
+    // origins.
     const vary = { vary: 'accept-encoding, origin' };
     if (!acceptsEncoding(this.request.headers, 'gzip'))
       return this.#end(status, headers, text, vary);
@@ -134,8 +140,8 @@ export class HttpExchange {
   }
 
   /**
-   * Lets a streamed reply write to the response. If it throws before the first byte, the client gets an
-   * error reply.
+   * Lets a streamed reply write to the response. If the reply throws before the first byte, the client
+   * receives an error.
    */
   async stream({ write }: StreamReply): Promise<void> {
     try {

@@ -16,7 +16,7 @@ export interface HttpLimits {
   readonly maxStreamsPerCaller: number;
   /** Maximum time until the headers of a request have arrived. Default: 10 s. */
   readonly headersTimeoutMs: number;
-  /** Maximum time until a whole request has arrived. Default: 30 s. */
+  /** Maximum time until a complete request has arrived. Default: 30 s. */
   readonly requestTimeoutMs: number;
   /** Maximum time that a connection stays open without a request. Default: 72 s. */
   readonly idleTimeoutMs: number;
@@ -25,13 +25,13 @@ export interface HttpLimits {
   /** Maximum number of requests in one burst. Default: 5,000. */
   readonly requestBurst: number;
   /**
-   * Maximum rate of wrong tokens per address. If there are more, they get status 429. Valid tokens are not
+   * Maximum rate of wrong tokens per address. Above it, a wrong token gets status 429. Valid tokens are not
    * affected. Default: 10 per second.
    */
   readonly wrongTokensPerSecond: number;
   /** Maximum number of wrong tokens in one burst. Default: 100. */
   readonly wrongTokenBurst: number;
-  /** Maximum time that running requests get to finish when the server closes. Default: 5 s. */
+  /** Maximum time for running requests to finish when the server closes. Default: 5 s. */
   readonly closeTimeoutMs: number;
 }
 

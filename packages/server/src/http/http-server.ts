@@ -49,7 +49,7 @@ export interface ListenOptions {
 /** The port that Agentex clients use by default. */
 const defaultPort = 5003;
 
-/** Serves the routes on a port, through `fetch`, and in servers of Node, until it is closed. */
+/** Serves the routes on a port, through `fetch`, and as a handler in Node servers. */
 export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #limits: HttpLimits;
@@ -96,14 +96,14 @@ export class HttpServer {
     return { url: `http://${displayHost}:${chosen}${this.#basePath}` };
   }
 
-  /** Answers a request of the Fetch API. */
+  /** Answers a `Request` of the Fetch API. */
   async fetch(request: Request): Promise<Response> {
     const response = new WebResponse(request.signal, request.method);
     void this.#app.handle(fromWebRequest(request, this.#basePath), response);
     return response.response;
   }
 
-  /** Returns a handler for a server of Node. */
+  /** Returns a request handler for a Node HTTP server. */
   handler({ basePath = this.#basePath }: HandlerOptions = {}): NodeHandler {
     const path = checkBasePath(basePath);
     return (request, response) => {

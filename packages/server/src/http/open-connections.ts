@@ -20,7 +20,7 @@ export class OpenStreams {
     this.#clock = clock;
   }
 
-  /** Throws `rate_limited` if the caller has the maximum number of open streams. */
+  /** Throws `rate_limited` if the caller already has the maximum number of open streams. */
   assertCapacity(caller: string): void {
     if ((this.#byCaller.get(caller)?.size ?? 0) < this.#maxPerCaller) return;
     const message = `Cannot open another stream: a caller can have ${this.#maxPerCaller} open streams. Close one first`;
@@ -40,7 +40,7 @@ export class OpenStreams {
   }
 
   /**
-   * Closes a response at a time. A timer cannot wait for more than 24 days, so a longer wait has several
+   * Closes a response at the given time. A timer can wait at most 24 days, so a longer wait has several
    * steps.
    */
   #closeAt(response: HttpResponse, at: number): () => void {
@@ -60,18 +60,18 @@ export class OpenStreams {
   }
 }
 
-/** Maximum number of requests that a connection can send before the first one is answered. */
+/** Maximum number of requests that a connection can send before the first of them is answered. */
 const maxRequestsAhead = 100;
 
 /**
  * Counts the unanswered requests of each connection. Browsers and HTTP libraries wait for an answer before
  * they send the next request. If a client sends thousands of requests without reading the answers, its
- * connection is closed. Otherwise it would keep the server busy and fill its memory.
+ * connection is closed. Otherwise the client would keep the server busy and fill its memory.
  */
 export class RequestsAhead {
   readonly #counts = new WeakMap<Socket, number>();
 
-  /** Counts a request. Returns false if the connection is closed, so that the request needs no answer. */
+  /** Counts a request. Returns false if the connection is closed and the request needs no answer. */
   accept({ socket }: IncomingMessage, response: ServerResponse): boolean {
     if (socket.destroyed) return false;
     const count = this.#counts.get(socket) ?? 0;
@@ -86,8 +86,8 @@ export class RequestsAhead {
 }
 
 /**
- * The connections that have not sent any bytes yet. Browsers and HTTP clients open such connections in
- * advance. Node does not count them as idle, so a server that closes would wait for them.
+ * The connections that have not sent any bytes yet. Browsers and HTTP clients open connections in advance.
+ * Node does not count them as idle, so a server that closes would wait for them.
  */
 export class UnusedConnections {
   readonly #sockets = new Set<Socket>();
@@ -102,7 +102,7 @@ export class UnusedConnections {
     server.on('request', ({ socket }) => this.#sockets.delete(socket));
   }
 
-  /** Closes these connections, and every connection that opens later. */
+  /** Closes these connections and all connections that open later. */
   close(): void {
     this.#isClosing = true;
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();

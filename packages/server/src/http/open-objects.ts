@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Returns the paths of all object schemas inside a schema that silently remove unknown fields. A body
- * schema must have none. It uses `closedObject`, or `z.looseObject` where other fields have a meaning.
+ * Returns the paths of all object schemas inside a schema that silently remove unknown fields. A body schema
+ * must have none. It must use `closedObject`, or `z.looseObject` if unknown fields have a meaning.
  */
 export function openObjectsIn(schema: z.core.$ZodType, path = 'body'): readonly string[] {
   return visit(schema, path, new Set());
@@ -37,8 +37,8 @@ function visit(
 }
 
 /**
- * The kinds of schemas that contain no other schemas. A schema of a kind that is not listed in this file is
- * reported, so that no schema is missed.
+ * The kinds of schemas that contain no schemas. A schema of an unlisted kind is reported, so the check cannot
+ * miss one.
  */
 const leaves = [
   ...[z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodLiteral, z.ZodEnum, z.ZodNull],

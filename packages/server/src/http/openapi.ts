@@ -20,7 +20,7 @@ const apiVersion = '0.1.0';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The schemas that have their own name in the document. They are used for input and output. */
+/** The schemas that have their own name in the document. Requests and responses use them. */
 const namedSchemas: readonly (readonly [string, z.ZodType])[] = [
   ['Agent', agentInfoSchema],
   ['Content', contentSchema],
@@ -43,7 +43,9 @@ const errorSchema = z.object({
   error: z.looseObject({ code: z.string() }),
 });
 
-/** Creates the OpenAPI document for a list of routes. `basePath` is the path at which they are mounted. */
+/**
+ * Creates the OpenAPI document for a list of routes. `basePath` is the path at which the routes are mounted.
+ */
 export function createOpenApiDocument(routes: readonly Route[], basePath = ''): Json {
   const schemas = new Schemas();
   const paths: Record<string, Record<string, Json>> = {};
@@ -134,7 +136,7 @@ function parametersOf(route: Route, place: 'path' | 'query'): readonly Json[] {
   });
 }
 
-/** Returns the OpenAPI description of a query parameter of this kind. */
+/** Returns the OpenAPI fields that describe a query parameter of this kind. */
 function parameterStyle(kind: QueryKind, schema: Json): Json {
   if (kind === 'json') return { content: { 'application/json': { schema } } };
   return kind === 'list' ? { style: 'form', explode: false, schema } : { schema };
@@ -145,7 +147,7 @@ function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   return json;
 }
 
-/** Collects the schemas that the document refers to. Each schema is collected once. */
+/** Collects the schemas to which the document refers, each one once. */
 class Schemas {
   readonly #inputs = z.registry<{ id: string }>();
   readonly #outputs = z.registry<{ id: string }>();
@@ -187,12 +189,13 @@ function refTo(id: string): string {
 
 /**
  * The descriptions of path and query parameters, by name, for the OpenAPI document. A name has the same
- * meaning in all routes. A field with its own description overrides it.
+ * meaning in all routes. A description in the schema of a field overrides the one here.
  */
 const parameterDocs: Readonly<Record<string, string>> = {
   agent_id: 'The id of the agent',
   agent_name: 'The name of the agent: lower case letters, digits and hyphens',
   task_id: 'The id of the task',
+  session_id: 'The id of the session of a sub-agent of the task',
   task_name: 'The name that the task got when it was created',
   message_id: 'The id of the message',
   event_id: 'The id of the event',

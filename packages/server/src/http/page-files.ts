@@ -10,8 +10,8 @@ import { acceptsEncoding } from './http-exchange.ts';
 import { type Route, route, StreamReply } from './route.ts';
 
 /**
- * A file of the built page. All files are read when the server starts, so a request cannot reach other
- * files.
+ * A file of the built page. The server reads all files at its start, so a request cannot reach files outside
+ * the page.
  */
 interface PageFile {
   /** The path of the file in the URL, for example `/assets/index-a1b2c3.js`. */
@@ -32,17 +32,16 @@ const contentTypes: Readonly<Record<string, string>> = {
 };
 
 /**
- * The content security policy of the page. It allows scripts and styles only from this server. Blobs are
- * allowed, because the page shows images and sounds of a task as blobs.
+ * The content security policy of the page. It allows scripts and styles only from this server. It allows
+ * blobs, because the page shows images and sounds of a task as blobs.
  */
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src blob:; connect-src 'self'; font-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /**
- * Returns the policy of a frame in which the page shows content of models. `sandbox` gives the frame an
- * origin of its own, and the other rules allow it no network. Only the scripts of the file run, and those
- * that they start from `data:` URLs. The first policy refuses all other scripts in the content of the
- * frame. Its `strict-dynamic` would allow scripts of the network, so the second policy refuses these.
+ * Returns the policy of a frame in which the page shows content of models. `sandbox` gives the frame its own
+ * origin, and the other rules block the network. The first policy allows only the scripts of the file and
+ * scripts that they start. The second policy restricts started scripts to `data:` URLs.
  */
 function framePolicy(html: string, pictures = 'data: blob:'): string {
   const scripts = [...html.matchAll(/<script>(.*?)<\/script>/gs)].map(([, code = '']) => code);
@@ -73,9 +72,9 @@ export function pageRoutes(folder: string): readonly Route[] {
 }
 
 /**
- * Returns a function that returns `index.html` for a base path. Its files have paths such as
- * `./assets/index.js`, which would be relative to the path of the page, so the base path replaces the dot.
- * The page reads the base path from the element `meta`.
+ * Returns a function that creates `index.html` for a base path. Paths such as `./assets/index.js` would be
+ * relative to the current page, so the base path replaces the dot. The page reads the base path from a `meta`
+ * element.
  */
 function indexFiles({ path, bytes }: PageFile): (basePath: string) => ServedFile {
   const cache = new Map<string, ServedFile>();
@@ -88,7 +87,7 @@ function indexFiles({ path, bytes }: PageFile): (basePath: string) => ServedFile
       .replaceAll(/((?:src|href)=")\.\//g, `$1${basePath}/`)
       .replace(/<head>/, `<head>\n    ${meta}`);
     const file = servedFile({ path, bytes: Buffer.from(html) });
-    // A server has few base paths: its own, and one for each handler.
+    // The cache stays small. A server has few base paths: its own and one for each handler.
     cache.set(basePath, file);
     return file;
   };
@@ -132,7 +131,7 @@ function servedFile({ path: filePath, bytes }: PageFile): ServedFile {
     'content-type': type,
     ...policyOf(filePath, bytes),
     'cross-origin-opener-policy': 'same-origin',
-    // A file with a content hash in its name never changes, so clients can keep it.
+    // A file whose name contains a content hash never changes, so clients can cache it forever.
     'cache-control': isHashed(filePath) ? 'public, max-age=31536000, immutable' : 'no-cache',
     vary: 'accept-encoding',
     etag,
@@ -140,14 +139,15 @@ function servedFile({ path: filePath, bytes }: PageFile): ServedFile {
   return { etag, headers, encoded };
 }
 
-/** Returns the headers that say what a file may do in the browser. */
+/** Returns the headers that restrict the actions of a file in the browser. */
 function policyOf(path: string, bytes: Buffer): Readonly<Record<string, string>> {
   if (!path.startsWith('/frames/')) return { 'content-security-policy': contentSecurityPolicy };
-  // Only this frame loads pictures of other servers. The page creates it only after the user agreed.
+  // Only this frame loads pictures from other servers. The page creates the frame only after the user has
+  // agreed.
   const pictures = path === '/frames/picture.html' ? 'https:' : undefined;
   return {
     'content-security-policy': framePolicy(bytes.toString(), pictures),
-    // A look-up of a name would tell its owner that the content was read.
+    // A DNS lookup would reveal to the owner of the name that a user has read the content.
     'x-dns-prefetch-control': 'off',
   };
 }
@@ -188,12 +188,12 @@ interface EncodedBody {
   readonly encoding?: 'br' | 'gzip';
 }
 
-/** Returns the body with an encoding that the client accepts. */
+/** Returns the body in an encoding that the client accepts. */
 export type BodyEncoder = (headers: IncomingHttpHeaders) => Promise<EncodedBody>;
 
 /**
  * Returns a function that compresses the body with an encoding that the client accepts. Each encoding is
- * computed once, at its first use. It runs in a thread of Node, because a large file takes 250 ms.
+ * computed once, at its first use. The compression runs in a Node thread, because a large file takes 250 ms.
  */
 export function createEncoder(bytes: Buffer, type: string): BodyEncoder {
   const cache = new Map<string, Promise<Buffer>>();
@@ -214,5 +214,5 @@ export function createEncoder(bytes: Buffer, type: string): BodyEncoder {
 const toBrotli = promisify(brotliCompress);
 const toGzip = promisify(gzip);
 
-/** A higher quality would take seconds and make the files only a little smaller. */
+/** A higher quality takes seconds and makes the files only slightly smaller. */
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 7 } };

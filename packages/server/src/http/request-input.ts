@@ -31,8 +31,8 @@ function decodeText(bytes: Uint8Array): string | undefined {
 type Values = Readonly<Record<string, unknown>>;
 
 /**
- * Converts the texts of a query to the types of the schema. Lists are separated by commas or repeated, and
- * objects are JSON. An empty text counts as missing.
+ * Converts the texts of a query to the types of the schema. A list is separated by commas, or its parameter
+ * is repeated. An object is JSON. An empty text counts as missing.
  */
 export function readQuery(schema: z.ZodObject, values: Values): Values {
   const read: Record<string, unknown> = {};
@@ -46,7 +46,7 @@ export function readQuery(schema: z.ZodObject, values: Values): Values {
 
 export type QueryKind = 'text' | 'number' | 'boolean' | 'list' | 'json';
 
-/** Returns how the value of a query field is written. */
+/** Returns the kind of a query field, which determines how its value is written. */
 export function queryKindOf(field: z.core.$ZodType): QueryKind {
   const inner = unwrap(field);
   switch (inner._zod.def.type) {
@@ -101,8 +101,8 @@ function readJsonValue(name: string, text: string): unknown {
 const maxIssues = 5;
 
 /**
- * Validates a value and returns the output of the schema. The error says where the value is invalid, and
- * never contains the value.
+ * Validates a value and returns the output of the schema. The error contains the location of the invalid
+ * value, and never the value itself.
  */
 export function validate<S extends z.ZodType>(
   schema: S,
@@ -122,7 +122,10 @@ interface Issue {
   readonly message: string;
 }
 
-/** Returns the problems of an issue. For a union, it returns the problems of the member that matched best. */
+/**
+ * Returns the problems of an issue. For a union, it returns the problems of the member that matches the value
+ * best.
+ */
 function flatten(issue: z.core.$ZodIssue): readonly Issue[] {
   const path = issue.path.length === 0 ? '(root)' : issue.path.map(String).join('.');
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {

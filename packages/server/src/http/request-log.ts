@@ -20,7 +20,7 @@ export interface LoggedRequest {
   readonly address: string;
 }
 
-/** Logs requests, and failures of requests and runs. It never logs content or tokens. */
+/** Logs requests, failed requests and failed runs. It never logs content or tokens. */
 export class RequestLog {
   readonly #options: RequestLogOptions | undefined;
   readonly #clock: Pick<Clock, 'now'>;
@@ -37,8 +37,8 @@ export class RequestLog {
   }
 
   /**
-   * Logs an unexpected error. Only the name and the stack are logged, because the message may contain
-   * private data.
+   * Logs an unexpected error. It logs only the name and the stack, because the message may contain private
+   * data.
    */
   failure(id: string, error: unknown): void {
     const { name, stack } = error instanceof Error ? error : { name: typeof error, stack: '' };

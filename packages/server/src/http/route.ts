@@ -21,7 +21,7 @@ export interface RouteServices {
   readonly tokens: TokenStore;
   readonly log: Log;
   readonly clock: Clock;
-  /** Says whether the stores accept writes. Default: unknown, and the server counts as ready. */
+  /** Reports whether the stores accept writes. Default: unknown; the server then counts as ready. */
   readonly storage?: Pick<StorageHealth, 'report' | 'assertWritable'> | undefined;
   /** Receives a span for each request that can start work. */
   readonly exporter?: SpanExporter | undefined;
@@ -38,12 +38,12 @@ export interface RouteContext extends RouteServices {
   readonly basePath: string;
   /** The body before it is parsed. Undefined if the request has no body. */
   readonly bytes: Buffer | undefined;
-  /** Aborted when the server closes. */
+  /** The signal is aborted when the server closes. */
   readonly closing: AbortSignal;
   readonly limits: HttpLimits;
   /** Adds a label, such as a JSON-RPC method, to the request's log line. */
   labelRequest(what: string): void;
-  /** Converts an error to one that clients may see. It logs unexpected errors. */
+  /** Converts any error to an error that clients may see. It logs unexpected errors. */
   toServerError(this: void, error: unknown): ServerError;
 }
 
@@ -67,16 +67,16 @@ interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly body?: B;
   /** True if the body is optional. A missing body counts as `{}`. */
   readonly isBodyOptional?: boolean;
-  /** True if the handler itself parses `bytes`. `body` is then used only in the OpenAPI document. */
+  /** True if the handler parses `bytes` itself. `body` is then used only in the OpenAPI document. */
   readonly readsBody?: boolean;
-  /** True if the body is a file, and not JSON. The handler reads `bytes`. Default: the body is JSON. */
+  /** True if the body is a file and not JSON. The handler then reads `bytes`. Default: the body is JSON. */
   readonly takesFile?: boolean;
   readonly reply: z.ZodType;
   readonly replyType?: string;
   readonly status?: number;
   /**
-   * `public`: the request needs no token. `all`: the caller must have access to everything. Default: every
-   * authorized caller can use the route.
+   * `public`: the request needs no token. `all`: the caller must have full access. Default: every authorized
+   * caller can use the route.
    */
   readonly access?: 'public' | 'all';
   handle(
@@ -136,7 +136,7 @@ export class StreamReply {
 
 const idempotencyKeyPattern: RegExp = /^[\x21-\x7e]{1,256}$/;
 
-/** Returns the idempotency key. Returns undefined if the client sent none. */
+/** Returns the idempotency key of a request. Returns undefined if the client sent no key. */
 function idempotencyKey(headers: IncomingHttpHeaders): string | undefined {
   const key = headers['idempotency-key'];
   if (key === undefined) return undefined;
@@ -146,7 +146,7 @@ function idempotencyKey(headers: IncomingHttpHeaders): string | undefined {
   throw new ServerError('invalid', message);
 }
 
-/** The headers that routes can read, with their descriptions for the OpenAPI document. */
+/** The headers that routes can read. The texts appear in the OpenAPI document. */
 const headerDocs = {
   'idempotency-key': {
     description: 'Idempotency key. A repeated request with the same key has no further effect',

@@ -2,16 +2,18 @@ import { parse } from 'node:querystring';
 import { ServerError } from '../contract/server-error.ts';
 import type { Route } from './route.ts';
 
-/** A route, and the values of the parameters in the path of the request. */
+/** A route and the parameter values from the path of the request. */
 export interface FoundRoute {
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** A node in the tree of paths. Paths that start with the same steps share their nodes. */
+/** A node in the tree of paths. Paths with the same first segments share their nodes. */
 interface PathNode {
   readonly steps: Map<string, PathNode>;
-  /** The child for a parameter such as `{task_id}`. Undefined if no route has a parameter here. */
+  /**
+   * The child for a parameter such as `{task_id}`. Undefined if no route has a parameter at this position.
+   */
   param?: PathNode;
   /** The routes whose path ends at this node, by method. */
   readonly routes: Map<string, Route>;
@@ -20,8 +22,7 @@ interface PathNode {
 }
 
 /**
- * Finds the route of a request by its method and path. If a constant step and a parameter both match, the
- * constant step is used.
+ * Finds the route of a request by its method and path. A constant segment takes precedence over a parameter.
  */
 export class Router {
   readonly #root = createNode();
@@ -42,7 +43,7 @@ export class Router {
   }
 
   /**
-   * Finds a route. Returns undefined if there is none. Throws `bad_request` if the percent-encoding of the
+   * Finds a route. Returns undefined if no route matches. Throws `bad_request` if the percent-encoding of the
    * path is invalid.
    */
   find(method: string, path: string): FoundRoute | undefined {
@@ -67,8 +68,8 @@ function nextNode(node: PathNode, step: string): PathNode {
 }
 
 /**
- * Finds the route for the remaining steps of a path. The recursion cannot be deeper than the longest path
- * of a route.
+ * Finds the route for the remaining segments of a path. The recursion is at most as deep as the longest route
+ * path.
  */
 function findRoute(
   node: PathNode,
@@ -132,7 +133,7 @@ export function readTarget(url: string, basePath: string): RequestTarget | undef
 }
 
 /**
- * Returns a path in its canonical form. All paths that lead to the same route and parameters have the same
+ * Returns the canonical form of a path. All paths with the same route and the same parameters have the same
  * canonical form.
  */
 export function canonicalPath(path: string): string {

@@ -6,11 +6,11 @@ import { ServerError } from '../contract/server-error.ts';
 interface LineOptions<T> {
   readonly closing: AbortSignal;
   readonly line: (value: T) => string;
-  /** Returns the last line if the values end with an error. */
+  /** Returns the last line for values that end with an error. */
   readonly errorLine: (error: unknown) => string;
   /**
-   * A text that is written if no value arrives for a while, because proxies close silent connections.
-   * Default: none.
+   * A text that is written when no value arrives for a while. It is needed because proxies close silent
+   * connections. Default: none.
    */
   readonly heartbeat?: Heartbeat | undefined;
 }
@@ -22,8 +22,8 @@ interface Heartbeat {
 }
 
 /**
- * Writes values to a response while they arrive. It waits while the client reads too slowly. If the client
- * disconnects, only the writing stops. The work of the source continues.
+ * Writes values to a response as they arrive. It waits while the client reads too slowly. If the client
+ * disconnects, the writing stops, but the source continues its work.
  */
 export async function writeLines<T>(
   response: HttpResponse,
@@ -51,14 +51,14 @@ export async function writeLines<T>(
     stopHeartbeat?.();
     response.off('close', onEnd);
     closing.removeEventListener('abort', onEnd);
-    // The source may never finish its current step, so the call of `return` is not awaited.
+    // The call of `return` is not awaited, because the source may never finish its current step.
     iterator.return?.().catch(() => {});
   }
 }
 
 /**
- * Writes heartbeats until the returned function is called. No heartbeat is written while the client does
- * not read.
+ * Writes heartbeats until the returned function is called. It writes no heartbeat while the client does not
+ * read.
  */
 function startHeartbeat(response: HttpResponse, { clock, everyMs, text }: Heartbeat): () => void {
   let stop = () => {};

@@ -10,7 +10,7 @@ import { SessionAttemptsCache } from './session-attempts.ts';
 
 type Step = readonly [time: number, fact: object | undefined, attempt?: number];
 
-/** A log with one session, whose records are given. It counts the records that are read. */
+/** Creates a log with one session that has the given records. It counts the records that are read. */
 function fakeLog(steps: readonly Step[], origin?: SessionInfo['origin']) {
   const reads: number[] = [];
   const records = steps.map(([time, fact, attempt = 1], index) => ({

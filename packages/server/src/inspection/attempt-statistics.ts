@@ -7,7 +7,7 @@ import { type AttemptRow, attemptsCacheFor } from './session-attempts.ts';
 
 /** Selects attempts. */
 export interface AttemptFilter {
-  /** The range of time in which an attempt must start, in milliseconds since 1970. */
+  /** The time range in which an attempt must start, in milliseconds since 1970. */
   readonly from: number;
   readonly to: number;
   readonly agentName?: string | undefined;
@@ -20,7 +20,9 @@ interface Sources {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Maximum number of sessions that count, and maximum duration of reading their logs. */
+/**
+ * Maximum number of sessions in the statistics. The constant below limits the time for reading their logs.
+ */
 const maxSessions = 500;
 const maxReadMs = 1000;
 const concurrentReads = 4;
@@ -30,8 +32,8 @@ interface NamedAttempt extends AttemptRow {
 }
 
 /**
- * Computes statistics of the attempts of the latest tasks that the caller may read. If reading the logs
- * takes too long, sessions are missing, and the next request continues.
+ * Computes statistics about the model requests of the latest tasks that the caller may read. If reading the
+ * logs takes too long, the result omits some sessions. The next request continues with them.
  */
 export async function attemptStatistics(
   filter: AttemptFilter,
@@ -90,7 +92,7 @@ async function readAttempts({ from, to }: AttemptFilter, sources: Sources): Prom
   };
   const readNext = async () => {
     for (let task = waiting.shift(); task !== undefined; task = waiting.shift())
-      // An error of one session is ignored, so that it does not affect the others.
+      // Ignores an error of one session. The statistics of the other sessions stay available.
       await readSession(task).catch(() => {
         isWhole = false;
       });
@@ -101,7 +103,7 @@ async function readAttempts({ from, to }: AttemptFilter, sources: Sources): Prom
 
 const tasksPerPage = 100;
 
-/** Returns the tasks that changed last, up to the limit, and whether these are all tasks. */
+/** Returns the most recently changed tasks up to a limit, and whether these are all tasks. */
 async function latestTasks(tasks: Sources['tasks']) {
   const page = {
     limit: tasksPerPage,
@@ -120,7 +122,7 @@ async function latestTasks(tasks: Sources['tasks']) {
 }
 
 const minuteMs = 60_000;
-/** The possible lengths of a bucket. The last one gives 53 buckets for the longest range. */
+/** The possible lengths of a bucket. For the longest range, the last length gives 53 buckets. */
 const bucketLengths = [1, 5, 15, 60, 180, 360, 1440, 7 * 1440].map((minutes) => minutes * minuteMs);
 const maxBuckets = 60;
 
@@ -159,7 +161,7 @@ function measuresOf(
   };
 }
 
-/** Returns the median and the 95th percentile. Each is a value that occurs. */
+/** Returns the median and the 95th percentile. Both are measured values and not interpolated. */
 function percentilesOf(
   values: readonly (number | undefined)[],
 ): { p50: number; p95: number } | null {

@@ -2,24 +2,24 @@ import type { LogRecord, SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 
 /**
- * The number of sessions whose value is cached. The next read of a cached value starts where the last one
- * ended.
+ * Maximum number of sessions with a cached value. The next read of a cached session starts after the last
+ * read record.
  */
 const maxCached = 256;
 /**
- * Maximum number of pages that one read loads. A longer session needs several reads. Until then, `isWhole`
- * is false.
+ * Maximum number of pages that one read loads. A longer session needs several reads, and `isWhole` is false
+ * until the last of them.
  */
 const maxPages = 32;
 const pageBytes = 2 ** 20;
 
-/** A value that is folded from the records of a session. */
+/** A value that is computed from the records of a session. */
 export interface KeptValue {
   /** The offset of the last record that the value includes. */
   readonly through: number;
 }
 
-/** A fold whose values a cache keeps. A value must have a limited size. */
+/** A fold whose values are cached. Each value must have a limited size. */
 export interface KeptFold<Value extends KeptValue> {
   readonly empty: Value;
   readonly fold: (before: Value, records: readonly LogRecord[]) => Value;
@@ -27,7 +27,7 @@ export interface KeptFold<Value extends KeptValue> {
 
 interface FoldResult<Value> {
   readonly state: Value;
-  /** True if the value includes the whole log. */
+  /** True if the value includes all records of the log. */
   readonly isWhole: boolean;
 }
 
@@ -38,13 +38,13 @@ interface CachedValue<Value> {
 }
 
 /**
- * Values that are folded from the logs of sessions. A read folds only the records since the last read. The
- * values are only in memory, because they can always be computed again.
+ * Caches values that are computed from the logs of sessions. A read processes only the records since the last
+ * read. The values exist only in memory, because they can be computed again.
  */
 export class FoldCache<Value extends KeptValue> {
   readonly #log: Log;
   readonly #fold: KeptFold<Value>;
-  /** The cached values. The most recently used one is last. */
+  /** The cached values. The most recently used value is the last entry. */
   readonly #values = new Map<SessionId, CachedValue<Value>>();
 
   constructor(log: Log, fold: KeptFold<Value>) {
@@ -52,13 +52,13 @@ export class FoldCache<Value extends KeptValue> {
     this.#fold = fold;
   }
 
-  /** Returns the value of a session, folded up to the end of its log, or as far as one read goes. */
+  /** Returns the value of a session. It covers the log to its end, or up to the page limit of one read. */
   async read(session: SessionId): Promise<FoldResult<Value>> {
     const { empty, fold } = this.#fold;
     const info = await this.#log.info(session);
     const cached = this.#values.get(session);
     const { incarnation, through = 0 } = info ?? {};
-    // If the session was rewound, or deleted and created again, the cached value is not used.
+    // The cached value is invalid if the session was rewound, or deleted and created again.
     let state = cached?.incarnation === incarnation ? (cached?.state ?? empty) : empty;
     for (let pages = 0; pages < maxPages && state.through < through; pages++) {
       const from = state.through;
@@ -78,7 +78,7 @@ export class FoldCache<Value extends KeptValue> {
   }
 }
 
-/** Returns a function that returns the cache of a log. There is one cache per log and fold. */
+/** Returns a function that finds the cache of a log. Each log has one cache per fold. */
 export function foldCacheFor<Value extends KeptValue>(
   fold: KeptFold<Value>,
 ): (log: Log) => FoldCache<Value> {

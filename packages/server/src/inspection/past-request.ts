@@ -5,7 +5,7 @@ import type { ServedAgent } from '../contract/served-agent.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { AgentInfo } from '../contract/task.ts';
 
-/** Maximum length of a body. Longer bodies, which usually contain images, are left out. */
+/** Maximum length of a body. Longer bodies usually contain images, and the result omits them. */
 const maxBodyLength = 2 ** 24;
 
 interface TaskAgent {
@@ -13,7 +13,7 @@ interface TaskAgent {
   readonly agent: Pick<ServedAgent, 'type'> | ServedAgent;
 }
 
-/** Rebuilds the model request of one attempt of a task's agent. */
+/** Rebuilds the model request that a task's agent sent in one attempt. */
 export async function pastRequest(
   taskId: string,
   { info, agent }: TaskAgent,

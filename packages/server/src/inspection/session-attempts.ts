@@ -1,26 +1,26 @@
 import type { Fact, LogRecord, SessionId, Usage } from '@millrace/core';
 import type { Log, SessionInfo } from '@millrace/log';
 
-/** One attempt at a model request, as a row. */
+/** One attempt to get a model response, as a row of the statistics. */
 export interface AttemptRow {
   /** When the attempt started, in milliseconds since 1970. */
   readonly startedAt: number;
   readonly firstTokenMs: number | undefined;
-  /** Undefined while the attempt is open, and for attempts of sub-agents. */
+  /** The duration of the attempt. Undefined while the attempt is open, and for attempts of sub-agents. */
   readonly durationMs: number | undefined;
   readonly isError: boolean;
   readonly provider: string | null;
   readonly model: string | null;
-  /** The agent, if it differs from the agent of the session. */
+  /** The name of the agent. Undefined if it is the agent of the session. */
   readonly subAgent: string | undefined;
   readonly usage: Usage | undefined;
 }
 
 type MutableRow = { -readonly [Key in keyof AttemptRow]: AttemptRow[Key] };
 
-/** Maximum number of sessions whose attempts are kept. */
+/** Maximum number of sessions whose attempts are cached. */
 const maxSessions = 500;
-/** Maximum number of attempts per session. The oldest ones are dropped. */
+/** Maximum number of attempts per session. Above it, the oldest attempts are dropped. */
 const maxAttempts = 500;
 const pageBytes = 2 ** 20;
 /** Maximum number of pages that one read loads. A longer session needs several reads. */
@@ -36,17 +36,17 @@ interface CachedSession {
 /** The attempts of a session. */
 export interface SessionAttempts {
   readonly attempts: readonly AttemptRow[];
-  /** False if a part of the log was not read yet, or if old attempts were dropped. */
+  /** False if a part of the log has not been read yet, or if old attempts were dropped. */
   readonly isWhole: boolean;
 }
 
 /**
  * Reads the attempts of sessions from their logs. Each read starts where the last one ended. The attempts
- * are only in memory, because they can always be read again.
+ * exist only in memory, because they can be read again.
  */
 export class SessionAttemptsCache {
   readonly #log: Log;
-  /** The cached sessions. The most recently used one is last. */
+  /** The cached sessions. The most recently used session is the last entry. */
   readonly #sessions = new Map<SessionId, CachedSession>();
 
   constructor(log: Log) {
@@ -63,7 +63,7 @@ export class SessionAttemptsCache {
     for (let pages = 0; pages < maxPages && cached.through < through; pages++) {
       const from = cached.through;
       const page = await this.#log.read(session, { from, incarnation, maxBytes: pageBytes });
-      // Another request may have read the same page meanwhile.
+      // A concurrent request may already have read the same page.
       if (page.through <= cached.through) break;
       for (const record of page.records)
         if (record.offset > cached.through) addRecord(cached.attempts, record);
@@ -93,7 +93,7 @@ export class SessionAttemptsCache {
 
 const cachesByLog = new WeakMap<Log, SessionAttemptsCache>();
 
-/** Returns the cache of a log. There is one cache per log. */
+/** Returns the cache of a log. Each log has one cache. */
 export function attemptsCacheFor(log: Log): SessionAttemptsCache {
   const cache = cachesByLog.get(log) ?? new SessionAttemptsCache(log);
   cachesByLog.set(log, cache);
@@ -104,7 +104,7 @@ function addRecord(attempts: Map<string, MutableRow>, record: LogRecord): void {
   const { turn, attempt, time, fact } = record;
   const known = attempts.get(`${turn}.${attempt}`);
   if (fact === undefined) {
-    // Output after the end of the attempt belongs to tools.
+    // A delta after the end of the attempt comes from a tool and not from the model.
     if (known?.durationMs === undefined && known?.firstTokenMs === undefined && known)
       known.firstTokenMs = time - known.startedAt;
     return;

@@ -46,7 +46,7 @@ function usageByModel(usageByAttempt: DigestState['usageByAttempt']): TaskDigest
   });
 }
 
-/** One attempt at a model request: the provider, the model and the usage. */
+/** The provider, the model and the token usage of one attempt. */
 interface AttemptUsage {
   readonly provider: string | undefined;
   readonly model: string | undefined;
@@ -55,7 +55,10 @@ interface AttemptUsage {
 
 interface PendingApproval {
   readonly turn: number;
-  /** The tool call that runs the sub-agent which asks. Undefined if no sub-agent asks. */
+  /**
+   * The tool call that runs the sub-agent with this question. Undefined if the question does not come from a
+   * sub-agent.
+   */
   readonly of: string | undefined;
 }
 
@@ -63,14 +66,14 @@ interface PendingApproval {
 interface DigestState {
   readonly through: number;
   readonly runSince: number | undefined;
-  /** The tool calls and the questions of sub-agents that wait for an answer. */
+  /** The tool calls and the sub-agents' questions that wait for an answer. */
   readonly pendingApprovals: ReadonlyMap<string, PendingApproval>;
-  /** How the last finished run stopped. */
+  /** The reason why the last finished run stopped. */
   readonly stop: Stop | undefined;
-  /** The offset of the record with the end of the last run. 0 if no run has ended. */
+  /** The offset of the record that ended the last run. 0 if no run has ended. */
   readonly stoppedAt: number;
   readonly error: ErrorInfo | undefined;
-  /** The usage by turn and attempt. The last report of an attempt counts. */
+  /** The usage by turn and attempt. Only the last report of an attempt counts. */
   readonly usageByAttempt: ReadonlyMap<string, AttemptUsage>;
 }
 
@@ -84,10 +87,7 @@ export const emptyDigest: DigestState = {
   usageByAttempt: new Map(),
 };
 
-/**
- * Adds records to a digest and returns the new digest. Deltas are skipped, so a long answer costs only the
- * time to read it.
- */
+/** Adds records to a digest and returns the new digest. It skips deltas, so long answers need little time. */
 export function foldDigest(before: DigestState, records: readonly LogRecord[]): DigestState {
   const usageByAttempt = new Map(before.usageByAttempt);
   let state: DigestState = { ...before, usageByAttempt };
@@ -146,7 +146,7 @@ function foldFact(state: DigestState, record: LogRecord, fact: Fact): DigestStat
         ([id, { of }]) => id === fact.toolCallId || of === fact.toolCallId,
       );
     case 'tool_execution_finished': {
-      // A sub-agent that is parked, or whose process died, still waits for its answers.
+      // A sub-agent that is parked, or whose process crashed, still waits for answers to its questions.
       const isOpen = fact.outcome === 'parked' || fact.outcome === 'lost';
       return isOpen ? state : withoutApprovals(state, ([, { of }]) => of === fact.toolCallId);
     }

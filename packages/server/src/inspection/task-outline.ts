@@ -2,7 +2,7 @@ import { emptyOutline, foldOutline, type Outline, type Segment } from '@millrace
 import type { TaskOutline } from '../contract/inspection.ts';
 import { foldCacheFor } from './fold-cache.ts';
 
-/** Returns the cached outlines of a log. An outline has a limited size, however long its log is. */
+/** Returns the cached outlines of a log. The size of an outline is limited, even for a very long log. */
 export const outlineCacheFor = foldCacheFor({
   empty: emptyOutline,
   fold: (before, records) => foldOutline(before, records),

@@ -22,7 +22,7 @@ const write = defineTool({
   execute: async () => 'Written',
 });
 
-/** Calls a tool that needs an approval, then reports that it is done. */
+/** Calls a tool that needs an approval, and then reports success. */
 const caller = createProvider('caller', 'caller-1', (request, context) => {
   const isDone = request.items.at(-1)?.kind === 'tool';
   const call = toolCallPart(toolCallId('call'), 'write', {});
@@ -36,7 +36,7 @@ function newFolder(): string {
   return folder;
 }
 
-/** Starts a server with files in a folder. */
+/** Starts a server that stores its files in a folder. */
 async function startServer(folder: string) {
   const log = sqliteLog({ path: join(folder, 'log.db') });
   const rows = sqliteRows({ path: join(folder, 'rows.db') });
@@ -75,7 +75,7 @@ async function startServer(folder: string) {
   };
 }
 
-/** Prevents hangs. */
+/** This limit only prevents a test from hanging. */
 const longTimeout = { timeout: 60_000 };
 
 const waiting = { is_at_work: true, awaits_approval: true };

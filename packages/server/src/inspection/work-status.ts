@@ -4,8 +4,8 @@ import type { TaskSummary } from '../contract/task.ts';
 import { digestCacheFor } from './task-digest.ts';
 
 /**
- * Limits for reading logs for one list of tasks. `awaits_approval` is missing for tasks whose log was not
- * read in time.
+ * Limits for one list of tasks. `awaits_approval` is missing for tasks whose log was not read within these
+ * limits.
  */
 const maxReads = 100;
 const maxReadMs = 500;
@@ -17,8 +17,8 @@ interface WorkSources {
 }
 
 /**
- * Adds to each task whether an agent works on it, and whether it waits for an approval. This information
- * comes from the logs, so it includes agents in other processes.
+ * Adds two fields to each task: whether an agent works on it, and whether it waits for an approval. Both come
+ * from the logs, so they include agents in different processes.
  */
 export async function withWorkStatus(
   tasks: readonly TaskSummary[],
@@ -31,12 +31,13 @@ export async function withWorkStatus(
   const awaiting = await readAwaitingApproval(ids.slice(0, maxReads), sources);
   return tasks.map((task, index) => {
     const is_at_work = hasWork[index] ?? false;
-    // A task that waits for an approval is in the middle of a turn, so it always has work.
+    // A task that waits for an approval is in the middle of a turn. A task without open work therefore waits
+    // for no approval.
     return { ...task, is_at_work, awaits_approval: is_at_work ? awaiting.get(task.id) : false };
   });
 }
 
-/** Returns which tasks have a pending approval. Tasks whose log could not be read are missing. */
+/** Returns for each task whether it has a pending approval. It omits tasks whose log could not be read. */
 async function readAwaitingApproval(
   ids: string[],
   { log, clock }: WorkSources,
@@ -46,7 +47,7 @@ async function readAwaitingApproval(
   const deadline = clock.now() + maxReadMs;
   const readNext = async () => {
     for (let id = ids.shift(); id !== undefined && clock.now() < deadline; id = ids.shift()) {
-      // An error of one task is ignored, so that it does not affect the other tasks.
+      // Ignores an error of one task. The other tasks stay available.
       const digest = await digests.read(sessionId(id)).catch(() => undefined);
       if (digest?.isWhole) awaiting.set(id, digest.state.pendingApprovals.size > 0);
     }

@@ -2,7 +2,7 @@ import { type ErrorInfo, isMillraceError } from '@millrace/core';
 import { ServerError } from '../contract/server-error.ts';
 import type { QueuedCommand } from './journal-state.ts';
 
-/** Converts an error of the log to an error about the task. */
+/** Converts a log error to an error that names the task. */
 export function journalError(taskId: string, error: unknown): unknown {
   if (!isMillraceError(error)) return error;
   switch (error.code) {
@@ -33,8 +33,8 @@ export function journalError(taskId: string, error: unknown): unknown {
 }
 
 /**
- * Returns the error for a command of an unknown type. Such a command comes from a later version or from
- * another program. It is consumed without an effect, because it must not stay in the queue forever.
+ * Returns the error for a command of an unknown type. A newer version or a different program has queued it.
+ * The command is removed without an effect, because it would otherwise stay in the queue forever.
  */
 export function unknownCommand({
   key,

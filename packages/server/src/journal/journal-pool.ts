@@ -3,14 +3,16 @@ import { type JournalOptions, LocalJournal } from './local-journal.ts';
 interface Entry {
   readonly journal: LocalJournal;
   users: number;
-  /** Cancels the timer that removes the entry. */
+  /** Cancels the timer that removes this entry from the pool. */
   cancelExpiry: () => void;
 }
 
 /** How long an unused journal stays in memory for the next request, in milliseconds. */
 const retentionMs = 5000;
 
-/** The journals of this process, one per task. A second journal of the same task could not get the lease. */
+/**
+ * The journals of this process, one per task. A second journal for the same task could not acquire the lease.
+ */
 export class JournalPool {
   readonly #options: JournalOptions;
   readonly #open = new Map<string, Entry>();

@@ -8,13 +8,13 @@ import {
   traceContext,
 } from '@millrace/core';
 
-/** The state that a journal needs in addition to the items of a session. It is folded from the log. */
+/** The part of a journal's state that is not in the items of the session. It is computed from the log. */
 export interface JournalState {
   /** Number of the last turn. */
   readonly lastTurn: number;
-  /** The turn that has started and has not finished. */
+  /** The number of the active turn. Undefined if no turn is active. */
   readonly turn: number | undefined;
-  /** The run that started last. It may be finished. */
+  /** The id of the run that started last. This run may have finished. */
   readonly runId: RunId | undefined;
   readonly lastRun: LastRun | undefined;
   /** The offset of the last abort command. */
@@ -22,8 +22,8 @@ export interface JournalState {
   /** Queued commands, in order. */
   readonly commands: readonly QueuedCommand[];
   /**
-   * The last decisions about calls, oldest first. The list has a maximum length, so that long sessions do
-   * not cost more.
+   * The last decisions about tool calls, oldest first. The list has a maximum length, so long sessions need
+   * no more memory.
    */
   readonly decisions: readonly CallDecision[];
 }
@@ -31,11 +31,11 @@ export interface JournalState {
 /** The decision about a tool call. */
 export interface CallDecision {
   readonly toolCallId: string;
-  /** The decision. `ended` means that the call ended before somebody decided. */
+  /** The decision. `ended` means that the call ended before anyone decided. */
   readonly decision: 'allow' | 'deny' | 'ended';
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
-  /** The key of the command. It is set only while the command is submitted and not consumed. */
+  /** The key of the command. It is set while the command is queued and undefined after it was consumed. */
   readonly key?: string | undefined;
 }
 
@@ -45,8 +45,8 @@ const maxDecisions = 256;
 interface LastRun {
   readonly stop: Stop;
   /**
-   * The run could read commands only up to this offset. Later commands came after its end, or after the
-   * command that aborted it.
+   * The offset up to which the run could read commands. Later commands came after the end of the run, or
+   * after the command that aborted it.
    */
   readonly inputThrough: number;
 }
@@ -119,8 +119,8 @@ function textOf(value: unknown): string | undefined {
 }
 
 /**
- * Returns the decision about a call. It is the answer on the log, or a queued command, or the note that the
- * call ended without an answer. Returns undefined if the log has none of them.
+ * Returns the decision about a call. The decision is an answer on the log, a queued command, or `ended` for a
+ * call without an answer. Returns undefined if the log contains none of these.
  */
 export function decisionOn(
   { decisions, commands }: Pick<JournalState, 'decisions' | 'commands'>,
@@ -140,12 +140,13 @@ function lastRunOf({ abortAt, lastRun }: JournalState, stop: Stop, offset: numbe
   return { stop, inputThrough: isByAbort ? abortAt : offset };
 }
 
-/** Stop reasons after which only a new command starts another run. */
+/** Stop reasons after which only a new command starts the next run. */
 const haltingReasons: readonly StopReason[] = ['aborted', 'error', 'limit', 'parked'];
 
 /**
- * Returns the queued commands for which a run must be started. After an abort, error, limit or park, only
- * later commands count. An abort that a run left in the queue while it parked counts too.
+ * Returns the queued commands for which a run must be started. After a run that was aborted, failed, reached
+ * a limit or parked, only newer commands count. An abort command that stayed in the queue when the run parked
+ * also counts.
  */
 export function runnableCommands({ commands, lastRun }: JournalState): readonly QueuedCommand[] {
   if (lastRun === undefined || !isHalted(lastRun.stop)) return commands;
@@ -157,19 +158,19 @@ export function runnableCommands({ commands, lastRun }: JournalState): readonly 
 }
 
 /**
- * Returns whether only a new command can start another run after this stop. A crash of the process does not
- * count, so earlier commands are still handled.
+ * Returns whether only a new command can start the next run after this stop. After a crash of the process,
+ * older commands are also handled, so it returns false.
  */
 function isHalted({ reason, cause }: Stop): boolean {
   return haltingReasons.includes(reason) && cause !== 'interrupted';
 }
 
-/** Returns the field that stores a trace beside a command on the log. */
+/** Returns the field that stores the trace of a command on the log. */
 export function traceJson(trace: TraceContext | undefined): { readonly trace?: JsonObject } {
   return trace === undefined ? {} : { trace: { ...trace } };
 }
 
-/** Reads the trace of a command. Returns undefined if it is missing or invalid. */
+/** Reads the trace of a command. Returns undefined if the trace is missing or invalid. */
 export function traceIn(command: JsonObject): TraceContext | undefined {
   const { traceparent, tracestate } = (command['trace'] ?? {}) as JsonObject;
   return traceContext(traceparent, tracestate);

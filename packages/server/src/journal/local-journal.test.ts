@@ -135,7 +135,7 @@ test('21.B: reads a session again after its log was rewound, without a lease too
   clock.advance(1000);
   await eventually(async () => (await log.info(session))?.lease === undefined);
   expect(transcript(await journal.state())).toHaveLength(1);
-  // A session that was deleted and created again has another incarnation, like a restored one.
+  // A session that was deleted and created again has a new incarnation, like a restored session.
   await log.delete(session);
   const other = new LocalJournal(task, options);
   await other.append(messageDrafts(userText('From elsewhere'), ids));

@@ -43,36 +43,36 @@ export interface JournalOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   /**
-   * The name of the lease holder. Other processes see it when they try to open the session. Default:
-   * `server`.
+   * The name of the lease holder. It appears in the errors of other processes that try to open the session.
+   * Default: `server`.
    */
   readonly holder?: string | undefined;
-  /** How long the lease is kept without a write, in milliseconds. Default: 500. */
+  /** How long the journal keeps the lease without a write, in milliseconds. Default: 500. */
   readonly idleMs?: number | undefined;
-  /** How long to wait for a lease that another process holds, in milliseconds. Default: 0. */
+  /** How long to wait for a lease that a different process holds, in milliseconds. Default: 0. */
   readonly leaseWaitMs?: number | undefined;
   /**
-   * True if opening the session ends everything that a crashed process left open. False for agent loops,
-   * because a loop does this itself. Default: true.
+   * True if the journal ends the runs, turns and items that a crashed process left unfinished. False for
+   * agent loops, because a loop does this itself. Default: true.
    */
   readonly repairsOnOpen?: boolean | undefined;
   /**
-   * Called after the journal has ended a turn that a crashed process left open. `epoch` is that of the
-   * journal's lease.
+   * Called after the journal has ended a turn of a crashed process. `epoch` is the epoch of the journal's
+   * lease.
    */
   readonly onRepaired?: ((taskId: string, epoch: number) => Promise<void>) | undefined;
   readonly onIdle?: (() => void) | undefined;
 }
 
-/** The fold that computes the journal's state. The log keeps its value beside the session state. */
+/** The fold that computes the journal's state. The log caches the result together with the session state. */
 const journalFold: SessionFold<JournalState> = {
   initial: emptyJournalState,
   apply: foldJournal,
   stored: {
     name: 'journal',
     version: 2,
-    // The journal needs only the items of the last turn, and streams those of the last run. Only readers of
-    // messages need older items.
+    // The journal needs only items that are unfinished, or that belong to the last turn or the last run.
+    // Older items are loaded only to list messages.
     needs: ({ lastTurn, runId }, { turn, run, finished }) =>
       finished === undefined ||
       (turn > 0 && turn >= lastTurn) ||
@@ -81,17 +81,19 @@ const journalFold: SessionFold<JournalState> = {
 };
 
 /**
- * Loads the state of a session for work on its last run. Items of earlier runs may be missing. The cost is
- * therefore the same for long and short sessions.
+ * Loads the state of a session for work on its last run. The state may omit items of earlier runs. Loading
+ * therefore takes the same time for long and short sessions.
  */
 export function loadRecentState(
   log: Log,
   session: SessionId,
-): Promise<Pick<LoadedSession<JournalState>, 'state' | 'incarnation'>> {
+): Promise<LoadedSession<JournalState>> {
   return sessionStates(log).load(session, journalFold);
 }
 
-/** The default of `idleMs`. It is short, because other servers with the same store may wait for the lease. */
+/**
+ * The default of `idleMs`. It is short, because different servers with the same store may wait for the lease.
+ */
 const defaultIdleMs = 500;
 
 /** The unfinished work of a session. */
@@ -105,16 +107,16 @@ export interface OpenWork {
   readonly runnable: readonly QueuedCommand[];
 }
 
-/** The status of a call that a caller wants to decide. */
+/** The status of a call for a caller that wants to decide about it. */
 export interface CallStatus {
   readonly isAsked: boolean;
-  /** True if the command with this key already decided a call. */
+  /** True if a command with this key has already decided the call. */
   readonly isRepeat: boolean;
-  /** True if a decision about the call is queued on the log and was not consumed yet. */
+  /** True if a decision about the call is in the queue and has not been consumed yet. */
   readonly isSubmitted: boolean;
   /**
-   * `open`: the call belongs to the current run and has no result yet. `over`: it can no longer be decided.
-   * Undefined if there is no such call.
+   * `open`: the call belongs to the current run and has no result yet. `over`: nobody can decide about it any
+   * more. Undefined if there is no call with this id.
    */
   readonly call: 'open' | 'over' | undefined;
   readonly decision: CallDecision | undefined;
@@ -122,7 +124,7 @@ export interface CallStatus {
 
 /**
  * Finds a call in the transcript and returns its status. It searches the newest items first, because most
- * calls are decided soon.
+ * decisions are about recent calls.
  */
 function findCall({ items, run }: FoldState, toolCallId: string): CallStatus['call'] {
   for (const item of toArray(items).toReversed())
@@ -135,7 +137,7 @@ function findCall({ items, run }: FoldState, toolCallId: string): CallStatus['ca
 }
 
 /**
- * The journal of a task. It folds the session while it writes, and all writers of the process share its
+ * The journal of a task. It updates the session's state with each write. All writers in the process share its
  * lease.
  */
 export class LocalJournal implements TaskJournal {
@@ -145,20 +147,20 @@ export class LocalJournal implements TaskJournal {
   readonly #idleMs: number;
   #folder: Folder;
   #state: JournalState = emptyJournalState;
-  /** The incarnation of the folded records. Undefined until the session was read. */
+  /** The incarnation of the folded records. Undefined until the session has been read. */
   #incarnation: string | undefined;
-  /** The driver that has the lease, or the pending request for it. */
+  /** The driver that holds the lease, or the pending request for the lease. */
   #driver: Promise<Driver> | undefined;
   #turn: JournalTurn | undefined;
   #inFlight = 0;
   #last: Promise<unknown> = Promise.resolve();
-  /** Resolves when the previous lease is released. The next lease must not be requested before that. */
+  /** Resolves when the previous lease is released. The journal must not request the next lease earlier. */
   #released: Promise<unknown> = Promise.resolve();
   #stopIdleTimer: () => void = () => {};
   #isClosed = false;
   /**
-   * True if content was redacted after the journal read the session. Its state may still contain this
-   * content.
+   * True if content was redacted after the journal read the session. The state in memory may still contain
+   * this content.
    */
   #hasRedaction = false;
 
@@ -189,7 +191,7 @@ export class LocalJournal implements TaskJournal {
     };
   }
 
-  /** Reads new records. Returns whether a call waits for a decision, and which decision was made. */
+  /** Reads new records. Returns whether a call waits for a decision, and an existing decision. */
   async callStatus(toolCallId: string, key: string): Promise<CallStatus> {
     await this.#refresh();
     const { state } = this.#folder;
@@ -198,7 +200,7 @@ export class LocalJournal implements TaskJournal {
       isAsked: state.asked.some((asked) => asked.toolCallId === toolCallId),
       isRepeat: decisions.some((made) => made.key === key),
       isSubmitted: commands.some(({ command }) => command['toolCallId'] === toolCallId),
-      // If the call is not in the recent items, all items are searched, because the call may have ended
+      // If the recent items do not contain the call, all items are searched, because the call may have ended
       // long ago.
       call: findCall(state, toolCallId) ?? findCall(await this.#wholeState(), toolCallId),
       decision: decisionOn(this.#state, toolCallId),
@@ -216,11 +218,11 @@ export class LocalJournal implements TaskJournal {
     return this.#wholeState();
   }
 
-  /** Returns the state with all items. The journal then continues with this state. */
+  /** Loads the state with all items. From then on, the journal uses this state. */
   async #wholeState(): Promise<FoldState> {
     if (!isCut(this.#folder.state.items)) return this.#folder.state;
     const { state, incarnation } = await sessionStates(this.#options.log).load(this.#session);
-    // The loaded state is used only if it has the same incarnation and the same last record.
+    // The journal uses the loaded state only if it has the same incarnation and the same last record.
     const isSame = incarnation === this.#incarnation;
     if (isSame && state.through === this.#folder.state.through) this.#folder = new Folder(state);
     return state;
@@ -239,7 +241,8 @@ export class LocalJournal implements TaskJournal {
     trace?: TraceContext,
   ): Promise<JournalTurn> {
     if (this.#turn !== undefined) throw turnInProgress(this.taskId);
-    // Taking the lease ends everything that was left open. Only then is the number of the next turn known.
+    // The empty append acquires the lease and ends unfinished work of a crashed process. Only after that is
+    // the number of the next turn known.
     await this.append([]);
     if (this.#turn !== undefined) throw turnInProgress(this.taskId);
     const driver = this.#driver;
@@ -303,8 +306,8 @@ export class LocalJournal implements TaskJournal {
       this.#apply(batch);
       return batch;
     } catch (error) {
-      // After a failed append, the position in the log is unknown. The next append opens the session again
-      // and reads it.
+      // After a failed append, the position in the log is unknown. The next append therefore opens and reads
+      // the session again.
       if (this.#driver === opened) this.#dropDriver();
       throw journalError(this.taskId, error);
     } finally {
@@ -335,7 +338,7 @@ export class LocalJournal implements TaskJournal {
     } catch (error) {
       await driver.release().catch(() => {});
       if (this.#incarnation !== undefined) throw error;
-      // The journal was reset. It has all items after the session was read again.
+      // The journal was reset. After it has read the session again, it has all items.
       return this.#open();
     }
   }
@@ -349,15 +352,15 @@ export class LocalJournal implements TaskJournal {
     }
     const folded = this.#folder.addBatch(batch);
     if (folded.outcome !== 'gap') return;
-    // The batch may change an old item that was not loaded. The session is then read again.
+    // The batch may change an old item that is not in memory. In this case the session is read again.
     if (isCut(this.#folder.state.items)) this.#restart();
     const message = `Cannot fold task ${this.taskId} after offset ${through}: the records do not match the state (${folded.gap.code}). Restore a backup`;
     throw new LogError('corrupt', message, { session: this.taskId, offset: through });
   }
 
   /**
-   * Reads new records. With the lease, an empty append returns the records of other writers. Without the
-   * lease, the journal reads the log.
+   * Reads new records. If the journal holds the lease, an empty append returns the records of other writers.
+   * Otherwise the journal reads the log.
    */
   async #refresh(): Promise<void> {
     if (this.#driver !== undefined && !this.#isClosed) {
@@ -387,8 +390,8 @@ export class LocalJournal implements TaskJournal {
   }
 
   /**
-   * Starts from the state that the process keeps of the session. Otherwise it would read from the first
-   * record.
+   * Starts with the state of the session that the process has in memory. Otherwise the journal would have to
+   * read from the first record.
    */
   async #start(): Promise<void> {
     if (this.#incarnation !== undefined) return;
@@ -401,8 +404,8 @@ export class LocalJournal implements TaskJournal {
   }
 
   /**
-   * If the error is a rewind, resets the journal, so that it reads the session again from the start.
-   * Returns whether the error was a rewind.
+   * Returns true if the error is a rewind. In this case it resets the journal, which then reads the session
+   * from its start.
    */
   #restartIfRewound(error: unknown): boolean {
     if (!isMillraceError(error) || error.code !== 'rewound') return false;
@@ -410,7 +413,7 @@ export class LocalJournal implements TaskJournal {
     return true;
   }
 
-  /** Resets the journal, so that it reads the session again. */
+  /** Resets the journal. Its next access reads the session again. */
   #restart(): void {
     sessionStates(this.#options.log).forget(this.#session);
     this.#folder = new Folder(this.#session);

@@ -4,13 +4,16 @@ import { type Clock, type Driver, type Log, LogError, type OpenOptions } from '@
 interface LeaseWait {
   readonly log: Log;
   readonly clock: Clock;
-  /** How long to wait for a lease that another process holds, in milliseconds. */
+  /** How long to wait for a lease that a different process holds, in milliseconds. */
   readonly leaseWaitMs: number;
 }
 
 const retryMs = 50;
 
-/** Takes the lease of a session. If another process holds it, the function retries for `leaseWaitMs`. */
+/**
+ * Acquires the lease of a session. If a different process holds the lease, the function retries for
+ * `leaseWaitMs`.
+ */
 export async function takeLease(
   session: SessionId,
   options: OpenOptions,
@@ -29,8 +32,8 @@ export async function takeLease(
 }
 
 /**
- * Creates the session of a task if it does not exist. This is the case for a new task, and for a task whose
- * log was lost or replaced.
+ * Creates the session of a task if it does not exist. It does not exist for a new task, or if the log was
+ * lost or replaced.
  */
 export async function ensureSession(log: Log, session: SessionId): Promise<void> {
   if ((await log.info(session)) !== undefined) return;
@@ -38,7 +41,7 @@ export async function ensureSession(log: Log, session: SessionId): Promise<void>
     const driver = await log.open(session, { holder: 'a task without a session' });
     await driver.release();
   } catch (error) {
-    // Another process created the session at the same time.
+    // A different process created the session at the same time.
     if (!(error instanceof LogError) || error.code !== 'held') throw error;
   }
 }

@@ -30,14 +30,14 @@ export async function closeTurn(
   if (drafts.length > 0) await turn.append(drafts);
 }
 
-/** Ends a turn after an error that the agent did not cause. Errors of writing are ignored. */
+/** Ends a turn after an error that the agent did not cause. It ignores errors of its own writes. */
 export async function abandonTurn(journal: TaskJournal, turn: JournalTurn): Promise<void> {
   const stop: Stop = { reason: 'error', cause: 'failed' };
   try {
     await closeTurn(journal, turn, stop);
     await turn.finish(stop);
   } catch {
-    // The error is ignored, because the next driver of the session finds the turn open and repairs it.
+    // The error is ignored. The next driver of the session finds the unfinished turn and ends it.
   }
 }
 
@@ -45,8 +45,9 @@ export async function abandonTurn(journal: TaskJournal, turn: JournalTurn): Prom
 export const interrupted: Stop = { reason: 'aborted', cause: 'interrupted' };
 
 /**
- * Returns the records that end what a crashed process left open. Streamed content stays as partial content.
- * Queued commands stay in the queue. Messages outside of turns stay open until their writer closes them.
+ * Returns the records that end unfinished work of a crashed process. Streamed content stays as partial
+ * content. Queued commands stay in the queue. Messages outside of turns stay open until their writer closes
+ * them.
  */
 export function repairDrafts(
   state: FoldState,
@@ -69,15 +70,15 @@ function closeTurnDrafts(state: FoldState, turn: number): readonly DraftRecord[]
 }
 
 interface ClosingOptions {
-  /** The stop of the finished items. Undefined if they ended normally. */
+  /** The stop reason of the closed items. Undefined if the turn ended normally. */
   readonly stop?: Stop | undefined;
   /** True if the open parts are incomplete. */
   readonly isInterrupted: boolean;
-  /** If set, closes only this item. Default: the whole turn. */
+  /** If set, only this item is closed. Default: all items of the turn. */
   readonly itemId?: ItemId | undefined;
 }
 
-/** Returns the records that close everything that is still open in a turn, or in one item of the turn. */
+/** Returns the records that close all open parts and items of a turn, or of one item in the turn. */
 export function closingDrafts(
   state: FoldState,
   turn: number,
@@ -102,7 +103,8 @@ function closePart(state: FoldState, open: OpenPart, isInterrupted: boolean): Dr
   const { id: partId, begin, text, bytes, value } = open;
   const at = attemptOf(partId);
   const grows = begin.kind !== 'structured' && begin.kind !== 'custom';
-  // An incomplete tool call is dropped. A structured or custom part without a value is dropped too.
+  // A tool call that was interrupted is retracted. A structured or custom part without a value is also
+  // retracted.
   const isDropped = grows ? isInterrupted && begin.kind === 'tool_call' : value === undefined;
   if (isDropped) return { ...at, delta: { type: 'retract_part', partId, reason: 'aborted' } };
   const { itemId } = begin;
@@ -114,7 +116,7 @@ function closePart(state: FoldState, open: OpenPart, isInterrupted: boolean): Dr
   return { ...at, delta: { type: 'commit_part', partId, length, ...partial } };
 }
 
-/** Returns the content of the `start` update. Returns undefined if the item has more parts. */
+/** Returns the content of the message's `start` update. Returns undefined if the item has several parts. */
 function previewOf(item: ItemState | undefined, { metadata }: OpenPart): Part | undefined {
   const start = contentSchema.safeParse(item?.metadata?.['start']);
   if (!start.success || item === undefined || item.parts.length > 1) return undefined;

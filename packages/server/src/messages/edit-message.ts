@@ -20,9 +20,9 @@ interface MessageEdit {
 }
 
 /**
- * Returns the records that change the content of a message. A streaming message with one part is finished
- * with the new content. Otherwise the old parts are retracted, and a new item gets the message's id and
- * time. Returns undefined if the message does not exist.
+ * Returns the records that change the content of a message. If the message has one part and still streams,
+ * the new content finishes it. Otherwise the old parts are retracted, and a new item takes over the message's
+ * id and time. Returns undefined if the message does not exist.
  */
 export function editDrafts(
   state: FoldState,
@@ -35,7 +35,7 @@ export function editDrafts(
   const open = findOpen(state, slot.id);
   const parts = convertContent(() => contentToParts(content));
   const isWhole = others.length === 0 && parts.length === 1 && message.item.parts.length === 1;
-  // The result of `messageDrafts` is not used. The call throws if the log would not accept the content.
+  // The code below calls `messageDrafts` only as a check. It throws if the log does not accept the content.
   const isSameAuthor = content.author === message.author;
   if (open !== undefined && isWhole && isSameAuthor && !isOpen) {
     messageDrafts(content, ids);
@@ -66,7 +66,7 @@ function finishWith(
   ];
 }
 
-/** Returns whether the two contents differ only in their text. */
+/** Returns whether two contents are equal except for their text. */
 function isSameHead(a: Content, b: Content): boolean {
   const other = new Map<string, unknown>(Object.entries(b));
   return Object.entries(a).every(
@@ -75,8 +75,8 @@ function isSameHead(a: Content, b: Content): boolean {
 }
 
 /**
- * Returns a record that appends the new end of the text. Returns undefined if the new text does not start
- * with the old one.
+ * Returns a record that appends the rest of the new text. Returns undefined if the new text does not start
+ * with the old text.
  */
 function appendText(open: OpenPart, content: Content): readonly DraftRecord[] | undefined {
   const { id: partId, begin, text } = open;
@@ -97,8 +97,8 @@ function replaceWith(
 ): readonly DraftRecord[] {
   const { id, item, slots } = message;
   const createdAt = messageRow(state, message).created_at;
-  // The new item refers to the original item, so that the message keeps its position among messages of the
-  // same time. The original item stays, without parts.
+  // The new item refers to the original item, so the message keeps its position among messages of the same
+  // time. The original item remains without parts.
   const first = item.metadata?.['item'] ?? item.id;
   const metadata = { message: id, item: first, ...(createdAt !== null && { createdAt }) };
   const retracted = slots.map(

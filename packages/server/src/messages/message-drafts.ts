@@ -7,13 +7,11 @@ import { UpdateWriter } from '../updates/update-writer.ts';
 interface MessageDraftOptions {
   /** True if the message stays open and is finished later. Default: false. */
   readonly isOpen?: boolean | undefined;
-  /** Metadata of the item, such as the id and the time that clients see. Default: none. */
+  /** Metadata of the item, for example the id and the time for clients. Default: none. */
   readonly metadata?: JsonObject | undefined;
 }
 
-/**
- * Returns the records of a message outside of turns. The message comes from a user or from another client.
- */
+/** Returns the records of a message outside of turns. A user or a program sent the message. */
 export function messageDrafts(
   content: Content,
   ids: Pick<Ids, 'item' | 'part' | 'toolCall'>,
@@ -27,7 +25,7 @@ export function messageDrafts(
   return metadata === undefined ? drafts : drafts.map((draft) => withMetadata(draft, metadata));
 }
 
-/** Returns the draft with metadata, if it starts an item. Other drafts stay the same. */
+/** Adds metadata to a draft that starts an item. Other drafts are returned unchanged. */
 export function withMetadata(draft: DraftRecord, metadata: JsonObject): DraftRecord {
   const { fact, turn, attempt } = draft;
   if (fact?.type !== 'item_started') return draft;
@@ -35,8 +33,8 @@ export function withMetadata(draft: DraftRecord, metadata: JsonObject): DraftRec
 }
 
 /**
- * Calls `make`, which converts a client's content to records. If the log would not accept the content, it
- * throws an error about the client's request.
+ * Calls `make`, which converts a client's content to records. If the content is not valid for the log, it
+ * throws a `ServerError` for the client.
  */
 export function convertContent<T>(make: () => T): T {
   try {
@@ -55,7 +53,7 @@ function contentError(error: unknown): unknown {
   return new ServerError(code, message, {}, { cause: error });
 }
 
-/** Returns the updates that open a message whose content so far is given. */
+/** Returns the updates that open a message with the given content. */
 function openingUpdates(content: Content): readonly UpdateInput[] {
   switch (content.type) {
     case 'text': {

@@ -10,7 +10,7 @@ import { listMessages, type MessageQuery } from './message-list.ts';
 
 const listener = { type: 'async', name: 'listener', onEvent: async () => {} } as const;
 
-/** Something that is done with the messages of a task, some time after the step before. */
+/** An action on the messages of a task, and the time since the previous action. */
 const anyStep = fc.record({
   kind: fc.constantFrom('user', 'user', 'agent', 'open', 'many', 'edit', 'dated'),
   /** Several messages often have the same time. */
@@ -28,7 +28,7 @@ const anyQuery = fc.record({
   limit: fc.integer({ min: 1, max: 40 }),
   direction: fc.constantFrom<MessageQuery['direction']>('older', 'newer'),
   skip: fc.nat(50),
-  /** The message of the cursor, and whether the message is gone. Undefined: there is no cursor. */
+  /** The message of the cursor, and whether that message was deleted. Undefined: there is no cursor. */
   cursor: fc.option(fc.record({ place: anyPlace(), isGone: fc.boolean() }), { nil: undefined }),
 });
 
@@ -41,7 +41,7 @@ function anyPlace(): fc.Arbitrary<number> {
   );
 }
 
-/** The page as its definition says it, from the list of all messages. */
+/** Computes the expected page from the list of all messages. */
 function expectedPage(all: readonly TaskMessage[], query: MessageQuery, last?: TaskMessage) {
   const { direction, limit, skip = 0 } = query;
   const [filter] = query.filters;
@@ -65,7 +65,7 @@ function expectedPage(all: readonly TaskMessage[], query: MessageQuery, last?: T
 }
 
 test('21.F: a page of messages is a slice of all messages in the order of their creation', async () => {
-  // Pages of tasks without edited, dated or streaming messages are read without the other messages.
+  // For tasks without edited, dated or streaming messages, a page is read without reading the other messages.
   const plainSteps = anyStep.filter(({ kind }) => !['edit', 'dated', 'open'].includes(kind));
   const steps = fc.oneof({ arbitrary: fc.array(plainSteps), weight: 3 }, fc.array(anyStep));
   const property = fc.asyncProperty(

@@ -49,9 +49,9 @@ export function listMessages(state: FoldState, query: MessageQuery): ListPage<Ta
 /** The messages of a task in the order of their creation. Position 0 is the oldest message. */
 interface OrderedMessages {
   readonly length: number;
-  /** Returns the message at a position. Returns undefined if there is none. */
+  /** Returns the message at a position. Returns undefined if no message is there. */
   at(position: number): TaskMessage | undefined;
-  /** Returns the position after the message of a cursor, in the given direction. */
+  /** Returns the position that follows the cursor's message in the given direction. */
   positionAfter(cursor: Cursor, direction: MessageQuery['direction']): number;
 }
 
@@ -61,7 +61,7 @@ function orderedMessages(state: FoldState): OrderedMessages {
     : new SortedMessages(messagesOf(state));
 }
 
-/** Messages that must be sorted, because some were edited or have their own creation time. */
+/** Messages that need sorting, because some messages were edited or have their own creation time. */
 class SortedMessages implements OrderedMessages {
   readonly #messages: readonly TaskMessage[];
 
@@ -93,13 +93,13 @@ class SortedMessages implements OrderedMessages {
 type Items = FoldState['items'];
 
 /**
- * Messages whose order on the log is the order of their creation. A page is read without reading the other
- * messages. A page of a long task therefore costs as much as a page of a short task.
+ * Messages whose order on the log equals the order of their creation. It reads only the messages of the page.
+ * A page of a long task therefore takes no more time than a page of a short task.
  */
 class MessagesInOrder implements OrderedMessages {
   readonly length: number;
   readonly #state: FoldState;
-  /** The link of the item list that was read last. The next message is usually near it. */
+  /** The node of the linked item list that was read last. The next requested message is usually near it. */
   #link: Items;
 
   constructor(state: FoldState) {
@@ -110,7 +110,7 @@ class MessagesInOrder implements OrderedMessages {
 
   at(position: number): TaskMessage | undefined {
     if (position < 0 || position >= this.length) return undefined;
-    // A link leads only to older links, so a newer message is searched from the newest link on.
+    // A node points only to older nodes. The search for a newer message therefore starts at the newest node.
     if (position >= this.#countOf(this.#link)) this.#link = this.#state.items;
     while (position < this.#countOf(this.#link.before))
       this.#link = this.#link.before ?? this.#link;
@@ -120,8 +120,8 @@ class MessagesInOrder implements OrderedMessages {
 
   positionAfter({ time, id }: Cursor, direction: MessageQuery['direction']): number {
     let link: Items | undefined = this.#state.items;
-    // Skips a link if the previous link already ends after the cursor. All messages of the skipped link are
-    // newer than the message of the cursor.
+    // Skips a node if the previous node already ends after the cursor's time. All messages of the skipped
+    // node are then newer than the cursor's message.
     while (link?.before !== undefined && this.#lastTimeOf(link.before) > time) link = link.before;
     let [older, newer] = [-1, this.#countOf(link)];
     for (; link !== undefined && newer > older + 1; link = link.before) {
@@ -150,17 +150,17 @@ class MessagesInOrder implements OrderedMessages {
   }
 }
 
-/** A summary of the messages in a link of the item list and in all older links. */
+/** A summary of the messages in one node of the item list and in all older nodes. */
 interface Summary {
   readonly count: number;
-  /** The creation time of the newest message. Empty if there is none. */
+  /** The creation time of the newest message. Empty if there are no messages. */
   readonly lastTime: string;
-  /** True if the messages are in the order of their creation, and all of them are current and visible. */
+  /** True if the messages are in the order of their creation, and no message is hidden or replaced. */
   readonly isOrdered: boolean;
 }
 
 const nothing: Summary = { count: 0, lastTime: '', isOrdered: true };
-/** The summary of each link. A link never changes, so it is summarized only once. */
+/** Caches the summary of each node. A node never changes, so its summary stays valid. */
 const summaries = new WeakMap<Items, Summary>();
 
 function summaryOf(state: FoldState, items: Items): Summary {
@@ -186,7 +186,9 @@ function withItem(state: FoldState, summary: Summary, item: ItemState): Summary 
   const messages = messagesInItem(state, item);
   if (messages.length === 0) return summary;
   const time = createdAt(item) ?? '';
-  // A message that is written by updates can become visible while it streams, without a change of its item.
+  // A message that comes from updates is hidden until it has content. While it streams, its content is in
+  // the open parts of the state, and its item does not change. A cached summary of the item would not notice
+  // that the message becomes visible.
   const mayBeHidden = isIndexed(item) && messages.some(isStreaming);
   const isInOrder = editedId(item) === undefined && time !== '' && time >= summary.lastTime;
   return {
@@ -198,7 +200,7 @@ function withItem(state: FoldState, summary: Summary, item: ItemState): Summary 
 
 /**
  * Returns a function that selects messages. A message must match at least one including filter and no
- * excluding filter. If there is no including filter, all messages are included.
+ * excluding filter. Without an including filter, all messages are included.
  */
 function filterOf(filters: readonly MessageFilter[]): (message: TaskMessage) => boolean {
   const included = filters.filter(({ exclude }) => !exclude);
@@ -223,7 +225,7 @@ function isEqual(a: JsonValue | undefined, b: JsonValue): boolean {
 }
 
 /**
- * The last message of a page. The cursor also contains the time, because the message may be deleted later.
+ * Identifies the last message of a page. It also contains the time, because the message may be deleted later.
  */
 interface Cursor {
   readonly time: string;

@@ -24,7 +24,7 @@ export function messageService(withJournal: WithJournal, ids: Ids): MessageServi
     isOpen = false,
   ) =>
     withJournal(taskId, async (journal) => {
-      // The empty append takes the lease. The state is then current, and no other process can edit at the
+      // The empty append acquires the lease. The state is then current, and no other process can edit at the
       // same time.
       await journal.append([]);
       for (const { id, content } of edits) {
@@ -91,13 +91,14 @@ function newMessage(
   );
   const id = `${taskId}.${first}`;
   if (createdAt == null) return { id, drafts };
-  // A message with its own time stores its id in the same metadata.
+  // A message with its own creation time stores its id in the metadata too.
   const metadata = { message: id, createdAt: isoTime(Date.parse(createdAt)) };
   return { id, drafts: drafts.map((draft) => withMetadata(draft, metadata)) };
 }
 
 /**
- * Returns the task id in a message id. Message ids are `<task id>.<part id>`, and task ids contain no dot.
+ * Returns the task id that a message id contains. Message ids are `<task id>.<part id>`, and task ids contain
+ * no dot.
  */
 function taskIdOf(id: string): string {
   const [, taskId] = /^([^.]+)\.\d+\.\d+\../s.exec(id) ?? [];

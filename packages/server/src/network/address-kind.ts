@@ -1,9 +1,8 @@
 import { BlockList, isIP } from 'node:net';
 
 /**
- * The kind of network that an IP address belongs to. `forbidden` means that no agent can be there, or that
- * a cloud serves credentials there. The server never connects to a forbidden address, and no option can
- * change this.
+ * The kind of network to which an IP address belongs. The server never connects to a `forbidden` address, and
+ * no option can change this. At forbidden addresses, no agent can run, or a cloud serves credentials.
  */
 export type AddressKind = 'loopback' | 'private' | 'public' | 'forbidden';
 
@@ -11,28 +10,28 @@ const loopback = ranges(['127.0.0.0/8', '::1/128']);
 
 const privateNetworks = ranges([
   ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
-  // Addresses that providers share between customers, and networks for measurements.
+  // Addresses that internet providers share between customers, and networks for benchmarks.
   ...['100.64.0.0/10', '198.18.0.0/15'],
   'fc00::/7',
 ]);
 
 const forbidden = ranges([
-  // The addresses of "this network", which many systems treat as this machine.
+  // The network 0.0.0.0/8. Many systems treat its addresses as this machine.
   '0.0.0.0/8',
-  // Link-local addresses. Most clouds serve the credentials of a machine at 169.254.169.254.
+  // Link-local addresses. Most clouds serve the credentials of a virtual machine at 169.254.169.254.
   ...['169.254.0.0/16', 'fe80::/10'],
-  // Metadata services of Alibaba Cloud, Azure and Oracle Cloud, and the block for protocol assignments.
+  // Metadata services of Alibaba Cloud, Azure and Oracle Cloud.
   ...['100.100.100.200/32', '168.63.129.16/32', '192.0.0.0/24'],
   // Metadata services of AWS, Google Cloud, Oracle Cloud and Scaleway over IPv6.
   ...['fd00:ec2::/32', 'fd20:ce::/32', 'fd00:c1::/32', 'fd00:42::/32'],
   // Multicast, reserved and broadcast addresses.
   ...['224.0.0.0/3', 'ff00::/8'],
-  // Obsolete or local forms that contain an IPv4 address: compatible, translated, local NAT64, 6to4 and
-  // Teredo. The last entry is site-local addresses, which are not used any more.
+  // Obsolete or local forms of IPv6 that contain an IPv4 address: compatible, translated, local NAT64, 6to4
+  // and Teredo. The last entry contains the obsolete site-local addresses.
   ...['::/96', '::ffff:0:0:0/96', '64:ff9b:1::/48', '2002::/16', '2001::/32', 'fec0::/10'],
 ]);
 
-/** Returns the kind of an IP address. It accepts every spelling that `net.isIP` accepts. */
+/** Returns the kind of an IP address. It accepts every notation that `net.isIP` accepts. */
 export function addressKind(address: string): AddressKind {
   const plain = address.split('%', 1)[0] ?? '';
   const version = isIP(plain);
@@ -45,13 +44,13 @@ export function addressKind(address: string): AddressKind {
 }
 
 function kindInRanges(address: string, family: 'ipv4' | 'ipv6'): AddressKind {
-  // Loopback is checked first, because ::1 is inside the forbidden ::/96.
+  // The check for loopback comes first, because the forbidden network ::/96 contains ::1.
   if (loopback.check(address, family)) return 'loopback';
   if (forbidden.check(address, family)) return 'forbidden';
   return privateNetworks.check(address, family) ? 'private' : 'public';
 }
 
-/** Parses a list of networks such as `10.0.0.0/8`. Returns undefined if one of them is not a network. */
+/** Parses a list of networks such as `10.0.0.0/8`. Returns undefined if one entry is not a network. */
 export function parseNetworks(networks: readonly string[]): BlockList | undefined {
   const list = new BlockList();
   for (const network of networks) {

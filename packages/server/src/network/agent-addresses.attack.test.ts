@@ -8,34 +8,34 @@ import { createTaskHarness, eventually, textDelta } from '../testing/servers/tas
 import { AgentNetwork, type Resolver } from './agent-network.ts';
 import { agentAddress } from './agent-request.ts';
 
-// A remote agent registers an address where the server, and not the agent, may connect: the metadata
-// service of a cloud, which serves credentials, or a service that only this machine can reach.
+// A remote agent registers an address to which the server can connect but the agent cannot. It is the
+// metadata service of a cloud, which serves credentials, or a service that only this machine can reach.
 
 const metadata = [
   ...['169.254.169.254', '169.254.170.2', '169.254.0.23', '169.254.42.42'],
-  // Alibaba Cloud, Azure and Oracle Cloud.
+  // Metadata services of Alibaba Cloud, Azure and Oracle Cloud.
   ...['100.100.100.200', '168.63.129.16', '192.0.0.192'],
-  // IPv6 of AWS, Google Cloud, Oracle Cloud, Scaleway, and OpenStack.
+  // IPv6 metadata services of AWS, Google Cloud, Oracle Cloud, Scaleway and OpenStack.
   ...['fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254', 'fd00:c1::a9fe:a9fe', 'fd00:42::42'],
   ...['fe80::a9fe:a9fe', 'fd12:3456::a9fe:a9fe'],
-  // 169.254.169.254 inside an IPv6 address: mapped, NAT64, local NAT64, 6to4, compatible,
-  // translated, Teredo, ISATAP.
+  // 169.254.169.254 inside an IPv6 address: mapped, NAT64, local NAT64, 6to4, compatible, translated, Teredo
+  // and ISATAP.
   ...['::ffff:169.254.169.254', '::ffff:a9fe:a9fe', '0:0:0:0:0:ffff:a9fe:a9fe'],
   ...['64:ff9b::169.254.169.254', '64:ff9b::a9fe:a9fe', '64:ff9b:1::a9fe:a9fe'],
   ...['2002:a9fe:a9fe::1', '2002:a9fe:a9fe::', '::169.254.169.254', '::ffff:0:a9fe:a9fe'],
   ...['2001:0:a9fe:a9fe::', '2001:db8::5efe:169.254.169.254', '2001:db8::200:5efe:a9fe:a9fe'],
-  // Others of that kind.
+  // IPv6 addresses that contain the IPv4 address of a metadata service.
   ...['64:ff9b::100.100.100.200', '::ffff:168.63.129.16', '64:ff9b::192.0.0.192'],
-  // No agent can be at these.
+  // Addresses at which no agent can run.
   ...['0.0.0.0', '0.1.2.3', '::', '::ffff:0.0.0.0', '224.0.0.1', '255.255.255.255', 'ff02::1'],
 ];
 
 const spellings = [
   ...metadata.map((address) => (address.includes(':') ? `[${address}]` : address)),
-  // Other spellings of IPv4, which URLs accept.
+  // Unusual spellings of IPv4 addresses that URLs accept.
   ...['2852039166', '0xa9fea9fe', '0xa9.0xfe.0xa9.0xfe', '0251.0376.0251.0376', '169.254.43518'],
   ...['169.16689662', '025177524776', '0xA9FEA9FE.', '169.254.169.254.', '１６９.254.169.254', '0'],
-  // Names of metadata services.
+  // Host names of metadata services.
   ...['metadata.google.internal', 'METADATA.google.internal.', 'metadata', 'metadata.goog'],
   ...['instance-data', 'instance-data.ec2.internal', 'metadata.tencentyun.com'],
 ];
@@ -99,7 +99,7 @@ describe('registering an agent', () => {
 });
 
 describe('calling an agent', () => {
-  /** A service of this machine that only the server can reach, and a task of an agent. */
+  /** Creates a service that only the server can reach on this machine, and a task of an agent. */
   async function victimOf(resolve: () => readonly string[], allowed = ['public']) {
     const health: string[] = [];
     const victim = await startRemoteAgent(
@@ -137,7 +137,7 @@ describe('calling an agent', () => {
       await expect(answer.messages()).rejects.toMatchObject({
         ...{ code: 'agent_failed', details: { reason: 'address_refused' } },
       });
-      // The health check is refused too, and reports why.
+      // The server also refuses the health check, and reports the reason.
       await eventually(async () => {
         const { status, status_reason } = await harness.service.agents.get({ id });
         return status === 'Unhealthy' && String(status_reason).includes('Cannot call the agent');

@@ -3,7 +3,7 @@ import { type BlockList, isIP, type LookupFunction } from 'node:net';
 import { ServerError } from '../contract/server-error.ts';
 import { addressKind, parseNetworks } from './address-kind.ts';
 
-/** Resolves a host name to all its addresses, as `dns.lookup` does. */
+/** Resolves a host name to all its addresses, like `dns.lookup`. */
 export type Resolver = (
   name: string,
   done: (error: Error | null, addresses: readonly LookupAddress[]) => void,
@@ -17,7 +17,7 @@ const systemResolver: Resolver = (name, done) =>
 /** The kinds of networks that `agentNetworks` can contain. */
 const networkKinds = ['loopback', 'private', 'public'] as const;
 
-/** The host names of metadata services. They are refused before they are resolved. */
+/** The host names of metadata services. The server refuses them before it resolves them. */
 const forbiddenNames = new Set([
   ...['metadata', 'metadata.google.internal', 'metadata.goog', 'instance-data'],
   ...['instance-data.ec2.internal', 'metadata.tencentyun.com', 'metadata.platformequinix.com'],
@@ -25,9 +25,8 @@ const forbiddenNames = new Set([
 ]);
 
 /**
- * Decides to which addresses the server may connect when it calls a remote agent. It decides for each
- * connection, with the addresses of this connection. If a name later resolves to another address, that
- * address is checked too.
+ * Decides to which addresses the server may connect when it calls a remote agent. It checks the addresses of
+ * each connection. If a name later resolves to a different address, that address is checked too.
  */
 export class AgentNetwork {
   readonly #kinds: Set<string>;
@@ -35,7 +34,7 @@ export class AgentNetwork {
   readonly #resolve: Resolver;
 
   /**
-   * Creates the policy. `allowed` contains `loopback`, `private`, `public`, and networks such as
+   * Creates the policy. `allowed` may contain `loopback`, `private`, `public`, and networks such as
    * `10.1.0.0/16`.
    */
   constructor(allowed: readonly string[], resolve: Resolver = systemResolver) {
@@ -75,7 +74,7 @@ export class AgentNetwork {
     if (problem !== undefined) throw refusedAddress(problem);
   }
 
-  /** Resolves a name for `net.connect`. It fails if any of the addresses is refused. */
+  /** Resolves a name for `net.connect`. It fails if the policy refuses any of the addresses. */
   readonly lookup: LookupFunction = (name, options, done) => {
     this.#resolve(name, (error, addresses) => {
       const problem = this.#problemOfAll(addresses);
@@ -90,7 +89,7 @@ export class AgentNetwork {
     const problem = this.#problemOfName(host);
     if (problem !== undefined) return problem;
     const { promise, resolve } = Promise.withResolvers<readonly LookupAddress[]>();
-    // A name that cannot be resolved yet is accepted. Each connection checks it again.
+    // A name that cannot be resolved yet is accepted. The server checks it again at each connection.
     this.#resolve(host, (_error, addresses) => resolve(addresses));
     return this.#problemOfAll(await promise);
   }
@@ -109,8 +108,8 @@ export class AgentNetwork {
   }
 
   /**
-   * Returns why an address is refused, or undefined if it is allowed. The text names only the kind of
-   * address, because the address may be a secret of the network.
+   * Returns the reason why an address is refused. Returns undefined if it is allowed. The text contains only
+   * the kind of address, because the address itself may be confidential.
    */
   #problemOfAddress(address: string): string | undefined {
     const kind = addressKind(address);
@@ -132,7 +131,7 @@ const problems = {
     'its host is in the internet, which `agentNetworks` does not allow. Add "public" to allow it',
 };
 
-/** Returns the error for a refused address. The agent is not called, and the call is not retried. */
+/** Returns the error for a refused address. The server neither calls the agent nor retries the call. */
 function refusedAddress(problem: string): ServerError {
   const details = { reason: 'address_refused' };
   return new ServerError('agent_failed', `Cannot call the agent: ${problem}`, {}, { details });

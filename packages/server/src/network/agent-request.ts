@@ -10,8 +10,8 @@ interface AgentRequest {
 }
 
 /**
- * Returns the address of a route below the URL of a remote agent. The slashes at the end of the URL are
- * removed one by one. A regular expression would need quadratic time for a long URL that an agent chose.
+ * Returns the address of a route below the URL of a remote agent. A loop removes the slashes at the end of
+ * the URL. A regular expression would need quadratic time for a long URL.
  */
 export function agentAddress(url: string, route: `/${string}`): string {
   let end = url.length;
@@ -20,8 +20,8 @@ export function agentAddress(url: string, route: `/${string}`): string {
 }
 
 /**
- * Sends a request to a remote agent. Resolves when the answer starts. Each request opens its own
- * connection, and the network policy checks its address. Redirects are not followed.
+ * Sends a request to a remote agent. Resolves when the response starts. Each request opens its own
+ * connection, and the network policy checks the address of the connection. Redirects are not followed.
  */
 export function requestAgent(
   address: string,
@@ -30,7 +30,7 @@ export function requestAgent(
 ): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const url = new URL(address);
-  // `lookup` is not called for an IP address, so the address is checked here.
+  // Node does not call `lookup` for an IP address, so this line checks the address.
   network.assertHost(url);
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
@@ -39,7 +39,7 @@ export function requestAgent(
     headers: { ...headers, ...length },
   });
   sent.once('response', resolve);
-  // This listener stays attached, because an aborted request can emit an error after its answer has
+  // This listener stays attached, because an aborted request can emit an error after its response has
   // started.
   sent.on('error', reject);
   sent.end(body);

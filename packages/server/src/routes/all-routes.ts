@@ -9,6 +9,7 @@ import { documentRoutes, healthRoutes } from './server.ts';
 import { spanRoutes } from './spans.ts';
 import { stateRoutes } from './states.ts';
 import { statisticsRoutes } from './statistics.ts';
+import { subAgentRoutes } from './sub-agents.ts';
 import { taskLogRoutes } from './task-log.ts';
 import { taskRoutes } from './tasks.ts';
 import { tokenRoutes } from './tokens.ts';
@@ -19,6 +20,7 @@ const routes: readonly Route[] = [
   ...agentRoutes,
   ...taskRoutes,
   ...taskLogRoutes,
+  ...subAgentRoutes,
   ...fileRoutes,
   ...messageRoutes,
   ...eventRoutes,

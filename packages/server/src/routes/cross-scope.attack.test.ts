@@ -11,7 +11,7 @@ import {
 } from '../testing/scope-requests.ts';
 import { testToken } from '../testing/servers/test-server.ts';
 
-// Every operation, with every kind of token that must not be enough for it. Each combination is one
+// Tries every operation with every kind of token that must not be sufficient for it. Each combination is one
 // attack.
 
 const clock = new TestClock();
@@ -64,8 +64,8 @@ describe.each(guarded.map((operation) => [operation.name, operation] as const))(
       expect((await server.send(token, operation, others)).status).toBe(401);
     });
 
-    // These operations name nothing of others. Their replies contain only what is in the scope.
-    if (['GET /access', 'GET /statistics/attempts'].includes(operation.name)) return;
+    // These operations contain no ids of other resources. Their replies contain only resources in the scope.
+    if (['GET /access', 'GET /search', 'GET /statistics/attempts'].includes(operation.name)) return;
 
     test.each([
       ['another agent', 'agent'],
@@ -77,8 +77,8 @@ describe.each(guarded.map((operation) => [operation.name, operation] as const))(
         const answer = await server.send(tokens[name], operation, others);
         expect([403, 404]).toContain(answer.status);
         expect(answer.text).not.toContain('classified');
-        // A missing thing is rejected with the same text, so that a client cannot find out what
-        // exists.
+        // The server rejects a missing resource with the same text. A client therefore cannot find out which
+        // resources exist.
         const absent = await server.send(tokens[name], operation, nothing);
         const [a, b] = [masked(answer, others), masked(absent, nothing)];
         if (a.status === 404 && b.status === 404) expect(a).toEqual(b);
@@ -95,7 +95,7 @@ test.each(
   expect((await server.send(tokens['reader'], operation, others)).status).toBe(403);
 });
 
-/** Removes the names that the request contained. */
+/** Removes the ids and names of the request from the answer. */
 function masked({ status, text }: TestAnswer, of: AgentData): TestAnswer {
   const names = Object.values(of).toSorted((a, b) => b.length - a.length);
   return { status, text: names.reduce((left, name) => left.replaceAll(name, '…'), text) };

@@ -2,8 +2,8 @@ import { expect, test, vi } from 'vitest';
 import { startTestServer } from '../testing/servers/test-server.ts';
 import { documentRoutes } from './server.ts';
 
-// Anybody can request the documents without a token. 5,000 requests on 20 connections kept the
-// server busy for 10 s, because each one serialized the document again.
+// Any client can request the documents without a token. 5,000 requests on 20 connections kept the server busy
+// for 10 s, because each request serialized the document again.
 
 test.for(['/openapi.json', '/docs', '/docs.css'])(
   'attack: %s is created once, however often it is requested without a token',

@@ -9,8 +9,8 @@ import {
 import { validate } from '../http/request-input.ts';
 import { chatBodySchema } from './chat/chat-body.ts';
 
-// A body of 1 MiB can have a million faults. To collect them all kept the server busy for 11 s, and
-// a token for one task was enough.
+// A body of 1 MiB can have a million faults. Collecting all of them kept the server busy for 11 s. A token
+// for one task was sufficient for the attack.
 
 const text = { type: 'text', author: 'user', content: '' };
 const list = (count: number, value: unknown) => Array.from({ length: count }, () => value);

@@ -13,7 +13,7 @@ import { listQuery, listReply, messageIdParams, toPageQuery } from './route-sche
 
 const filters = z.union([messageFilterSchema, z.array(messageFilterSchema).max(32)]);
 
-/** One filter or several filters, as JSON. */
+/** One filter or a list of filters, as JSON. */
 const filtersQuery = { filters: filters.optional() };
 
 export const messageRoutes: readonly Route[] = [

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ListPage, PageQuery } from '../contract/service.ts';
 import { Reply } from '../http/route.ts';
 
-const id = z
+export const id = z
   .string()
   .min(1)
   .max(1024)
@@ -19,7 +19,7 @@ export const stateIdParams = z.object({ state_id: id });
 export const spanIdParams = z.object({ span_id: id });
 export const trackerIdParams = z.object({ tracker_id: id });
 
-/** Query parameters of every list. */
+/** The query parameters that all lists have. */
 export const listQuery = {
   limit: z.int().min(1).max(1000).default(50),
   page_number: z.int().min(1).max(1_000_000).default(1),
@@ -31,7 +31,7 @@ export const listQuery = {
 
 const listQuerySchema = z.object(listQuery);
 
-/** Converts query parameters to a page query. Default order: by the time of the last change. */
+/** Converts query parameters to a page query. Default: sorted by the time of the last change. */
 export function toPageQuery(
   query: z.output<typeof listQuerySchema>,
   orderBy: PageQuery['orderBy'] = 'updated_at',
@@ -47,8 +47,8 @@ export function toPageQuery(
 }
 
 /**
- * Returns the page as a plain array, because Agentex clients expect this. The cursor of the next page is in
- * a header.
+ * Returns the page as a plain array, because Agentex clients expect an array. The cursor of the next page is
+ * in a header.
  */
 export function listReply<T>({ data, next }: ListPage<T>): Reply {
   return new Reply(data, { headers: next === null ? {} : { 'x-next-cursor': next } });

@@ -42,8 +42,8 @@ function notReadable(cause: unknown): ServerError {
 }
 
 /**
- * Returns the routes for the OpenAPI document and for the page that shows it. The document also contains
- * these routes.
+ * Returns the routes for the OpenAPI document and for its HTML page. The document also contains these two
+ * routes.
  */
 export function documentRoutes(others: readonly Route[]): readonly Route[] {
   const documents = new Documents();
@@ -86,14 +86,17 @@ export function documentRoutes(others: readonly Route[]): readonly Route[] {
 }
 
 /**
- * The bytes of documents, by their type. They are created at the first request, so that the server starts
- * faster, and only once. Anybody can request them without a token, and one connection can request a
- * thousand at once. Creating them for each request would keep the server busy and need much memory.
+ * The bytes of documents, by content type. Each document is created at its first request and then cached. Any
+ * client can request documents without a token, a thousand per connection, so creating them each time would
+ * overload the server.
  */
 class Documents {
   readonly #encoders = new Map<string, BodyEncoder>();
 
-  /** Returns a reply with a document. `basePath` is one of the few paths at which this server is mounted. */
+  /**
+   * Returns a reply with a document. `basePath` is a path at which this server is mounted. A server has only
+   * a few such paths.
+   */
   reply(
     type: string,
     create: () => string,
@@ -118,7 +121,7 @@ class Documents {
   }
 }
 
-/** The content security policy of the page. The page runs no scripts and loads nothing from other hosts. */
+/** The content security policy of the page. It allows no scripts and no resources of other hosts. */
 const docsPolicy =
   "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

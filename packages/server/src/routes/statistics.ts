@@ -1,14 +1,33 @@
 import { z } from 'zod';
-import { attemptStatisticsSchema } from '../contract/inspection.ts';
+import { attemptStatisticsSchema, contentSearchSchema } from '../contract/inspection.ts';
 import { ServerError } from '../contract/server-error.ts';
 import { type Route, route } from '../http/route.ts';
 import { attemptStatistics } from '../inspection/attempt-statistics.ts';
+import { searchContent } from '../inspection/content-search.ts';
 
 const dayMs = 24 * 3600 * 1000;
 const maxRangeMs = 366 * dayMs;
 
-/** Routes with numbers about many tasks. */
+/** Routes with numbers about many tasks, and the search in their messages. */
 export const statisticsRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/search',
+    summary:
+      'Find a text in the messages of tasks. A request reads a limited number of tasks, and `next` continues',
+    query: z.object({
+      text: z
+        .string()
+        .max(256)
+        .refine((text) => text.trim().length >= 2, 'it has less than 2 characters')
+        .meta({ description: 'The text to find. Case and the kind of white space are ignored' }),
+      cursor: z.string().max(4096).optional().meta({
+        description: 'The value of `next` of the previous result. Default: starts with the newest',
+      }),
+    }),
+    reply: contentSearchSchema,
+    handle: ({ query }, { service, log }) => searchContent(query, { tasks: service.tasks, log }),
+  }),
   route({
     method: 'GET',
     path: '/statistics/attempts',

@@ -18,7 +18,7 @@ const note = (reason: string) => [
   { turn: 0, attempt: 0, fact: { type: 'aborted', reason } } as const,
 ];
 
-/** A log with little room left: the ballast has the rest. */
+/** Creates a log with little free space. A large record fills the rest. */
 async function nearlyFullLog(): Promise<Log> {
   const log = sqliteLog({ path: join(temporaryFolder(), 'log.db'), maxBytes: 800_000 });
   const driver = await log.open(ballast);
@@ -27,7 +27,7 @@ async function nearlyFullLog(): Promise<Log> {
   return log;
 }
 
-/** Fills the rest, so that not even a message fits. */
+/** Fills the remaining space, so that not even a message fits. */
 async function fill(log: Log): Promise<void> {
   for (let size = 2 ** 17; size > 8; size /= 2) {
     for (let isFull = false; !isFull; ) {

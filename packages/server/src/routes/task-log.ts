@@ -3,6 +3,7 @@ import {
   encodeBatch,
   type FoldState,
   type Part,
+  type SessionId,
   sessionId,
   transcript,
 } from '@millrace/core';
@@ -26,7 +27,7 @@ import { isCursor } from '../stream/frames/cursor.ts';
 import { sendBlob } from './files/file-routes.ts';
 import { taskIdParams, taskNameParams } from './route-schemas.ts';
 
-const streamQuery = z.object({
+export const streamQuery = z.object({
   view: z.enum(['updates', 'events', 'records', 'ui']).default('updates'),
   /**
    * The `id` of the event after which the stream starts. 0 is the start of the log. The header
@@ -37,14 +38,31 @@ const streamQuery = z.object({
 
 const streamReply = streamEventSchema;
 
-const eventStreamType = 'text/event-stream';
+export const eventStreamType = 'text/event-stream';
 
 /** The approximate maximum size of a page in bytes. A page has at least one record. */
 const pageBytes = 2 ** 20;
 
+/** The query of a list of records. */
+export const recordsQuery = z.object({
+  from: z.int().min(0).default(0),
+  /**
+   * The part after the hyphen in the ids of the stream. If it is missing, a rewound log is not
+   * detected.
+   */
+  incarnation: z
+    .string()
+    .regex(/^[0-9a-z]{1,32}$/)
+    .optional(),
+  /** The maximum number of records. Default: as many as fit into about 1 MiB. */
+  limit: z.int().min(1).max(10_000).optional(),
+});
+
 const positiveCount = z.coerce.number().int().min(1).max(1_000_000);
 
-/** Routes on the log of a task: stream, commands, fork, blobs, records, digest, outline and past requests. */
+/**
+ * Routes for the log of a task: stream, commands, fork, blobs, records, digest, outline and past requests.
+ */
 export const taskLogRoutes: readonly Route[] = [
   route({
     method: 'GET',
@@ -106,51 +124,22 @@ export const taskLogRoutes: readonly Route[] = [
     headers: ['range'],
     async handle({ params: { task_id: task, hash } }, { service, log, headers }) {
       const { id } = await service.tasks.get({ id: task });
-      const found = await referencedBlob(log, id, hash);
-      const reply = found && (await sendBlob({ ...found, hash }, log, headers));
-      if (reply === undefined) {
-        const message = `Cannot find this blob in task ${id}: no message of the task refers to it`;
-        throw new ServerError('not_found', message, { task: id });
-      }
-      return reply;
+      return sendReferencedBlob(log, id, hash, headers);
     },
   }),
-  /** Returns single records, because an inspector of a session needs each of them. Streams merge appends. */
+  /**
+   * Returns every single record. An inspector of a session needs them, because streams merge append records.
+   */
   route({
     method: 'GET',
     path: '/tasks/{task_id}/records',
     summary: 'List the records of the log of a task from an offset, without merging',
     params: taskIdParams,
-    query: z.object({
-      from: z.int().min(0).default(0),
-      /**
-       * The part after the hyphen in the ids of the stream. If it is missing, a rewound log is not
-       * detected.
-       */
-      incarnation: z
-        .string()
-        .regex(/^[0-9a-z]{1,32}$/)
-        .optional(),
-      /** The maximum number of records. Default: as many as fit into about 1 MiB. */
-      limit: z.int().min(1).max(10_000).optional(),
-    }),
+    query: recordsQuery,
     reply: recordBatchSchema,
-    async handle({ params, query: { from, incarnation, limit } }, { service, log }) {
+    async handle({ params, query }, { service, log }) {
       const { id } = await service.tasks.get({ id: params.task_id });
-      const session = sessionId(id);
-      const isKnown = from > 0 || (await log.info(session)) !== undefined;
-      const batch = isKnown
-        ? await log.read(session, { from, incarnation, maxBytes: pageBytes })
-        : { after: 0, through: 0, records: [] };
-      const bytes = Buffer.from(encodeBatch(firstOf(batch, limit)));
-      return new StreamReply(async (response) => {
-        response.writeHead(200, {
-          'content-type': 'application/json; charset=utf-8',
-          'content-length': bytes.length,
-          'cache-control': 'no-store',
-        });
-        response.end(bytes);
-      });
+      return sendRecords(log, sessionId(id), query);
     },
   }),
   route({
@@ -191,7 +180,28 @@ export const taskLogRoutes: readonly Route[] = [
   }),
 ];
 
-/** Returns the first records of a batch, as a batch of its own. */
+/** Returns a page of the records of a session as a reply. */
+export async function sendRecords(
+  log: Log,
+  session: SessionId,
+  { from, incarnation, limit }: z.output<typeof recordsQuery>,
+): Promise<StreamReply> {
+  const isKnown = from > 0 || (await log.info(session)) !== undefined;
+  const batch = isKnown
+    ? await log.read(session, { from, incarnation, maxBytes: pageBytes })
+    : { after: 0, through: 0, records: [] };
+  const bytes = Buffer.from(encodeBatch(firstOf(batch, limit)));
+  return new StreamReply(async (response) => {
+    response.writeHead(200, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': bytes.length,
+      'cache-control': 'no-store',
+    });
+    response.end(bytes);
+  });
+}
+
+/** Returns a new batch with the first records of a batch. */
 function firstOf(batch: Batch, limit: number | undefined): Batch {
   if (limit === undefined || batch.records.length <= limit) return batch;
   const records = batch.records.slice(0, limit);
@@ -209,10 +219,10 @@ async function openStream(
 }
 
 /**
- * Returns the cursor of a request. The header takes precedence, because a client that reconnects sends a
- * later cursor in it.
+ * Returns the cursor of a request. The header takes precedence, because a reconnecting client sends its
+ * latest cursor in the header.
  */
-function readCursor(header: string | string[] | undefined, requested: string | undefined) {
+export function readCursor(header: string | string[] | undefined, requested: string | undefined) {
   const from = header === undefined || header === '' ? requested : String(header);
   if (from === undefined || isCursor(from)) return from;
   const message =
@@ -225,9 +235,23 @@ interface ReferencedBlob {
   readonly length: number;
 }
 
+/** Returns a blob that the transcript of a session references, as a reply. Throws `not_found` otherwise. */
+export async function sendReferencedBlob(
+  log: Log,
+  task: string,
+  hash: string,
+  headers: RouteContext['headers'],
+): ReturnType<Route['handle']> {
+  const found = await referencedBlob(log, task, hash);
+  const reply = found && (await sendBlob({ ...found, hash }, log, headers));
+  if (reply !== undefined) return reply;
+  const message = `Cannot find this blob in task ${task}: no message of the task refers to it`;
+  throw new ServerError('not_found', message, { task });
+}
+
 /**
- * Returns the type and length of a blob in the task's transcript. Returns undefined if the transcript does
- * not reference it.
+ * Returns the type and length of a blob of the task. Returns undefined if the task's transcript does not
+ * refer to the blob.
  */
 async function referencedBlob(
   log: Log,

@@ -42,7 +42,10 @@ export function createTaskStreams({
   };
 }
 
-/** Watches the row of a task. It subscribes before it reads, so that no change is missed. */
+/**
+ * Watches the row of a task. It subscribes before it reads the row, because it would otherwise miss a change
+ * between the two steps.
+ */
 async function watchTask(
   { tasks, changes }: TaskStreamsOptions['service'],
   taskId: string,
@@ -56,7 +59,7 @@ async function watchTask(
     const current = () => changed ?? found;
     const onChange: WatchedTask['onChange'] = (listener) => {
       let last = JSON.stringify(current());
-      // Changes of other servers are found by polling, so the same row may be reported twice. A repeated
+      // The server polls for changes by different servers, so it may report the same row twice. A repeated
       // row is ignored.
       return changes.listen(taskId, (task) => {
         const now = JSON.stringify(task);

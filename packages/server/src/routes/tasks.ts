@@ -22,8 +22,8 @@ import {
 } from './route-schemas.ts';
 
 /**
- * Optional fields in a list of tasks. `work` adds which tasks have a running agent, and which tasks wait
- * for an approval.
+ * Optional fields in a list of tasks. `work` adds whether an agent works on the task, and whether the task
+ * waits for an approval.
  */
 const listRelationships = { relationships: z.array(z.enum(['agents', 'work'])).optional() };
 
@@ -40,7 +40,7 @@ const changes: readonly (readonly [TaskChange, string])[] = [
   ['timeout', 'End a task as TIMED_OUT'],
 ];
 
-/** Routes on the row of a task: list, get, update, delete, and changes of its status. */
+/** Routes for the row of a task: list, get, update, delete, and status changes. */
 export const taskRoutes: readonly Route[] = [
   route({
     method: 'GET',
@@ -69,7 +69,7 @@ export const taskRoutes: readonly Route[] = [
       const agentId = name === undefined ? id : (await service.agents.get({ name })).id;
       const requested = { ...toPageQuery(query), agentId, status, place, metadata, search };
       const listed = await service.tasks.list(requested);
-      // If the query names two different agents by name and by id, no task matches.
+      // If the given name and the given id belong to different agents, no task matches.
       const found = id !== undefined && id !== agentId ? [] : listed.data;
       const data = found.map((task) => withRelationships(task, query));
       const isWork = query.relationships?.includes('work') ?? false;
@@ -156,7 +156,7 @@ export const taskRoutes: readonly Route[] = [
   ),
 ];
 
-/** Returns the task without its agents, unless the request asks for them. */
+/** Returns the task without its agents, unless the request includes them in `relationships`. */
 function withRelationships<T extends { readonly agents: AgentInfo[] | null }>(
   task: T,
   query: { readonly relationships?: readonly ('agents' | 'work')[] | undefined },

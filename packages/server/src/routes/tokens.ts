@@ -11,8 +11,8 @@ const maxLifetimeSeconds = 366 * 24 * 3600;
 
 const createTokenBody = closedObject({
   /**
-   * The agent or task that the token gives access to. At most one of these four fields may be set. If none
-   * is set, the token gives access to everything.
+   * The agent or task to which the token gives access. A client may set at most one of these four fields.
+   * Without them, the token gives access to everything.
    */
   agent_id: name,
   agent_name: name,
@@ -21,15 +21,17 @@ const createTokenBody = closedObject({
   /** True if the token can only read. Default: false. */
   read_only: z.boolean().nullish(),
   /**
-   * Seconds until the token expires, at most 366 days. Default: the expiry of the token that sends the
-   * request.
+   * Seconds until the token expires, at most 366 days. Default: the new token expires together with the
+   * caller's token.
    */
   expires_in: z.int().min(1).max(maxLifetimeSeconds).nullish(),
   label: z.string().max(256).nullish(),
 });
 
 const tokenSchema = z.object({
-  /** The id of the token, which is its hash. It is not secret. It can be used to revoke the token. */
+  /**
+   * The id of the token. It is the hash of the token and not secret. A client needs it to revoke the token.
+   */
   id: z.string(),
   agent_id: z.string().nullable(),
   task_id: z.string().nullable(),
@@ -40,7 +42,7 @@ const tokenSchema = z.object({
   created_at: z.string(),
 });
 
-/** The rights of the caller. The text of its token is not included. */
+/** The rights of the caller, without the text of its token. */
 const accessSchema = z.object({
   scope: z.enum(['all', 'agent', 'task', 'user']).meta({
     description: 'What the caller has access to: everything, one agent, one task, or its own tasks',

@@ -8,7 +8,7 @@ import {
 } from '../testing/scope-requests.ts';
 import { testToken } from '../testing/servers/test-server.ts';
 
-// A server that drops a field it does not know gives more than the client asked for. For example,
+// A server that ignores an unknown field can grant more rights than the client requested. For example,
 // `{"agent_nam":"echo"}` would create a token for everything.
 
 let server: ScopeServer;
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Objects of a body that have a closed list of fields, by their path. Others are free JSON. */
+/** The paths of the objects in a body that have a fixed list of fields. All other objects are free JSON. */
 const closedPlaces = [
   ...['', 'params', 'params.content', 'content', 'contents.0', 'messages.0'],
 ] as const;

@@ -35,7 +35,7 @@ export function memoryRows(options: { readonly clock?: Pick<Clock, 'now'> } = {}
 class MemoryRows implements Rows {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #tables = new Map<Table, MemoryTable>();
-  /** The number of writes per table. */
+  /** Counts the writes to each table. */
   readonly #writes = new Map<Table, number>();
   #isClosed = false;
 
@@ -127,7 +127,7 @@ class MemoryRows implements Rows {
   }
 }
 
-/** Returns a copy of a row, so that callers cannot change stored data. */
+/** Returns a copy of a row. Without the copy, callers could change stored data. */
 function copy<R extends Row | undefined>(row: R): R {
   return structuredClone(row);
 }
@@ -135,7 +135,7 @@ function copy<R extends Row | undefined>(row: R): R {
 /** The rows of one table, with indexes by name and by time. */
 class MemoryTable {
   readonly #rows = new Map<string, Row>();
-  /** Row ids by name. A name is unique in its table. */
+  /** Maps each name to the id of its row. A name is unique in its table. */
   readonly #names = new Map<string, string>();
   readonly #sorted = {
     createdAt: new SortedRows('createdAt'),
@@ -176,7 +176,7 @@ class MemoryTable {
       .toArray();
   }
 
-  /** Returns the rows in the order of the query. If the query contains a name, there is at most one row. */
+  /** Returns rows in the order of the query. If the query contains a name, the result has at most one row. */
   #candidates({ where, orderBy, direction, after }: CompleteQuery): IteratorObject<Row> {
     const name = where.find(([key]) => key === 'name')?.[1];
     if (name !== undefined && after === undefined) {
@@ -193,7 +193,7 @@ interface Position {
   readonly id: string;
 }
 
-/** A list of rows, sorted by one of their times. */
+/** A list of rows that is sorted by one of their times. */
 class SortedRows {
   readonly #orderBy: 'createdAt' | 'updatedAt';
   readonly #rows: Row[] = [];
@@ -225,7 +225,8 @@ class SortedRows {
   }
 
   /**
-   * Returns the number of rows before a position. With `isIncluded`, a row at the position is counted too.
+   * Returns the number of rows before a position. With `isIncluded`, it also counts a row at the position
+   * itself.
    */
   #countBefore(position: Position, isIncluded: boolean): number {
     let [low, high] = [0, this.#rows.length];
@@ -241,6 +242,6 @@ class SortedRows {
 
 function compare(a: Position, b: Position): number {
   if (a.at !== b.at) return a.at - b.at;
-  // Ids are compared by their bytes, as in the databases.
+  // Compares ids by their bytes, like the databases.
   return a.id === b.id ? 0 : Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
 }

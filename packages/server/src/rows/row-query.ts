@@ -10,11 +10,14 @@ import { ServerError } from '../contract/server-error.ts';
 
 const maxKeys = 8;
 const keyPattern = /^[a-z][a-z_]{0,31}$/;
-/** Limits for the data of one row. They are needed because a row is always read as a whole. */
+/** Limits for the data of one row. They are needed because a store always reads a complete row. */
 const dataLimits = { maxDepth: 128, maxTextLength: 4 * 2 ** 20 };
 const maxLimit = 1000;
 
-/** Throws `bad_row` if the row cannot be stored, read back unchanged, or found by its keys. */
+/**
+ * Throws `bad_row` if a store cannot store the row, cannot return it unchanged, or cannot find it by its
+ * keys.
+ */
 export function checkRow(table: string, row: Pick<Row, 'id' | 'keys' | 'data'>): void {
   const invalid = (why: string) =>
     new RowsError('bad_row', `Cannot store a row of ${table}: ${why}`, { table });
@@ -32,7 +35,7 @@ export function checkRow(table: string, row: Pick<Row, 'id' | 'keys' | 'data'>):
     throw invalid(`its data is not valid JSON at ${problem.path}: ${problem.why}`);
 }
 
-/** Throws `bad_row` if the epoch is not an integer from 0. */
+/** Throws `bad_row` if the epoch is not an integer of at least 0. */
 export function checkEpoch(table: string, epoch: number | undefined): void {
   if (epoch === undefined || (Number.isSafeInteger(epoch) && epoch >= 0)) return;
   const message = `Cannot change a row of ${table}: its epoch must be an integer from 0`;
@@ -44,7 +47,7 @@ export function isClaimed(stored: number, epoch: number, replacing: number | und
   return epoch > stored || (replacing !== undefined && replacing === stored);
 }
 
-/** Returns the time of the last change of a row after a put. The time never goes back. */
+/** Returns the value of `updatedAt` after a put. It never decreases. */
 export function nextUpdatedAt(
   before: Row | undefined,
   now: number,
@@ -55,8 +58,8 @@ export function nextUpdatedAt(
 }
 
 /**
- * Returns the keys of a row from a backup. Earlier releases stored tasks without `place`. The migrations
- * of the stores add it in the same way.
+ * Returns the keys of a row from a backup. Older releases stored tasks without `place`, so the function adds
+ * it. The migrations of the stores do the same.
  */
 export function importedKeys({ table, keys }: StoredRow): Readonly<Record<string, string>> {
   const stored = JSON.parse(keys) as Readonly<Record<string, string>>;
@@ -65,8 +68,7 @@ export function importedKeys({ table, keys }: StoredRow): Readonly<Record<string
 }
 
 /**
- * Returns the query with its defaults. Returns undefined if no row can match. Throws `bad_row` for invalid
- * limits.
+ * Adds the defaults to the query. Returns undefined if no row can match. Throws `bad_row` for invalid limits.
  */
 export function completeQuery(query: RowQuery): CompleteQuery | undefined {
   const { orderBy = 'createdAt', direction = 'asc', limit = 50, offset = 0, after } = query;

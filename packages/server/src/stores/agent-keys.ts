@@ -4,11 +4,11 @@ import type { Row, Rows } from '../contract/rows.ts';
 import { changeRow } from './row-access.ts';
 import { fromTokenRow, type StoredToken, toTokenRow } from './token-rows.ts';
 
-/** Says which key an agent has. The agent's row contains it. */
+/** Describes the current key of an agent. The agent's row contains it. */
 export interface AgentKeyState {
-  /** The number of keys that the agent had before this one. */
+  /** The number of earlier keys of the agent. */
   readonly generation: number;
-  /** True if the key was revoked. The agent gets the next key when it registers again. */
+  /** True if the key was revoked. The agent gets a new key when it registers again. */
   readonly isRevoked: boolean;
 }
 
@@ -24,14 +24,14 @@ export function keyStateFields({ generation, isRevoked }: AgentKeyState) {
 }
 
 /**
- * Returns the key state after the agent registers. A revoked key is replaced by the next one. Any other key
+ * Returns the key state after the agent registers. A revoked key is replaced by the next key. A valid key
  * stays.
  */
 export function registeredKey({ generation, isRevoked }: AgentKeyState): AgentKeyState {
   return { generation: isRevoked ? generation + 1 : generation, isRevoked: false };
 }
 
-/** Stores that the agent's current key is revoked for good. */
+/** Stores that the agent's current key is permanently revoked. */
 export async function markKeyRevoked(rows: Rows, agentId: string): Promise<void> {
   if ((await rows.get('agents', agentId)) === undefined) return;
   await changeRow(rows, 'agents', agentId, ({ keys, data }) => {
@@ -42,7 +42,8 @@ export async function markKeyRevoked(rows: Rows, agentId: string): Promise<void>
 }
 
 /**
- * Deletes the tokens of an agent for which `matches` returns true. Returns their ids. Default: deletes all.
+ * Deletes the tokens of an agent for which `matches` returns true. Returns their ids. Default: deletes all
+ * tokens of the agent.
  */
 export async function deleteAgentTokens(
   rows: Rows,
@@ -66,29 +67,29 @@ export async function deleteAgentTokens(
 
 /**
  * The API keys of remote agents. The agent uses its key to call the server, and the server uses it to call
- * the agent. A key is derived from the server's secret, the agent's id and the generation. It is not
- * stored, and it is the same after a restart.
+ * the agent. A key is derived from the server's secret, the agent's id and the generation. The key is not
+ * stored, and it stays the same after a restart.
  */
 export class AgentKeys {
   readonly #secret: string | Uint8Array;
   readonly #isGuarded: boolean;
 
-  /** Creates the keys. `isGuarded` is true if the server requires tokens. */
+  /** `isGuarded` is true if the server requires tokens. */
   constructor(secret: string | Uint8Array, isGuarded: boolean) {
     this.#secret = secret;
     this.#isGuarded = isGuarded;
   }
 
   /**
-   * Returns the key of an agent. A server without tokens gives different keys. Everybody could have
-   * requested those keys, so they must not be valid if the server requires tokens later.
+   * Returns the key of an agent. A server without tokens derives different keys, because anyone could have
+   * requested them. They become invalid when the server requires tokens later.
    */
   keyOf(agentId: string, generation: number): string {
     const text = JSON.stringify(['agent key', this.#isGuarded, generation, agentId]);
     return `mr_${createHmac('sha256', this.#secret).update(text).digest('base64url')}`;
   }
 
-  /** Returns the token row with which the key is authenticated. It contains only a hash of the key. */
+  /** Returns the token row that authenticates the key. It contains only a hash of the key. */
   tokenRow(agentId: string, generation: number): Pick<Row, 'id' | 'keys' | 'data'> {
     const id = createHash('sha256').update(this.keyOf(agentId, generation)).digest('hex');
     return toTokenRow({

@@ -11,16 +11,16 @@ import type { TaskStore } from './task-store.ts';
 
 /** Maximum number of uploaded files in one message. */
 const maxFiles = 20;
-/** Maximum size of all uploaded files in one message, because each model request loads all of them. */
+/** Maximum total size of the uploaded files in one message. Each model request loads all of them. */
 const maxMessageBytes = 20 * 2 ** 20;
-/** The start of every id of an uploaded file. Other ids of attachments belong to the application. */
+/** The prefix of each id of an uploaded file. Attachments with other ids belong to the application. */
 const idStart = 'file_';
-/** Maximum number of forks between a task and the task of an uploaded file. */
+/** Maximum number of forks between a task and the task to which the file was uploaded. */
 const maxForks = 100;
 
 /**
- * Stores the files that clients upload for their messages. The bytes are in the blob store of the log. A row
- * says which task a file belongs to, so that knowing a hash or an id gives no access to files of other tasks.
+ * Stores the files that clients upload for their messages. The log's blob store contains the bytes, and a row
+ * contains the task of each file. A hash or an id alone therefore gives no access to files of other tasks.
  */
 export class FileStore {
   readonly #rows: Rows;
@@ -31,7 +31,7 @@ export class FileStore {
     this.#log = log;
   }
 
-  /** Stores a file of a task. The same file of the same task always gets the same id. */
+  /** Stores a file of a task. If the same task uploads the same file again, the id is the same. */
   async add(taskId: string, { name, type, bytes }: UploadedFile): Promise<FileAttachment> {
     if (bytes.length === 0) throw new ServerError('invalid', 'Cannot store an empty file');
     const { hash, length: size } = await this.#log.blobs.put(bytes);
@@ -44,7 +44,10 @@ export class FileStore {
     return { file_id: id, name, type, size };
   }
 
-  /** Returns a file of a task, or of a task from which it was forked, as a part. Throws `not_found`. */
+  /**
+   * Returns a file of a task as a part. If the task is a fork, it also finds files of the original task.
+   * Throws `not_found` if no file has this id.
+   */
   async get(taskId: string, fileId: string): Promise<FilePart> {
     const row = fileId.startsWith(idStart) ? await this.#rows.get('files', fileId) : undefined;
     const part = row && (await this.#belongsTo(taskId, row)) ? toPart(row) : undefined;
@@ -52,7 +55,7 @@ export class FileStore {
     return part;
   }
 
-  /** Returns the bytes of a file of a task. Throws `not_found`. */
+  /** Returns the bytes of a file of a task. Throws `not_found` if no file has this id. */
   async read(taskId: string, fileId: string): Promise<Uint8Array> {
     const { source, name } = await this.get(taskId, fileId);
     const bytes = source.type === 'blob' ? await this.#log.blobs.get(source.hash) : undefined;
@@ -61,9 +64,9 @@ export class FileStore {
   }
 
   /**
-   * Returns the uploaded files that a message names. Attachments with other ids belong to the application,
-   * and the server does not read them. Throws `not_found` if a file is missing, and `too_large` if the
-   * message has too many files.
+   * Returns the uploaded files to which a message refers. Attachments with other ids belong to the
+   * application, and the server does not read them. Throws `not_found` if a file is missing, and `too_large`
+   * if the message has too many files.
    */
   async partsOf(taskId: string, content: Content | null | undefined): Promise<readonly FilePart[]> {
     const attachments = content?.type === 'text' ? (content.attachments ?? []) : [];
@@ -95,7 +98,7 @@ export class FileStore {
   }
 }
 
-/** Creates the service for files. A file can be uploaded only for a task that accepts messages. */
+/** Creates the service for files. A client can upload a file only to a task that accepts messages. */
 export function fileService(files: FileStore, tasks: Pick<TaskStore, 'get'>): FileService {
   return {
     async upload(taskId, file) {
@@ -123,7 +126,10 @@ function toPart({ id, data }: Row): FilePart {
   };
 }
 
-/** Returns the error for a file whose bytes were deleted, because no message named it for a day. */
+/**
+ * Returns the error for a file whose bytes were deleted. Files are deleted if no message refers to them for a
+ * day.
+ */
 function expired(task: string, name: string): ServerError {
   const message = `Cannot find the content of the file ${JSON.stringify(name)}: it was uploaded too long ago. Upload it again`;
   return new ServerError('not_found', message, { task });

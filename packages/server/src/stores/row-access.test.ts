@@ -15,7 +15,7 @@ async function someRows(count: number, data = {}) {
 
 let many: ReturnType<typeof someRows> | undefined;
 
-/** More rows than are read for one page. Several tests use them. */
+/** Creates more rows than the server reads for one page. Several tests use them. */
 function manyRows() {
   many ??= someRows(10_250);
   return many;
@@ -71,7 +71,7 @@ test('21.K: a page that is out of reach is refused with what to do, and never em
   const few = { matches: ({ id }: Row) => Number(id.slice(1)) % 100 === 0 };
   expect((await list(few, { pageNumber: 1 })).data).toHaveLength(100);
   await expect(list(few, { pageNumber: 2 })).rejects.toMatchObject(refused);
-  // The cursor reaches the rest.
+  // The cursor reaches the remaining rows.
   const { next } = await list(few, { pageNumber: 1 });
   expect((await list(few, { cursor: next })).data).toEqual(['s10000', 's10100', 's10200']);
 });

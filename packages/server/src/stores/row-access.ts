@@ -14,22 +14,22 @@ import { decodeCursor, encodeCursor } from '../rows/row-query.ts';
 interface RowList<T> {
   readonly table: Table;
   readonly where: Readonly<Record<string, string | undefined>>;
-  /** A condition that the row store cannot check. Default: all rows match. */
+  /** An additional condition that the row store cannot check. Default: all rows match. */
   readonly matches?: ((row: Row) => boolean) | undefined;
   readonly toItem: (row: Row) => T;
 }
 
-/** Maximum number of rows that are read for one page. */
+/** Maximum number of rows to read for one page. */
 const maxScanned = 10_000;
 const batchSize = 100;
-/** The maximum number of rows that are skipped for one page, and in one query. */
+/** Maximum number of rows to skip for one page. The constant below is the limit for one query. */
 const maxSkipped = 100_000;
 const skipSize = 5_000;
 
 /**
- * Returns one page of a list. With `matches`, it reads rows until the page is full or the limit of rows is
- * reached. In the second case, the cursor continues at that row. Throws `invalid` if a page number is out
- * of reach.
+ * Returns one page of a list. With `matches`, it reads rows until the page is full or it has read
+ * `maxScanned` rows. In the second case, the next page starts at the last read row. Throws `invalid` if a
+ * page number is too large.
  */
 export async function listRows<T>(
   rows: Rows,
@@ -67,8 +67,8 @@ export async function listRows<T>(
       }
     }
   }
-  // The limit was reached before the end of the list. Only a cursor can continue from there, not a page
-  // number.
+  // The row limit was reached before the end of the list. A cursor can continue from there, but a page number
+  // cannot.
   if (cursor === undefined && pageNumber > 1) throw pageOutOfReach(pageNumber);
   return { data, next: after === undefined ? null : encodeCursor(after) };
 }
@@ -76,8 +76,8 @@ export async function listRows<T>(
 type Position = NonNullable<RowQuery['after']>;
 
 /**
- * Skips rows and returns the position of the last skipped row. Returns undefined if the list has fewer
- * rows. The rows are skipped in several queries, so that one request does not block the others.
+ * Skips rows and returns the position of the last skipped row. Returns undefined if the list has fewer rows.
+ * It skips the rows in several queries, because one long query would block other requests.
  */
 async function skipRows(
   rows: Rows,
@@ -112,13 +112,12 @@ function definedKeys(where: RowList<unknown>['where']): RowQuery['where'] {
 
 type Content = Pick<Row, 'keys' | 'data'>;
 
-/** How often a change is retried because another process changed the row. */
+/** Maximum number of attempts to change a row. An attempt fails if a different process changed the row. */
 const maxAttempts = 20;
 
 /**
- * Changes a row based on its current value. It retries if another process changed the row. If `change`
- * returns undefined, the row stays the same. If an epoch is given and a later run has claimed the row, the
- * row stays the same too.
+ * Changes a row based on its current value. It retries if a different process changed the row. The row stays
+ * unchanged if `change` returns undefined, or if a run with a higher epoch has claimed the row.
  */
 export async function changeRow(
   rows: Rows,
@@ -153,17 +152,14 @@ const itemNames: Readonly<Record<Table, string>> = {
   files: 'file',
 };
 
-/**
- * Maximum length of a page, in characters of JSON. A limit per value alone would not limit a page with many
- * values.
- */
+/** Maximum length of a page, in characters of JSON. It is needed because a page can have many values. */
 const maxPageLength = 16 * 2 ** 20;
 
 /** Limits the total size of a page. */
 export class PageSizeLimit {
   #length = 0;
 
-  /** Counts a value. Throws if the page is too large. A single value is always allowed. */
+  /** Counts a value. Throws if the page is too large. The first value of a page is always allowed. */
   add(value: unknown): void {
     const isFirst = this.#length === 0;
     this.#length += JSON.stringify(value as JsonValue).length;
@@ -192,7 +188,7 @@ export function isConflict(error: unknown): boolean {
   return error instanceof RowsError && error.code === 'conflict';
 }
 
-/** Formats milliseconds since 1970 as an ISO 8601 time, as responses contain it. */
+/** Formats milliseconds since 1970 as an ISO 8601 time. Responses use this format. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }

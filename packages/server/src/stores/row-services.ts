@@ -14,7 +14,7 @@ import {
 } from './row-access.ts';
 
 /**
- * Returns the id of the row with an agent's state of a task. There is only one such row, so that two
+ * Returns the id of the row that stores an agent's state for a task. The id is derived from both ids, so two
  * concurrent creations conflict.
  */
 export function stateId(taskId: string, agentId: string): string {
@@ -34,7 +34,7 @@ export function putState(
   });
 }
 
-/** Creates the service for states. `assertTask` throws if the agent has no such task. */
+/** Creates the service for states. `assertTask` throws if the agent has no task with this id. */
 export function stateService(
   rows: Rows,
   assertTask: (taskId: string, agentId: string) => Promise<void>,
@@ -83,7 +83,7 @@ function toTaskState({ id, version, keys, data, createdAt, updatedAt }: Row): Ta
 type Fields = Pick<Tracker, 'status' | 'status_reason' | 'last_processed_event_id'>;
 
 /**
- * Creates the tracker of a task. A task has one agent, so it has one tracker. The tracker's id is the
+ * Creates the tracker of a task. A task has one agent and therefore one tracker. The tracker's id is the
  * task's id.
  */
 export async function createTracker(rows: Rows, taskId: string, agentId: string): Promise<void> {
@@ -95,8 +95,8 @@ export async function createTracker(rows: Rows, taskId: string, agentId: string)
 }
 
 /**
- * Stores which event an agent has handled last. If a later run of the task has already stored an event, it
- * has no effect.
+ * Stores the last event that an agent has handled. If a later run of the task has already stored an event,
+ * the call has no effect.
  */
 export async function trackEvent(
   rows: Rows,

@@ -11,10 +11,10 @@ interface StorageHealthOptions {
   readonly onDiagnostic: (problem: string) => void;
 }
 
-/** The reason why writes fail, as a text that clients may see. */
+/** The reason why writes fail. Clients may see this text. */
 type Failure = 'its storage is full' | 'its storage refuses writes';
 
-/** Error codes that mean that writes fail. */
+/** Maps the error codes of failed writes to the reason. */
 const failures: Readonly<Record<string, Failure>> = {
   storage_full: 'its storage is full',
   storage: 'its storage refuses writes',
@@ -22,15 +22,12 @@ const failures: Readonly<Record<string, Failure>> = {
 
 /** The minimum time between two probes while writes fail, in milliseconds. */
 const probeMs = 1000;
-/**
- * The content of a probe. It is so large that it does not fit into the free rest of a page or of a full
- * disk.
- */
+/** The content of a probe. It is larger than the space that can remain free in a page or on a full disk. */
 const probeText = 'x'.repeat(2 ** 16);
 
 /**
- * Tracks whether the stores accept writes. After a failed write was reported, the server is not ready until
- * a write of some size succeeds. As long as no write has failed, this class writes nothing.
+ * Tracks whether the stores accept writes. After a failed write was reported, the server is not ready until a
+ * probe succeeds. As long as no write has failed, this class writes nothing.
  */
 export class StorageHealth {
   readonly #options: StorageHealthOptions;
@@ -44,7 +41,7 @@ export class StorageHealth {
     this.#session = sessionId(`probe-${options.ids.session()}`);
   }
 
-  /** Reports an error. An error that is not about the storage has no effect. */
+  /** Reports an error. Errors that do not come from the storage have no effect. */
   report(error: unknown): void {
     const failure = failureOf(error);
     if (failure === undefined) return;
@@ -55,7 +52,7 @@ export class StorageHealth {
     this.#options.onDiagnostic(`The server is not ready: ${failure}. ${why}`);
   }
 
-  /** Throws `unavailable` while writes fail. It tries to write at most once per second. */
+  /** Throws `unavailable` while writes fail. It probes the storage at most once per second. */
   async assertWritable(): Promise<void> {
     if (this.#failure === undefined) return;
     const now = this.#options.clock.now();
@@ -78,7 +75,7 @@ export class StorageHealth {
     );
   }
 
-  /** Writes to both stores, and removes the written data. */
+  /** Writes test data to both stores and removes it again. */
   async #probe(): Promise<void> {
     const { log, rows, onDiagnostic } = this.#options;
     const id = this.#session;
@@ -99,8 +96,8 @@ export class StorageHealth {
 }
 
 /**
- * Returns why writes fail. It also searches the causes of an error. Returns undefined if the error is not
- * about the storage.
+ * Returns the reason why writes fail. It also searches the causes of the error. Returns undefined if the
+ * error does not come from the storage.
  */
 function failureOf(error: unknown): Failure | undefined {
   for (let one = error, depth = 0; isMillraceError(one) && depth < 5; one = one.cause, depth++) {

@@ -7,13 +7,13 @@ import { storedTask } from './task-store.ts';
 type TaskListener = (task: Task) => void;
 
 /**
- * Publishes changes of task rows to listeners in this process. It is only a notification, because the row
- * contains the same data.
+ * Publishes changes of task rows to listeners in this process. A listener that misses a change can read the
+ * row instead.
  */
 export class TaskChanges {
   readonly #listeners = new Map<string, Set<TaskListener>>();
 
-  /** Calls the listener at each change, until the returned function is called. */
+  /** Calls the listener after each change, until the returned function is called. */
   listen(taskId: string, listener: TaskListener): () => void {
     const listeners = this.#listeners.get(taskId) ?? new Set();
     this.#listeners.set(taskId, listeners.add(listener));
@@ -38,7 +38,7 @@ export class TaskChanges {
       try {
         listener(task);
       } catch {
-        // An error of a listener must not affect the request that made the change.
+        // A failing listener must not affect the request that changed the row.
       }
     }
   }
@@ -53,14 +53,14 @@ interface TaskRowPollerOptions {
 }
 
 /**
- * The number of recently changed rows that each poll reads. If another row has changed, its clients see the
- * change when they reconnect.
+ * Maximum number of recently changed rows that a poll reads. If more rows have changed, the clients of the
+ * other rows see the change when they reconnect.
  */
 const maxPolled = 200;
 
 /**
- * Polls for changes that other servers made to task rows, and publishes them to the listeners in this
- * process. It makes one query for all listeners. While the store's stamp stays the same, it makes no query.
+ * Polls for changes that different servers made to task rows, and publishes them to the listeners in this
+ * process. One query serves all listeners. While the store's stamp stays the same, it makes no query.
  */
 export class TaskRowPoller {
   readonly #options: TaskRowPollerOptions;
@@ -103,7 +103,7 @@ export class TaskRowPoller {
       const watched = all.filter(({ id }) => changes.hasListeners(id));
       const before = this.#versions;
       this.#versions = new Map(watched.map(({ id, version }) => [id, version]));
-      // A listener that already has this version ignores it.
+      // A listener that already has this version ignores the row.
       for (const row of watched)
         if (before.get(row.id) !== row.version) changes.publish(storedTask(row).task);
       this.#stamp = stamp;

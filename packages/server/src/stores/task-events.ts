@@ -7,7 +7,7 @@ import type { QueuedCommand } from '../journal/journal-state.ts';
 import { isoTime, notFoundError } from './row-access.ts';
 import type { TaskStore } from './task-store.ts';
 
-/** Creates the service for events. `assertTask` throws if the agent has no such task. */
+/** Creates the service for events. `assertTask` throws if the agent has no task with this id. */
 export function eventService(
   log: Log,
   tasks: TaskStore,
@@ -27,7 +27,7 @@ export function eventService(
   };
 }
 
-/** The position of an event. The event's id contains it, so an index is not needed. */
+/** The position of an event on the log. The event's id contains it, so no index is needed. */
 interface EventLocation {
   readonly taskId: string;
   readonly offset: number;
@@ -43,7 +43,7 @@ function parseEventId(id: string): EventLocation | undefined {
   return { taskId, offset: Number(offset) };
 }
 
-/** Converts a command to an event. Returns undefined for a command that is not an event. */
+/** Converts a command to an event. Returns undefined if the command is not an event. */
 export function eventOf(
   taskId: string,
   agentId: string,
@@ -77,7 +77,7 @@ export async function readEvent(
 interface EventRange {
   readonly taskId: string;
   readonly agentId: string;
-  /** The id of the event after which the list starts. Default: the first event. */
+  /** The list starts after the event with this id. Default: the list starts with the first event. */
   readonly after?: string | undefined;
   readonly limit?: number | undefined;
 }
@@ -115,8 +115,8 @@ function cursorOf(taskId: string, id: string): number {
 }
 
 /**
- * Returns an empty page if the session does not exist yet, or if the offset is after its end. Rethrows
- * other errors.
+ * Returns an empty page if the session does not exist yet, or if the offset is after its end. Throws all
+ * other errors again.
  */
 function emptyPage(error: unknown): { readonly records: []; readonly through: 0 } {
   const isMissing =

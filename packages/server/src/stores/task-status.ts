@@ -36,24 +36,24 @@ export function assertUsable(taskId: string, now: TaskStatus): void {
 }
 
 /**
- * Returns whether another driver has the session now. Either the session was leased when the run started
- * (`held`), or it was taken over later (`fenced`). The other driver decides about the task.
+ * Returns whether a different driver controls the session. That driver held the lease when the run started
+ * (`held`), or took it over later (`fenced`), and it sets the status of the task.
  */
 export function isDrivenElsewhere({ stop: { reason, cause } }: Pick<RunResult, 'stop'>): boolean {
   return reason === 'error' && (cause === 'held' || cause === 'fenced');
 }
 
 /**
- * Returns whether the end of the run is missing on the log, because the storage failed. The run is still
- * open on the log. A server resumes it as soon as the storage works.
+ * Returns whether the end of the run is missing on the log, because the storage failed. A server resumes the
+ * run as soon as the storage works.
  */
 function isEndUnstored({ stop: { reason, cause } }: Pick<RunResult, 'stop'>): boolean {
   return reason === 'error' && (cause === 'storage' || cause === 'storage_full');
 }
 
 /**
- * Sets the status of a task after its run. It has no effect if another request changed the status
- * meanwhile, or if a later run has taken over. `epoch` is that of the run. It is undefined if the run never
+ * Sets the status of a task after its run. It has no effect if a request changed the status during the run,
+ * or if a later run has claimed the task. `epoch` is the epoch of the run. It is undefined if the run never
  * had the lease.
  */
 export async function applyRunResult(
@@ -81,8 +81,8 @@ export async function applyRunResult(
 }
 
 /**
- * Returns FAILED if the task is still RUNNING. Otherwise it returns undefined, because a request changed
- * the status.
+ * Returns FAILED if the task is still RUNNING. Otherwise it returns undefined, because a request has already
+ * changed the status.
  */
 export function failedIfRunning(now: TaskStatus): TaskStatus | undefined {
   return now === 'RUNNING' ? 'FAILED' : undefined;
@@ -93,7 +93,7 @@ export function resumeIfInterrupted(now: TaskStatus): TaskStatus | undefined {
   return now === 'INTERRUPTED' ? 'RUNNING' : undefined;
 }
 
-/** Returns the status after a command. Throws if the task accepts no more input. */
+/** Returns the status of a task after it received a command. Throws if the task accepts no more input. */
 export function statusAfterCommand(
   taskId: string,
   now: TaskStatus,

@@ -16,7 +16,7 @@ import {
   notFoundError,
 } from './row-access.ts';
 
-/** A task, the id of its agent, and the user who owns it. */
+/** A task with the id of its agent and the user who owns it. */
 export interface StoredTask {
   readonly task: Task;
   readonly agentId: string;
@@ -32,14 +32,14 @@ interface NewTaskOptions {
   readonly owner?: string | undefined;
 }
 
-/** The result of `create`. `origin` says whether the task is new, or was found by its key or name. */
+/** The result of `create`. `origin` tells whether the task is new, or was found by its key or its name. */
 interface CreatedTask extends StoredTask {
   readonly origin: 'new' | 'key' | 'name';
 }
 
 type Fields = Omit<Task, 'id' | 'created_at' | 'updated_at'>;
 
-/** The epoch of the run that set the status. Null if a request set it. */
+/** The epoch of the run that set the status. Null if a request set the status. */
 type StatusEpoch = number | null;
 
 /** Statuses that a run sets at its end. A later run of the task replaces them. */
@@ -68,9 +68,9 @@ export class TaskStore {
   }
 
   /**
-   * Returns the task with this name, even if it was deleted, or the task with this key. Otherwise it
-   * creates a task. The name is checked first. A caller that may use only the named task can then never get
-   * another task by a key.
+   * Returns the task with this name, even if it was deleted, or the task with this key. If neither exists, it
+   * creates a task. The name has precedence: a caller with access to only the named task then cannot reach a
+   * different task through a key.
    */
   async create(
     agentId: string,
@@ -97,7 +97,7 @@ export class TaskStore {
       };
     } catch (error) {
       if (!isConflict(error)) throw fromRowsError(error);
-      // Another request with the same key or the same name was faster.
+      // A concurrent request with the same key or name has created the task first.
       const concurrent = await findKnown();
       if (concurrent === undefined) throw fromRowsError(error);
       return concurrent;
@@ -134,7 +134,7 @@ export class TaskStore {
 
   list(query: TaskQuery): Promise<ListPage<StoredTask>> {
     const { agentId, owner, status, place, metadata, search, ...page } = query;
-    // A deleted task has no place, so a query by place needs no other condition.
+    // A deleted task has no `place` key, so a query by place needs no further condition.
     const shownFilter = place === undefined ? { is_shown: 'yes' } : { place };
     const statusFilter = status === undefined ? shownFilter : { status, place };
     const ownerFilter = owner === undefined ? {} : { owner: ownerKey(owner) };
@@ -145,7 +145,8 @@ export class TaskStore {
       this.#rows,
       {
         table: 'tasks',
-        // The store reads the index of the first key. The tasks of one owner are the fewest.
+        // The store uses the index of the first key. The owner comes first, because it selects the fewest
+        // tasks.
         where: { ...ownerFilter, agent_id: agentId, ...statusFilter },
         matches: metadata === undefined && search === undefined ? undefined : matches,
         toItem: storedTask,
@@ -168,9 +169,8 @@ export class TaskStore {
   }
 
   /**
-   * Sets the status to the result of `next`. If `next` returns undefined, the status stays the same. A
-   * change that a run causes must have the run's epoch. It has no effect if a later run has claimed the
-   * task.
+   * Sets the status to the result of `next`. If `next` returns undefined, the status stays the same. A change
+   * by a run must have the run's epoch. It has no effect if a later run has claimed the task.
    */
   setStatus(
     id: string,
@@ -178,17 +178,42 @@ export class TaskStore {
     reason: string | null,
     epoch?: number,
   ): Promise<Task> {
-    const change = (task: Task) => {
-      const status = next(task.status ?? 'RUNNING');
-      return status === undefined ? undefined : { status, status_reason: reason };
-    };
-    return this.#change(id, change, { epoch });
+    return this.#change(id, statusChange(next, reason), { epoch });
   }
 
   /**
-   * Sets the status after a run that never had the lease and therefore has no epoch. It has no effect while
-   * another run has the lease, or if the session has no open work. The change gets the epoch of the last
-   * run that claimed the task. A run that claims the task later can therefore replace it.
+   * Sets the status for new input to the task, as `setStatus` does. It also sets `updated_at`, so that lists
+   * show the tasks with the newest input first.
+   */
+  async acceptInput(
+    id: string,
+    next: (status: TaskStatus) => TaskStatus | undefined,
+  ): Promise<Task> {
+    const { task, isChanged } = await this.#tryChange(id, statusChange(next, null));
+    return isChanged ? task : ((await this.#touch(id)) ?? task);
+  }
+
+  /**
+   * Sets `updated_at` to the current time. Errors are ignored, because the time only changes the order of
+   * lists. If another request changes the row at the same time, that change has the same time.
+   */
+  async #touch(id: string): Promise<Task | undefined> {
+    try {
+      const row = await this.#rows.get('tasks', id);
+      if (row === undefined) return undefined;
+      const { keys, data, version: ifVersion } = row;
+      const { task } = storedTask(await this.#rows.put('tasks', { id, keys, data }, { ifVersion }));
+      this.#onChange(task);
+      return task;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /**
+   * Sets the status after a run that never had the lease and therefore has no epoch. It has no effect while a
+   * different run has the lease, or if the session has no open work. It writes with the epoch of the last
+   * claim, so a later run can replace the status.
    */
   async setStatusWithoutLease(
     id: string,
@@ -196,16 +221,16 @@ export class TaskStore {
     reason: string | null,
   ): Promise<void> {
     const row = await this.#rows.get('tasks', id);
-    // Read the row before the log. If a run takes the lease after this read of the log, its epoch is
-    // higher than the epoch of the row. The change below then does not overwrite the status of that run.
+    // The row must be read before the log. A run that acquires the lease after this line has a higher epoch
+    // than the row. The change below then does not overwrite the status of that run.
     const info = await this.#log.info(sessionId(id));
     if (info?.lease !== undefined || info?.hasWork === false) return;
     await this.setStatus(id, next, reason, row?.epoch);
   }
 
   /**
-   * Makes the run with this epoch the one that may change the task. It must be called when the run has
-   * taken the lease. With `isRunning`, a status that an earlier run wrote meanwhile becomes RUNNING again.
+   * Claims the task for the run with this epoch. Call it after the run has acquired the lease. With
+   * `isRunning`, the status becomes RUNNING again if an earlier run has just changed it.
    */
   async claim(id: string, epoch: number, { isRunning }: { readonly isRunning: boolean }) {
     const found = await this.#rows.claim('tasks', id, epoch);
@@ -221,9 +246,8 @@ export class TaskStore {
   }
 
   /**
-   * Tries to claim a row that has a higher epoch. Either a later run has claimed the task, or the log was
-   * replaced by an older copy with lower epochs. Only in the second case is this run the last one that had
-   * the lease. It may have ended since. Returns undefined in the first case.
+   * Tries to claim a row that has a higher epoch. If a later run has claimed the task, it returns undefined.
+   * If an older copy has replaced the log, its epochs are lower, and this run may claim the row.
    */
   async #claimAgain({ id, epoch: replacing }: Row, epoch: number): Promise<Row | undefined> {
     const info = await this.#log.info(sessionId(id));
@@ -232,15 +256,15 @@ export class TaskStore {
   }
 
   /**
-   * Inserts the row of a task. The session is created before the row. Every stored task can then be
-   * streamed, even without messages.
+   * Inserts the row of a task. It creates the session first, so clients can stream every stored task, even
+   * one without messages.
    */
   async #insert(session: SessionId, content: Pick<Row, 'keys' | 'data'>): Promise<Row> {
     await ensureSession(this.#log, session);
     try {
       return await this.#rows.put('tasks', { id: session, ...content }, { ifVersion: 0 });
     } catch (error) {
-      // If a row exists, another request was faster, and the session belongs to its task.
+      // If a row exists, a concurrent request created it, and the session belongs to that task.
       if ((await this.#rows.get('tasks', session)) === undefined)
         await this.#log.delete(session, { ifThrough: 0 });
       throw error;
@@ -248,8 +272,8 @@ export class TaskStore {
   }
 
   /**
-   * Returns the task that was created with a key. Throws `not_found` if it was deleted. The same key must
-   * not create a second task and must not show the deleted one.
+   * Returns the task that was created with a key. Throws `not_found` if that task was deleted: the key must
+   * neither create a second task nor return the deleted one.
    */
   async #findByKey(id: SessionId): Promise<CreatedTask | undefined> {
     const row = await this.#rows.get('tasks', id);
@@ -263,6 +287,14 @@ export class TaskStore {
     change: (task: Task, row: Row) => Partial<Fields> | undefined,
     options: Omit<PutOptions, 'ifVersion'> = {},
   ): Promise<Task> {
+    return (await this.#tryChange(id, change, options)).task;
+  }
+
+  async #tryChange(
+    id: string,
+    change: (task: Task, row: Row) => Partial<Fields> | undefined,
+    options: Omit<PutOptions, 'ifVersion'> = {},
+  ): Promise<{ readonly task: Task; readonly isChanged: boolean }> {
     const { epoch } = options;
     const changeContent = (before: Row) => {
       const { task, ...of } = storedTask(before);
@@ -275,7 +307,7 @@ export class TaskStore {
     const { row, isChanged } = await changeRow(this.#rows, 'tasks', id, changeContent, options);
     const { task } = storedTask(row);
     if (isChanged) this.#onChange(task);
-    return task;
+    return { task, isChanged };
   }
 
   async #findByName(name: string): Promise<Row | undefined> {
@@ -289,7 +321,7 @@ export class TaskStore {
     params: CreateTask['params'],
   ): Promise<CreatedTask> {
     const stored = storedTask(row);
-    // If `owner` is undefined, the caller has access to the tasks of all users.
+    // If `owner` is undefined, the caller may use the tasks of all users.
     const isOthers = owner !== undefined && stored.owner !== owner;
     if (stored.agentId !== agentId || isOthers) throw nameTaken();
     if (stored.task.status !== 'DELETED') await ensureSession(this.#log, sessionId(row.id));
@@ -298,9 +330,20 @@ export class TaskStore {
   }
 }
 
+/** Returns the change that sets the status to the result of `next`. */
+function statusChange(
+  next: (status: TaskStatus) => TaskStatus | undefined,
+  reason: string | null,
+): (task: Task) => Partial<Fields> | undefined {
+  return (task) => {
+    const status = next(task.status ?? 'RUNNING');
+    return status === undefined ? undefined : { status, status_reason: reason };
+  };
+}
+
 /**
  * Returns the id of the task for a key. The id is derived from the key, so two processes cannot create two
- * tasks for it. The keys of different users are independent.
+ * tasks for the same key. Different users can use the same key.
  */
 function keyedTaskId(agentId: string, key: string, owner: string | undefined): SessionId {
   const parts = owner === undefined ? [agentId, key] : [agentId, key, owner];
@@ -309,8 +352,8 @@ function keyedTaskId(agentId: string, key: string, owner: string | undefined): S
 }
 
 /**
- * Returns the row key for an owner. It is a hash, because a row key has a limited length and only printable
- * characters, and the name of a user may not.
+ * Returns the row key for an owner. It is a hash, because a row key allows only short texts of printable
+ * characters, and a user name can be longer.
  */
 function ownerKey(owner: string): string {
   return createHash('sha256').update(owner).digest('hex');
@@ -334,7 +377,7 @@ function rowContent(
   return { keys, data: data as JsonObject };
 }
 
-/** Returns the part of the session list that a task is in. See `TaskPlace`. */
+/** Returns the part of the session list that contains a task. See `TaskPlace`. */
 export function placeOf({ task_metadata }: Pick<Task, 'task_metadata'>): TaskPlace {
   const { archived, pinned, folder } = task_metadata ?? {};
   if (archived === true) return 'archived';
@@ -342,7 +385,7 @@ export function placeOf({ task_metadata }: Pick<Task, 'task_metadata'>): TaskPla
   return pinned === true || isInFolder ? 'kept' : 'recent';
 }
 
-/** Sets fields of the metadata. A field with the value null is removed. */
+/** Sets fields of the metadata. A value of null removes the field. */
 function merged(metadata: JsonObject | null, changes: JsonObject): JsonObject {
   const fields = Object.entries({ ...metadata, ...changes });
   return Object.fromEntries(fields.filter(([key]) => changes[key] !== null));
@@ -357,7 +400,7 @@ interface StoredFields extends Fields {
   readonly agent_id: string;
   /** The user who owns the task. Missing if the task has no owner. */
   readonly owner?: string;
-  /** The epoch of the status. Missing in rows of earlier versions. */
+  /** The epoch of the run that set the status. Rows of older versions do not have it. */
   readonly status_epoch?: StatusEpoch;
 }
 
@@ -383,8 +426,8 @@ function hasAll(data: unknown, needle: JsonObject): boolean {
 }
 
 /**
- * Returns the error for a name that is used. It does not identify the task, because the caller may have no
- * access to it.
+ * Returns the error for a name that is already in use. It does not contain the task's id, because the caller
+ * may not have access to that task.
  */
 function nameTaken(): ServerError {
   const message = 'Cannot use this name: another task has it. Choose another name';
@@ -394,8 +437,8 @@ function nameTaken(): ServerError {
 type NamedTask = Pick<Task, 'id' | 'name' | 'task_metadata'>;
 
 /**
- * Returns whether the task's title, name or id contains the text. Upper and lower case are equal. An empty
- * text matches every task.
+ * Returns whether the task's title, name or id contains the text. The case of letters does not matter. An
+ * empty text matches every task.
  */
 export function matchesSearch({ id, name, task_metadata }: NamedTask, text: string): boolean {
   const needle = text.toLowerCase();

@@ -9,8 +9,8 @@ export interface StoredToken extends Grant {
   readonly label: string | null;
   readonly createdAt: number;
   /**
-   * False if a server without tokens issued this token. Everybody who could reach that server could request
-   * it, so a server with tokens does not accept it.
+   * False if a server without tokens issued this token. Anyone with access to that server could have
+   * requested it, so a server with tokens does not accept it.
    */
   readonly isGuarded: boolean;
 }
@@ -27,7 +27,7 @@ export function toTokenRow(
   return { id, keys: rowKeysOf(scope), data };
 }
 
-/** Reads a stored token. Returns undefined if its rights cannot be read. Such a token gives no rights. */
+/** Reads a stored token. Returns undefined if its rights are invalid. The token then gives no access. */
 export function fromTokenRow({ id, data, createdAt }: Row): StoredToken | undefined {
   const scope = readScope(data['scope']);
   const { label = null, expires_at: expiresAt = null } = data;
@@ -48,7 +48,7 @@ function rowKeysOf(scope: Scope): Readonly<Record<string, string>> {
       return { agent_id: scope.agentId };
     case 'task':
       return { task_id: scope.taskId };
-    // Only `authorize` gives this scope, so a stored token with it is invalid.
+    // Only `authorize` grants this scope, so a stored token with this scope is invalid.
     case 'user':
       return {};
   }

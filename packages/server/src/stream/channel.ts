@@ -9,40 +9,40 @@ import type { StreamLimits } from './stream-limits.ts';
 
 const heartbeat = Buffer.from(encodeComment('ping'));
 
-/** One connection that reads a channel. */
+/** One connection that receives the frames of a channel. */
 export interface Subscriber {
-  /** The number of bytes that wait in the connection. */
+  /** The number of bytes that wait in the connection to be sent. */
   readonly bufferedBytes: number;
-  /** Sends the next chunk. It is called only while the subscriber is live. */
+  /** Sends the next chunk. The channel calls it only while the subscriber is live. */
   send(chunk: FrameChunk): void;
   /** Sends bytes that are not part of the log, such as a heartbeat. */
   sendControl(bytes: Buffer): void;
   /** Continues from the current position if possible. */
   resume(): void;
-  /** Disconnects a subscriber that lags further behind than these limits. */
+  /** Disconnects the subscriber if it lags behind by more than one of these limits. */
   checkLag(maxRecords: number, maxBytes: number): void;
   /** Closes the connection with a hint to reconnect. */
   disconnect(end: StreamEnd): void;
 }
 
 /**
- * The reason why a stream ended. `left`: the client disconnected. `ended`: the task is over. `cut_off`: the
- * client read too slowly. `closing`: the server closes. `failed`: the log could not be read.
+ * The reason why a stream ended. `left`: the client disconnected. `ended`: the task is finished. `cut_off`:
+ * the client read too slowly. `closing`: the server is closing. `failed`: the log could not be read.
  */
 export type StreamEnd = 'left' | 'ended' | 'cut_off' | 'closing' | 'failed';
 
-/** One view of a feed. It encodes frames once and writes them to all subscribers. */
+/** Publishes one view of a feed. It encodes each frame once and writes it to all subscribers. */
 export class Channel {
   readonly view: FrameView;
   readonly #idEnd: string;
   readonly #limits: StreamLimits;
   readonly #clock: Clock;
   readonly #ring: FrameRing;
-  /** The subscribers that have received everything and accept more. */
+  /** The subscribers that have received all frames and can receive more. */
   readonly #live = new Set<Subscriber>();
-  /** The other subscribers. They read older frames until they have caught up. */
+  /** The subscribers that are not live. They read older frames until they have caught up. */
   readonly #behind = new Set<Subscriber>();
-  /** The subscribers that are resumed after each batch, because they wait for it or may end with it. */
+  /** The subscribers to resume after each batch. They wait for the batch, or their stream may end with it. */
   readonly #waiting = new Set<Subscriber>();
   #publishedBytes = 0;
   #lastPublishedAt: number;
@@ -75,7 +75,7 @@ export class Channel {
     return this.#ring.bytes;
   }
 
-  /** The number of bytes that were published so far. With it, a subscriber computes its lag. */
+  /** The total number of published bytes. A subscriber computes its lag from it. */
   get publishedBytes(): number {
     return this.#publishedBytes;
   }
@@ -102,7 +102,7 @@ export class Channel {
     for (const subscriber of this.#live) subscriber.send(chunk);
   }
 
-  /** Removes the recent frames, because they no longer match the log. */
+  /** Removes the recent frames from memory, because they no longer match the log. */
   clearRing(): void {
     this.#ring.clear();
   }
@@ -151,8 +151,8 @@ export class Channel {
   }
 
   /**
-   * Starts the heartbeat timer. A publication does not reset the timer. When it fires, `#beat` checks the
-   * time of the last publication.
+   * Starts the heartbeat timer. A publication does not reset the timer. Instead, `#beat` checks the time of
+   * the last publication.
    */
   #nextHeartbeat(ms: number): () => void {
     return this.#clock.after(ms, () => this.#beat(), { isIdle: true });
@@ -163,7 +163,7 @@ export class Channel {
     const now = this.#clock.now();
     const idleMs = now - this.#lastPublishedAt;
     if (idleMs < heartbeatMs) {
-      // If the clock was set back, `Math.min` limits the delay of the heartbeat to one interval.
+      // If the system clock was set back, `Math.min` limits the delay of the heartbeat to one interval.
       this.#stopHeartbeat = this.#nextHeartbeat(Math.min(heartbeatMs, heartbeatMs - idleMs));
       return;
     }

@@ -8,9 +8,9 @@ import {
 import type { Log } from '@millrace/log';
 
 /**
- * Returns whether clients can resume at every offset of the batch. The log may merge appends of one part
- * across appends of another part. Clients cannot resume at the offset of such an append. If this is not
- * certain, it returns false.
+ * Returns whether clients can resume at every offset of the batch. The log may merge appends to one part
+ * although appends to a different part lie between them. Clients cannot resume at the offset of such a merged
+ * record. If the function cannot decide, it returns false.
  */
 export function isExact({ after, records }: Batch): boolean {
   let start = after;
@@ -40,7 +40,7 @@ export async function readExact(log: Log, session: SessionId, batch: Batch): Pro
   return { after, through, records };
 }
 
-/** Merges consecutive appends of one part. Clients can resume at every remaining offset. */
+/** Merges consecutive appends to the same part. Clients can resume at every remaining offset. */
 export function mergeAdjacent(records: readonly LogRecord[]): readonly LogRecord[] {
   const merged: LogRecord[] = [];
   for (let index = 0; index < records.length; ) {

@@ -20,7 +20,7 @@ import { SseReader } from '../testing/sse-reader.ts';
 const session = sessionId('watched');
 const at = { turn: 1, attempt: 1 };
 
-/** A log that counts its readers. */
+/** Creates a log that counts its readers. */
 function counted(log: Log) {
   const counts = { follows: 0, following: 0, reads: 0 };
   const follow: Log['follow'] = (...given) => {
@@ -128,7 +128,7 @@ test('the first delta is sent at once, later ones together after 20 ms', async (
     { type: 'assistant_text_delta', at: 0, text: 'first' },
     { type: 'assistant_text_delta', at: 5, text: ' second third' },
   ]);
-  // The merge window is over, so the next delta is sent at once again.
+  // The merge window has ended, so the next delta is sent immediately.
   await clock.advance(20);
   await append(' fourth');
   await reader.waitUntil(has('fourth'));

@@ -18,9 +18,9 @@ interface FeedRegistryOptions {
 interface StreamStats {
   readonly tasks: number;
   readonly viewers: number;
-  /** The size of the frames in memory for clients that reconnect. */
+  /** The size of the frames that are kept in memory for reconnecting clients. */
   readonly keptBytes: number;
-  /** The number of bytes that wait in connections. */
+  /** The number of bytes that wait in connections to be sent. */
   readonly bufferedBytes: number;
 }
 
@@ -67,7 +67,7 @@ export class FeedRegistry {
     throw new ServerError('bad_request', `Unknown view. Use one of: ${known}`);
   }
 
-  /** Adds a viewer. The caller must release the subscription with `leave`. */
+  /** Adds a viewer. The caller must call `leave` when the viewer disconnects. */
   async join(session: SessionId, view: FrameView): Promise<FeedSubscription> {
     if (this.#isClosed) throw serverClosing();
     if (this.#viewers >= this.limits.maxViewers)
@@ -127,8 +127,8 @@ export class FeedRegistry {
   }
 
   #end(feed: SessionFeed, end: FeedEnd, opened: Promise<SessionFeed>): void {
-    // A closed session does not change any more, so its feed is kept. A deleted session may be created
-    // again.
+    // The feed of a closed session is kept, because the session cannot change. A deleted session could be
+    // created again, so its feed is removed.
     if (end !== 'closed') this.#forget(feed.session, opened);
     for (const subscriber of [...subscribers(feed)]) {
       if (end === 'failed') subscriber.disconnect('failed');

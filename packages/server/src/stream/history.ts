@@ -4,21 +4,22 @@ import type { Step } from './frames/frame-chunk.ts';
 import { historyGap, RunFolder } from './run-folder.ts';
 
 /**
- * The number of records between two checkpoints. Clients that resume in the middle start at a checkpoint.
- * If there are too many checkpoints, the number doubles.
+ * The number of records between two checkpoints. A client that resumes at an old offset starts at the nearest
+ * checkpoint. If there are too many checkpoints, the interval doubles.
  */
 const firstInterval = 1024;
 const maxCheckpoints = 64;
 
 /**
- * The published part of a session: its state, and checkpoints of earlier states since the feed was opened.
- * The states contain only the items of the current run, and possibly some older items.
+ * The published part of a session: its current state, and checkpoints of earlier states. The checkpoints
+ * start when the feed is opened. The states contain the items of the current run, and possibly some older
+ * items.
  */
 export class History {
   readonly #folder: RunFolder;
   #checkpoints: FoldState[];
   #interval = firstInterval;
-  /** True after an item was redacted. Content that is in memory may have to be dropped. */
+  /** True after an item was redacted. Cached content may then contain redacted text. */
   isStale = false;
 
   /** Starts with the state of the session when the feed is opened. */
@@ -46,12 +47,15 @@ export class History {
     return steps;
   }
 
-  /** Returns the latest checkpoint at or before an offset. Returns undefined if there is none. */
+  /**
+   * Returns the latest checkpoint that is not after the offset. Returns undefined if there is no such
+   * checkpoint.
+   */
   stateBefore(offset: number): FoldState | undefined {
     return this.#checkpoints.findLast(({ through }) => through <= offset);
   }
 
-  /** Drops the checkpoints, because they may contain redacted content. */
+  /** Removes the checkpoints, because they may contain redacted content. */
   forget(): void {
     this.#checkpoints = [this.state];
     this.isStale = false;
@@ -68,7 +72,7 @@ export class History {
 }
 
 /**
- * Folds a session from its first record up to an offset. The state has all items. This is slow for a long
+ * Computes the state at an offset from the first record on. The state has all items. This is slow for a long
  * session, so it is used only if a record changes an old item.
  */
 export async function foldWhole(

@@ -39,14 +39,14 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const session = sessionId('long');
 
-/** Opens a log in a file. A new log has nothing in memory. Its snapshots are frequent. */
+/** Opens a log in a file. A newly opened log has no data in memory. It stores snapshots often. */
 function openLog(name: string): Log {
   const log = sqliteLog({ path: join(folder, `${name}.db`) });
   sessionStates(log, { recordsPerSnapshot: 200 });
   return log;
 }
 
-/** Writes batches, with a server that stores snapshots now and then. */
+/** Writes batches to a log that sometimes stores snapshots. */
 async function write(name: string, batches: readonly (readonly DraftRecord[])[]): Promise<void> {
   const log = openLog(name);
   const driver = await log.open(session);
@@ -73,7 +73,7 @@ describe('21.F law 18: a stream', () => {
     await write('long', shortRuns(100));
   });
 
-  /** Counts what a new process reads for a stream that ends when everything was sent. */
+  /** Counts the records that a new process reads for a stream that ends when everything was sent. */
   async function costOf(name: string, view: ViewName, behind: number | undefined) {
     const stored = openLog(name);
     const { log, take } = countingLog(stored);
@@ -141,7 +141,7 @@ function parkedRuns(turn: number, ids: ReturnType<typeof countingIds>): readonly
   ];
 }
 
-/** Retracts the answer of an old turn, as an edit does. */
+/** Retracts the answer of an old turn, like an edit. */
 function edit(state: FoldState, turn: number): readonly DraftRecord[] {
   const item = toArray(state.items).find((one) => one.turn === turn && one.kind === 'assistant');
   const slot = item?.parts.find(({ part }) => part?.kind === 'text') ?? expect.fail();
@@ -151,7 +151,7 @@ function edit(state: FoldState, turn: number): readonly DraftRecord[] {
 
 type RunKind = 'run' | 'parked' | 'edit';
 
-/** The batches of a session with runs of these kinds. The last message marks the end. */
+/** Returns the batches of a session with runs of these kinds. The last message marks the end. */
 async function sessionOf(kinds: readonly RunKind[]): Promise<readonly (readonly DraftRecord[])[]> {
   const log = memoryLog();
   const ids = countingIds();
@@ -175,13 +175,16 @@ async function sessionOf(kinds: readonly RunKind[]): Promise<readonly (readonly 
   return written;
 }
 
-/** Frames that do not contain streamed text. Appends may be merged, so their number is not fixed. */
+/**
+ * Returns the frames without streamed text. Appends may be merged, so the number of their frames is not
+ * fixed.
+ */
 function fixedFrames(frames: readonly Frame[]): readonly string[] {
   const isStreamed = /"type":"(?:[a-z_-]*delta|tool_execution_update|data-tool-progress)"/;
   return frames.flatMap(({ id = '', data }) => (isStreamed.test(data) ? [] : `${id} ${data}`));
 }
 
-/** The frames after an offset, from a state with all items. */
+/** Returns the frames after an offset, computed from a state with all items. */
 function expectedFrames(
   view: FrameView,
   records: Awaited<ReturnType<typeof readWholeSession>>['records'],
@@ -215,7 +218,7 @@ describe('21.F: a stream that starts without the old items of a session', () => 
       const { records, info } = await readWholeSession(log, session);
       const random = at % info.through;
       await using server = await startStreamServer({ log, stream: { until: 'idle' } });
-      // Inside of a finished turn, a stream of events continues with the settled turn.
+      // Inside a finished turn, a stream of events continues with the snapshot of the turn.
       const isOutside = ({ offset, fact }: LogRecord) =>
         offset <= random && (fact?.type === 'turn_finished' || fact?.type === 'run_started');
       const outside = records.findLast(isOutside)?.offset ?? 0;

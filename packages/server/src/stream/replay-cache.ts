@@ -1,20 +1,17 @@
 import type { Clock } from '@millrace/log';
 import type { FrameChunk } from './frames/frame-chunk.ts';
 
-/**
- * How long a chunk is cached, in milliseconds. It is long enough for many clients that reconnect at the
- * same time.
- */
+/** How long a chunk is cached, in milliseconds. This covers many clients that reconnect at the same time. */
 const cacheMs = 2_000;
 
 /**
- * Caches replayed chunks for a short time. If many clients reconnect at once, for example after a restart,
- * each chunk is read and encoded only once.
+ * Caches replayed chunks for a short time. If many clients reconnect at the same time, for example after a
+ * restart, each chunk is read and encoded only once.
  */
 export class ReplayCache {
   readonly #maxBytes: number;
   readonly #pending = new Map<string, Promise<FrameChunk | undefined>>();
-  /** The cached chunks. The oldest one is first. */
+  /** The cached chunks. The oldest chunk is the first entry. */
   readonly #chunks = new Map<string, FrameChunk>();
   #bytes = 0;
   readonly #clock: Clock;

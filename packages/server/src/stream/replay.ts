@@ -8,7 +8,7 @@ import type { PastStates, ReadSession } from './past-states.ts';
 import { historyGap, RunFolder } from './run-folder.ts';
 import { pageLength, type SettledPage, type SettledPages } from './settled-pages.ts';
 
-/** The sources from which a replay reads: the session, and what the feed keeps of it. */
+/** The data that a replay reads: the session, and the states and pages that the feed has in memory. */
 export interface ReplaySource extends ReadSession {
   readonly history: History;
   readonly states: PastStates;
@@ -16,8 +16,8 @@ export interface ReplaySource extends ReadSession {
 }
 
 /**
- * Returns the frames after a cursor, up to `through` or less. Returns undefined if the history has not
- * reached that offset yet.
+ * Returns the frames after a cursor, at most up to `through`. Returns undefined if the history has not
+ * reached the cursor yet.
  */
 export async function replayLog(
   source: ReplaySource,
@@ -27,7 +27,7 @@ export async function replayLog(
   const { history, states, incarnation } = source;
   const { offset, k } = cursor;
   const seen = k === undefined ? offset : offset - 1;
-  // A view that encodes whole batches does not need a state.
+  // A view that encodes complete batches does not need a state.
   const state =
     view.batch === undefined
       ? (history.stateBefore(seen) ?? (await states.before(seen)))
@@ -41,7 +41,10 @@ export async function replayLog(
   return replay(source, view, { state, ...range, after: seen, end, skip, idEnd });
 }
 
-/** Returns frames for a client without a cursor. Finished turns are settled. */
+/**
+ * Returns frames for a client without a cursor. They contain one snapshot per finished turn instead of its
+ * deltas.
+ */
 export async function replaySettled(
   source: ReplaySource,
   view: FrameView,
@@ -54,8 +57,8 @@ export async function replaySettled(
 }
 
 /**
- * Returns whether an offset is between the deltas of a finished turn. A client that has read settled turns
- * has then not received all records before the offset.
+ * Returns whether an offset lies between the deltas of a finished turn. A client at this offset that has read
+ * snapshots of turns may not have received all records before the offset.
  */
 export async function isInFinishedTurn(source: ReplaySource, offset: number): Promise<boolean> {
   const { log, session, incarnation, history, states } = source;
@@ -69,7 +72,8 @@ export async function isInFinishedTurn(source: ReplaySource, offset: number): Pr
     const known = turns.get(turn);
     if (known !== undefined && fact?.type === 'turn_finished') known.isOver = true;
     if (delta === undefined && !isOver) return;
-    // An edit can retract a part after the turn is finished. It does not belong to the settled turn.
+    // An edit can retract a part after the turn has finished. This record does not belong to the finished
+    // turn.
     if (known === undefined && turn > 0 && first <= offset)
       turns.set(turn, { first, last: at, isOver });
     else if (known?.isOver === false) known.last = at;
@@ -87,7 +91,7 @@ export async function isInFinishedTurn(source: ReplaySource, offset: number): Pr
 }
 
 interface ReplayInput {
-  /** The state before the first record. Undefined if the view needs no states. */
+  /** The state before the first record. Undefined if the view does not use states. */
   readonly state: FoldState | undefined;
   readonly seen: readonly LogRecord[];
   readonly later: readonly LogRecord[];
@@ -116,7 +120,7 @@ async function replay(
       states.remember(folder.state, { isTurnOver: false });
       return folded;
     } catch (error) {
-      // A record may change an item of an earlier run. The steps are then computed with all items.
+      // A record may change an item of an earlier run. In this case the steps are computed with all items.
       if (!isCut(folder.state.items)) throw error;
     }
     const whole = await states.whole(state.through);
@@ -142,8 +146,8 @@ function stepsOf(
 }
 
 /**
- * Reads the records after an offset, up to an offset or until there are enough records. It does not split a
- * settled turn.
+ * Reads the records from an offset up to `through`, or until it has passed `seen`. It never splits a settled
+ * turn.
  */
 async function readUpTo(
   { log, session, incarnation }: ReadSession,
@@ -158,8 +162,8 @@ async function readUpTo(
     if (page.through <= cursor) throw historyGap(session, cursor);
     cursor = page.through;
   }
-  // A page never ends inside a settled turn. The snapshot that covers an offset is therefore on the same
-  // page.
+  // A page never ends inside a settled turn. Therefore a record and the snapshot that covers it are on the
+  // same page.
   const end = read.reduce((found, record) => Math.max(found, endOfCover(record)), 0);
   const last = Math.max(end, Math.min(through, cursor));
   return { records: read.filter(({ offset }) => offset <= last), end: last };

@@ -33,7 +33,7 @@ const recorded = [...recordedRun(2, ids), userMessage(ids, 'the end')];
 interface Screen {
   add(message: SseMessage): void;
   restart(): void;
-  /** May return a promise. */
+  /** Returns the shown content, possibly as a promise. */
   shown(): unknown;
 }
 
@@ -64,7 +64,7 @@ function eventScreen(): Screen {
   };
 }
 
-/** The client of Agentex. */
+/** Shows updates with the client of Agentex. */
 function updateScreen(): Screen {
   let updates: Update[] = [];
   return {
@@ -79,7 +79,7 @@ function updateScreen(): Screen {
   };
 }
 
-/** The reader of the AI SDK. */
+/** Shows UI chunks with the reader of the AI SDK. */
 function uiScreen(): Screen {
   let frames: Frame[] = [];
   return {
@@ -101,7 +101,7 @@ const isEnd = ({ event, data }: SseMessage) =>
 /** These views do not have a frame for every record. */
 const isSparse = (path: string) => /view=(?:updates|ui)/.test(path);
 
-/** A closed session, so that its streams end. */
+/** Serves a closed session, because the streams of a closed session end. */
 async function serveRecorded(limits = {}) {
   const log = memoryLog({ clock: new TestClock() });
   await appendBatches(log, session, recorded, { isClosed: true });
@@ -175,8 +175,8 @@ interface WhileWritten {
 }
 
 /**
- * The writer continues when the reader has everything so far. Thus the reader is cut and reconnects
- * between two writes.
+ * The writer continues when the reader has received everything so far. The reader is therefore cut and
+ * reconnects between two writes.
  */
 async function readWhileWritten({ path, cuts, ringBytes, screen }: WhileWritten): Promise<void> {
   const log = memoryLog({ clock: new TestClock() });
@@ -198,7 +198,7 @@ async function readWhileWritten({ path, cuts, ringBytes, screen }: WhileWritten)
     onRestart: screen.restart,
     onMessage,
   });
-  // Not every record has a frame in every view. If no frame arrives, the writer continues too.
+  // Some records have no frame in some views. If no frame arrives, the writer continues too.
   const between = async () => {
     const { through = 0 } = (await log.info(session)) ?? {};
     const isSent = isSparse(path) ? reached > 0 : reached >= through;

@@ -20,7 +20,9 @@ const ids = countingIds();
 const recorded = [...recordedRun(2, ids), userMessage(ids, 'the end')];
 const isEnd = ({ data }: SseMessage) => data === '[DONE]' || data.includes('"the end"');
 
-/** The content that a client shows after it listed the messages and received these frames. */
+/**
+ * Functions that return the content a client shows after it listed the messages and received these frames.
+ */
 const shown = {
   ui: async (messages: readonly SseMessage[]) => shownByUi(messages.map(({ data }) => ({ data }))),
   updates: async (messages: readonly SseMessage[], listed: readonly TaskMessage[]) => {
@@ -34,8 +36,8 @@ const shown = {
 const openings = { ui: 0, updates: 1 } as const;
 
 /**
- * A client without a cursor connects after some reads, is cut inside the restatement, reconnects
- * without a cursor, and reads to the end.
+ * A client without a cursor connects after some reads. Its connection is cut inside the restated frames. Then
+ * it reconnects without a cursor and reads to the end.
  */
 async function readRestated(view: 'ui' | 'updates', reads: number, cutAt: number) {
   const log = memoryLog({ clock: new TestClock() });
@@ -47,7 +49,7 @@ async function readRestated(view: 'ui' | 'updates', reads: number, cutAt: number
   const path = `/recorded?view=${view}`;
   const connect = () => new SseReader({ port: proxy.port, path });
   const hasAll = ({ messages }: SseReader) => messages.length >= restated;
-  // Measures the restatement, so that the cut falls into it.
+  // Measures the restated frames, because the cut must fall into them.
   const whole = connect();
   await whole.waitUntil(hasAll);
   const bytes = proxy.passed[0] ?? 0;

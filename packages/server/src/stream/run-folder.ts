@@ -1,6 +1,5 @@
 import {
   cutSequence,
-  emptyState,
   Folder,
   type FoldState,
   findItemOfPart,
@@ -12,17 +11,19 @@ import {
 } from '@millrace/core';
 import { LogError } from '@millrace/log';
 
-// Views need only the items of the current run. Streams therefore drop older items, so that a stream of a
-// long session needs as much memory as a stream of a short one.
+// Views need only the items of the current run. A stream therefore drops older items, and its memory does not
+// grow with the length of the session.
 
-/** Folds records one by one. At the start of a run, it drops the items of earlier runs. */
+/** Folds records one at a time. At the start of a run, it drops the items of earlier runs. */
 export class RunFolder {
   #folder: Folder;
   readonly #keepsItems: boolean;
-  /** False if the last run was parked, or if this is unknown. The next run then continues its turn. */
+  /**
+   * False if the last run was parked, or if its end is unknown. The next run then continues the same turn.
+   */
   #isRunOver = false;
 
-  /** With `keepsItems`, no items are dropped. Default: false. */
+  /** If `keepsItems` is true, it drops no items. Default: false. */
   constructor(state: FoldState, { keepsItems = false } = {}) {
     this.#folder = new Folder(state);
     this.#keepsItems = keepsItems;
@@ -32,7 +33,10 @@ export class RunFolder {
     return this.#folder.state;
   }
 
-  /** Folds a record. Throws if it does not fit, for example because it changes an item that was dropped. */
+  /**
+   * Folds a record. Throws if the record does not fit the state, for example because it changes a dropped
+   * item.
+   */
   add(record: LogRecord, onStep?: OnStep): void {
     const { fact, offset } = record;
     if (fact?.type === 'run_started' && !this.#keepsItems) this.#dropOldItems();
@@ -42,7 +46,7 @@ export class RunFolder {
     if (folded.outcome === 'gap') throw historyGap(this.state.session, after);
   }
 
-  /** Advances to an offset after which the next record follows. */
+  /** Sets the current offset. The next record must come directly after it. */
   advanceTo(through: number): void {
     const after = this.state.through;
     if (through > after) this.#folder.addBatch({ after, through, records: [] });
@@ -65,12 +69,7 @@ function withoutItems(state: FoldState): FoldState {
   return { ...state, items: cutSequence(), usage: cutSequence() };
 }
 
-/** Returns the state after a run that left nothing open, without the items of this run and earlier runs. */
-export function stateAfterRun(session: SessionId, through: number): FoldState {
-  return { ...withoutItems(emptyState(session)), through };
-}
-
-/** Returns whether a record changes an item that is not in the state, because it was dropped. */
+/** Returns whether a record changes an item that the state no longer contains. */
 export function changesOldItem(state: FoldState, records: readonly LogRecord[]): boolean {
   const isOld = ({ delta }: LogRecord) => {
     if (delta?.type !== 'retract_part') return false;

@@ -14,7 +14,10 @@ import { changesOldItem } from './run-folder.ts';
 import { SettledPages } from './settled-pages.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
-/** If more records are pending, the feed publishes them before the merge window ends. */
+/**
+ * Maximum number of records to collect. If more records are pending, the feed publishes them before the merge
+ * window ends.
+ */
 const maxPending = 4096;
 
 /** The reason why a feed ended. */
@@ -31,12 +34,12 @@ interface FeedOptions {
 }
 
 /**
- * The only reader of a session in this process, for any number of viewers. It follows the log, folds the
- * records, and publishes them to the channel of each view that has viewers.
+ * The only reader of a session in this process. It serves any number of viewers. It follows the log, folds
+ * the records, and publishes them to the channel of each view that has viewers.
  */
 export class SessionFeed {
   readonly session: SessionId;
-  /** The incarnation of the session. If the session is rewound, it gets another feed. */
+  /** The incarnation of the session. After a rewind, a new feed replaces this one. */
   readonly incarnation: string;
   readonly #options: FeedOptions;
   readonly #channels = new Map<ViewName, Channel>();
@@ -46,7 +49,7 @@ export class SessionFeed {
   readonly #states: PastStates;
   readonly #pages: SettledPages;
   #history: History;
-  /** Records that are committed and not published yet. They come after the records in the history. */
+  /** Committed records that the feed has not published yet. They follow the records in the history. */
   #pending: LogRecord[] = [];
   #pendingThrough = 0;
   #stopWindow: (() => void) | undefined;
@@ -65,8 +68,8 @@ export class SessionFeed {
   }
 
   /**
-   * Loads the recent state of the session. The cost does not depend on the length of the session. Throws
-   * `no_session` if it does not exist.
+   * Loads the recent state of the session. This takes the same time for long and short sessions. Throws
+   * `no_session` if the session does not exist.
    */
   static async open(session: SessionId, options: FeedOptions): Promise<SessionFeed> {
     const { state, incarnation } = await loadRecentState(options.log, session);
@@ -80,7 +83,7 @@ export class SessionFeed {
     return this.#history;
   }
 
-  /** The reason why the feed ended. Undefined while it has not ended. */
+  /** The reason why the feed ended. Undefined while the feed is open. */
   get end(): FeedEnd | undefined {
     return this.#end;
   }
@@ -99,7 +102,7 @@ export class SessionFeed {
     return rings + this.#replays.bytes;
   }
 
-  /** Adds a viewer and returns the channel of its view. The viewer must call `leave` at the end. */
+  /** Adds a viewer and returns the channel of its view. The viewer must call `leave` when it disconnects. */
   async join(view: FrameView): Promise<Channel> {
     await this.#reload;
     const { limits, clock } = this.#options;
@@ -113,7 +116,7 @@ export class SessionFeed {
     return channel;
   }
 
-  /** Removes a viewer that has disconnected. A view without viewers is closed after a delay. */
+  /** Removes a viewer that has disconnected. The feed closes a view without viewers after a delay. */
   leave({ view, viewers }: Channel): void {
     if (viewers > 0 || this.#lingerTimers.has(view.name)) return;
     const { clock, limits } = this.#options;
@@ -121,7 +124,7 @@ export class SessionFeed {
     this.#lingerTimers.set(view.name, clock.after(limits.lingerMs, clearRing, { isIdle: true }));
   }
 
-  /** Returns the frames after a cursor that is older than the ring. */
+  /** Returns the frames after a cursor that is too old for the frames in memory. */
   async replay(
     { view }: Channel,
     cursor: Cursor,
@@ -144,12 +147,12 @@ export class SessionFeed {
   }
 
   /**
-   * Returns whether a viewer that resumes at this offset continues with settled turns. This is necessary if
-   * the viewer may have received a part of a settled turn.
+   * Returns whether a viewer that resumes at this offset must continue with snapshots of finished turns. This
+   * is necessary if the viewer may have received a part of such a turn.
    */
   async resumesSettled({ settles = false, batch }: FrameView, offset: number): Promise<boolean> {
     await this.#reload;
-    // A view of batches ends no batch inside of a settled turn.
+    // Views that send batches never end a batch inside a settled turn.
     return settles && batch === undefined && isInFinishedTurn(this.#source, offset);
   }
 
@@ -176,7 +179,7 @@ export class SessionFeed {
     return this.#replays.get(`${view.name} restated ${through}`, async () => {
       const frames = view.restate(state);
       const last = frames.at(-1);
-      // The id of the last frame says that everything up to this offset was sent.
+      // The id of the last frame confirms that the client has everything up to this offset.
       const lastFrame = last && [{ ...last, id: last.id ?? `${through}` }];
       const all = [...frames.slice(0, -1), ...(lastFrame ?? [])];
       return encodeChunk({ after: 0, through }, all, idEndOf(this.incarnation));
@@ -221,7 +224,7 @@ export class SessionFeed {
     try {
       this.#flush();
     } catch {
-      // The error is handled here, because a timer calls this method.
+      // A timer calls this method, so no caller could handle the error.
       this.#finish('failed');
     }
   }
@@ -242,7 +245,7 @@ export class SessionFeed {
     for (const channel of this.#channels.values()) channel.publish(batch, steps);
   }
 
-  /** Drops content from memory after a redaction, because redacted content must not be sent. */
+  /** Removes cached content after a redaction, because redacted content must not be sent. */
   #forgetContent(): void {
     for (const channel of this.#channels.values()) channel.clearRing();
     this.#replays.clear();
@@ -251,7 +254,7 @@ export class SessionFeed {
     this.#history.forget();
   }
 
-  /** Loads all items, because a record changes an item of an earlier run. Then it publishes the record. */
+  /** Loads all items, because a record changes an item of an earlier run. Then it publishes this record. */
   async #loadWhole(): Promise<void> {
     const { incarnation } = this;
     const { through } = this.#history.state;

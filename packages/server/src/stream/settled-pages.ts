@@ -3,14 +3,22 @@ import { isAppend, mergeAdjacent } from './exact-batch.ts';
 import type { PastStates, ReadSession } from './past-states.ts';
 import { RunFolder } from './run-folder.ts';
 
-/** The approximate size of a page, as text. It is also the size of other replays. */
+/** The approximate size of a page in characters. Other replays use the same size. */
 export const pageLength = 2 ** 18;
-/** The approximate size of all pages that a feed keeps for the next clients, as text. */
-const maxKeptLength = 2 ** 21;
-/** The number of records of the open turn at which its appends are merged. */
+/**
+ * The approximate total size of all pages that a feed keeps for later clients, in characters. In memory, a page
+ * needs several times as much. The encoded frames of more pages are in the replay cache.
+ */
+const maxKeptLength = 2 ** 19;
+/**
+ * The size of one read of the log. A page needs several reads. The records of a read are merged and settled
+ * before the next read, so that only few of them are in memory.
+ */
+const sliceBytes = 2 ** 16;
+/** When the open turn has this many records, its appends are merged. */
 const firstMerge = 1024;
 
-/** Records of a session, in which finished turns are settled. */
+/** Records of a session. A snapshot replaces the deltas of each finished turn. */
 export interface SettledPage {
   /** The state before the first record. */
   readonly base: FoldState;
@@ -20,15 +28,15 @@ export interface SettledPage {
 }
 
 /**
- * Reads a session for clients without a cursor, page by page. Each page is read from the log when a client
- * needs it. The memory therefore does not grow with the session.
+ * Reads a session page by page, for clients without a cursor. It reads each page from the log when a client
+ * needs it. The memory therefore does not grow with the length of the session.
  */
 export class SettledPages {
   readonly #source: ReadSession;
   readonly #states: PastStates;
-  /** The pages by the offset before them. The page that was used last is at the end. */
+  /** The pages by the offset before them. The most recently used page is the last entry. */
   #pages = new Map<number, PageBuilder>();
-  /** The last read of each page. Reads of one page run one after another. */
+  /** The last read of each page. Reads of the same page run one after the other. */
   readonly #reading = new Map<number, Promise<unknown>>();
 
   constructor(source: ReadSession, states: PastStates) {
@@ -36,7 +44,7 @@ export class SettledPages {
     this.#states = states;
   }
 
-  /** Returns the page after an offset. It ends at `through`, or earlier if the page is full. */
+  /** Returns the page after an offset. The page ends at `through`, or earlier if it is full. */
   read(after: number, through: number): Promise<SettledPage> {
     const earlier = this.#reading.get(after) ?? Promise.resolve();
     const page = earlier.catch(() => {}).then(() => this.#extend(after, through));
@@ -48,7 +56,7 @@ export class SettledPages {
     return page;
   }
 
-  /** Drops all pages, because they may contain redacted content. */
+  /** Removes all pages, because they may contain redacted content. */
   forget(): void {
     this.#pages = new Map();
   }
@@ -60,9 +68,10 @@ export class SettledPages {
     const { log, session, incarnation } = this.#source;
     while (!page.isFull && page.end < through) {
       const from = page.end;
-      const { records, through: end } = await log.read(session, { from, incarnation });
-      const inRange = mergeAdjacent(records.filter(({ offset }) => offset <= through));
-      page.add(inRange, after, end <= from ? through : Math.min(end, through));
+      const slice = await log.read(session, { from, incarnation, maxBytes: sliceBytes });
+      const { records, through: end } = slice;
+      const inRange = end > through ? records.filter(({ offset }) => offset <= through) : records;
+      page.add(mergeAdjacent(inRange), after, end <= from ? through : Math.min(end, through));
     }
     pages.delete(after);
     pages.set(after, page);
@@ -83,16 +92,16 @@ export class SettledPages {
   }
 }
 
-/** A page that is read. It can grow until it is full. */
+/** A page under construction. It can grow until it is full. */
 class PageBuilder {
   readonly #base: FoldState;
   readonly #folder: RunFolder;
   readonly #records: LogRecord[] = [];
-  /** The index of the first record that is not in a finished turn. */
+  /** The index of the first record that does not belong to a finished turn. */
   #openStart = 0;
   #mergeAt = firstMerge;
   #length = 0;
-  /** The turn that has started and has not finished. */
+  /** The number of the open turn. Undefined if no turn is open. */
   #turn: number | undefined;
 
   constructor(base: FoldState) {
@@ -104,12 +113,12 @@ class PageBuilder {
     return this.#folder.state;
   }
 
-  /** The offset up to which the page has all records. */
+  /** The offset up to which the page contains all records. */
   get end(): number {
     return this.state.through;
   }
 
-  /** The approximate size as text. Records up to the cursor of the client do not count. */
+  /** The approximate size in characters. Records up to the cursor of the client do not count. */
   get length(): number {
     return this.#length;
   }
@@ -122,7 +131,7 @@ class PageBuilder {
     return this.#length >= pageLength && this.isTurnOver;
   }
 
-  /** Adds records until the page is full. `end` is the offset up to which these are all records. */
+  /** Adds records until the page is full. The records are complete up to the offset `end`. */
   add(records: readonly LogRecord[], after: number, end: number): void {
     for (const record of records) {
       if (record.offset <= this.end) continue;
@@ -146,7 +155,7 @@ class PageBuilder {
     try {
       this.#folder.add(record);
     } catch (error) {
-      // The record changes an old item, which was dropped. It does not change a turn of this page.
+      // The record changes an old item that the folder has dropped. It does not change a turn of this page.
       if (!isCut(this.state.items)) throw error;
       this.#folder.advanceTo(record.offset);
     }
@@ -158,7 +167,7 @@ class PageBuilder {
     if (turn === this.#turn) this.#turn = undefined;
   }
 
-  /** The records up to here do not change any more. Records up to `after` are not sent. */
+  /** Marks all current records as final. Only records after the offset `after` count for the page size. */
   #close(after: number): void {
     for (const record of this.#records.slice(this.#openStart))
       if (record.offset > after) this.#length += lengthOf(record);
@@ -166,7 +175,7 @@ class PageBuilder {
     this.#mergeAt = this.#openStart + firstMerge;
   }
 
-  /** Merges the appends of the open turn. This happens rarely, because merging copies the text. */
+  /** Merges the appends of the open turn. It runs rarely, because each merge copies the text. */
   #merge(): void {
     const open = this.#records.splice(this.#openStart);
     for (const record of mergeAdjacent(open)) this.#records.push(record);

@@ -11,8 +11,8 @@ const session = sessionId('slow');
 const path = '/slow?view=records&from=0';
 
 /**
- * Buffer of one connection: one write, plus what the connection accepts before it reports that it
- * is full.
+ * Maximum buffer size of one connection: one write, plus the bytes that the connection accepts before it
+ * reports that it is full.
  */
 const cap = 2 * defaultStreamLimits.pieceBytes + 2 ** 14;
 const chunk = 'x'.repeat(2 ** 14);
@@ -81,7 +81,7 @@ test('a reader that stalls and continues gets everything, in fewer frames', asyn
   });
   const reader = await stalledReader(server.port);
   const before = await writeUntil(append, () => server.feeds.stats.bufferedBytes >= 2 ** 16);
-  // Far more than the ring can hold.
+  // These are far more bytes than the ring can hold.
   for (let more = 0; more < 2_000; more++) await append('word ');
   for (let more = 0; more < 40; more++) await append(chunk);
   await end();

@@ -16,7 +16,7 @@ const finalStatuses: ReadonlySet<TaskStatus | null> = new Set<TaskStatus>([
   'DELETED',
 ]);
 
-/** How often a final status is checked again while a driver still works on a run, in milliseconds. */
+/** The interval of the check whether a driver still works on a run of a finished task, in milliseconds. */
 const recheckMs = 500;
 
 const delaysMs: Readonly<Record<ViewName, number>> = {
@@ -31,33 +31,31 @@ export interface EndConditionOptions {
   readonly session: SessionId;
   readonly view: ViewName;
   /**
-   * With `idle`, the stream ends when everything was sent and no run is active, independent of the task's
-   * status. Streams of the view `ui` always end in this way. Default: the stream ends when the task is
-   * over.
+   * With `idle`, the stream ends when the client has received everything and no run is active. The task's
+   * status does not matter. Streams of the view `ui` always end in this way. Default: the stream ends when
+   * the task is finished.
    */
   readonly until?: 'idle' | undefined;
   /**
-   * How long the stream of a finished task stays open, in milliseconds. Default: 15,000 for `updates`,
-   * whose clients reconnect at once, and 0 for other views.
+   * How long the stream of a finished task stays open, in milliseconds. Default: 15,000 for `updates`, whose
+   * clients reconnect immediately, and 0 for all other views.
    */
   readonly endDelayMs?: number | undefined;
 }
 
-/** The final status of the task, and the last offset of its log at that time. */
+/** The final status of the task, and the last offset of its log when the status was set. */
 interface FinalStatus {
   readonly reason: string;
   readonly through: number;
 }
 
-/** Decides when a stream ends, and with which frame. */
+/** Decides when a stream ends, and creates its last frame. */
 export class EndCondition {
   readonly #options: EndConditionOptions;
   readonly #feed: SessionFeed;
   #stopTimer: (() => void) | undefined;
   #finalStatus: FinalStatus | undefined;
-  /**
-   * The number of status changes. With it, the code detects a change that happened while the log was read.
-   */
+  /** The number of status changes. It detects a change that happened while the log was being read. */
   #statusVersion = 0;
 
   constructor(options: EndConditionOptions, feed: SessionFeed) {
@@ -65,12 +63,15 @@ export class EndCondition {
     this.#feed = feed;
   }
 
-  /** True if the client waits for only one answer. */
+  /** True if the client waits only for the current answer. */
   get endsWithRun(): boolean {
     return this.#options.until === 'idle' || this.#options.view === 'ui';
   }
 
-  /** Sets the task. If it is finished, the stream ends after the delay, unless the task is resumed before. */
+  /**
+   * Sets the task. If the task is finished, the stream ends after the delay, unless the task resumes during
+   * the delay.
+   */
   setTask(task: Task | undefined, viewer: Viewer): void {
     this.stop();
     this.#finalStatus = undefined;
@@ -93,20 +94,21 @@ export class EndCondition {
   }
 
   /**
-   * Returns the last frame if the stream of a viewer that has caught up must end now. Otherwise it returns
-   * undefined.
+   * Returns the last frame if the stream must end now. Otherwise it returns undefined. Call it only for a
+   * viewer that has caught up.
    */
   endFrame(): Buffer | undefined {
     const reason = this.#reason();
     if (reason === undefined) return undefined;
-    // The run is open on the log but has no driver, so the client need not wait for its end.
+    // If the state still has a run here, no driver works on that run. The client does not need to wait for
+    // its end.
     const isRunLeft = this.#feed.history.state.run !== undefined;
     return Buffer.from(endFrameText(this.#options.view, reason, isRunLeft));
   }
 
   /**
-   * Ends the stream after everything that is on the log now was sent. While a driver works on a run, the
-   * stream stays open, even if the task's row has a final status.
+   * Ends the stream when the client has received all records that are on the log now. While a driver works on
+   * a run, the stream stays open, even if the task has a final status.
    */
   async #endAt(reason: string, version: number, viewer: Viewer): Promise<void> {
     const { feeds, session } = this.#options;

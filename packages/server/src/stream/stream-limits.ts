@@ -1,20 +1,20 @@
 /** Resource limits of streams. */
 export interface StreamLimits {
   /**
-   * How long records are collected after a publication, in milliseconds. They are then published together.
-   * The first record is published at once. Default: 20.
+   * How long to collect records after a publication, in milliseconds. They are then published together. The
+   * first record after a pause is published immediately. Default: 20.
    */
   readonly mergeMs: number;
   /**
-   * Size of the recent frames in memory for clients that reconnect, per view of a task, in bytes. Default:
-   * 256 KiB.
+   * Size of the recent frames in memory for reconnecting clients, in bytes per view of a task. Default: 256
+   * KiB.
    */
   readonly ringBytes: number;
-  /** Size of the cached frames for clients that are further behind, per task, in bytes. Default: 1 MiB. */
+  /** Size of the cached frames for clients that need older frames, in bytes per task. Default: 1 MiB. */
   readonly replayBytes: number;
   /** Maximum size of one write to a connection in bytes. Default: 64 KiB. */
   readonly pieceBytes: number;
-  /** How long a task without viewers is still followed, in milliseconds. Default: 5,000. */
+  /** How long the server follows a task after its last viewer has left, in milliseconds. Default: 5,000. */
   readonly lingerMs: number;
   /** The time without a frame after which a comment is sent, in milliseconds. Default: 15,000. */
   readonly heartbeatMs: number;
@@ -24,16 +24,19 @@ export interface StreamLimits {
    */
   readonly retryMs: number;
   /**
-   * Maximum number of records by which a client may lag after it has caught up once. A client that
-   * lags more is disconnected, and can resume. Default: 50,000.
+   * Maximum number of records by which a client may lag after it has caught up once. Above it, the client is
+   * disconnected and can resume. Default: 50,000.
    */
   readonly maxLagRecords: number;
   /**
-   * Maximum number of bytes by which a client may lag after it has caught up once. A client that lags
-   * more is disconnected, and can resume. Default: 8 MiB.
+   * Maximum number of bytes by which a client may lag after it has caught up once. Above it, the client is
+   * disconnected and can resume. Default: 8 MiB.
    */
   readonly maxLagBytes: number;
-  /** How long a client may read nothing before it is disconnected, in milliseconds. Default: 60,000. */
+  /**
+   * Maximum time in which a client reads nothing, in milliseconds. Then the server disconnects it. Default:
+   * 60,000.
+   */
   readonly stallTimeoutMs: number;
   /** Maximum number of tasks that are streamed at the same time. Default: 2,000. */
   readonly maxTasks: number;

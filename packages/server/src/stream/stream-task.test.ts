@@ -297,7 +297,8 @@ test.each(['updates', 'events', 'records', 'ui'] as const)(
     }
     server.feeds.close();
     await reader.waitForEnd();
-    // Agentex's client for Python reads the data of an event at each blank line, also after a comment.
+    // Agentex's Python client reads the data of an event at each blank line, including a blank line after a
+    // comment.
     const blocks = reader.text.split('\n\n').slice(0, -1);
     expect(blocks.filter((block) => !/^data: /m.test(block))).toEqual([]);
     expect([reader.parser.retryMs, reader.text.includes(': ping')]).toEqual([4_321, true]);

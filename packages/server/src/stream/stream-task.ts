@@ -14,7 +14,7 @@ import { type StartPosition, Viewer } from './viewer.ts';
 /** The row of the streamed task. */
 export interface WatchedTask {
   readonly current: () => Task;
-  /** Calls the listener at each change, until the returned function is called. */
+  /** Calls the listener after each change, until the returned function is called. */
   readonly onChange: (listener: (task: Task) => void) => () => void;
 }
 
@@ -27,19 +27,19 @@ export interface StreamTaskOptions extends EndConditionOptions {
    */
   readonly lastEventId?: string | undefined;
   readonly response: HttpResponse;
-  /** Called directly before the response headers are written. After that, the response is a stream. */
+  /** Called immediately before the response headers are written. From then on, the response is a stream. */
   readonly beforeHead?: (() => void) | undefined;
-  /** Further response headers, such as those of CORS. */
+  /** Additional response headers, such as CORS headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Aborted when the server closes. The client is disconnected with a hint to reconnect. */
+  /** When this signal is aborted, the client is disconnected with a hint to reconnect. */
   readonly signal?: AbortSignal | undefined;
   readonly task?: WatchedTask | undefined;
 }
 
 /**
- * Streams a task to one client, from its cursor or from the current state. The stream ends when the client
- * disconnects, or when the task is over and everything was sent. Throws before anything is written, or
- * resolves when the stream has ended.
+ * Streams a task to one client, from the client's cursor or from the current state. The stream ends when the
+ * client disconnects, or when the task is finished and the client has received everything. It throws only
+ * before the first byte is written.
  */
 export async function streamTask(options: StreamTaskOptions): Promise<StreamEnd> {
   const { feeds, session, response } = options;
@@ -61,8 +61,8 @@ export async function streamTask(options: StreamTaskOptions): Promise<StreamEnd>
 }
 
 /**
- * Throws if the cursor is not in the log. It reads the log's info, because the feed may be slightly behind
- * if another process writes.
+ * Throws if the cursor is not in the log. It asks the log and not the feed, because the feed may lag behind a
+ * different process that writes.
  */
 async function assertCursorInLog(
   { log }: FeedRegistry,
@@ -72,7 +72,7 @@ async function assertCursorInLog(
   const isOwn = cursor.incarnation === undefined || cursor.incarnation === incarnation;
   if (isOwn && cursor.offset <= history.state.through) return;
   const info = await log.info(session);
-  // The log was rewound a moment ago, so this feed will end soon.
+  // The log was rewound a moment ago, and this feed will end soon.
   if (info?.incarnation !== incarnation) throw feedIsOld(session);
   if (!isOwn) throw rewoundCursor(session);
   assertInLog(session, cursor, info.through);

@@ -6,13 +6,13 @@ import type { Cursor } from './frames/cursor.ts';
 import type { FrameChunk } from './frames/frame-chunk.ts';
 import type { StreamLimits } from './stream-limits.ts';
 
-/** The response that a viewer writes to. */
+/** The response to which a viewer writes. */
 type Connection = Pick<
   HttpResponse,
   'write' | 'end' | 'destroy' | 'on' | 'off' | 'writableLength' | 'destroyed'
 >;
 
-/** The channel of the viewer, and the source of frames that are not in the ring. */
+/** The channel of the viewer, and a source of frames that are no longer in memory. */
 interface ViewerSource {
   readonly channel: Channel;
   /**
@@ -27,29 +27,31 @@ interface ViewerSource {
 /** The position at which a viewer starts. */
 export interface StartPosition {
   readonly cursor: Cursor | undefined;
-  /** True to start with settled turns, or with the frames that `restate` of the view returns. */
+  /**
+   * True if the viewer starts with snapshots of finished turns, or with the frames of the view's `restate`.
+   */
   readonly isSettled: boolean;
 }
 
 interface EndHandlers {
-  /** Returns the last frame if a viewer that has caught up must end now. */
+  /** Returns the last frame if the stream must end now. The viewer must have caught up. */
   readonly endFrame: () => Buffer | undefined;
   readonly onEnd: (end: StreamEnd) => void;
 }
 
-/** How long a client may take to read the remaining bytes after the end, in milliseconds. */
+/** Maximum time for a client to read the remaining bytes after the end of the stream, in milliseconds. */
 const closeGraceMs = 5_000;
 
 /**
- * One connection. It is mainly a cursor, because frames that it has not sent are in the shared ring or on
- * the log. It stores only the rest of the chunk that it is writing.
+ * One connection. It stores mainly a cursor, because the unsent frames are in the shared ring or on the log.
+ * It keeps only the rest of the chunk that it is writing.
  */
 export class Viewer implements Subscriber {
   readonly #source: ViewerSource;
   readonly #connection: Connection;
   readonly #endHandlers: EndHandlers;
   #cursor: Cursor;
-  /** True if the viewer started without a cursor and has not caught up yet. */
+  /** True if the viewer started without a cursor and is still reading snapshots of finished turns. */
   #isSettled: boolean;
   #isLive = false;
   #isBusy = false;
@@ -58,7 +60,7 @@ export class Viewer implements Subscriber {
   #hadCaughtUp = false;
   /** The rest of a chunk that is larger than one write. */
   #unsent: Buffer | undefined;
-  /** The latest control frame. It is sent as soon as the connection accepts more. */
+  /** The latest control frame that waits until the connection accepts more data. */
   #pendingControl: Buffer | undefined;
   #stopStallTimer: (() => void) | undefined;
   #publishedBytes = 0;
@@ -86,7 +88,7 @@ export class Viewer implements Subscriber {
     return this.#source.channel;
   }
 
-  /** The number of bytes that wait in the connection. */
+  /** The number of bytes that wait in the connection to be sent. */
   get bufferedBytes(): number {
     return this.#connection.writableLength;
   }
@@ -98,8 +100,8 @@ export class Viewer implements Subscriber {
   }
 
   /**
-   * Sends the next chunk to a live viewer. It must not allocate memory, because it is called for every
-   * chunk and every viewer.
+   * Sends the next chunk to a live viewer. It must not allocate memory, because it runs for each chunk and
+   * each viewer.
    */
   send({ bytes, through }: FrameChunk): void {
     const { pieceBytes } = this.#source.limits;
@@ -114,8 +116,8 @@ export class Viewer implements Subscriber {
   }
 
   /**
-   * Sends a frame that is not from the log and has no id. If the connection is blocked, the frame is sent
-   * later.
+   * Sends a frame that does not come from the log and has no id. If the connection is blocked, the frame is
+   * sent later.
    */
   sendControl(bytes: Buffer): void {
     if (this.#isFinished || bytes.length === 0) return;
@@ -128,7 +130,7 @@ export class Viewer implements Subscriber {
     else this.#block();
   }
 
-  /** Sets whether the viewer must check after each batch if its stream ends now. */
+  /** Sets whether the viewer checks after each batch if its stream must end. */
   watchForEnd(isEnding: boolean): void {
     if (this.#isFinished) return;
     this.#watchesForEnd = isEnding;
@@ -147,7 +149,7 @@ export class Viewer implements Subscriber {
   /** Closes the connection with a hint to reconnect. The client resumes with the id of its last frame. */
   disconnect(end: StreamEnd): void {
     if (this.#isFinished) return;
-    // In the middle of a frame, nothing else can be written.
+    // A hint can be written only between two frames.
     const isAtFrameEnd = this.#unsent === undefined;
     this.#closeWith(end, isAtFrameEnd ? encodeRetry(this.#source.limits.retryMs) : '');
   }
@@ -181,8 +183,8 @@ export class Viewer implements Subscriber {
     if (this.#isFinished) return false;
     if (!this.#watchesForEnd) channel.removeWaiting(this);
     this.#cursor = { offset: chunk.through };
-    // The viewer has received everything that was settled when it started. Later records are sent
-    // unsettled.
+    // The viewer has received the snapshots of all turns that had finished when it started. It now receives
+    // each record.
     if (chunk.through >= channel.through) this.#isSettled = false;
     if (chunk.bytes.length > 0) this.#unsent = chunk.bytes;
     return true;
@@ -200,7 +202,7 @@ export class Viewer implements Subscriber {
     this.#endIfDue();
   }
 
-  /** Writes the next part of a chunk. Returns false if the connection accepts no more at the moment. */
+  /** Writes the next part of a chunk. Returns false if the connection currently accepts no more data. */
   #writeUnsent(): boolean {
     const unsent = this.#unsent;
     if (unsent === undefined) return true;

@@ -23,7 +23,7 @@ interface ProcessMessage {
   readonly task: string;
 }
 
-/** Starts a process that serves, kills it after some deltas, and starts another one. */
+/** Starts a server process, kills it after some deltas, and starts a second one. */
 async function killedAfter(
   deltas: number,
   kind: 'sync' | 'async' | 'loop',

@@ -41,12 +41,12 @@ export interface TaskServiceOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   /**
-   * Returns a number from 0 up to 1. With it, several servers scan at different times. Default:
+   * Returns a random number from 0 up to 1. It spreads the scans of several servers over time. Default:
    * `Math.random`.
    */
   readonly random?: (() => number) | undefined;
   /**
-   * The secret from which the API keys of remote agents are derived. If the secret changes, the keys become
+   * The secret from which the API keys of remote agents are derived. If the secret changes, these keys become
    * invalid.
    */
   readonly secret: string | Uint8Array;
@@ -57,37 +57,37 @@ export interface TaskServiceOptions {
   readonly network?: AgentNetwork | undefined;
   /** True if every request needs a token. Default: true. */
   readonly isGuarded?: boolean | undefined;
-  /** How long to wait for work that was stopped, in milliseconds. Default: 1,000. */
+  /** Maximum time to wait for stopped work, in milliseconds. Default: 1,000. */
   readonly graceMs?: number | undefined;
   /** How long a task's lease is kept without a write, in milliseconds. Default: 500. */
   readonly idleMs?: number | undefined;
-  /** How long to wait for a task's lease that another process holds, in milliseconds. Default: 2,000. */
+  /** How long to wait for a task's lease that a different process holds, in milliseconds. Default: 2,000. */
   readonly leaseWaitMs?: number | undefined;
   /**
-   * The interval of the scan for tasks that other processes left or stopped, in milliseconds. Default:
-   * 3,000.
+   * The interval of the scan for tasks that different processes abandoned or stopped, in milliseconds.
+   * Default: 3,000.
    */
   readonly watchMs?: number | undefined;
   readonly health?: { readonly everyMs: number; readonly timeoutMs: number } | undefined;
   readonly remote?: RemoteLimits | undefined;
   /** Receives descriptions of unexpected events that do not affect a result. They never contain content. */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
-  /** Logs failures of runs. Default: they are not logged. */
+  /** Logs failures of runs. Default: failures are not logged. */
   readonly logEvent?: LogEvent | undefined;
-  /** Called after a token of an agent was revoked, with the id of the token. */
+  /** Called with the id of an agent's token after the token was revoked. */
   readonly onTokenRevoked?: ((id: string) => void) | undefined;
   /** Receives the spans of runs. */
   readonly exporter?: SpanExporter | undefined;
 }
 
 export interface RunningTaskService extends TaskService {
-  /** Says whether the stores accept writes. */
+  /** Tracks whether the stores accept writes. */
   readonly storage: StorageHealth;
   /** Publishes changes of task rows in this process. */
   readonly changes: Pick<TaskChanges, 'listen'>;
-  /** Resumes the work that processes left when they crashed or closed. */
+  /** Resumes unfinished work of processes that crashed or closed. */
   start(): Promise<void>;
-  /** Accepts no more work, and stops the current work within a limited time. Streamed content is stored. */
+  /** Refuses new work, and stops the current work within a limited time. Streamed content is stored. */
   close(): Promise<void>;
 }
 
@@ -175,8 +175,8 @@ function servedName(all: readonly ServedAgent[], agent: LoopAgent['agent']): str
 }
 
 /**
- * Sets the status of a sync agent's task to failed after its process crashed, because no process continues
- * the answer. An async agent gets its events again instead.
+ * Sets the status of a sync agent's task to failed after its process crashed. No process can continue the
+ * answer. An async agent gets its events again instead.
  */
 async function failInterrupted(
   { taskId, epoch }: { readonly taskId: string; readonly epoch: number },

@@ -12,7 +12,7 @@ const looping = (log: Log): readonly LoopAgent[] => [
   { type: 'loop', name: 'looper', agent: createAgent({ provider: scriptedProvider([]), log }) },
 ];
 
-/** The methods after or before which a restored backup removes the session of the check. */
+/** The log methods before or after which a restored backup removes the session of the check. */
 const moments = {
   'before the session is closed': (stored: Log, restore: (session: string) => Promise<void>) => ({
     open: async (...given: Parameters<Log['open']>) => {

@@ -25,7 +25,7 @@ interface ForkOptions extends RunnerOptions {
   readonly loops: LoopRunner;
 }
 
-/** Creates a task with a copy of everything before an item. The new task continues from there. */
+/** Creates a task with a copy of all records before an item. The new task continues from there. */
 export async function forkTask(
   options: ForkOptions,
   { task: from, agentId, owner }: StoredTask,
@@ -52,7 +52,8 @@ export async function forkTask(
   const through = (await log.info(newSession))?.origin?.through;
   if (through === undefined) throw await forkError(from.id, run);
   const branch = { of: from.id, after: await lastItem(log, sessionId(from.id), through) };
-  // A branch belongs to its parent in lists, so it has no place of its own.
+  // Lists show a branch together with its parent. The branch therefore does not inherit pin, archive and
+  // folder.
   const { pinned: _, archived: __, folder: ___, ...inherited } = from.task_metadata ?? {};
   const task_metadata = { ...inherited, branch };
   const task = await tasks.adopt({ agentId, owner }, newSession, {
@@ -77,7 +78,7 @@ function inputOf(
   return { id, kind: 'user', parts: withFiles(parts, files) };
 }
 
-/** Resolves when the copy exists, or when the run failed before that. */
+/** Resolves when the new session exists, or when the run failed before that. */
 async function untilStarted(run: Run): Promise<void> {
   const events = run.events[Symbol.asyncIterator]();
   await Promise.race([run.result, events.next()]);
@@ -90,7 +91,7 @@ async function forkError(taskId: string, run: Run): Promise<ServerError> {
   return new ServerError('not_found', message, { task: taskId });
 }
 
-/** Returns the last item that both tasks contain. Returns null if there is none. */
+/** Returns the id of the last item that both tasks contain. Returns null if they share no item. */
 async function lastItem(log: Log, session: SessionId, through: number): Promise<string | null> {
   if (through === 0) return null;
   const { items } = await snapshot(log, session, { through });

@@ -3,8 +3,8 @@ import { createServer } from '../create-server.ts';
 import { createToken } from '../http/access/token-store.ts';
 import type { Json } from '../testing/scope-requests.ts';
 
-// A client guesses or learns the idempotency key of another client. The key must not open the task
-// of that client.
+// A client guesses or learns the idempotency key of a different client. The key must not give access to the
+// task of that client.
 
 async function start() {
   const operator = createToken();

@@ -7,7 +7,7 @@ const texts = {
   ended: 'its run has ended',
 } as const satisfies Readonly<Record<CallDecision['decision'], string>>;
 
-/** Returns the error for an answer to a call that is already decided, or whose run has ended. */
+/** Returns the error for an answer to a call that already has a decision, or whose run has ended. */
 export function lateDecision(
   task: string,
   toolCallId: string,

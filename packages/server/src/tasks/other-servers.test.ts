@@ -37,7 +37,7 @@ const quick: ServedAgent = {
 };
 const silent: ServedAgent = { type: 'async', name: 'listener', onEvent: () => never };
 
-/** Servers with the same stores. */
+/** Creates servers with the same stores. */
 function sharing(options: TaskHarnessOptions = {}) {
   const [log, rows] = [memoryLog(), memoryRows()];
   const serve = (agents: Parameters<typeof createTaskHarness>[0]) =>
@@ -146,7 +146,7 @@ describe('with two servers', () => {
       service.tasks.sendEvent(agentId, { task_id: id, content: userText(text) });
     await send(one, 'first');
     await eventually(async () => handled.length === 1);
-    // It finds the first event in the queue and waits for the process that handles it.
+    // The second server finds the first event in the queue and waits for the process that handles it.
     const open = vi.spyOn(otherLog, 'open');
     const has = (type: string) => open.mock.settledResults.some((result) => result.type === type);
     await send(other, 'second');
@@ -173,7 +173,7 @@ describe('with two servers', () => {
     const { id } = await dying.newTask('agent');
     const answer = await dying.send('agent', id, 'Go');
     await eventually(async () => (await living.messages(id)).length === 2);
-    // A process that lost its lease and does nothing more counts as crashed.
+    // A process that lost its lease and does no more work counts as crashed.
     await (await log.open(sessionId(id), { takeOver: true })).release();
     await eventually(() => isIdle(log, id));
     expect(await living.task(id)).toMatchObject({ status: 'FAILED' });
@@ -246,7 +246,7 @@ test('a session whose agent is not here is left alone by every scan', async () =
   const { through } = (await log.info(sessionId(id))) ?? {};
   const harness = await serve([quick]);
   const other = await harness.newTask('agent');
-  // When a later session was recovered, this one was scanned too.
+  // When a later session has been recovered, the scan has also reached this one.
   const driver = await log.open(sessionId(other.id));
   await driver.append([{ turn: 1, attempt: 0, fact: { type: 'turn_started' } }]);
   await driver.release();

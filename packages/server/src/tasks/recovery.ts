@@ -17,15 +17,15 @@ interface RecoveryOptions extends RunnerOptions {
 
 const pageLength = 100;
 
-/** Resumes the orphaned work of processes that crashed or closed. */
+/** Resumes unfinished work of processes that crashed or closed. */
 export class Recovery {
   readonly #options: RecoveryOptions;
   /**
-   * For each skipped session, the offset at which nothing had to be done. Such a session waits for an
-   * approval, or its agent does not run in this process.
+   * Maps each skipped session to its last offset. A session is skipped if it waits for an approval, or if its
+   * agent does not run in this process.
    */
   readonly #skipped = new Map<SessionId, number>();
-  /** The sessions of the pages since the first one. */
+  /** The sessions that this scan has listed, over all pages. */
   readonly #listed = new Set<SessionId>();
   /** The last session of the previous page. */
   #after: SessionId | undefined;
@@ -58,7 +58,7 @@ export class Recovery {
     const { tasks, directory } = this.#options;
     const stored = await tasks.find({ id: session });
     const agent = stored && (await directory.find(stored.agentId))?.agent;
-    // A session needs no recovery if it has no task, or if its agent does not run.
+    // A session needs no recovery if it has no task, or if its agent does not run in this process.
     const isRecovered =
       stored !== undefined && agent !== undefined && (await this.#resume(stored, agent));
     if (isRecovered) this.#skipped.delete(session);
@@ -77,26 +77,28 @@ export class Recovery {
         const { isRunOpen, isTurnOpen, commands, runnable } = await journal.openWork();
         const isRunning = task.status === 'RUNNING';
         if (isLoop) {
-          // Interrupted tasks are included, because the remaining commands were sent after the interrupt.
+          // Interrupted tasks are resumed too. Their remaining commands were sent after the interrupt.
           const hasMessages = runnable.some(expectsAnswer);
           const isStopped = task.status === 'INTERRUPTED' && (isRunOpen || hasMessages);
-          // If the run is still open on the log, the storage had failed. The server of a failed run retries
-          // it for its messages, but that server may be gone.
+          // A failed run without an end on the log means that the storage failed. Its server retries a failed
+          // run for waiting messages, but that server may have stopped.
           const isLeft = task.status === 'FAILED' && isStatusOfRun && (isRunOpen || hasMessages);
           const isActive = isRunning && (isRunOpen || runnable.length > 0);
           const isOrphaned = isStopped || isLeft || isActive;
           if (isOrphaned) await loops.resume(task.id, agent.agent);
-          // The server that stored the abort crashed before it ended the run that waits for an approval.
+          // The server that stored the abort crashed before it could end the run, which waits for an
+          // approval.
           const isAborted = task.status === 'INTERRUPTED' && runnable.some(isAbort);
           if (isAborted && !isOrphaned) loops.wake(task.id, agent.agent, AbortSignal.abort());
           return isOrphaned || isAborted;
         }
         const isUnfinished = isRunOpen || isTurnOpen;
-        // Taking the lease ends everything that was left open.
+        // The empty append acquires the lease and ends unfinished work of a crashed process.
         if (isUnfinished) await journal.append([]);
         const hasEvents = agent.type === 'async' && isRunning && commands.length > 0;
         if (hasEvents) async.wake(task.id);
-        // A sync agent does not read commands, so commands on its log would wait forever.
+        // A sync agent never reads commands, so they are removed. Otherwise they would stay in the queue
+        // forever.
         const foreign = agent.type === 'sync' ? commands : [];
         for (const command of foreign) {
           const error = unknownCommand(command);
@@ -120,13 +122,13 @@ export class Recovery {
 interface TaskScannerOptions extends RunnerOptions {
   readonly recovery: Recovery;
   readonly everyMs: number;
-  /** Returns a number from 0 up to 1. With it, several servers scan at different times. */
+  /** Returns a random number from 0 up to 1. It spreads the scans of several servers over time. */
   readonly random: () => number;
 }
 
 /**
- * Scans regularly for the effects of other processes with the same store. It recovers orphaned tasks. It
- * also stops work in this process if another process has stopped its task.
+ * Scans regularly for changes by different processes with the same store. It recovers orphaned tasks. It also
+ * stops work in this process if a different process has stopped the task.
  */
 export class TaskScanner {
   readonly #options: TaskScannerOptions;

@@ -18,7 +18,10 @@ import {
   userText,
 } from '../testing/servers/task-harness.ts';
 
-/** Two servers with the same stores. The agent of `stale` holds its run in a tool until `wake`. */
+/**
+ * Creates two servers with the same stores. The agent of `stale` keeps its run in a tool until `wake` is
+ * called.
+ */
 async function twoServers() {
   const [log, rows] = [memoryLog(), memoryRows()];
   const [held, started] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];
@@ -46,7 +49,7 @@ async function twoServers() {
   });
   await started.promise;
   const next = await createTaskHarness(agents, options);
-  /** The lease of the stale server expires, and the next one takes over. */
+  /** The lease of the stale server expires, and the other server takes over. */
   const expire = async () => (await log.open(sessionId(id), { takeOver: true })).release();
   const texts = async () => textsOf(await next.messages(id));
   return { log, rows, id, stale, next, expire, texts, wake: () => held.resolve('Let go') };
@@ -55,7 +58,7 @@ async function twoServers() {
 /** Waits until the server has nothing more to write. */
 const settled = ({ service }: TaskHarness) => service.close();
 
-/** Rows whose puts wait until `release`, like those of a server that is suspended. */
+/** Creates rows whose puts wait until `release` is called, like the puts of a suspended server. */
 function suspendedRows(rows: Rows) {
   const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const held: Rows = {
@@ -133,7 +136,7 @@ test('21.A: a server that is suspended before it stores a failure does not store
 });
 
 describe('21.A: a server whose run could not take the lease', () => {
-  /** A log whose sessions cannot be opened while `isBroken` is set. */
+  /** Creates a log whose sessions cannot be opened while `isBroken` is set. */
   function breakableLog(log: Log) {
     const state = { isBroken: false };
     const open: Log['open'] = async (...which) => {
@@ -261,7 +264,7 @@ test('21.A: a sync agent whose answer was taken over does not change the row', a
 });
 
 describe('21.A: a run whose end could not be stored, because the storage failed', () => {
-  /** A log whose appends can be made to fail, and one session of which cannot be opened. */
+  /** Creates a log whose appends can be made to fail. One of its sessions cannot be opened. */
   function failingLog() {
     const broken = { appends: false, session: '' };
     const fail = async (): Promise<never> => {
@@ -276,7 +279,7 @@ describe('21.A: a run whose end could not be stored, because the storage failed'
     return { log, broken };
   }
 
-  /** A server whose run stands in a tool, and another one that scans for orphaned tasks. */
+  /** Creates a server whose run is inside a tool, and a second server that scans for orphaned tasks. */
   async function runInTool() {
     const { log, broken } = failingLog();
     const rows = memoryRows();

@@ -1,6 +1,6 @@
-import { createAgent, subAgent } from '@millrace/agent';
+import { type Agent, createAgent, subAgent } from '@millrace/agent';
 import { sessionId, toolCallId, toolCallPart } from '@millrace/core';
-import { memoryLog } from '@millrace/log';
+import { type Log, memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, onTestFinished, test } from 'vitest';
 import { createServer } from '../create-server.ts';
@@ -8,13 +8,28 @@ import { createServer } from '../create-server.ts';
 const token = 'mr_0123456789abcdefghijklmnopqrstuvwxyz';
 const asOperator = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
 
-/** Serves a loop that has called a sub-agent. Returns the ids of both sessions. */
+/** Creates an agent that gives its task on to another agent. */
+function leadOf(log: Log, helper: Agent): Agent {
+  const call = toolCallPart(toolCallId('c2'), 'look', { task: 'Look outside' });
+  const provider = scriptedProvider([{ content: { parts: [call] } }, 'It rains.']);
+  const tools = [subAgent({ agent: helper, name: 'look', description: 'Looks' })];
+  return createAgent({ log, name: 'lead', provider, tools });
+}
+
+async function childOf(log: Log, session: string): Promise<string> {
+  const { records } = await log.read(sessionId(session), {});
+  const starts = records.map(({ fact }) => fact?.type === 'tool_execution_started' && fact.child);
+  return starts.find((id) => typeof id === 'string') || expect.fail('No sub-agent ran');
+}
+
+/** Serves a loop that has called a sub-agent, which has called another one. Returns their sessions. */
 async function served() {
   const log = memoryLog();
   const helper = createAgent({ log, name: 'helper', provider: scriptedProvider(['It rains.']) });
+  const lead = leadOf(log, helper);
   const call = toolCallPart(toolCallId('c1'), 'forecast', { task: 'Look outside' });
   const provider = scriptedProvider([{ content: { parts: [call] } }, 'It will.']);
-  const tools = [subAgent({ agent: helper, name: 'forecast', description: 'Looks outside' })];
+  const tools = [subAgent({ agent: lead, name: 'forecast', description: 'Looks outside' })];
   const agent = createAgent({ log, provider, tools });
   const server = createServer({
     tokens: [token],
@@ -33,10 +48,8 @@ async function served() {
   await request('/agents/name/weather/rpc', { method: 'POST', body });
   const { json } = await request('/tasks/name/rain');
   const { id: parent } = json as { readonly id: string };
-  const { records } = await log.read(sessionId(parent), {});
-  const starts = records.map(({ fact }) => fact?.type === 'tool_execution_started' && fact.child);
-  const child = starts.find((id) => typeof id === 'string') || expect.fail('No sub-agent ran');
-  return { url, request, parent, child };
+  const child = await childOf(log, parent);
+  return { url, request, parent, child, grandchild: await childOf(log, child) };
 }
 
 test('22.9: the session of a sub-agent can be read, and not be changed', async () => {
@@ -91,4 +104,61 @@ test('attack: other tokens, deleted tasks and unknown ids do not reach sessions 
     expect((await request(path, { headers })).status).toBe(404);
   await request(`/tasks/${parent}`, { method: 'DELETE' });
   for (const id of [parent, 'unknown']) expect((await request(`/tasks/${id}`)).status).toBe(404);
+});
+
+test('22.sub-agents: a reader of a task can read its sub-agents at any depth through the task', async () => {
+  const { request, url, parent, child, grandchild } = await served();
+  const scoped = await request('/tokens', {
+    method: 'POST',
+    body: JSON.stringify({ task_id: parent, read_only: true }),
+  });
+  const { token: limited } = scoped.json as { readonly token: string };
+  const headers = { authorization: `Bearer ${limited}` };
+  for (const id of [child, grandchild]) {
+    const path = `/tasks/${parent}/sub-agents/${id}`;
+    const { status, json } = await request(`${path}/records`, { headers });
+    expect(status).toBe(200);
+    expect(JSON.stringify(json)).toContain('Look outside');
+    const leaving = new AbortController();
+    const stream = await fetch(`${url}${path}/stream?view=records`, {
+      headers,
+      signal: leaving.signal,
+    });
+    expect([stream.status, stream.headers.get('content-type')]).toEqual([
+      200,
+      expect.stringContaining('text/event-stream'),
+    ]);
+    leaving.abort();
+    const blob = await request(`${path}/blobs/${'0'.repeat(64)}`, { headers });
+    expect(blob.status).toBe(404);
+  }
+});
+
+test('attack: a task gives no access to sessions that are not of its sub-agents', async () => {
+  const { request, parent, child, grandchild } = await served();
+  const other = await request('/agents/name/weather/rpc', {
+    method: 'POST',
+    body: JSON.stringify({ method: 'task/create', params: { name: 'other' } }),
+  });
+  const { result } = other.json as { readonly result: { readonly id: string } };
+  const scoped = await request('/tokens', {
+    method: 'POST',
+    body: JSON.stringify({ task_id: result.id }),
+  });
+  const { token: limited } = scoped.json as { readonly token: string };
+  const headers = { authorization: `Bearer ${limited}` };
+  const missing = await request(`/tasks/${result.id}/sub-agents/unknown/records`, { headers });
+  expect(missing.status).toBe(404);
+  for (const session of [parent, child, grandchild, result.id, 'unknown'])
+    for (const task of [result.id, parent])
+      for (const route of ['records', 'stream', `blobs/${'0'.repeat(64)}`]) {
+        const path = `/tasks/${task}/sub-agents/${session}/${route}`;
+        const { status, json } = await request(path, { headers });
+        expect([path, status]).toEqual([path, 404]);
+        expect(JSON.stringify(json)).not.toContain('rain');
+      }
+  // An operator gets a task as a task, and not as a sub-agent of another one.
+  expect((await request(`/tasks/${parent}/sub-agents/${result.id}/records`)).status).toBe(404);
+  await request(`/tasks/${parent}`, { method: 'DELETE' });
+  expect((await request(`/tasks/${parent}/sub-agents/${child}/records`)).status).toBe(404);
 });

@@ -24,7 +24,7 @@ const defaultReasons: Readonly<Record<TaskChange, string>> = {
   timeout: 'Task timed out',
 };
 
-/** Stops tasks on request. It first sets the status in the row, and then stops the current work. */
+/** Stops tasks on request. It first sets the status in the row, and then it stops the current work. */
 export class TaskStopper {
   readonly #options: TaskStopperOptions;
 
@@ -82,7 +82,7 @@ export class TaskStopper {
         .catch((error) => this.#reportNotifyFailure(task.id, error));
     if (!isFinal || agent === undefined) return;
     if (agent.type === 'loop') return loops.clear(task.id);
-    // A remote agent is notified without waiting for its answer. The wait for a slow handler is limited.
+    // The wait for a slow handler is limited. A remote agent is notified without waiting for its response.
     if (agent.type === 'async') await raceTimeout(async.taskCancelled(stored), clock, 2 * graceMs);
   }
 }

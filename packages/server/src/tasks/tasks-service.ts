@@ -58,7 +58,7 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       if (agent.type === 'async') throw wrongMethod(info, 'send a message', 'event/send');
       const stored = await taskFor(options, { agentId, agent, trace, owner }, body, key);
       const taskId = stored.task.id;
-      // A deleted task must not show its answers, even for a known key.
+      // The answers of a deleted task must not be returned, even for a known key.
       if (stored.task.status === 'DELETED') assertUsable(taskId, 'DELETED');
       const isLoop = agent.type === 'loop';
       const known =
@@ -87,15 +87,16 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       await assertQueueCapacity(options, taskId, agent);
       const given = key === undefined ? `server:${ids.execution()}` : `command:${key}`;
       const isOutput = command.type === 'tool_output';
-      // The agent checks the output and refuses a second output. After this call, the command is on the
-      // log.
+      // The agent checks the output and refuses a second output for the same call. The log contains the
+      // command when this call returns.
       const own = isOutput ? await provideToolResult(agent, taskId, command) : given;
       const name = command.type === 'retry' ? await retryKey(options, taskId) : own;
       const resolved = await resolveCommand(options, taskId, command);
       const submit = () =>
         loops.submit(stored, agent, resolved, { key: name, more: traceJson(trace) });
       if (resolved.type !== 'approve' && resolved.type !== 'deny') return submit();
-      // Decisions run one after another, so that the second of two answers sees the first one.
+      // Decisions about a task run one after the other. The second of two answers therefore sees the first
+      // one.
       return decisions.run(taskId, async () => {
         await assertDecidable(options, taskId, resolved.tool_call_id, name);
         return submit();
@@ -144,7 +145,7 @@ export function tasksService(options: TasksServiceOptions): TasksService {
   };
 }
 
-/** The agent and the owner of a task, and the trace of the request that creates it. */
+/** The agent and the owner of a new task, and the trace of the request that creates it. */
 interface TaskTarget {
   readonly agentId: string;
   readonly agent: ResolvedAgent['agent'];
@@ -160,8 +161,8 @@ async function createTask(
 ): Promise<StoredTask> {
   const stored = await tasks.create(agentId, body, { key, owner });
   const { task, origin } = stored;
-  // This step also runs for a repeated key, because the process that created the task may have crashed
-  // before it.
+  // This step also runs for a repeated key, because the process that created the task may have crashed before
+  // this step.
   if (origin !== 'name' && task.status === 'RUNNING') {
     await createTracker(rows, task.id, agentId);
     if (agent.type === 'async' && agent.onTaskCreate !== undefined)
@@ -175,7 +176,7 @@ async function createTask(
 
 type TaskReference = Pick<SendMessage, 'task_id' | 'task_name'>;
 
-/** Returns the named task, or creates a task. */
+/** Returns the task with the id or name in the request. If the request has neither, it creates a task. */
 async function taskFor(
   options: TasksServiceOptions,
   target: TaskTarget,
@@ -197,7 +198,7 @@ async function namedTask(
     throw new ServerError('invalid', message);
   }
   const stored = await tasks.get(task_id != null ? { id: task_id } : { name: task_name ?? '' });
-  // The task belongs to another agent. For this agent, it does not exist.
+  // The task belongs to a different agent, so the request gets the same error as for a missing task.
   if (stored.agentId !== agentId) throw notFoundError('task', stored.task.id);
   return stored;
 }
@@ -221,20 +222,16 @@ async function sendEventTo(
   if (agent.type === 'loop') {
     if (content === null)
       throw new ServerError('invalid', 'Cannot send an event without content to an agent loop');
-    // The loop reads the event as a user message. The original event is stored in the same command.
+    // The loop reads the event as a user message. The same command also stores the original event.
     const event: JsonObject = { event: { ...content }, ...traceJson(trace) };
     const message = { type: 'message', content } as const;
     const { offset } = await loops.submit(stored, agent, message, { key, more: event, extras });
     return readEvent(log, agentId, { taskId: task.id, offset });
   }
-  await tasks.setStatus(
-    task.id,
-    (now) => {
-      assertUsable(task.id, now);
-      return now === 'RUNNING' ? undefined : 'RUNNING';
-    },
-    null,
-  );
+  await tasks.acceptInput(task.id, (now) => {
+    assertUsable(task.id, now);
+    return now === 'RUNNING' ? undefined : 'RUNNING';
+  });
   const event = { id: key, content: content as JsonObject | null, ...traceJson(trace) };
   const command = { type: 'event', ...event } satisfies EventCommand;
   const { offset } = await log.submit(sessionId(task.id), command, key);
@@ -242,7 +239,7 @@ async function sendEventTo(
   return readEvent(log, agentId, { taskId: task.id, offset });
 }
 
-/** Gives the output of a tool to the agent. Returns the key of the command on the log. */
+/** Passes the output of a tool to the agent. Returns the key of the command on the log. */
 async function provideToolResult(
   { agent }: LoopAgent,
   task: string,
@@ -277,8 +274,8 @@ function outputRefused(task: string, cause: unknown): unknown {
 }
 
 /**
- * Returns the command with the keys of the log. A withdrawal can name a message by the client's key, which
- * is replaced by the key on the log.
+ * Returns the command with the keys that the log uses. A withdrawal may contain the client's idempotency key.
+ * The function replaces it by the key of the message on the log.
  */
 async function resolveCommand(
   { journals }: TasksServiceOptions,
@@ -294,13 +291,13 @@ async function resolveCommand(
 }
 
 /**
- * Returns the key of the command that retries the last run. It is the same for each request, so that two
- * clients cause one retry. Throws `bad_state` if the last run did not fail.
+ * Returns the key of the command that retries the last run. Each request gets the same key, so two clients
+ * cause only one retry. Throws `bad_state` if the last run did not fail.
  */
 async function retryKey({ log }: TasksServiceOptions, taskId: string): Promise<string> {
   const read = () => digestCacheFor(log).read(sessionId(taskId));
   let digest = await read();
-  // One read covers a limited number of records.
+  // One read covers only a limited number of records, so the loop reads until the digest is complete.
   for (let last = -1; !digest.isWhole && digest.state.through > last; ) {
     last = digest.state.through;
     digest = await read();
@@ -312,8 +309,8 @@ async function retryKey({ log }: TasksServiceOptions, taskId: string): Promise<s
 }
 
 /**
- * Throws `conflict` if a call is already decided, or if its run has ended. The error says what was decided.
- * A repeated command is allowed, because the log then returns the first one.
+ * Throws `conflict` if the call already has a decision, or if its run has ended. The error contains the
+ * decision. A repeated command is allowed, because the log returns the first command for it.
  */
 async function assertDecidable(
   { journals }: TasksServiceOptions,
@@ -324,7 +321,7 @@ async function assertDecidable(
   const read = (journal: LocalJournal) => journal.callStatus(toolCallId, key);
   const status = await journals.use(taskId, read, loopJournalOptions);
   const { isRepeat, isAsked, isSubmitted, call, decision } = status;
-  // A call of the current run can be decided before the question is on the log.
+  // A call of the current run can be decided before the log contains the question.
   const isFree = isAsked || (call === 'open' && decision === undefined);
   if (isRepeat || (isFree && !isSubmitted)) return;
   if (decision !== undefined || call !== undefined)
@@ -354,10 +351,9 @@ async function agentsOf({ agents }: TasksServiceOptions, agentId: string): Promi
 }
 
 /**
- * Returns a session of the log that has no row, such as that of a sub-agent, in the form of a task without
- * agents. Clients can read it, but not change it. Returns undefined if the id has a row, even a deleted
- * one, or if there is no such session. Only callers with access to everything get it: it has no owner and
- * no agent that a scope could allow.
+ * Returns a session without a row, for example of a sub-agent, as a task without agents. Clients can read it
+ * but not change it. Returns undefined if the id has a row, even a deleted row, or if the session does not
+ * exist. Only callers with full access get it, because it has no owner and no agent.
  */
 async function sessionWithoutTask(
   { log, rows }: TasksServiceOptions,

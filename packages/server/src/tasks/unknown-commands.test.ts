@@ -26,7 +26,7 @@ const kinds: Readonly<Record<string, (log: Log) => ServedAgent>> = {
   }),
 };
 
-/** The errors with which commands were consumed. */
+/** Returns the errors with which commands were consumed. */
 async function refusals(log: Log, id: string) {
   const { records } = await log.read(sessionId(id), { maxBytes: Number.POSITIVE_INFINITY });
   return records.flatMap(({ fact }) =>
@@ -44,7 +44,7 @@ describe('21.L: a command of an unknown type', () => {
     const message = expect.stringContaining('no command of the type "teleport"');
     await eventually(async () => (await refusals(log, id)).length > 0);
     expect(await refusals(log, id)).toEqual([{ code: 'unknown_command', message }]);
-    // An agent loop reports it to the `onDiagnostic` of its own.
+    // An agent loop reports the problem to its own `onDiagnostic`.
     if (kind(log).type !== 'loop') expect(harness.diagnostics.join()).toContain('teleport');
     expect((await harness.task(id)).status).toBe('RUNNING');
     const { through } = (await log.info(sessionId(id))) ?? {};

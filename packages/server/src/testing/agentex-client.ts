@@ -24,8 +24,8 @@ export function shownByAgentex(updates: readonly Update[], listed: readonly Task
 }
 
 /**
- * Returns the messages by id, in a form that can be compared. The time of the last change is left out, and
- * an empty list becomes null.
+ * Returns the messages by id, in a form that can be compared. It omits the time of the last change, and an
+ * empty list becomes null.
  */
 export function byId(messages: readonly TaskMessage[]): ReadonlyMap<string | null, unknown> {
   return new Map(

@@ -73,7 +73,7 @@ interface ReadThroughCutsOptions {
   readonly onMessage: (message: SseMessage) => void;
 }
 
-/** Maximum number of connections. No test needs so many, so a reader that reaches it has a bug. */
+/** Maximum number of connections. No test needs this many, so a reader that reaches the limit has a bug. */
 const maxConnections = 1_000;
 
 /** Reads a stream to its end as a browser does. After a cut, it reconnects with its last event id. */

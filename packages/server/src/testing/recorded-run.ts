@@ -83,7 +83,7 @@ function* response(at: At, itemId: ItemId, ids: Ids): Iterable<DraftRecord[]> {
   for (const word of ['Let ', 'me ', 'see', ', ', 'käse', ' 🧀', '.']) {
     reasoning.append(word);
     yield take();
-    // Here two parts are open at once, and a batch has several deltas.
+    // At this point two parts are open at the same time, and a batch has several deltas.
     text.append(word.toUpperCase());
     text.append(word);
     reasoning.append(word);
@@ -163,7 +163,7 @@ interface TextWriter {
   end(): Promise<unknown>;
 }
 
-/** Returns a writer that writes one text in one turn, delta by delta. */
+/** Returns a writer that writes one text in one turn, one delta at a time. */
 export async function openTextWriter(log: Log, session: SessionId): Promise<TextWriter> {
   const driver = await log.open(session);
   const item = itemId('answer');

@@ -57,7 +57,7 @@ const rpc: Fill = ({ task_id }) => ({
   params: { task_id, content: secretContent },
 });
 
-/** For each operation, the body and the query that name resources of an agent. */
+/** For each operation, a body and a query with ids of an agent's resources. */
 const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: Fill }>> = {
   'POST /agents/{agent_id}/rpc': { body: rpc },
   'POST /agents/name/{agent_name}/rpc': { body: rpc },
@@ -104,6 +104,7 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
   'PUT /tracker/{tracker_id}': { body: () => ({ status: 'x' }) },
   'GET /agents': { query: ({ task_id }) => ({ task_id }) },
   'GET /tasks': { query: ({ agent_id }) => ({ agent_id }) },
+  'GET /search': { query: () => ({ text: 'classified' }) },
   'POST /tokens': { body: ({ agent_id }) => ({ agent_id }) },
 };
 
@@ -184,7 +185,7 @@ export class ScopeServer implements AsyncDisposable {
     return { status: response.status, text: isStream ? '' : await response.text() };
   }
 
-  /** Sends a valid request for the operation. It names resources of an agent. */
+  /** Sends a valid request for the operation. The request contains ids of an agent's resources. */
   send(
     token: string | undefined,
     operation: Operation,

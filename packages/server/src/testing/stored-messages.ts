@@ -28,9 +28,10 @@ export async function streamed({ session: id, records }: Session): Promise<reado
 }
 
 /**
- * What both sides must have in common. A stored session has no steps whose content was removed, a
- * reader parses JSON that is cut off differently, and it forgets approvals when a step is reset. The view
- * `ui` shows a denied call as an error, because it knows only the fold and the next record.
+ * Returns the parts of messages that must be equal in a stored session and in a stream. A stored session
+ * omits steps whose content was removed. A reader parses incomplete JSON differently, and drops approvals
+ * when a step is reset. The view `ui` shows a denied call as an error, because it has only the fold and the
+ * next record.
  */
 export function comparable(messages: readonly (UIMessage | UiMessage)[]): unknown {
   const isStep = (part: object | undefined) =>
@@ -59,8 +60,8 @@ function isDenied(part: { readonly state?: string; readonly errorText?: string }
 }
 
 /**
- * The questions about calls and their answers, by the id of the call. A call that failed after it was
- * denied, or without an answer, is left out: the AI SDK's validation refuses its question.
+ * Returns the questions about calls and their answers, by call id. It omits a call that failed after it was
+ * denied, or without an answer, because the AI SDK's validation refuses its question.
  */
 export function approvalsIn(messages: readonly (UIMessage | UiMessage)[]): Map<string, unknown> {
   const found = new Map<string, unknown>();
@@ -79,7 +80,7 @@ export function approvalsIn(messages: readonly (UIMessage | UiMessage)[]): Map<s
 
 /** True if the AI SDK's own validation accepts the messages. */
 export const isValid = async (messages: UiMessage[]): Promise<boolean> => {
-  // The result is assignable to the type of the SDK, without a cast.
+  // This assignment checks that the result has the type of the SDK, without a cast.
   const own: UIMessage[] = messages;
   return own.length === 0 || (await safeValidateUIMessages({ messages: own })).success;
 };

@@ -32,7 +32,7 @@ describe('20.F3: the messages of a stored session', () => {
       fc.asyncProperty(schedules, fc.nat(), async (plan, at) => {
         const { records, ends } = await runSchedule(plan);
         const until = (count: number) => ({ session, records: records.slice(0, count) });
-        // Readers see whole batches.
+        // Readers receive only complete batches.
         for (const log of [until(records.length), until(ends[at % ends.length] ?? 0)]) {
           const messages = messagesOf(log);
           const shown = await streamed(log);

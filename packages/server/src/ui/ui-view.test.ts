@@ -45,7 +45,7 @@ function contentOf(message: UIMessage | undefined): readonly unknown[] {
   });
 }
 
-/** The same for the last run of a log, from the transcript alone. */
+/** Returns the same parts for the last run of a log, computed from the transcript alone. */
 function transcriptContent(state: FoldState): readonly unknown[] {
   const items = toArray(state.items);
   const run = items.at(-1)?.run;
@@ -93,7 +93,7 @@ const stateOf = ({ session, records }: Pick<RecordedLog, 'session' | 'records'>,
 const allFrames = ({ session, records }: RecordedLog) =>
   uiFramesOf(session, records).flatMap(({ frames }) => frames);
 
-/** The message of a client that connects after the given number of records. */
+/** Returns the message of a client that connects after the given number of records. */
 function resumed(log: RecordedLog, at: number, frames = uiFramesOf(log.session, log.records)) {
   const tail = frames.filter(({ offset }) => offset > at);
   return shownByUi([...uiView.restate(stateOf(log, at)), ...tail.flatMap(({ frames }) => frames)]);

@@ -7,7 +7,7 @@ import {
 } from '@millrace/core/streams';
 import type { FrameView } from '../contract/stream.ts';
 
-/** The view that shows the log as the AI SDK's UI message stream, version 1. */
+/** The view that converts the log to the AI SDK's UI message stream, version 1. */
 export const uiView: FrameView = {
   name: 'ui',
   frames: (before, record, after) => {
@@ -19,8 +19,8 @@ export const uiView: FrameView = {
 };
 
 /**
- * Returns the frames of a record. The last frame has the record's offset as id, because a client with this
- * id has the whole record.
+ * Returns the frames of a record. The id of the last frame is the record's offset, because a client with this
+ * id has the complete record.
  */
 function toFrames(offset: number, lines: readonly string[]): readonly Frame[] {
   const last = lines.length - 1;

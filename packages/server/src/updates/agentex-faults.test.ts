@@ -5,7 +5,8 @@ import { byId, shownByAgentex, updatesOfLog } from '../testing/agentex-client.ts
 import { recordUpdates, task } from '../testing/recorded-updates.ts';
 import { messagesOf } from './task-messages.ts';
 
-// Each test names a fault that was observed in another server, and checks the correct result.
+// The name of each test describes a fault that was observed in a different server. The test checks the
+// correct result.
 
 const text = (content: string): Content => ({
   ...{ type: 'text', author: 'agent', style: 'static', format: 'plain' },
@@ -22,7 +23,7 @@ const callDelta = (id: string, name: string, piece: string, index = 0) => ({
   delta: { type: 'tool_request', tool_call_id: id, name, arguments_delta: piece },
 });
 
-/** Returns the stored messages, after a check that the streamed ones are equal. */
+/** Returns the stored messages. It first checks that the streamed messages are equal. */
 function storedMessages(...args: Parameters<typeof recordUpdates>) {
   const { records, state } = recordUpdates(...args);
   const messages = messagesOf(state);

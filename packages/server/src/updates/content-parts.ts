@@ -54,8 +54,8 @@ export function partToContent(part: Part, author: ContentAuthor): Content {
 }
 
 /**
- * Converts the parts of one reasoning block to one content. Each part becomes one entry. Redacted parts
- * have no entry.
+ * Converts the parts of one reasoning block to one content. Each part becomes one entry, except redacted
+ * parts.
  */
 export function reasoningContent(
   parts: readonly ReasoningPart[],
@@ -73,7 +73,7 @@ export function reasoningContent(
 
 /**
  * Returns the arguments of a tool call as an object. The format allows only objects, so any other value is
- * wrapped in one.
+ * wrapped in an object.
  */
 function argumentsOf({ arguments: text, input }: ToolCallPart): JsonObject {
   return input === undefined ? { invalid_json: text } : toObject(input);
@@ -103,7 +103,10 @@ function fileData(part: MediaPart | FilePart): JsonObject {
   return { kind: part.kind, ...name, mime_type: part.mimeType, ...sourceData(part) };
 }
 
-/** Converts the source of media to data. Clients can show a URL directly. They fetch a blob by its hash. */
+/**
+ * Converts the source of a media part to data. Clients can show a URL directly, and they download a blob by
+ * its hash.
+ */
 function sourceData({ source, mimeType }: { source: Source; mimeType: string }): JsonObject {
   switch (source.type) {
     case 'bytes':
@@ -118,8 +121,8 @@ function sourceData({ source, mimeType }: { source: Source; mimeType: string }):
 }
 
 /**
- * Converts the content of a message to parts. A reasoning block becomes one part per entry, and any other
- * content becomes one part. `extra` is metadata for the first part.
+ * Converts the content of a message to parts. A reasoning block becomes one part per entry. Any other content
+ * becomes one part. `extra` is metadata for the first part.
  */
 export function contentToParts(
   content: Content,
@@ -153,8 +156,8 @@ function resultPart({ tool_call_id, name, content, is_error }: ContentOf<'tool_r
 }
 
 /**
- * Converts a reasoning block to parts. A block without entries becomes one redacted part, because the model
- * reasoned but there is no text.
+ * Converts a reasoning block to parts. A block without entries becomes one redacted part, which records that
+ * the model reasoned without a visible text.
  */
 function reasoningParts({
   summary,
@@ -172,8 +175,8 @@ function reasoningParts({
 type TextFields = Pick<ContentOf<'text'>, 'format' | 'attachments'>;
 
 /**
- * Returns the metadata that stores the style, the format and the attachments of a content. Default values
- * are left out.
+ * Returns the metadata that stores the style, the format and the attachments of a content. It omits default
+ * values.
  */
 export function contentMetadata(content: Content): JsonObject {
   const style = content.style === 'static' ? {} : { style: content.style };
@@ -196,8 +199,8 @@ export function textFields(metadata: Metadata | undefined): TextFields {
 }
 
 /**
- * Returns the attachments in metadata. Returns null for other values, because a provider may use the same
- * key for something else.
+ * Returns the attachments in metadata. Returns null for any other value, because a provider may use the same
+ * key for different data.
  */
 function attachmentsIn(value: unknown): TextFields['attachments'] {
   return Array.isArray(value) && value.every(isAttachment) ? value : null;
@@ -209,7 +212,7 @@ function isAttachment(value: unknown): boolean {
   return [file_id, name, type].every((text) => typeof text === 'string') && Number.isInteger(size);
 }
 
-/** Returns whether the content is still empty. */
+/** Returns whether the content has no text or data yet. */
 export function isEmptyContent(content: Content): boolean {
   switch (content.type) {
     case 'text':

@@ -5,8 +5,8 @@ import { type LoggedMessage, messageIndex } from './logged-message.ts';
 import { isJson, startRow } from './task-messages.ts';
 
 /**
- * Returns the delta update for new text of a message. Parts with bytes and structured values have no delta
- * updates. They are sent in full when the part ends.
+ * Returns the delta update for new text of a message. Parts with bytes or structured values have no delta
+ * updates. They are sent completely when the part ends.
  */
 export function deltaUpdates(
   state: FoldState,
@@ -23,7 +23,7 @@ export function deltaUpdates(
   return [{ type: 'delta', ...head, delta }];
 }
 
-/** Returns an empty delta. It is sent after a full update of a message that continues to stream. */
+/** Returns an empty delta. It follows a full update, if the message continues to stream. */
 export function reopenUpdate(state: FoldState, message: LoggedMessage, open: OpenPart): Update {
   const head = {
     index: messageIndex(state, message),
@@ -69,7 +69,7 @@ function reasoningDelta(form: string, entry: number, piece: string): UpdateDelta
 }
 
 /**
- * Returns the index of a part among the parts with the same form, for example among the summaries of a
+ * Returns the index of a part among the parts of the same form, for example among the summaries of a
  * reasoning block.
  */
 function entryIndex(state: FoldState, { slots }: LoggedMessage, { id, begin }: OpenPart): number {
@@ -87,8 +87,8 @@ function entryIndex(state: FoldState, { slots }: LoggedMessage, { id, begin }: O
 }
 
 /**
- * Returns whether a client can build the final content from the deltas, by joining them and parsing JSON.
- * If so, `done` is enough. Otherwise the message is sent in full.
+ * Returns whether a client can build the final content from the deltas by joining them and parsing JSON. In
+ * this case, a `done` update is enough. Otherwise the message is sent in full.
  */
 export function deltasBuildContent({ slots }: LoggedMessage): boolean {
   return slots.every(
@@ -98,8 +98,8 @@ export function deltasBuildContent({ slots }: LoggedMessage): boolean {
 
 /**
  * Returns whether the style may have changed after the start of the message. For plain text, the view sends
- * the message again as soon as its style changes. A partial JSON value cannot be sent in full, because the
- * following deltas would not continue it. Its new style is therefore sent at its end.
+ * the message again when its style changes. A partial JSON value cannot be sent in full, because later deltas
+ * would not continue it. Its new style is therefore sent at the end.
  */
 function mayHaveLateStyle(part: Part): boolean {
   const isPlainText = part.kind === 'text' && part.mimeType !== jsonType;
@@ -112,10 +112,11 @@ function isBuiltByDeltas(part: Part): boolean {
       return part.mimeType !== jsonType || parseObject(part.text) !== undefined;
     case 'tool_call':
       return parseObject(part.arguments) !== undefined && part.partial === undefined;
-    // An empty entry had no delta, and redacted reasoning has no entry.
+    // An empty entry has no delta, and redacted reasoning has no entry, so deltas cannot build them.
     case 'reasoning':
       return part.text !== '' && part.form !== 'redacted';
-    // Clients parse results that look like JSON, although these may be plain text.
+    // Clients parse any tool result that looks like JSON, even plain text. A result is therefore always sent
+    // in full.
     case 'tool_result':
     case 'structured':
     case 'custom':

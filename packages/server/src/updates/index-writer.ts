@@ -31,11 +31,11 @@ import {
 import type { UpdateWarning } from './update-warnings.ts';
 
 interface IndexWriterOptions extends Attempt {
-  /** The index of the first message in the updates that clients receive. */
+  /** The index that clients receive for the first message of this item. */
   readonly index: number;
   readonly ids: Pick<Ids, 'item' | 'part' | 'toolCall'>;
   readonly limits?: Partial<ContentLimits> | undefined;
-  /** Returns the index for a further message of this item. */
+  /** Returns an unused index for one more message of this item. */
   readonly nextIndex: () => number;
   readonly warn: (warning: UpdateWarning) => void;
 }
@@ -44,21 +44,21 @@ interface OpenTarget {
   readonly target: PartTarget;
   readonly writer: TextWriter;
   /**
-   * The index of the part's message. Undefined for later entries of a reasoning block, because they belong
-   * to the message of the first entry.
+   * The index of the part's message. Undefined for later entries of a reasoning block, because they belong to
+   * the message of the first entry.
    */
   readonly index: number | undefined;
   metadata: JsonObject;
   /** The content of a `start` update. If no delta follows, it becomes the content of the message. */
   preview: Content | undefined;
   isWritten: boolean;
-  /** Fragments of JSON data. They are parsed at the end. */
+  /** Fragments of JSON data. They are joined and parsed at the end. */
   readonly pieces: string[];
 }
 
 /**
- * Writes the updates of one index of an agent's answer. The index becomes one item, with one part for each
- * target.
+ * Writes the updates of one index of an agent's answer. All updates of the index become one item, with one
+ * part per target.
  */
 export class IndexWriter {
   readonly #options: IndexWriterOptions;
@@ -76,7 +76,7 @@ export class IndexWriter {
     this.#writer = new DeltaWriter({ itemId: this.#itemId, turn, attempt, ids, limits });
     this.#freeIndexes = [index];
     const preview = opening.type === 'start' && !isEmptyContent(opening.content);
-    // The preview is also stored on the log, so that it is not lost in a crash.
+    // The preview is also stored on the log, so that it survives a crash.
     const metadata = { index, ...(preview && { start: opening.content as JsonObject }) };
     const kind = kindOf(opening);
     this.#fact({ type: 'item_started', itemId: this.#itemId, kind, metadata });
@@ -86,7 +86,7 @@ export class IndexWriter {
     return this.#isClosed;
   }
 
-  /** Returns the drafts since the last call. */
+  /** Returns the drafts that were created since the last call. */
   take(): readonly DraftRecord[] {
     this.#flush();
     const taken = this.#drafts;
@@ -99,7 +99,7 @@ export class IndexWriter {
     const known = this.#open.get(targetKey(target));
     const open = known ?? this.#begin(target, contentMetadata(content));
     if (known !== undefined || this.#open.size > 1) this.#options.warn('restarted');
-    // The metadata of a reasoning block is stored in its first entry.
+    // The first entry of a reasoning block stores the metadata of the block.
     const [first = open] = isReasoning(target) ? this.#reasoning() : [];
     const metadata = { ...first.metadata, ...contentMetadata(content) };
     if (!isSame(metadata, first.metadata)) this.#setMetadata(first, metadata);
@@ -119,15 +119,15 @@ export class IndexWriter {
     for (const each of isReasoning(target) ? this.#reasoning() : [open]) each.isWritten = true;
   }
 
-  /** Replaces everything written so far with this content. */
+  /** Replaces the content that was written so far. */
   full(given: Content): void {
     const content = this.#withCallId(given);
     const key = targetKey(targetOfContent(content, toolCallId));
     const replaced = this.#open.get(key) ?? this.#open.values().next().value;
     const index = replaced?.index ?? this.#options.index;
     const parts = contentToParts(content, { index });
-    // The last part is retracted first, because the id of the message is that of the first entry of a
-    // reasoning block.
+    // Parts are retracted in reverse order, because the first entry of a reasoning block provides the message
+    // id.
     for (const open of [...this.#open.values()].reverse()) {
       if (open !== replaced) open.writer.retract('withdrawn');
     }
@@ -136,8 +136,8 @@ export class IndexWriter {
   }
 
   /**
-   * Closes the index. Without `stop`, all content is complete. With `stop`, tool calls are dropped and the
-   * other content is partial.
+   * Closes the index. Without `stop`, all content is complete. With `stop`, tool calls are retracted and all
+   * other content is marked as partial.
    */
   close(stop?: Stop): void {
     for (const open of [...this.#open.values()]) {
@@ -163,7 +163,9 @@ export class IndexWriter {
     open.metadata = metadata;
   }
 
-  /** Retracts targets that were started with another type and never written. Tool calls stay. */
+  /**
+   * Retracts targets without content that were started with a different type. Tool calls are not retracted.
+   */
   #dropMismatched(target: PartTarget): void {
     for (const [key, { target: other, writer, isWritten, index }] of this.#open) {
       const isSame = isReasoning(target) ? isReasoning(other) : key === targetKey(target);
@@ -176,8 +178,8 @@ export class IndexWriter {
   }
 
   /**
-   * Closes one part. If a limit prevents the intended commit, the text is committed as partial. Closing
-   * therefore never fails because of a limit.
+   * Closes one part. If a limit prevents the intended commit, it commits the text as partial. A limit
+   * therefore never makes closing fail.
    */
   #closeTarget(open: OpenTarget): void {
     try {
@@ -233,8 +235,8 @@ export class IndexWriter {
   }
 
   /**
-   * Returns a function that completes the id of a call. An empty id means the latest open target of this
-   * kind. If there is none, a new id is created.
+   * Returns a function that completes the id of a call. For an empty id, it uses the latest open target of
+   * this kind. If no target is open, it creates a new id.
    */
   #idOf(kind: 'call' | 'result'): (id: string) => ToolCallId {
     return (id) => {
@@ -267,7 +269,7 @@ function isSame(a: JsonObject, b: JsonObject): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Returns the kind of the item. The first update decides it. */
+/** Returns the kind of the item, which the first update determines. */
 function kindOf(opening: Exclude<Update, { type: 'done' }>): ItemKind {
   if (opening.type === 'delta')
     return opening.delta?.type === 'tool_response' ? 'tool' : 'assistant';

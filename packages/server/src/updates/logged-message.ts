@@ -12,19 +12,17 @@ import {
 import type { ContentAuthor } from './content-parts.ts';
 
 /**
- * A message in the form in which the log stores it. It is one part, or all parts of a reasoning block that
- * was written by updates.
+ * A message as the log stores it: one part, or all parts of a reasoning block that was written by updates.
  */
 export interface LoggedMessage {
   /**
-   * The id of the message: `<task id>.<part id>` of the first part. For an edit, it is the id of the edited
-   * message.
+   * The id of the message: `<task id>.<part id>` of the first part. An edit has the id of the edited message.
    */
   readonly id: string;
   readonly item: ItemState;
   readonly author: ContentAuthor;
   readonly slots: readonly [PartSlot, ...PartSlot[]];
-  /** True for the first message of its item. */
+  /** True if this is the first message of its item. */
   readonly isFirst: boolean;
 }
 
@@ -38,10 +36,10 @@ const authors: { readonly [Kind in ItemKind]: ContentAuthor | undefined } = {
   notification: undefined,
 };
 
-// The messages are cached per item. An item does not change while text streams.
+// Caches the messages of each item. An item does not change while text streams.
 const messagesByItem = new WeakMap<ItemState, readonly LoggedMessage[]>();
 
-/** Returns the messages of an item, in order. Items that users do not see have no messages. */
+/** Returns the messages of an item, in order. Items that are hidden from users have no messages. */
 export function messagesInItem(
   state: FoldState,
   item: ItemState | undefined,
@@ -68,7 +66,7 @@ function messageId({ session }: Pick<FoldState, 'session'>, id: PartId): string 
   return `${session}.${id}`;
 }
 
-/** Returns whether the item was written by updates. Its reasoning parts then form one block. */
+/** Returns whether updates wrote the item. Its reasoning parts then form one block. */
 export function isIndexed({ metadata }: ItemState): boolean {
   return typeof metadata?.['index'] === 'number';
 }
@@ -111,8 +109,8 @@ export function isStreaming({ slots }: LoggedMessage): boolean {
 }
 
 /**
- * Returns whether clients may see the message. A message from updates becomes visible when its format,
- * style and index are known, directly after its start.
+ * Returns whether clients may see the message. A message from updates becomes visible when it has metadata or
+ * content, directly after its start.
  */
 export function isVisible(state: FoldState, message: LoggedMessage): boolean {
   if (!isIndexed(message.item) || message.slots.some(({ part }) => part !== undefined)) return true;
@@ -130,7 +128,7 @@ export function messageWithPart(
   return messages.find(({ slots }) => slots.some((slot) => slot.id === id));
 }
 
-/** Finds a message by id. If it was edited, the latest edit is returned. */
+/** Finds a message by its id. If the message was edited, it returns the latest edit. */
 export function findMessage(state: FoldState, id: string): LoggedMessage | undefined {
   const items = toArray(state.items);
   const edit = items.findLast((item) => editedId(item) === id);
@@ -150,9 +148,9 @@ export function isReplaced(state: FoldState, { id, item }: LoggedMessage): boole
 }
 
 /**
- * Returns the index of a message in its turn. It is the index that the agent gave, or else its position
- * among the other messages. It is null outside of turns. It depends only on the state, so clients that
- * reconnect get the same index.
+ * Returns the index of a message in its turn: the agent's own index, or otherwise its position among the
+ * messages. It is null outside of turns. It depends only on the state, so reconnecting clients get the same
+ * index.
  */
 export function messageIndex(state: FoldState, message: LoggedMessage): number | null {
   const { item, slots, isFirst } = message;
@@ -169,8 +167,7 @@ interface Ordinals {
   readonly byId: ReadonlyMap<PartId, number>;
 }
 
-// The numbers are cached per list of items. While text streams, neither the items nor the retracted parts
-// change.
+// Caches the numbers per list of items. While text streams, the items and the retracted parts stay the same.
 const ordinalsByItems = new WeakMap<FoldState['items'], Ordinals>();
 
 function ordinalsOf(state: FoldState, turn: number): ReadonlyMap<PartId, number> {
@@ -183,8 +180,7 @@ function ordinalsOf(state: FoldState, turn: number): ReadonlyMap<PartId, number>
 }
 
 /**
- * Returns the number of each part in a turn. A retracted part keeps its number, so that no index is used
- * twice.
+ * Returns the number of each part in a turn. A retracted part keeps its number, so an index is never reused.
  */
 function countOrdinals(state: FoldState, turn: number): ReadonlyMap<PartId, number> {
   const items = itemsOfTurn(state, turn);

@@ -4,15 +4,13 @@ import { type Update, updateSchema } from '../contract/message.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * Parses an update of an agent. If `type` is missing, as in some SDKs, it is derived from the other fields.
- */
+/** Parses an update of an agent. Some SDKs omit `type`. It is then derived from the other fields. */
 export function readUpdate(input: unknown): Update {
   return readTextDelta(input) ?? parseUpdate(input);
 }
 
 function parseUpdate(input: unknown): Update {
-  // The depth is checked before the schema, because the schema calls itself for each level of the value.
+  // The depth is checked before the schema, because the schema calls itself recursively for each level.
   const problem = checkJson(dropUndefined(input), defaultContentLimits);
   if (problem !== undefined) throw badUpdate(problem.path);
   const read = updateSchema.safeParse(withType(input));
@@ -32,7 +30,7 @@ function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
-/** Removes fields whose value is `undefined`. In JavaScript objects, they count as missing. */
+/** Removes fields whose value is `undefined`, because they count as missing. */
 function dropUndefined(input: unknown): unknown {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return input;
   const fields = Object.entries(input).filter(([, value]) => value !== undefined);
@@ -73,7 +71,7 @@ function withDeltaType(input: unknown): unknown {
 }
 
 /**
- * Puts the original values into the update, because the schema copies objects and removes the key
+ * Restores the original values in the update, because the schema copies objects and removes the key
  * `__proto__`.
  */
 function withRawValues(update: Update, input: unknown): Update {
@@ -96,13 +94,13 @@ function withRawValues(update: Update, input: unknown): Update {
   }
 }
 
-/** Maximum length of a text for the fast path. Longer fragments take the general path. */
+/** Maximum length of a text for the fast path. Longer texts use the general parser. */
 const maxTextLength = 2 ** 16;
 const updateFields: ReadonlySet<string> = new Set(['type', 'index', 'delta']);
 const deltaFields: ReadonlySet<string> = new Set(['type', 'text_delta']);
 
 /**
- * A fast path for text deltas, which are most updates. Returns undefined for every other input, valid or
+ * A fast parser for text deltas, the most frequent updates. Returns undefined for every other input, valid or
  * not.
  */
 export function readTextDelta(input: unknown): Update | undefined {
@@ -135,7 +133,7 @@ const explanations: { readonly [Code in UpdateErrorCode]: string } = {
   writer_ended: 'the answer is over. Start another one',
 };
 
-/** Thrown for an update that was refused. The update had no effect. */
+/** Thrown for an update that the server refuses. The update has no effect. */
 export class UpdateError extends MillraceError<UpdateErrorCode> {
   constructor(code: UpdateErrorCode, what: string, place: ErrorPlace = {}, options?: ErrorOptions) {
     const where = Object.entries(place).map(([key, value]) => `${key} ${value}`);

@@ -15,7 +15,7 @@ import { messageOf, messagesOf } from './task-messages.ts';
 
 const outside = { turn: 0, attempt: 0 };
 
-/** Builds the records of a task whose messages are written at once. */
+/** Builds the records of a task whose messages are written in one step. */
 class MessageBuilder extends RecordBuilder {
   readonly ids = countingIds();
 

@@ -24,7 +24,9 @@ import {
   messagesInItem,
 } from './logged-message.ts';
 
-/** Returns all messages of a task, oldest first. Streaming messages contain their content so far. */
+/**
+ * Returns all messages of a task, oldest first. A streaming message has the content that has arrived so far.
+ */
 export function messagesOf(state: FoldState): readonly TaskMessage[] {
   const items = toArray(state.items);
   const edits = new Map(items.map((item) => [editedId(item), item.id]));
@@ -43,7 +45,7 @@ export function messageOf(state: FoldState, id: string): TaskMessage | undefined
     : messageRow(state, message);
 }
 
-/** Compares the times of two messages. Messages with the same time keep the order of the log. */
+/** Compares the creation times of two messages. Messages with the same time keep the order of the log. */
 function byCreation({ created_at: a }: TaskMessage, { created_at: b }: TaskMessage): number {
   if (a === b || a === null || b === null) return 0;
   return a < b ? -1 : 1;
@@ -59,8 +61,8 @@ export function messageRow(state: FoldState, message: LoggedMessage): TaskMessag
   );
 }
 
-// The row is built once per message and not once per delta. Only the metadata can change while a message
-// streams.
+// Caches the row of each message, so that it is not built for each delta. Only the metadata can change while
+// a message streams.
 const startRows = new WeakMap<
   LoggedMessage,
   { readonly metadata: unknown; readonly row: TaskMessage }
@@ -79,7 +81,9 @@ export function startRow(state: FoldState, message: LoggedMessage): TaskMessage 
   return startedRow;
 }
 
-/** Returns the row of a removed message. The format has no removal, so the content is an empty text. */
+/**
+ * Returns the row of a removed message. The format cannot express a removal, so the content is an empty text.
+ */
 export function retractedRow(state: FoldState, message: LoggedMessage): TaskMessage {
   return toRow(state, message, emptyText(message), 'DONE');
 }
@@ -96,8 +100,8 @@ function toRow(
 }
 
 /**
- * Returns when the messages of an item were created. If the client gave a time, or an edit keeps the time
- * of the original message, the time is in the metadata.
+ * Returns the creation time of an item's messages. The metadata contains the time if the client set it, or if
+ * an edit keeps the original time.
  */
 export function createdAt(item: ItemState): string | null {
   const first = editedId(item) === undefined ? undefined : item.metadata?.['createdAt'];
@@ -105,7 +109,7 @@ export function createdAt(item: ItemState): string | null {
   return timeOf(typeof first === 'number' ? first : item.startedAt);
 }
 
-// The largest time that a `Date` can have. `toISOString` throws for larger numbers.
+// The latest time that a `Date` can represent. `toISOString` throws for larger numbers.
 const lastTime = 8.64e15;
 
 function timeOf(time: number | undefined): string | null {
@@ -138,12 +142,14 @@ function partAt(state: FoldState, { id, part }: PartSlot): Part | undefined {
   return open === undefined ? part : livePart(open);
 }
 
-/** Returns whether the part streams as JSON text. */
+/** Returns whether the part streams JSON text. */
 export function isJson({ begin }: OpenPart): boolean {
   return begin.kind === 'tool_call' || (begin.kind === 'text' && begin.mimeType === jsonType);
 }
 
-/** Returns the content of a JSON object that is streaming. It contains what has arrived so far. */
+/**
+ * Returns the content of a JSON object that still streams. It contains the fields that have arrived so far.
+ */
 function partialJsonContent(open: OpenPart, author: Content['author']): Content {
   return jsonContent(open, author, parsePartialObject(open.text));
 }
@@ -168,7 +174,7 @@ function jsonContent(open: OpenPart, author: Content['author'], value: JsonObjec
 function startContent(state: FoldState, message: LoggedMessage): Content {
   const { author, slots } = message;
   const open = findOpen(state, slots[0].id);
-  // The first entry is already committed, and only later entries of the block are streaming.
+  // The first entry is already committed, and only later entries of the block still stream.
   if (open === undefined) return reasoningContent([], author);
   const content = emptyContent(open, author);
   const preview = message.isFirst ? previewOf(message.item) : undefined;
@@ -199,10 +205,10 @@ function styleField({ metadata }: OpenPart): { readonly style: Content['style'] 
   return { style: styleOf(metadata) };
 }
 
-// The preview is parsed once per item and not once per delta.
+// Caches the preview of each item, so that it is not parsed for each delta.
 const previews = new WeakMap<ItemState, { readonly content: Content | undefined }>();
 
-/** Returns the content of the agent's `start` update. Returns undefined if there is none. */
+/** Returns the content of the agent's `start` update. Returns undefined if the item has no preview. */
 function previewOf(item: ItemState): Content | undefined {
   const cached = previews.get(item);
   if (cached !== undefined) return cached.content;

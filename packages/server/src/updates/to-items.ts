@@ -11,8 +11,8 @@ import { contentToParts } from './content-parts.ts';
 
 /**
  * Converts messages to the items of a model request. Consecutive messages of the agent become one item. The
- * results of its calls follow in the order of the calls. A call without a result gets an error result, and
- * a result without a call is removed, because providers reject both.
+ * results of its calls follow in the order of the calls. Providers reject unmatched calls and results.
+ * Therefore a call without a result gets an error result, and a result without a call is removed.
  */
 export function toItems(messages: readonly TaskMessage[]): readonly Item[] {
   const sendable = messages.filter(isSendable);
@@ -25,7 +25,7 @@ export function toItems(messages: readonly TaskMessage[]): readonly Item[] {
   });
 }
 
-/** Returns whether a message can be sent to a model. Unfinished tool calls and empty texts cannot. */
+/** Returns whether a message can be sent to a model. Unfinished tool calls and empty texts cannot be sent. */
 function isSendable({ content, streaming_status }: TaskMessage): boolean {
   if (content.type === 'tool_request') return streaming_status !== 'IN_PROGRESS';
   return content.type !== 'text' || content.content !== '';
@@ -42,7 +42,7 @@ function resultsIn(messages: readonly TaskMessage[]): ReadonlyMap<string, ToolRe
   return results;
 }
 
-/** Groups the messages into items, without the results. A result ends the agent's current item. */
+/** Groups the messages into items and omits tool results. A result ends the agent's current item. */
 function withoutResults(messages: readonly TaskMessage[]): readonly Item[] {
   const items: { readonly id: Item['id']; readonly kind: ItemKind; readonly parts: Part[] }[] = [];
   let isEnded = true;

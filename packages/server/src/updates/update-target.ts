@@ -4,15 +4,15 @@ import type { UpdateDelta } from '../contract/message.ts';
 import { jsonType } from './content-parts.ts';
 
 /**
- * The part of an index that an update refers to. Parts differ in their type, their call or their reasoning
- * entry.
+ * Identifies the part to which an update of an index refers. Parts differ in their type, their call or their
+ * reasoning entry.
  */
 export type PartTarget =
   | { readonly kind: 'text' | 'data' | 'reasoning' }
   | { readonly kind: 'call' | 'result'; readonly id: ToolCallId; readonly name: string }
   | { readonly kind: 'summary' | 'content'; readonly entry: number };
 
-/** Returns the target of a content. `idOf` completes the id of a call if the agent left it empty. */
+/** Returns the target of a content. `idOf` completes a call id that the agent left empty. */
 export function targetOfContent(content: Content, idOf: (id: string) => ToolCallId): PartTarget {
   switch (content.type) {
     case 'text':
@@ -67,7 +67,7 @@ export function isReasoning({ kind }: PartTarget): boolean {
   return kind === 'reasoning' || kind === 'summary' || kind === 'content';
 }
 
-/** Begins the part of a target. Data streams as text, and its commit contains the parsed value. */
+/** Begins the part of a target. Data streams as text, and the commit contains the parsed value. */
 export function beginPart(writer: DeltaWriter, target: PartTarget): TextWriter {
   switch (target.kind) {
     case 'text':
@@ -82,7 +82,7 @@ export function beginPart(writer: DeltaWriter, target: PartTarget): TextWriter {
       return writer.reasoning('summary');
     case 'content':
       return writer.reasoning('full');
-    // A reasoning block without a known entry has no text yet.
+    // A reasoning block without a specified entry has no text yet.
     case 'reasoning':
       return writer.reasoning('redacted');
   }

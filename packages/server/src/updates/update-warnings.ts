@@ -1,12 +1,14 @@
-/** The number of irregular updates of each kind that an agent sent. They do not fail the task. */
+/** Counts the irregular updates of an agent by kind. Irregular updates do not fail the task. */
 export interface UpdateWarnings {
-  /** Updates for an index that was already closed by `done` or `full`. They are dropped. */
+  /** Updates for an index that `done` or `full` has already closed. They are dropped. */
   readonly late: number;
-  /** Updates without an index. They belong to the latest index, or open the next free index. */
+  /** Updates without an index. They apply to the latest open index, or open the next free index. */
   readonly unindexed: number;
-  /** `start` updates for an open index. Their format, style, attachments and preview are used. */
+  /**
+   * `start` updates for an index that is already open. Their format, style, attachments and preview are used.
+   */
   readonly restarted: number;
-  /** Deltas of another type than the `start` before them. The `start` is dropped. */
+  /** Deltas whose type differs from the type of the `start` before them. The `start` is dropped. */
   readonly mismatched: number;
   /** Data that is not valid JSON. It is stored as text. */
   readonly unparsed: number;

@@ -16,14 +16,14 @@ export interface UpdateWriterOptions {
 type Opening = Exclude<Update, { type: 'done' }>;
 
 /**
- * Converts an agent's updates to drafts for the log. Each turn has its own writer. Irregular updates are
- * accepted and counted. Only invalid updates and updates over a limit are refused. A refused update has no
+ * Converts an agent's updates to drafts for the log. Each turn has its own writer. It accepts and counts
+ * irregular updates. It refuses only invalid updates and updates over a limit. A refused update has no
  * effect.
  */
 export class UpdateWriter {
   readonly #options: UpdateWriterOptions;
   readonly #indexes = new Map<number, IndexWriter>();
-  /** The indexes that are already used in the updates that clients receive. */
+  /** The indexes that clients have already received. */
   readonly #usedIndexes = new Set<number>();
   #next = 0;
   #last: { readonly writer: IndexWriter; readonly isUnindexed: boolean } | undefined;
@@ -38,7 +38,7 @@ export class UpdateWriter {
     return this.#warnings;
   }
 
-  /** True if something is open that `end` would close. */
+  /** True if open content exists. `end` closes it. */
   get isOpen(): boolean {
     return this.#open().length > 0;
   }
@@ -57,14 +57,14 @@ export class UpdateWriter {
     return writer.take();
   }
 
-  /** Closes all open content as complete. It is called when the agent has finished. */
+  /** Closes all open content as complete. Call it when the agent has finished. */
   end(): readonly DraftRecord[] {
     return this.#close();
   }
 
   /**
-   * Closes all open content as partial, and drops unfinished tool calls. It is called when the agent
-   * failed, was stopped or crashed.
+   * Closes all open content as partial, and drops unfinished tool calls. Call it when the agent failed, was
+   * stopped or crashed.
    */
   endPartial(stop: Stop): readonly DraftRecord[] {
     return this.#close(stop);
@@ -100,8 +100,8 @@ export class UpdateWriter {
   }
 
   /**
-   * Returns the writer for an update without an index. Deltas and `done` belong to the latest open index. A
-   * `full` belongs to it only if that index was opened without a number too.
+   * Returns the writer for an update without an index. `delta` and `done` apply to the latest open index.
+   * `full` applies to it only if that index was also opened without a number.
    */
   #writerWithoutIndex(update: Update): IndexWriter | undefined {
     const last = this.#last?.writer.isClosed === false ? this.#last : undefined;

@@ -26,7 +26,7 @@ function indexed(record: LogRecord, index: number): LogRecord {
 
 const isDone = ({ streaming_status }: TaskMessage) => streaming_status === 'DONE';
 
-/** Streaming messages are compared by their text. For other types, a client only has the start. */
+/** Streaming messages are compared by their text. For all other types, a client has only the start. */
 const comparable = (messages: readonly TaskMessage[]) => [
   byId(messages.filter(isDone)),
   new Map(

@@ -29,13 +29,12 @@ import {
 } from './logged-message.ts';
 import { messageRow, retractedRow, startRow } from './task-messages.ts';
 
-/** The view that shows the log as task-message updates. Each frame contains one update. */
+/** The view that converts the log to task-message updates. Each frame contains one update. */
 export const updatesView: FrameView = {
   name: 'updates',
   frames: (before, record, after) => {
     const updates = updatesOf(before, record, after);
-    // The id of a record's last frame is only the offset, because a client with this id has the whole
-    // record.
+    // The id of the last frame is only the offset, because a client with this id has the complete record.
     const idOf = (k: number) => (k === updates.length - 1 ? '' : `.${k}`);
     return updates.map(({ update, k }) => ({
       id: `${record.offset}${idOf(k)}`,
@@ -45,7 +44,7 @@ export const updatesView: FrameView = {
   restate: (state) => restatement(state).map((update) => ({ data: encodeUpdate(update) })),
 };
 
-// All deltas of a message contain the same row, which is most of their JSON. The row is encoded only once.
+// Caches the JSON of each row. All deltas of a message contain the same row, which is most of their JSON.
 const rowJson = new WeakMap<TaskMessage, string>();
 
 function encodeUpdate(update: Update): string {
@@ -68,7 +67,7 @@ interface NumberedUpdate {
   readonly k: number;
 }
 
-/** Converts a record to updates. `before` and `after` are the states around the record. */
+/** Converts a record to updates. `before` and `after` are the states before and after the record. */
 export function updatesOf(
   before: FoldState,
   record: LogRecord,
@@ -84,8 +83,8 @@ export function updatesOf(
 }
 
 /**
- * Returns updates for a client that connects. Each message that is streaming now gets a start, and one
- * delta with all of its text.
+ * Returns updates for a client that connects now. Each streaming message gets a `start`, and one `delta` with
+ * all of its text.
  */
 export function restatement(state: FoldState): readonly Update[] {
   const items = new Set(state.open.map(({ begin }) => begin.itemId));
@@ -102,7 +101,7 @@ function updatesOfDelta(before: FoldState, delta: Delta, after: FoldState): read
     return changedMessages(before, after, [findItemOfPart(before, partId)?.id]);
   }
   const open = findOpen(before, partId);
-  // This fast path is for appends, which are most records and do not change an item.
+  // A fast path for appends. They are the most frequent records and do not change an item.
   if (delta.type === 'append_text' && open !== undefined) {
     const growing = messageWithPart(
       messagesInItem(before, findItem(before, open.begin.itemId)),
@@ -122,8 +121,8 @@ function updatesOfDelta(before: FoldState, delta: Delta, after: FoldState): read
     return isVisible(after, message) ? restateMessage(after, message) : [];
   }
   if (delta.type === 'begin_part') {
-    // A client that connected when the block was complete has received nothing of it. The block is
-    // therefore sent in full.
+    // A client may have connected while the block was complete, and then it has received no part of the
+    // block. The block is therefore sent in full.
     return isStreaming(previous) ? newEntry(after, message, partId) : fullUpdates(after, message);
   }
   return delta.type === 'set_metadata' ? reformatted(before, after, message, partId) : [];
@@ -140,7 +139,7 @@ function restateMessage(state: FoldState, message: LoggedMessage): readonly Upda
   const head = { index: messageIndex(state, message), parent_task_message: row };
   const start: Update = { type: 'start', ...head, content: row.content };
   const committed = message.slots.filter(({ part }) => part !== undefined);
-  // A block with committed entries cannot be built again from its start, so it is sent in full.
+  // A client cannot rebuild a block with committed entries from deltas, so the block is sent in full.
   if (committed.length > 0) return [...fullUpdates(state, message)];
   const deltas = openPartsOf(state, message).flatMap((open) =>
     open.text === '' ? [] : deltaUpdates(state, message, open, open.text),
@@ -157,7 +156,7 @@ function appendUpdates(
   return deltaUpdates(after, message, open, chunk.slice(open.text.length - at));
 }
 
-/** Returns a full update of the message if its format, style or attachments changed. */
+/** Returns a full update of the message if its format, style or attachments have changed. */
 function reformatted(
   before: FoldState,
   after: FoldState,
@@ -246,7 +245,7 @@ function changedMessages(
 }
 
 /**
- * Returns whether two messages are the same. The fold reuses unchanged objects, so comparing references is
+ * Returns whether two messages are equal. The fold reuses unchanged objects, so a comparison of references is
  * enough.
  */
 function isSameMessage(a: LoggedMessage, b: LoggedMessage): boolean {

@@ -10,7 +10,7 @@ import { assertKnownOptions } from '../known-options.ts';
 import { type HeartbeatSignals, withFailureTypes, withHeartbeat } from './heartbeat.ts';
 import { runInActivity } from './run-in-activity.ts';
 
-/** The agents, providers and log of a worker. */
+/** Options of `createActivities`: the agents, providers and log of a worker. */
 export interface ActivitiesOptions {
   /** Agents that workflows refer to by name. Default: none. */
   readonly agents?: readonly Agent[] | undefined;
@@ -65,7 +65,7 @@ export function createActivities(options: ActivitiesOptions): MillraceActivities
 }
 
 /**
- * Returns the command with the sender's trace, if it is a message. The run for this message then belongs
+ * If the command is a message, returns it with the trace of its sender. The run for this message then belongs
  * to that trace.
  */
 function withTrace<T extends { readonly command: object }>(given: T): T {

@@ -2,8 +2,8 @@ import { isMillraceError } from '@millrace/core';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 
 /**
- * The signals that stop an activity. `signal` aborts the work and keeps its partial result. `leave` stops
- * the work at once, because another worker repeats it.
+ * The signals that stop an activity. `signal` aborts the work and keeps its partial result. `leave` stops the
+ * work immediately, because another worker will repeat it.
  */
 export interface HeartbeatSignals {
   readonly signal: AbortSignal;
@@ -36,7 +36,7 @@ export async function withHeartbeat<T>(
       work({ signal: abortController.signal, leave: leaveController.signal }),
     );
   } catch (error) {
-    // The activity was not cancelled, so another worker retries it.
+    // The activity was not cancelled, so Temporal retries it on another worker.
     throw leaveController.signal.aborted
       ? ApplicationFailure.retryable(leftMessage, 'millrace.left')
       : error;

@@ -19,7 +19,7 @@ export interface ManualStreamWriter {
 
 export interface ManualProvider {
   readonly provider: Provider;
-  /** Returns the error that the work threw. Undefined if it threw none. */
+  /** Returns the error that the work threw. Undefined if the work threw no error. */
   thrown(): { readonly error: unknown } | undefined;
 }
 

@@ -33,13 +33,13 @@ export interface RunInActivityOptions {
   readonly startsTurn?: boolean | undefined;
   /** The id of a failed run that this run repeats. Default: none. */
   readonly replaces?: RunId | undefined;
-  /** Called while the session is in use, with the current holder of its lease. */
+  /** Called while another process holds the session's lease, with the name of that holder. */
   readonly onHeld?: ((holder: string) => void) | undefined;
 }
 
 /**
- * The maximum number of claims per attempt of the activity. The number of a claim is computed from the
- * attempt and the count within that attempt.
+ * The maximum number of claims per attempt of the activity. Claims are numbered, and the claims of a later
+ * attempt have higher numbers.
  */
 const claimsPerAttempt = 100_000;
 
@@ -57,8 +57,8 @@ export async function runInActivity(
     const code = isMillraceError(error) ? error.code : undefined;
     if (code === 'no_session') throw sessionDeleted(options.session);
     if (code !== 'fenced') throw error;
-    // Temporal assumed that this worker is dead. If the next attempt holds the session, this failure has
-    // no effect. Otherwise Temporal starts another attempt.
+    // Temporal assumed that this worker is dead. If the next attempt already holds the session, this failure
+    // has no effect. Otherwise, Temporal starts a new attempt.
     const message = `Cannot continue in session ${options.session}: another process took it over`;
     throw ApplicationFailure.retryable(message, 'millrace.overtaken');
   }
@@ -95,7 +95,7 @@ async function runExclusively(agent: Agent, options: RunInActivityOptions): Prom
     const advanced = await advance(agent, { ...given, leave, createdAt, replaces });
     const { plan, epoch, settled } = advanced;
     createdAt = advanced.createdAt;
-    // Another process ended the run of the dead attempt. This attempt starts a new run.
+    // Another process has already ended the run of the dead attempt, so this attempt starts a new run.
     if (count === 1 && plan.do === 'done' && plan.stop.cause === 'interrupted') {
       currentRunId = runId(`${currentRunId}:${options.claim.attempt}`);
       startsTurn = true;
@@ -149,15 +149,12 @@ function nothingToAnswer(session: SessionId): AgentError {
   return new AgentError('stuck', message, { session });
 }
 
-/**
- * The delay before the next attempt to acquire the session, in milliseconds. It is short at first and
- * grows up to one second.
- */
+/** The first and the longest delay before the next attempt to acquire the session, in milliseconds. */
 const [firstMs, longestMs] = [50, 1_000];
 
 /**
- * Acquires the session when it is free. That is when its driver is done, or when the lease of a dead
- * driver has expired. If a stop signal aborts while it waits, it rejects with the reason of that signal.
+ * Acquires the session as soon as it is free: its driver has ended, or the lease of a dead driver has
+ * expired. If a stop signal aborts during the wait, the function rejects with the reason of that signal.
  */
 async function waitForSession<T>(
   acquire: () => Promise<T>,
@@ -173,7 +170,7 @@ async function waitForSession<T>(
       if (!isMillraceError(error) || error.code !== 'held') throw error;
       onHeld(String(error.place['holder']));
     }
-    // If a stop signal aborts, the wait ends and the check above throws.
+    // If a stop signal aborts, this wait ends, and the check above throws.
     await after(waitMs, undefined, { signal: stopSignal }).catch(() => {});
   }
 }
@@ -181,9 +178,9 @@ async function waitForSession<T>(
 const [minLeaseMs, leaseWithoutHeartbeatsMs] = [15_000, 60_000];
 
 /**
- * Returns the duration of the lease after the last heartbeat, in milliseconds. It is longer than Temporal
- * needs to detect a dead worker. The retry of the same activity therefore acquires the session before
- * other waiting activities.
+ * Returns the duration of the lease after the last heartbeat, in milliseconds. The lease lasts longer than
+ * Temporal needs to detect a dead worker. The retry of the same activity can therefore acquire the session
+ * before other waiting activities.
  */
 function leaseDurationMs(): number {
   const { heartbeatTimeoutMs } = Context.current().info;

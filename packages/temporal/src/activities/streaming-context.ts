@@ -26,9 +26,9 @@ export interface StreamingContextOptions {
  * Streams the output of an activity to the log and returns the finished messages. Use it in your own
  * activities.
  *
- * The stream closes automatically. If `work` throws, the output is kept as partial and the error is
- * rethrown. A retry, after an error or a dead worker, replaces the output of the previous attempt. If
- * another writer uses the session, `work` starts when that writer is done.
+ * The stream closes automatically. If `work` throws, the log keeps the output as partial, and the function
+ * throws the same error. A retry replaces the output of the previous attempt. If another writer uses the
+ * session, `work` starts when that writer has finished.
  */
 export async function streamingContext(
   options: StreamingContextOptions,
@@ -45,7 +45,7 @@ export async function streamingContext(
   const base = `${life}:${info.activityId}${contextSuffix(context)}`;
   const workflowOwner = `temporal workflow ${workflowId}`;
   const onHeld = (holder: string) => {
-    // The run waits for its tool. If the tool waited for the run, both would wait forever.
+    // The run waits for its tool. If the tool also waited for the run, both would wait forever.
     const isOwnRun =
       info.activityType === 'millraceCall' && holder.startsWith(`${workflowOwner} [`);
     if (isOwnRun) throw streamsIntoOwnRun(session);
@@ -84,7 +84,7 @@ function streamsIntoOwnRun(session: SessionId): AgentError {
 
 type SelectedRun = Pick<RunInActivityOptions, 'runId' | 'replaces'>;
 
-/** Returns the run to use. It is the run of a dead attempt, or a new run that replaces a failed one. */
+/** Returns the run to use: the run of a dead attempt, or a new run that replaces a failed run. */
 async function selectRun(
   log: Log,
   session: SessionId,
@@ -98,7 +98,7 @@ async function selectRun(
       if (fact?.type === 'run_started' && fact.runId.startsWith(`${base}:`)) last = fact.runId;
       const isOver = fact?.type === 'run_finished' && fact.runId === last;
       if (!isOver || fact.stop.reason === 'stop') continue;
-      // The output of an interrupted run is kept, so only a failed run is replaced.
+      // The log keeps the output of an interrupted run, so a retry replaces only a failed run.
       replaces = fact.stop.reason === 'error' ? last : undefined;
       last = undefined;
     }

@@ -43,9 +43,9 @@ export interface WorkflowAgentOptions {
 }
 
 /**
- * Creates an agent whose runs are workflows. Use it wherever an agent is expected, for example in
- * `createServer({ agents: [{ type: 'loop', name, agent: workflowAgent(…) }] })`. Messages are written to
- * the log, and a signal wakes the workflow.
+ * Creates an agent whose runs are workflows. Use it like any other agent, for example in `createServer({
+ * agents: [{ type: 'loop', name, agent: workflowAgent(…) }] })`. The agent writes messages to the log, and
+ * wakes the workflow with a signal.
  */
 export function workflowAgent(given: WorkflowAgentOptions): Agent {
   assertKnownOptions('workflowAgent', given, optionNames);

@@ -47,8 +47,8 @@ interface WorkflowRunOptions {
   readonly session: SessionId;
   readonly input: readonly Item[];
   /**
-   * If the signal is already aborted at the start, the run is stopped. If it aborts later, the client
-   * only stops following the run.
+   * If the signal is already aborted at the start, the client stops the run. If the signal aborts later, the
+   * client only stops following the run.
    */
   readonly signal?: AbortSignal | undefined;
   readonly trace?: TraceContext | undefined;
@@ -57,10 +57,10 @@ interface WorkflowRunOptions {
   readonly result: (session: SessionId, until: AbortSignal) => Promise<void>;
 }
 
-/** A run that a workflow drives, as a client sees it. Its whole state comes from the log. */
+/** A run that a workflow drives, for use in a client. Its whole state comes from the log. */
 export class WorkflowRun implements Run {
   readonly session: SessionId;
-  /** Always undefined, because a workflow drives the session and this process has no lease. */
+  /** Always undefined, because a workflow drives the session, and this process has no lease. */
   readonly epoch: Promise<undefined> = Promise.resolve(undefined);
   readonly result: Promise<RunResult>;
   readonly #options: WorkflowRunOptions;
@@ -95,7 +95,7 @@ export class WorkflowRun implements Run {
     return this.#streams().toUIMessageStreamResponse(options);
   }
 
-  /** Returns the streams of the run. Like `events`, they start with the current state of the session. */
+  /** Returns the streams of the run. They start with the current state of the session, like `events`. */
   #streams(): ReturnType<typeof runStreams> {
     const { log, session } = this.#options;
     const initialState = snapshot(log, session);
@@ -197,7 +197,8 @@ export class WorkflowRun implements Run {
     signal?.addEventListener('abort', leave);
     try {
       const isLeft = { reason: 'parked', cause: 'left' } as const;
-      // A workflow that ends normally writes the end of its run to the log. A failed workflow may not.
+      // A workflow that ends normally writes the end of its run to the log. A failed workflow may not do
+      // this, so its failure ends the wait.
       const lost = new Promise<never>(
         (_resolve, reject) => void result(session, this.#closed.signal).catch(reject),
       );
@@ -210,7 +211,7 @@ export class WorkflowRun implements Run {
     }
   }
 
-  /** Returns the result, from the records after an offset. */
+  /** Computes the result from the records after an offset. */
   async #resultSince(from: number, stop: Stop): Promise<RunResult> {
     const { log, session, input } = this.#options;
     const folder = new Folder(session);
@@ -260,8 +261,8 @@ function noValue(session: SessionId): AgentError {
 }
 
 /**
- * Returns the result of a failed workflow. Errors of Temporal may contain internal details. They are only
- * in the `cause` of the result, in this process.
+ * Returns the result of a failed workflow. Errors of Temporal may contain internal details. For this reason,
+ * only the `cause` of the result contains the error, and only in this process.
  */
 function failedResult(session: SessionId, cause: unknown): RunResult {
   const code = isMillraceError(cause) ? cause.code : 'workflow';

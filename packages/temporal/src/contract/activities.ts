@@ -9,15 +9,15 @@ import type {
 import type { JsonObject, ToolCallId } from '@millrace/core';
 
 /**
- * The activities of an agent workflow. Each one is a step of a run. All inputs and results are plain
+ * The activities of an agent workflow. Each activity is a step of a run. All inputs and results are plain
  * data.
  */
 export interface MillraceActivities {
-  /** Writes a command to the session's log, once per key. */
+  /** Writes a command to the session's log. A repeated call with the same key has no effect. */
   millraceSubmit(input: SubmitInput): Promise<void>;
   /** Reads new aborts and approval decisions from the log and records them as facts. */
   millraceHear(input: HearInput): Promise<CommandStepResult>;
-  /** Drives the run to the next model request or tool calls. */
+  /** Runs the loop up to the next model request or tool calls. */
   millraceAdvance(input: AdvanceInput): Promise<AdvanceResult>;
   /** Streams a model's answer to the log. */
   millraceRequest(input: RequestInput): Promise<RequestStepResult>;
@@ -49,7 +49,8 @@ interface SessionIdentity {
 }
 
 /**
- * The owner of the session. It is one chain of workflow executions, and the number of the current step.
+ * The owner of the session: one chain of workflow executions. It also contains the number of the current
+ * step.
  */
 export interface OwnerInput {
   readonly owner: string;

@@ -11,20 +11,20 @@ export interface AgentWorkflowInput {
   readonly input?: string | readonly JsonObject[] | undefined;
   /** Limits and timeouts. Default: see `AgentWorkflowOptions`. */
   readonly options?: AgentWorkflowOptions | undefined;
-  /** The state of the previous execution. Set if this execution continues it. */
+  /** The state of the previous execution, if this execution continues it. Default: none. */
   readonly carried?: ContinuationState | undefined;
 }
 
 /** Limits and timeouts of an agent workflow. */
 export interface AgentWorkflowOptions {
   /**
-   * Number of turns after which the workflow continues as new. It may do so earlier if Temporal
+   * Number of turns after which the workflow continues as new. It continues as new earlier if Temporal
    * suggests it. Default: 200.
    */
   readonly turnsPerExecution?: number | undefined;
   /**
-   * How long the workflow waits for more messages after a run, in milliseconds. After that it ends, and a
-   * later message starts it again. Default: 0.
+   * The time in milliseconds for which the workflow waits for more messages after a run. After this time, the
+   * workflow ends, and a later message starts it again. Default: 0.
    */
   readonly idleMs?: number | undefined;
   /** The time without a heartbeat after which a worker counts as dead, in milliseconds. Default: 30 s. */
@@ -38,22 +38,22 @@ export interface AgentWorkflowOptions {
 }
 
 /**
- * State that an execution passes to the next one as plain data. The conversation itself is on the
- * log.
+ * State that an execution passes to the next execution, as plain data. The conversation itself is on the log.
  */
 export interface ContinuationState {
   readonly step: number;
   readonly epoch: number;
   readonly runId: string | undefined;
   /**
-   * The number of commands that the workflow has sent so far. Each command has its own key on the log.
+   * The number of commands that the workflow has sent. The key of a command contains this number, so each
+   * command has its own key.
    */
   readonly said: number;
   /** Number of items that earlier executions have reported. */
   readonly items: number | undefined;
   /**
-   * Creation time of the session. If the session was deleted, the workflow does not continue in a
-   * new one.
+   * Creation time of the session. If the session was deleted, the workflow does not continue in a new session
+   * with the same id.
    */
   readonly createdAt?: number | undefined;
 }
@@ -69,7 +69,7 @@ export interface AgentWorkflowResult
 /** Result of the query `transcript`. */
 export interface TranscriptAnswer {
   readonly session: string;
-  /** The index of the first of `items` in the session. Earlier items are on the log. */
+  /** The index in the session of the first item in `items`. Earlier items are only on the log. */
   readonly first: number;
   readonly items: readonly FinishedItem[];
 }
@@ -96,7 +96,7 @@ export interface AgentSessionOptions extends AgentWorkflowOptions {
    * starts here.
    */
   readonly carried?: ContinuationState | undefined;
-  /** True if a run starts immediately. An interrupt then applies to that run. Default: false. */
+  /** True if a run starts immediately. An early interrupt then applies to that run. Default: false. */
   readonly isStarting?: boolean | undefined;
 }
 
@@ -111,18 +111,18 @@ export type OnPlan = (plan: RequestPlan | ToolCallsPlan) => Promise<void>;
 /** Options of `AgentSession.run`. */
 export interface RunSessionOptions {
   /**
-   * Called between steps. Use `continueWhenFull(…)` to continue as new there. Default: the workflow does
-   * not continue as new.
+   * Called between steps. Use `continueWhenFull(…)` to continue as new between two steps. Default: the
+   * workflow does not continue as new.
    */
   readonly onPlan?: OnPlan | undefined;
-  /** Starts a run only if a message waits for an answer. Default: false. */
+  /** If true, starts a run only if a message waits for an answer. Default: false. */
   readonly ifAsked?: boolean | undefined;
 }
 
 /** Options of `AgentSession.advance`. */
 export interface AdvanceSessionOptions {
-  /** Keeps an incomplete answer. Otherwise it is requested again. Default: false. */
+  /** If true, keeps an incomplete answer. If false, asks the model again. Default: false. */
   readonly keepsCut?: boolean | undefined;
-  /** Starts a run only if a message waits for an answer. Default: false. */
+  /** If true, starts a run only if a message waits for an answer. Default: false. */
   readonly ifAsked?: boolean | undefined;
 }

@@ -11,7 +11,8 @@ export function currentIds(): PropagatedIds {
 }
 
 /**
- * Runs work with these ids. Workflows that the work starts or signals pass the ids to their activities.
+ * Runs `work` with these ids. If `work` starts or signals a workflow, the workflow passes the ids to its
+ * activities.
  */
 export function withIds<T>(ids: PropagatedIds, work: () => T): T {
   return storage.run({ ...currentIds(), ...ids }, work);

@@ -1,7 +1,7 @@
 import type { TraceContext } from '@millrace/core';
 import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 
-/** The ids that travel with a task through clients, workflows and activities. */
+/** The ids that clients, workflows and activities of a task pass to each other. */
 export interface PropagatedIds {
   /** The task id, which is a session id. */
   readonly task?: string | undefined;

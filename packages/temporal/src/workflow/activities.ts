@@ -10,9 +10,12 @@ import type { AgentWorkflowOptions } from '../contract/agent-workflow.ts';
 
 const hourMs = 3_600_000;
 
-/** The failure type for a lost lease. A retry cannot succeed, because the workflow must advance first. */
+/**
+ * The failure type for a lost lease. A retry of the activity cannot succeed, because the workflow must first
+ * take the lease again.
+ */
 const fenced = 'millrace.fenced';
-/** The codes of errors that a retry cannot solve. */
+/** The codes of errors for which a retry cannot succeed. */
 const permanentErrors = [
   'bad_option',
   'bad_input',
@@ -37,7 +40,7 @@ export function activitiesFor(options: AgentWorkflowOptions): MillraceActivities
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { ...retryDelays, maximumAttempts, nonRetryableErrorTypes },
   };
-  // A log that is not available usually comes back. Activities that only write records are therefore
+  // An unavailable log usually becomes available again. Activities that only write records are therefore
   // retried without a limit.
   const shortRunning: ActivityOptions = {
     startToCloseTimeout: 60_000,
@@ -78,8 +81,8 @@ export function failureType(error: unknown): string | undefined {
 }
 
 /**
- * Maximum size of an activity's input, in bytes. Temporal accepts at most 2 MiB, and a workflow with a
- * larger input would get stuck.
+ * Maximum size of an activity's input, in bytes. Temporal accepts at most 2 MiB. A workflow that passes a
+ * larger input would fail and retry forever.
  */
 const maxBytes = 1_500_000;
 

@@ -30,7 +30,10 @@ import {
   toItems,
 } from './session-progress.ts';
 
-/** Maximum number of failures of one call that its tool did not cause. The run is stopped after that. */
+/**
+ * Maximum number of failures of one call that its tool did not cause, for example dead workers. After that,
+ * the run is stopped.
+ */
 const maxCallFailures = 3;
 const defaultTurns = 200;
 
@@ -39,14 +42,17 @@ export class AgentSession {
   readonly session: string;
   readonly #agent: string;
   readonly #activities: MillraceActivities;
-  /** Makes advancing and processing commands exclusive, because both write as the session's driver. */
+  /**
+   * Prevents `advance` and `processCommands` from running at the same time, because both write as the
+   * session's driver.
+   */
   readonly #driverLock = new Lock();
   /** Keeps commands in the order in which they were submitted. */
   readonly #submitLock = new Lock();
   readonly #settledItems = new SettledItems();
   readonly #stepCounter: StepCounter;
   readonly #failures = new Map<string, number>();
-  /** True if the log may have commands that no step has read. */
+  /** True if the log may have commands that no step has read yet. */
   hasNewCommands = false;
   #work: CancellationScope | undefined;
   #pendingApprovals: ReadonlySet<string> = new Set();
@@ -57,9 +63,12 @@ export class AgentSession {
   #runId: string | undefined;
   #holdsLease: boolean;
   #isAborted = false;
-  /** The creation time of the session, once it is known. A new session with the same id is not used. */
+  /**
+   * The creation time of the session, after the first step. It shows whether the session was deleted and
+   * created again.
+   */
   #createdAt: number | undefined;
-  /** The error that all further work fails with. Set when the session was deleted. */
+  /** After the session was deleted, all further work fails with this error. */
   #deletedError: Error | undefined;
   #turns = 0;
   readonly #maxTurns: number;
@@ -122,8 +131,8 @@ export class AgentSession {
   }
 
   /**
-   * Sends a message. With `steer`, it joins the next request. With `follow_up`, it is answered when the
-   * run would otherwise end. Default: `follow_up`.
+   * Sends a message. With `steer`, the next request contains the message. With `follow_up`, the agent answers
+   * it after its current work, before the run ends. Default: `follow_up`.
    */
   sendMessage(
     input: string | readonly JsonObject[],
@@ -140,20 +149,22 @@ export class AgentSession {
 
   /** Stops the current run and keeps its partial answer. */
   async interrupt(reason?: string): Promise<void> {
-    // An interrupt also applies to a run that is about to start, so it waits for that run.
+    // An interrupt also applies to a run that is about to start. This line waits until that run has the
+    // lease.
     await condition(() => this.#holdsLease || this.#doing === 'idle');
     await this.sendCommand({ type: 'abort', ...(reason !== undefined && { reason }) });
   }
 
   /**
-   * Makes the session read new commands. Urgent commands are processed now, and others in the next step.
+   * Makes the session read new commands. It processes urgent commands immediately, and other commands in the
+   * next step.
    */
   wake(): Promise<void> {
     this.hasNewCommands = true;
     return this.processCommands();
   }
 
-  /** Processes the urgent commands on the log, whichever process sent them. */
+  /** Processes the urgent commands on the log, from any process. */
   processCommands(): Promise<void> {
     return this.#driverLock.run(async () => {
       if (!this.#holdsLease) return;
@@ -161,7 +172,7 @@ export class AgentSession {
       const commands = await this.#detectDeletion(this.#activities.millraceHear(held)).catch(
         ignoreFenced,
       );
-      // A workflow whose lease was lost must advance first. It processes the commands then.
+      // The workflow has lost its lease and must advance first. The next step then processes the commands.
       if (commands === undefined) return;
       this.#pendingApprovals = new Set(commands.asked);
       if (!commands.isAborted) return;
@@ -226,7 +237,8 @@ export class AgentSession {
   }
 
   /**
-   * Streams one model request to the log. Returns undefined if the request must be planned again.
+   * Streams one model request to the log. Returns undefined if the workflow must call `advance` again for
+   * this request.
    */
   async request({ turn }: Pick<RequestPlan, 'turn'>): Promise<RequestStepResult | undefined> {
     this.#doing = 'request';
@@ -242,8 +254,8 @@ export class AgentSession {
   }
 
   /**
-   * Runs the calls of a turn in parallel, one activity each. Calls that need an approval wait for
-   * it.
+   * Runs the calls of a turn in parallel, each call in its own activity. A call that needs an approval waits
+   * for the approval.
    */
   async toolCalls(plan: ToolCallsPlan): Promise<void> {
     this.#doing = 'tool_calls';
@@ -272,7 +284,7 @@ export class AgentSession {
           this.#detectDeletion(this.#activities.millraceCall(call)),
         );
         if (outcome !== 'asked') return;
-        // The decision may have arrived while the call ran.
+        // The decision about the approval may have arrived while the call ran.
         await CancellationScope.nonCancellable(() => this.processCommands());
       } catch (error) {
         return this.#callFailed(toolCallId, error);
@@ -281,8 +293,8 @@ export class AgentSession {
   }
 
   /**
-   * Counts the failure of a call. The next plan has the call again. Its execution is recorded as lost,
-   * and the tool runs again only if that is safe.
+   * Counts the failure of a call. The next plan contains the call again. The log records the failed execution
+   * as lost, and the tool runs again only if it has `afterCrash: 'repeat'`.
    */
   async #callFailed(toolCallId: string, error: unknown): Promise<void> {
     if (this.#isAborted || failureType(error) === 'millrace.fenced') return;
@@ -303,7 +315,7 @@ export class AgentSession {
   }
 
   /**
-   * Waits for work. If the work fails because the session was deleted, all other work stops and the next
+   * Waits for `work`. If `work` fails because the session was deleted, all other work stops, and the next
    * step throws.
    */
   async #detectDeletion<T>(work: Promise<T>): Promise<T> {
@@ -318,7 +330,7 @@ export class AgentSession {
     });
   }
 
-  /** Runs work in a scope. An abort cancels this scope as soon as the abort is on the log. */
+  /** Runs `work` in a cancellation scope. An abort cancels this scope as soon as the abort is on the log. */
   async #cancellable<T>(work: () => Promise<T>): Promise<T> {
     const scope = new CancellationScope();
     this.#work = scope;

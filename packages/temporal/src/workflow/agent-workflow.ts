@@ -47,8 +47,8 @@ async function answerAll(
 }
 
 /**
- * Waits for running handlers, then up to `idleMs` for a new message. Returns true if another run may be
- * needed.
+ * Waits for running signal handlers, and then up to `idleMs` for a new message. Returns true if a further run
+ * may be needed.
  */
 async function hasMoreToAnswer(
   agentSession: AgentSession,
@@ -63,8 +63,8 @@ async function hasMoreToAnswer(
 }
 
 /**
- * Returns the `onPlan` option for `run`. When the execution is full, it continues as new. `next` must
- * pass the state on, as in `(carried) => continueAsNew({ …, carried })`.
+ * Returns the `onPlan` option for `run`. When the execution is full, the workflow continues as new. `next`
+ * must pass the state to the next execution, as in `(carried) => continueAsNew({ …, carried })`.
  */
 export function continueWhenFull(
   session: AgentSession,
@@ -74,9 +74,9 @@ export function continueWhenFull(
   return async () => {
     if (!session.isFull) return;
     await condition(allHandlersFinished);
-    // The workflow does not continue as new if it is cancelled, because the next execution would not be
-    // cancelled. It also does not if it has other sessions, because the next execution would not include
-    // them.
+    // A cancelled workflow does not continue as new, because the next execution would not be cancelled. A
+    // workflow with other active sessions does not continue either, because the next execution would not
+    // include these sessions.
     if (workflowScope.consideredCancelled || !isListeningAlone(session)) return;
     await next(session.carried);
   };

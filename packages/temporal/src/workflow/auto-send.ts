@@ -38,7 +38,7 @@ export async function autoSend(options: AutoSendOptions): Promise<SentAnswer> {
   return lock.run(() => send(session, options));
 }
 
-/** The locks by session. A session has one run at a time, so concurrent requests wait for each other. */
+/** One lock per session. A session has only one run at a time, so concurrent requests wait for each other. */
 const sendLocks = new Map<string, Lock>();
 
 function send(session: string, options: AutoSendOptions): Promise<SentAnswer> {
@@ -61,7 +61,7 @@ export function runTurn(
   return session.request(plan);
 }
 
-/** Executes the tool calls of a plan in parallel, one activity each. */
+/** Executes the tool calls of a plan in parallel, each call in its own activity. */
 export function runTools(session: AgentSession, plan: ToolCallsPlan): Promise<void> {
   return session.toolCalls(plan);
 }
@@ -80,8 +80,8 @@ export interface WorkflowProvider {
 }
 
 /**
- * Creates a placeholder for a provider in workflow code, for `autoSend`. Iterating it throws an
- * error that names the alternatives.
+ * Creates a placeholder for a provider in workflow code, for `autoSend`. If workflow code iterates the
+ * placeholder, it gets an error that names the alternatives.
  */
 export function workflowProvider(name: string): WorkflowProvider {
   const refuse = (): never => {

@@ -1,6 +1,6 @@
 import { CancellationScope } from '@temporalio/workflow';
 
-/** Runs one task at a time, in order of arrival. */
+/** Runs one task at a time, in the order of the calls. */
 export class Lock {
   #last: Promise<unknown> = Promise.resolve();
 
@@ -11,13 +11,13 @@ export class Lock {
   }
 }
 
-/** Runs a limited number of tasks at once, in order of arrival. */
+/** Runs a limited number of tasks at the same time, in the order of the calls. */
 export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
   /**
-   * Sets the number of tasks that run at once. Null means no limit, because JSON encodes infinity as
+   * Sets the number of tasks that run at the same time. Null means no limit, because JSON encodes infinity as
    * null.
    */
   constructor(width: number | null) {
@@ -40,13 +40,13 @@ export class Semaphore {
 interface StopHandlers<T> {
   /** Called when the caller's scope is cancelled. */
   readonly stop: () => Promise<void>;
-  /** Returns true if the work ended because of the stop. */
+  /** Returns true if the work ended because of `stop`. */
   readonly isStopped: (end: T) => boolean;
 }
 
 /**
- * Runs work that is stopped and not cancelled when the caller's scope is cancelled. After the stopped
- * work has ended, the cancellation is thrown again.
+ * Runs `work`. If the caller's scope is cancelled, it calls `stop` and does not cancel `work`. After `work`
+ * has ended, it throws the cancellation.
  */
 export function stopOnCancel<T>(
   work: () => Promise<T>,

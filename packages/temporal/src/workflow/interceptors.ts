@@ -15,7 +15,7 @@ export function interceptors(): WorkflowInterceptors {
           return next(input);
         },
         async handleSignal(input, next) {
-          // The task of the workflow stays the same. A later signal may have another trace.
+          // The task of the workflow stays the same, but a later signal may have a new trace.
           const received = idsIn(input.headers);
           ids = { ...received, ...ids, ...(received.trace && { trace: received.trace }) };
           return next(input);

@@ -8,12 +8,11 @@ import { failureType } from './activities.ts';
 const maxLength = 512 * 1024;
 
 /**
- * The items that this execution has received. If they become too large, references replace the oldest
- * ones.
+ * The items that this execution has received. If they become too large, references replace the oldest items.
  */
 export class SettledItems {
   readonly #items: FinishedItem[] = [];
-  /** The index of the first item that may be a value. All items before it are references. */
+  /** The index of the first item that can be a value. All earlier items are references. */
   #firstValue = 0;
   #length = 0;
 
@@ -21,7 +20,7 @@ export class SettledItems {
     return this.#items;
   }
 
-  /** Adds items. The log of the session contains them up to the offset `through`. */
+  /** Adds items. `through` is the offset up to which the log contains these items. */
   add(items: readonly FinishedItem[], session: string, through: number): void {
     this.#items.push(...items);
     for (const one of items) this.#length += lengthOf(one);
@@ -42,7 +41,7 @@ function lengthOf(one: FinishedItem): number {
   return one.by === 'value' ? JSON.stringify(one.item).length : 0;
 }
 
-/** Counts the steps of a workflow. A later step fences an earlier one that still runs. */
+/** Counts the steps of a workflow. A later step fences an earlier step that still runs. */
 export class StepCounter {
   #count: number;
 
@@ -55,8 +54,9 @@ export class StepCounter {
   }
 
   /**
-   * Runs the next step with its number. A reset workflow starts to count again, so a step may be fenced.
-   * The count is then doubled until it is above the earlier one.
+   * Runs the next step with its number. After a reset, Temporal repeats the workflow and its count is lower
+   * than before, so a step may be fenced. The count is then doubled until it is higher than the earlier
+   * count.
    */
   async next<T>(work: (owner: OwnerInput) => Promise<T>): Promise<T> {
     const { workflowId, firstExecutionRunId: life } = workflowInfo();
@@ -76,7 +76,7 @@ export class StepCounter {
 /** The number of commands that this workflow has sent in each session. */
 const commandCounts = new Map<string, number>();
 
-/** Sets the count to at least the count of the previous execution. */
+/** Sets the count to the count of the previous execution, if that is higher. */
 export function raiseCommandCount(session: string, count: number): void {
   commandCounts.set(session, Math.max(commandCounts.get(session) ?? 0, count));
 }

@@ -12,7 +12,7 @@ import type { StateAnswer, TranscriptAnswer } from '../contract/agent-workflow.t
 import type { AgentSession } from './agent-session.ts';
 
 /**
- * The session that a signal or query is for. It is needed if a workflow has several. Default: the first
+ * The target session of a signal or query. Set it if a workflow has several sessions. Default: the first
  * active session.
  */
 export interface SessionTarget {
@@ -38,10 +38,13 @@ export interface DenySignal extends SessionTarget {
 
 type MessageInput = string | readonly JsonObject[];
 
-/** Sends a message. It starts a run, or is answered when the current run would otherwise end. */
+/**
+ * Sends a message. The message starts a run. If a run is active, the agent answers the message after its
+ * current work.
+ */
 export const messageSignal: SignalDefinition<[MessageInput, SessionTarget?]> =
   defineSignal('message');
-/** Sends a message that joins the next request. */
+/** Sends a message that is added to the next model request. */
 export const steerSignal: SignalDefinition<[MessageInput, SessionTarget?]> = defineSignal('steer');
 /** Stops the run and keeps its partial answer. */
 export const interruptSignal: SignalDefinition<[string?, SessionTarget?]> =
@@ -71,9 +74,9 @@ type SignalWork = (agentSession: AgentSession) => void;
 const earlySignals: { readonly session: string; readonly work: SignalWork }[] = [];
 
 /**
- * Connects signals and queries to a session. Signals become commands on the session's log. Several
- * sessions can listen at once. A signal names its session, or goes to the first active one. Returns a
- * function that ends the listening. Later messages then wait on the log.
+ * Connects signals and queries to a session. Signals become commands on the session's log. Several sessions
+ * can listen at the same time. A signal names its session, or goes to the first active session. Returns a
+ * function that ends the listening. Messages that arrive after that wait on the log.
  */
 export function listenTo(agentSession: AgentSession): () => void {
   const { session } = agentSession;
@@ -97,8 +100,8 @@ export function isListeningAlone(agentSession: AgentSession): boolean {
 }
 
 /**
- * Returns the session that a signal or query is for. Without a name it is the first active session, or
- * else the last session.
+ * Returns the target session of a signal or query. If the caller names no session, it is the first active
+ * session, or the last session if none is active.
  */
 function findSession(to: unknown): AgentSession | undefined {
   const session = sessionNameIn(to);
@@ -129,7 +132,7 @@ function dispatch(
   return undefined;
 }
 
-/** Sends an approval decision. The argument of the signal can be any value. */
+/** Sends an approval decision. The argument of the signal is untrusted and can be any value. */
 function dispatchDecision(about: unknown, type: 'approve' | 'deny'): Promise<void> | undefined {
   const { session: _session, ...rest } = (about ?? {}) as { readonly session?: string };
   const command = JSON.parse(JSON.stringify({ ...rest, type })) as JsonObject;
@@ -151,7 +154,7 @@ function setHandlers(): void {
   setHandler(approveSignal, (about) => dispatchDecision(about, 'approve'));
   setHandler(denySignal, (about) => dispatchDecision(about, 'deny'));
   setHandler(wakeSignal, (to) => {
-    // A wake signal without a session may be for any of the sessions.
+    // A wake signal without a session applies to all sessions.
     const all =
       sessionNameIn(to) === undefined
         ? listeners.map(({ agentSession }) => agentSession)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { runTool } from '../testing/tool-context.ts';
 import { askUserTool, type UserAnswer, type UserQuestion } from './ask-user-tool.ts';
 
-/** Creates a tool that gets this answer, and records the questions. */
+/** Creates a tool that gets this answer, and that records the questions. */
 function askedWith(answer: UserAnswer | (() => Promise<UserAnswer>)) {
   const seen: UserQuestion[] = [];
   const tool = askUserTool({
@@ -129,4 +129,39 @@ test('a summary is one line', () => {
 
 test('its name can be changed', () => {
   expect(askUserTool({ ask: async () => 'yes', name: 'ask' }).name).toBe('ask');
+});
+
+test.each([
+  ['a chosen answer', { answer: 'SQLite' }, ['SQLite']],
+  ['another answer instead', { answer: 'SQLite', other: 'DuckDB' }, ['DuckDB']],
+])(
+  '22.forms: without a function the question is a form, and %s is the answer',
+  async (_, content, value) => {
+    const forms: unknown[] = [];
+    const ask = async (form: unknown) => {
+      forms.push(form);
+      return { action: 'accept', content } as const;
+    };
+    const result = await runTool(askUserTool(), database, { ask });
+    expect(result).toMatchObject({ value, isError: false });
+    expect(forms).toMatchObject([
+      {
+        message: 'Which database?',
+        schema: {
+          properties: { answer: { oneOf: [{ const: 'SQLite', description: 'A file' }, {}] } },
+        },
+      },
+    ]);
+  },
+);
+
+test('22.forms: several answers of a form, a declined form, and nobody to ask', async () => {
+  const ask = async () =>
+    ({ action: 'accept', content: { answer: ['SQLite', 'Postgres'], other: 'DuckDB' } }) as const;
+  expect(await runTool(askUserTool(), { ...database, multiple: true }, { ask })).toMatchObject({
+    value: ['SQLite', 'Postgres', 'DuckDB'],
+  });
+  const declined = async () => ({ action: 'decline' }) as const;
+  expect(await runTool(askUserTool(), database, { ask: declined })).toMatchObject({ value: null });
+  expect(await runTool(askUserTool(), database)).toMatchObject({ isError: true });
 });

@@ -1,4 +1,5 @@
-import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
+import { type DefinedTool, defineTool, type ToolContext, type ToolOutput } from '@millrace/agent';
+import type { JsonObject } from '@millrace/core';
 import { z } from 'zod';
 import { abortable } from '../abortable.ts';
 
@@ -6,8 +7,8 @@ import { abortable } from '../abortable.ts';
 export interface UserQuestion {
   readonly question: string;
   /**
-   * Suggested answers. The list is empty if the model suggests none. The user may always answer with
-   * other text.
+   * Suggested answers. The list is empty if the model suggests none. The user can always type a different
+   * answer.
    */
   readonly options: readonly {
     readonly label: string;
@@ -18,8 +19,7 @@ export interface UserQuestion {
 }
 
 /**
- * The answer. It is a text or a chosen label, or several of them. Undefined if the user dismissed the
- * question.
+ * The user's answer: a text, a chosen label, or a list of them. Undefined if the user dismissed the question.
  */
 export type UserAnswer = string | readonly string[] | undefined;
 
@@ -27,9 +27,9 @@ export type UserAnswer = string | readonly string[] | undefined;
 export interface AskUserOptions {
   /**
    * Shows the question and resolves with the answer. The signal aborts when the answer is no longer
-   * needed.
+   * needed. Default: the question is a form on the log, and any client of the session can answer it.
    */
-  ask(question: UserQuestion, signal: AbortSignal): Promise<UserAnswer>;
+  readonly ask?: ((question: UserQuestion, signal: AbortSignal) => Promise<UserAnswer>) | undefined;
   /** Name of the tool. Default: `ask_user`. */
   readonly name?: string | undefined;
 }
@@ -56,7 +56,7 @@ const input = z.strictObject({
     })
     .optional()
     .describe('Answers to choose from. Leave it out for a free answer'),
-  multiple: z.boolean().optional().describe('Whether several options may be chosen'),
+  multiple: z.boolean().optional(),
 });
 
 const description =
@@ -67,13 +67,14 @@ const description =
  *
  * @example
  * ```ts
- * const askUser = askUserTool({ ask: async ({ question }) => readline.question(question) });
+ * const inTerminal = askUserTool({ ask: async ({ question }) => readline.question(question) });
+ * const onPage = askUserTool();
  * ```
  */
 export function askUserTool({
   ask,
   name = 'ask_user',
-}: AskUserOptions): DefinedTool<string, AskUserInput> {
+}: AskUserOptions = {}): DefinedTool<string, AskUserInput> {
   return defineTool({
     name,
     description,
@@ -81,11 +82,37 @@ export function askUserTool({
     effects: 'none',
     afterCrash: 'repeat',
     summarize: ({ question }) => `Ask: ${question.split('\n')[0]?.slice(0, 200)}`,
-    execute: async ({ question, options = [], multiple = false }, { signal }) => {
+    execute: async ({ question, options = [], multiple = false }, context) => {
+      const { signal } = context;
       signal.throwIfAborted();
-      return outputOf(await abortable(ask({ question, options, multiple }, signal), signal));
+      const asked = { question, options, multiple };
+      const answer = ask === undefined ? askWithForm(asked, context) : ask(asked, signal);
+      return outputOf(await abortable(answer, signal));
     },
   });
+}
+
+/** Asks with a form of the session. Any other text is possible beside the suggested answers. */
+async function askWithForm(
+  { question, options, multiple }: UserQuestion,
+  { ask, signal }: ToolContext,
+): Promise<UserAnswer> {
+  if (ask === undefined) throw new Error('Nobody can be asked here');
+  const other = { type: 'string', title: options.length === 0 ? 'Answer' : 'Another answer' };
+  const titled = options.map(({ label, description: about }) => ({
+    ...{ const: label, title: label },
+    ...(about !== undefined && { description: about }),
+  }));
+  const answer: JsonObject = multiple
+    ? { type: 'array', title: 'Answers', items: { anyOf: titled } }
+    : { type: 'string', title: 'Answer', oneOf: titled };
+  const properties = { ...(options.length > 0 && { answer }), other };
+  const given = await ask({ message: question, schema: { type: 'object', properties } }, signal);
+  if (given.action !== 'accept') return undefined;
+  const { answer: chosen = [], other: text = [] } = given.content;
+  const answers = [chosen, text].flat().filter((one) => typeof one === 'string');
+  // A text of the user replaces one chosen answer, and is added to several.
+  return multiple ? answers : answers.slice(-1);
 }
 
 const dismissed =

@@ -17,7 +17,7 @@ export class McpError extends MillraceError<McpErrorCode> {
   }
 }
 
-/** Thrown if a message was not sent. The server therefore did not act on it. */
+/** Thrown if a message was not sent. The server therefore cannot have acted on it. */
 export class UnsentError extends Error {
   constructor() {
     super('The message was not sent: the connection is closed');

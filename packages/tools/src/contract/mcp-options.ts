@@ -3,29 +3,29 @@ import { AgentError, type Tool } from '@millrace/agent';
 /** Options of `connectMcp`. */
 export interface McpOptions {
   /**
-   * Whether to trust the annotations of the server. If true, a read-only tool gets `effects: 'none'` and
-   * `afterCrash: 'repeat'`, and an idempotent tool gets `afterCrash: 'repeat'`. Use it only for servers
-   * that you trust completely. Default: false.
+   * Whether to trust the server's tool annotations. If true, a read-only tool gets `effects: 'none'` and
+   * `afterCrash: 'repeat'`, and an idempotent tool gets `afterCrash: 'repeat'`. Use it only for servers that
+   * you trust completely. Default: false.
    */
   readonly trustAnnotations?: boolean | undefined;
   /**
-   * Whether to ask the server first which protocol revision it supports, and to use the revision of
-   * 2026 if possible. Default: true for HTTP, false for stdio, because some stdio servers exit on
-   * an unknown request.
+   * Whether to ask the server for its supported protocol revisions before connecting. The client then uses
+   * the revision of 2026 if possible. Default: true for HTTP; false for stdio, because some stdio servers
+   * exit on an unknown request.
    */
   readonly negotiate?: boolean | undefined;
   /** Time limit for starting the server, the handshake and listing the tools. Default: 30 s. */
   readonly connectTimeoutMs?: number | undefined;
   /**
-   * Maximum time without a message during a call. Each progress message restarts the time. Default: 2
+   * Maximum time without a message during a call. Each progress message restarts the timer. Default: 2
    * minutes.
    */
   readonly timeoutMs?: number | undefined;
-  /** Time limit for a whole call. Default: 30 minutes. */
+  /** Time limit for a complete call. Default: 30 minutes. */
   readonly totalTimeoutMs?: number | undefined;
   /**
-   * The time that a server has to exit after its input ends. It has the same time again after SIGTERM,
-   * and is then killed. Default: 2 s.
+   * How long to wait for a server to exit after its input was closed. The client then sends SIGTERM, waits
+   * the same time again, and kills the server. Default: 2 s.
    */
   readonly graceMs?: number | undefined;
   /** Maximum size of one message from the server. Default: 16 MiB. */
@@ -35,8 +35,8 @@ export interface McpOptions {
   /** Maximum length of the description of a tool. Default: 2,048 characters. */
   readonly maxDescriptionLength?: number | undefined;
   /**
-   * Maximum length of the result text that the model gets. See `maxOutputLength` of `Tool`. Default:
-   * 30,000 characters.
+   * Maximum length of the result text for the model. See `maxOutputLength` of `Tool`. Default: 30,000
+   * characters.
    */
   readonly maxOutputLength?: number | undefined;
   /** Called when the server has changed its tools. `McpTools.tools` is already updated. Default: none. */
@@ -68,7 +68,7 @@ const defaults: { readonly [Name in keyof Numbers]-?: number } = {
   maxOutputLength: 30_000,
 };
 
-// The largest number that is accepted. Node.js timers fire immediately for larger values.
+// The largest accepted number. With larger values, Node.js timers fire immediately.
 const maxNumber = 2 ** 31 - 1;
 
 /** Checks the options and fills in the defaults. */

@@ -1,11 +1,9 @@
 import { AgentError } from '@millrace/agent';
 
-/** The description of an MCP server, with the way to reach it. */
+/** Describes an MCP server and how to connect to it. */
 export type McpServer = McpStdioServer | McpHttpServer;
 
-/**
- * A program that is started as a child process and reached through its standard input and output.
- */
+/** An MCP server that runs as a child process and communicates through its standard input and output. */
 export interface McpStdioServer {
   /** The prefix of the tool names, as in `<name>_<tool>`. */
   readonly name: string;
@@ -15,8 +13,8 @@ export interface McpStdioServer {
     /** Arguments of the program. Default: none. */
     readonly args?: readonly string[] | undefined;
     /**
-     * Environment variables for the program. Of this process's own variables, the program gets only PATH,
-     * HOME and a few others. Default: none.
+     * Additional environment variables for the program. The program inherits only PATH, HOME and a few more
+     * variables from this process. Default: none.
      */
     readonly env?: Readonly<Record<string, string>> | undefined;
     /** Working folder of the program. Default: the current folder of this process. */
@@ -25,14 +23,14 @@ export interface McpStdioServer {
   readonly http?: undefined;
 }
 
-/** A server that is reached through Streamable HTTP. */
+/** An MCP server that communicates through Streamable HTTP. */
 export interface McpHttpServer {
   /** The prefix of the tool names, as in `<name>_<tool>`. */
   readonly name: string;
   readonly http: {
     /** An http or https URL without a password. */
     readonly url: string | URL;
-    /** Headers of each request. Default: none. */
+    /** Headers that are sent with each request. Default: none. */
     readonly headers?: Readonly<Record<string, string>> | undefined;
     /** A function that replaces the global `fetch`. Default: the global `fetch`. */
     readonly fetch?: typeof fetch | undefined;
@@ -40,7 +38,7 @@ export interface McpHttpServer {
   readonly stdio?: undefined;
 }
 
-/** Throws if the server description cannot work. It runs before any process or request is started. */
+/** Throws if the server description is invalid. It runs before a process or a request is started. */
 export function checkServer(server: McpServer): void {
   const { name, stdio, http } = server;
   if (name === '') throw invalidServer(name, 'it has no name');

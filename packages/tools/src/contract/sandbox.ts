@@ -1,8 +1,8 @@
 import { type ErrorPlace, MillraceError } from '@millrace/core';
 
 /**
- * The files that commands may change. `workspace`: files below the workspace and a private `/tmp`.
- * `read-only`: only the private `/tmp`.
+ * The files that commands may change. `workspace`: files in the workspace and in a private `/tmp`.
+ * `read-only`: only files in the private `/tmp`.
  */
 export type SandboxProfile = 'workspace' | 'read-only';
 
@@ -13,20 +13,20 @@ export interface SandboxOptions {
   /** Whether commands may use the network. Default: false. */
   readonly network?: boolean | undefined;
   /**
-   * Absolute paths that commands can neither read nor change, in addition to the built-in list of key
-   * folders, histories and browser profiles. If such a path does not exist, commands cannot create it.
-   * Default: none.
+   * Absolute paths that commands can neither read nor change, in addition to a built-in list. That list
+   * contains key folders, histories and browser profiles. Commands also cannot create these paths. Default:
+   * none.
    */
   readonly hide?: readonly string[] | undefined;
   /**
-   * Paths that commands must not change, relative to the workspace or absolute, in addition to the
-   * built-in list. If such a path does not exist, commands cannot create it. Default: none.
+   * Paths that commands must not change, relative to the workspace or absolute, in addition to the built-in
+   * list. Commands also cannot create these paths. Default: none.
    */
   readonly protect?: readonly string[] | undefined;
   /**
    * Absolute paths of programs that run outside of the sandbox, such as the agent itself, and of their
-   * caches. Commands cannot change or create them. Unlike files in `protect`, these files may have
-   * several hard links, because package managers create such links. Default: none.
+   * caches. Commands cannot change or create them. In contrast to `protect`, these files may have several
+   * hard links, because package managers create hard links. Default: none.
    */
   readonly programs?: readonly string[] | undefined;
   /**
@@ -35,15 +35,15 @@ export interface SandboxOptions {
    */
   readonly writable?: readonly string[] | undefined;
   /**
-   * Whether commands may use UNIX sockets. Such a socket can lead out of the sandbox, for example
-   * to a container engine. Default: false.
+   * Whether commands may use UNIX sockets. A UNIX socket can lead out of the sandbox, for example to a
+   * container engine. Default: false.
    */
   readonly unixSockets?: boolean | undefined;
   /** Limits for the processes of one command. Default: the defaults of `SandboxLimits`. */
   readonly limits?: SandboxLimits | undefined;
 }
 
-/** Limits for the processes of one command. If the system has a lower limit, the lower one applies. */
+/** Limits for the processes of one command. If the system has a lower limit, that limit applies. */
 export interface SandboxLimits {
   /** Maximum number of processes and threads. Not enforced for root. Default: 4,096. */
   readonly processes?: number | undefined;
@@ -54,7 +54,7 @@ export interface SandboxLimits {
 }
 
 /**
- * The kind of reason why there is no sandbox. `missing`: this system has none. `failed`: it has one that
+ * Why there is no sandbox. `missing`: this system has no sandbox. `failed`: the system has a sandbox, but it
  * cannot run.
  */
 export type SandboxProblem = 'missing' | 'failed';
@@ -65,12 +65,13 @@ export type SandboxSearch =
   | {
       readonly sandbox: undefined;
       /**
-       * The kind of reason. `missing`: this system has no sandbox. `failed`: it has one that cannot run.
+       * The kind of problem. `missing`: this system has no sandbox. `failed`: the system has a sandbox, but
+       * it cannot run.
        */
       readonly problem: SandboxProblem;
-      /** The reason why commands cannot be confined here. */
+      /** The reason why commands cannot be confined on this system. */
       readonly reason: string;
-      /** A text for the user about how to get a sandbox. */
+      /** A text that tells the user how to get a sandbox. */
       readonly advice: string;
     };
 
@@ -83,14 +84,14 @@ export interface Sandbox {
   /** Prepares one command. The caller must call `finish` of the result, even if the command fails. */
   prepare(request: SandboxRequest): Promise<PreparedCommand>;
   /**
-   * Resolves when everything that earlier commands created is checked. The search of `node_modules`
-   * can last longer than its command. Wait for it before you run git outside of the sandbox, and
-   * before the process exits.
+   * Resolves when the sandbox has checked all files that earlier commands created. The check of
+   * `node_modules` can continue after its command has ended. Wait for it before you run git outside of the
+   * sandbox, and before the process exits.
    */
   settled(): Promise<void>;
   /**
-   * Removes the private `/tmp`. No command may run at that time. If it is not called, the folder is
-   * removed when this process exits.
+   * Removes the private `/tmp`. No command may be running. Without this call, the folder is removed when this
+   * process exits.
    */
   close(): void;
 }
@@ -103,15 +104,20 @@ export interface SandboxRequest {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /**
-   * The permissions of the command. With `closed`, the command changes nothing, has no network, and sees
-   * only the workspace and the programs of the system. Use it for commands that no person approved.
-   * Default: the profile of the sandbox.
+   * The permissions of the command. With `closed`, the command changes nothing, has no network, and sees only
+   * the workspace and the programs of the system. Use it for commands that no user has approved. Default: the
+   * profile of the sandbox.
    */
   readonly view?: SandboxProfile | 'closed' | undefined;
   /** Whether the command may use the network. Default: the setting of the sandbox. */
   readonly network?: boolean | undefined;
   /** Absolute paths to hide from this command. Default: none. */
   readonly hide?: readonly string[] | undefined;
+  /**
+   * Absolute paths of folders that the command must not rename, because they contain paths in `hide`. Default:
+   * none.
+   */
+  readonly pin?: readonly string[] | undefined;
 }
 
 /** A confined command that is ready to start. */
@@ -121,18 +127,17 @@ export interface PreparedCommand {
   readonly env: Readonly<Record<string, string>>;
   /** The folder in which the program starts. Default: the workspace. */
   readonly cwd?: string | undefined;
-  /** File descriptors that the child process gets, from number 3 on. `finish` closes them. */
+  /** File descriptors for the child process. The first one gets number 3. `finish` closes them. */
   readonly fds: readonly number[];
-  /** Whether all processes of the command end when the started process ends. */
+  /** True if all processes of the command end together with the started process. */
   readonly endsTogether: boolean;
   /**
-   * Aborts when the command creates a file that it must not create, or becomes able to change a guarded
-   * file.
+   * This signal aborts when the command creates a forbidden file, or becomes able to change a guarded file.
    */
   readonly blocked: AbortSignal;
   /**
-   * Releases all resources. Call it after the command has ended. Returns the changes that the sandbox
-   * made, as sentences for the model.
+   * Releases all resources. Call it after the command has ended. Returns sentences for the model that
+   * describe changes by the sandbox.
    */
   finish(): Promise<readonly string[]>;
 }

@@ -4,16 +4,14 @@ import { type JsonObject, MillraceError } from '@millrace/core';
 export interface VectorEntry {
   /** The id of the entry. It is unique in its scope. */
   readonly id: string;
-  /**
-   * The owner of the entry, for example the id of a user. A search finds only entries of its own scope.
-   */
+  /** The owner of the entry, for example the id of a user. A search finds only entries of one scope. */
   readonly scope: string;
   readonly text: string;
-  /** The vector, with as many numbers as the store has dimensions. At least one number is not 0. */
+  /** The vector. Its length is the number of dimensions of the store. At least one number is not 0. */
   readonly vector: readonly number[];
-  /** The document that the text is a part of. Default: none. */
+  /** The document that contains the text. Default: none. */
   readonly document?: string | undefined;
-  /** Data for the program, for example a title or a date. Default: none. */
+  /** Data of the application, for example a title or a date. Default: none. */
   readonly metadata?: JsonObject | undefined;
 }
 
@@ -27,18 +25,18 @@ export interface VectorQuery {
 
 /** An entry that a search found. */
 export interface VectorMatch extends Omit<VectorEntry, 'vector' | 'scope'> {
-  /** The cosine of the angle between the two vectors. It is 1 if they have the same direction. */
+  /** The cosine of the angle between the two vectors. It is 1 if the vectors have the same direction. */
   readonly similarity: number;
 }
 
 /**
- * Stores texts with their vectors. Implement it for a database of your own. Each method must be atomic,
- * and safe to repeat.
+ * Stores texts with their vectors. Implement this interface to use your own database. Each method must be
+ * atomic and safe to repeat.
  */
 export interface VectorStore {
   /** The length of all vectors. */
   readonly dimensions: number;
-  /** Adds entries. An entry with the same scope and id is replaced. */
+  /** Adds entries. An existing entry with the same scope and id is replaced. */
   put(entries: readonly VectorEntry[]): Promise<void>;
   /**
    * Returns the nearest entries of a scope, the best first. Entries with the same similarity are ordered
@@ -55,12 +53,14 @@ export interface VectorStore {
 export type VectorStoreErrorCode =
   /** An option, an entry or a query has an invalid value. */
   | 'bad_value'
-  /** A vector does not have as many numbers as the store has dimensions. */
+  /** The length of a vector differs from the number of dimensions of the store. */
   | 'wrong_dimensions'
   /** The store has reached its maximum number of entries. */
   | 'full'
-  /** The database does not have the extension for vectors. */
+  /** The database does not have its extension for vectors. */
   | 'no_extension';
 
-/** Thrown if a vector store rejects a value, or cannot work. `place` names the entry or the option. */
+/**
+ * Thrown if a vector store refuses a value, or if it cannot work. `place` contains the entry or the option.
+ */
 export class VectorStoreError extends MillraceError<VectorStoreErrorCode> {}

@@ -5,16 +5,16 @@ export type WorkspaceErrorCode =
   /** The path leads outside the root through `..`, an absolute path or a symbolic link. */
   | 'outside'
   /**
-   * A write through a symbolic link to a file that can run code was refused. The caller must give the
-   * real path.
+   * A write through a symbolic link to a file that can run code was refused. The caller must use the real
+   * path.
    */
   | 'protected_link'
   | 'not_found'
-  /** The file existed when the operation began, but was then deleted. */
+  /** The file existed at the start of the operation, and was deleted during the operation. */
   | 'vanished'
-  /** Another process changed the file, or a folder on its path, during the operation. */
+  /** A different process changed the file, or a folder on its path, during the operation. */
   | 'changed'
-  /** A new file was to be created, but the path already exists. */
+  /** The operation must create a new file, but the path already exists. */
   | 'exists'
   | 'folder'
   | 'not_a_folder'
@@ -24,12 +24,14 @@ export type WorkspaceErrorCode =
   | 'denied'
   | 'no_space'
   | 'bad_path'
-  /** Any other refusal by the operating system. The message contains the system's code. */
+  /**
+   * The operating system refused the operation for a different reason. The message contains the system's
+   * error code.
+   */
   | 'system';
 
 /**
- * Thrown when an operation in a workspace fails. The message is written for a model and contains the next
- * step.
+ * Thrown when an operation in a workspace fails. The message addresses the model and suggests the next step.
  */
 export class WorkspaceError extends MillraceError<WorkspaceErrorCode> {
   constructor(code: WorkspaceErrorCode, path: string, state: string, options?: ErrorOptions) {
@@ -37,8 +39,7 @@ export class WorkspaceError extends MillraceError<WorkspaceErrorCode> {
   }
 }
 
-// The maximum length of a path in a message. A path from a model can have any length and contain any
-// character.
+// Maximum length of a path in a message. A path from a model can have any length and contain any character.
 const maxShownLength = 300;
 
 function displayPath(path: string): string {
@@ -65,7 +66,7 @@ const systemErrors: Readonly<Record<string, SystemErrorText>> = {
   ELOOP: { code: 'bad_path', state: 'its symbolic links form a loop' },
 };
 
-/** Returns the `code` of an error, or an empty text. */
+/** Returns the `code` of an error. Returns an empty text if the error has no code. */
 export function errorCodeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

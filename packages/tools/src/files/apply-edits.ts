@@ -11,12 +11,12 @@ export interface Edit {
   readonly replace_all?: boolean | undefined;
 }
 
-/** The edited file, or the reason why the first failed edit failed. */
+/** The edited file, or the reason of the first failed edit. */
 export type EditOutcome =
   | { readonly ok: true; readonly file: TextFile; readonly replacements: number }
   | { readonly ok: false; readonly problem: string };
 
-/** Maximum number of line numbers in a message about several occurrences. */
+/** Maximum number of line numbers in a message about a text that occurs several times. */
 const maxLinesNamed = 10;
 const maxOccurrences = 100_000;
 /**
@@ -26,8 +26,8 @@ const maxOccurrences = 100_000;
 const maxLength = 10_000_000;
 
 /**
- * Applies the edits in order, each to the result of the edit before it. It stops at the first edit that
- * fails and returns the reason.
+ * Applies the edits in order, each to the result of the previous edit. It stops at the first edit that fails
+ * and returns the reason.
  */
 export function applyEdits(file: TextFile, edits: readonly Edit[]): EditOutcome {
   let replacements = 0;
@@ -78,8 +78,8 @@ function problemOf(
 }
 
 /**
- * Returns the positions of the occurrences, from the start, without overlaps. The list has at most one
- * more entry than allowed.
+ * Returns the positions of all occurrences from left to right, without overlaps. The search stops one
+ * occurrence after the allowed maximum.
  */
 function nonOverlapping(text: string, old: string): readonly number[] {
   const starts: number[] = [];
@@ -93,8 +93,8 @@ function nonOverlapping(text: string, old: string): readonly number[] {
 }
 
 /**
- * Returns the positions of the first two occurrences. Overlapping occurrences count as two, because it is
- * not clear which one is meant.
+ * Returns the positions of the first two occurrences. Overlapping occurrences count as two, because the
+ * intended one is unclear.
  */
 function firstTwoOccurrences(text: string, old: string): readonly number[] {
   return occurrencesOf(text, old).take(2).toArray();
@@ -112,12 +112,11 @@ function describeOccurrences(text: string, old: string): string {
 
 const maxLineShown = 200;
 const maxDifferences = 3;
-/** Maximum length of a text that is compared with the file, in characters. It limits the work. */
+/** Maximum length of a text to compare with the file, in characters. Longer texts would take too long. */
 const maxCompared = 100_000;
 
 /**
- * Returns a text for the model that explains why a text was not found. It shows the most similar lines of
- * the file.
+ * Returns a text that tells the model why a text was not found. It shows the most similar lines of the file.
  */
 function explainMiss(text: string, old: string, replacement: string): string {
   const found = 'old_text is not in the file';
@@ -157,8 +156,8 @@ function differences(fileLines: readonly string[], lines: readonly string[], nea
 }
 
 /**
- * True if the line matches a part of the line in the file. The first of several lines may start in the
- * middle of a line, and the last one may end there.
+ * True if the line matches a part of the line in the file. The first line may start in the middle of a file
+ * line, and the last line may end in the middle of one.
  */
 function isPartOfLine(there: string, line: string, index: number, count: number): boolean {
   if (count === 1) return there.includes(line);
@@ -174,7 +173,7 @@ function howDifferent(there: string, line: string): string {
   return ' in its indentation and the spaces at its end';
 }
 
-/** Returns the line in JSON quotes, which make spaces and tabs visible. */
+/** Returns the line in JSON quotes, so that spaces and tabs are visible. */
 function quoted(line: string): string {
   return JSON.stringify(line.length > maxLineShown ? `${line.slice(0, maxLineShown)}…` : line);
 }

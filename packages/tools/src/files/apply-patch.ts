@@ -5,9 +5,9 @@ export type PatchOutcome =
   | { readonly ok: true; readonly file: TextFile }
   | { readonly ok: false; readonly problem: string };
 
-/** One section of a patch. It has the place to search for and the lines before and after the change. */
+/** One section of a patch: the anchors that locate it, and the lines before and after the change. */
 interface Section {
-  /** Lines that precede the section in the file, such as the head of a function. */
+  /** Lines that come before the section in the file, such as the first line of a function. */
   readonly anchors: readonly string[];
   readonly lines: readonly PatchLine[];
   /** True if the section is at the end of the file. */
@@ -22,8 +22,8 @@ interface PatchLine {
 const maxSections = 1000;
 const maxPatchLines = 200_000;
 /**
- * Maximum number of lines that are read, because patching blocks the event loop. Each section, and each
- * of its anchors, may read the whole file.
+ * Maximum number of lines to read in total, because patching blocks the event loop. Each section and each
+ * anchor may read all lines of the file.
  */
 const maxLinesRead = 10_000_000;
 
@@ -59,14 +59,16 @@ export function applyPatch(file: TextFile, diff: string): PatchOutcome {
   return { ok: true, file: current };
 }
 
-/** Returns the content of a file that a patch creates. Undefined if a line does not start with `+`. */
+/**
+ * Returns the content of a file that a patch creates. Returns undefined if a line does not start with `+`.
+ */
 export function createdText(diff: string): string | undefined {
   const lines = patchLines(diff);
   if (lines.some((line) => !line.startsWith('+'))) return undefined;
   return lines.map((line) => `${line.slice(1)}\n`).join('');
 }
 
-/** Returns the lines of the patch without the frame that models sometimes write around the sections. */
+/** Returns the lines of the patch. Models sometimes write a frame around the sections, which is removed. */
 function patchLines(diff: string): readonly string[] {
   const lines = withoutCrlf(diff).replace(/\n$/, '').split('\n');
   return lines.filter(
@@ -110,7 +112,7 @@ function patchLine(line: string): PatchLine | undefined {
   switch (line.charAt(0)) {
     case ' ':
       return { type: 'same', text };
-    // Models often omit the space that starts an empty line.
+    // Models often omit the space at the start of an empty line.
     case '':
       return { type: 'same', text: '' };
     case '+':
@@ -140,7 +142,7 @@ function placeOf(lines: readonly string[], section: Section, from: number): numb
     start = at + 1;
   }
   const before = section.lines.filter(({ type }) => type !== 'added').map(({ text }) => text);
-  // The last line break ends the last line, so no further line follows it.
+  // If the text ends with a line break, the last element is empty and not a line of the file.
   const end = lines.at(-1) === '' ? lines.length - 1 : lines.length;
   if (before.length === 0) return section.isAtEnd ? end : Math.min(start, end);
   const first = section.isAtEnd ? Math.max(start, end - before.length) : start;
@@ -159,8 +161,8 @@ function indexOfLines(lines: readonly string[], wanted: readonly string[], from:
 }
 
 /**
- * Returns the index of the first match, or -1. It is a Knuth–Morris–Pratt search, so the time is linear
- * even if almost all lines are equal.
+ * Returns the index of the first match, or -1. It is a Knuth–Morris–Pratt search: its time is linear even if
+ * almost all lines are equal.
  */
 function firstMatch(
   lines: readonly string[],
@@ -178,7 +180,8 @@ function firstMatch(
 }
 
 /**
- * Returns, for each prefix of the list, the length of its longest proper prefix that is also its suffix.
+ * Returns for each prefix of the list the length of its longest border. A border is a proper prefix that is
+ * also a suffix.
  */
 function bordersOf(wanted: readonly string[]): Int32Array {
   const borders = new Int32Array(wanted.length);
@@ -187,7 +190,7 @@ function bordersOf(wanted: readonly string[]): Int32Array {
   return borders;
 }
 
-/** Returns the number of wanted lines that match after one more line was read. */
+/** Returns the number of wanted lines that match after one more line of the file was read. */
 function extended(
   wanted: readonly string[],
   borders: Int32Array,
@@ -200,8 +203,8 @@ function extended(
 }
 
 /**
- * Replaces the lines of a section. Unchanged lines are taken from the file, because the patch can have
- * other spaces.
+ * Replaces the lines of a section. It takes unchanged lines from the file, because the patch may have
+ * different spaces.
  */
 function replaceLines(
   file: TextFile,
@@ -219,8 +222,8 @@ function replaceLines(
   const start = lines.slice(0, at).reduce((sum, line) => sum + line.length + 1, 0);
   const old = lines.slice(at, read);
   const isLast = read >= lines.length;
-  // A line is replaced with its line break, so that removed lines leave no empty line. The last line of a
-  // file may have no line break.
+  // Each line is replaced together with its line break, because removed lines must leave no empty line. The
+  // last line of a file may have no line break.
   const [from, before, now] = isLast
     ? endOfFile(start, old, after, at)
     : [start, withBreaks(old), withBreaks(after)];
@@ -238,7 +241,7 @@ function endOfFile(
   after: readonly string[],
   at: number,
 ): readonly [number, string, string] {
-  // The line break before the removed lines is removed too.
+  // If all last lines are removed, the line break before them is removed too.
   if (after.length === 0 && at > 0) return [start - 1, `\n${old.join('\n')}`, ''];
   if (old.length === 0 && at > 0) return [start - 1, '', `\n${after.join('\n')}`];
   return [start, old.join('\n'), after.join('\n')];

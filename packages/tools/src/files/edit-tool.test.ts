@@ -209,7 +209,7 @@ describe('the error for a text that is not found shows', () => {
     expect((await miss(`${'x'.repeat(5000)}z`)).length).toBeLessThan(1500);
   });
 
-  // Comparing each position with every other would take hours for these.
+  // For these texts, comparing each position with every other position would take hours.
   test.each([
     ['lines that are all alike', 'a\n'.repeat(1_900_000), `${'a\n'.repeat(40_000)}b`],
     ['more of such lines', 'a\n'.repeat(1_900_000), `${'a\n'.repeat(900_000)}b`],
@@ -275,7 +275,7 @@ describe('line endings', () => {
           const after = text.split(old_text).join(new_text);
           const isDone = (replace_all || isOnce) && after !== text;
           expect(isError).toBe(!isDone);
-          // The ending of the file. A file without a line break gets LF.
+          // The expected line ending is the ending of the file. A file without a line break gets LF.
           const usual = text.includes('\n') ? ending : '\n';
           const expected = (hasMark ? '\ufeff' : '') + after.replaceAll('\n', usual);
           expect(held()).toBe(isDone ? expected : inFile(text));

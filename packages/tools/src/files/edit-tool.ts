@@ -10,7 +10,7 @@ import { unifiedDiff } from './unified-diff.ts';
 
 const maxLength = 10_000_000;
 
-/** Returns a schema for text that a file can store as UTF-8. A lone surrogate is refused. */
+/** Returns a schema for text that a file can store as UTF-8. It refuses lone surrogates. */
 export function wellFormedText(name: string): z.ZodString {
   return z
     .string()
@@ -20,7 +20,7 @@ export function wellFormedText(name: string): z.ZodString {
     });
 }
 
-/** Maximum size of an edited file, in bytes. It is limited because editing blocks the event loop. */
+/** Maximum size of an edited file, in bytes. Larger files would block the event loop too long. */
 export const maxEditedBytes = 4_000_000;
 const maxDiffLines = 200;
 const maxDiffLength = 20_000;
@@ -36,21 +36,16 @@ const edit = z.object({
     .min(1)
     .describe('The text to replace, exactly as it is in the file, including indentation'),
   new_text: wellFormedText('new_text').describe('What to put in its place'),
-  replace_all: z
-    .boolean()
-    .optional()
-    .describe('Replace every occurrence. Otherwise old_text must occur exactly once'),
+  replace_all: z.boolean().optional().describe('Replace every occurrence'),
 });
 
 const input = z.object({
-  path: z.string().describe('The file: relative to the workspace, or absolute inside it'),
+  path: z.string().describe('Relative to the workspace, or absolute'),
   edits: z
     .array(edit)
     .min(1)
     .max(100)
-    .describe(
-      'Applied in order, each to the result of the one before. If one fails, none is applied',
-    ),
+    .describe('Applied in order, each to the result of the one before'),
 });
 
 const description = `Changes parts of a text file of the workspace by replacing exact texts, and shows the change as a diff.
@@ -84,7 +79,7 @@ export function editTool(workspace: Workspace): DefinedTool<'edit', EditInput> {
   });
 }
 
-/** Notes the new content, if the model had seen the content before the edit. */
+/** Records that the model knows the new content, if the model had seen the content before the edit. */
 function noteEdit(
   context: ToolContext,
   { place, bytes: before }: FileBefore,
@@ -112,7 +107,7 @@ function applyToFile({ place, bytes }: FileBefore, edits: readonly Edit[]): File
   return { bytes: encodeText(applied.file), result };
 }
 
-/** Returns an output that describes a change as a diff. Undefined if nothing changes. */
+/** Returns an output that describes a change as a diff. Returns undefined if nothing changes. */
 export function changeOutput(
   verb: string,
   path: string,
@@ -132,7 +127,7 @@ function lineCount(count: number): string {
   return count === 1 ? '1 line' : `${count} lines`;
 }
 
-/** Cuts a diff to its maximum length, because a single line can be as long as the file. */
+/** Shortens a diff to its maximum length, because a single line can be as long as the file. */
 function clip(diff: string): string {
   return diff.length > maxDiffLength ? `${diff.slice(0, maxDiffLength)}…` : diff;
 }

@@ -4,7 +4,7 @@ export type FileKind =
   | { readonly type: 'image'; readonly mimeType: string }
   | { readonly type: 'binary'; readonly kind: string };
 
-/** The number of bytes from the start of a file that are enough to detect its kind. */
+/** The number of bytes at the start of a file that are needed to detect its kind. */
 export const sampleLength = 8192;
 
 interface Signature {
@@ -22,7 +22,7 @@ const images: readonly (readonly [mimeType: string, first: Signature, ...others:
   ['image/webp', { bytes: 'RIFF' }, { at: 8, bytes: 'WEBP' }],
 ];
 
-/** Other binary formats, to name them in error messages. */
+/** Binary formats other than images. Their names appear in error messages. */
 const binaries: readonly (readonly [kind: string, first: Signature, ...others: Signature[]])[] = [
   ['a PDF document', { bytes: '%PDF-' }],
   ['a ZIP archive', { bytes: 'PK\x03\x04' }],
@@ -63,14 +63,14 @@ export function fileKind(sample: Uint8Array): FileKind {
   return { type: 'text' };
 }
 
-/** True if the signature cannot be the start of a text file. A signature of plain letters can. */
+/** True if a text file cannot start with this signature. A text file can start with plain letters. */
 function isUnambiguous({ bytes }: Signature): boolean {
   return bytes === '%PDF-' || /[^\x20-\x7e]/.test(bytes);
 }
 
 /**
- * True if the sample is text in UTF-8. A few invalid bytes are accepted, and the end of the sample may
- * cut a character.
+ * True if the sample is UTF-8 text. It accepts a few invalid bytes, and a character that the end of the
+ * sample cuts.
  */
 function isMostlyUtf8(sample: Uint8Array): boolean {
   const bad = new TextDecoder().decode(sample).match(/\ufffd/g)?.length ?? 0;

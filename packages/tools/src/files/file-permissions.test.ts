@@ -15,13 +15,16 @@ import type { JsonObject } from '@millrace/core';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { everythingIn, temporaryFolder } from '../testing/temporary-folder.ts';
 
-// These tests run the tools in processes without root permissions, because the system refuses
-// nothing to root.
+// These tests run the tools in processes without root permissions, because the system refuses no access to
+// root.
 
 /** A user who owns no files, if the tests run as root. */
 const otherUser = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
-/** Compiled code of that user's processes, who cannot write to the cache of this run. */
+/**
+ * A cache for compiled code of the other user's processes, because that user cannot write to the cache of
+ * this run.
+ */
 const compiled = mkdtempSync(join(tmpdir(), 'file-permissions-'));
 chownToOtherUser(compiled);
 afterAll(() => rmSync(compiled, { recursive: true }));
@@ -46,8 +49,8 @@ const node = [process.execPath, '--conditions=@millrace/source', program];
 type Call = readonly [tool: string, input: JsonObject];
 
 /**
- * Runs tools in a process of the other user, optionally started through another command, and
- * returns their results.
+ * Runs tools in a process of the other user and returns their results. A second command can start the
+ * process.
  */
 function runTools(
   calls: readonly Call[],
@@ -121,7 +124,7 @@ test('a file above the size limit is not written, and nothing is left behind', (
   expect(everythingIn(root)).toEqual(untouched);
 });
 
-// Gives one process its own file system, if the system allows that.
+// Gives one process its own file system, if the system allows it.
 const inSmallFolder = ['unshare', '--map-root-user', '--mount', 'sh', '-c'];
 const [unshare = '', ...unshareArgs] = [...inSmallFolder, 'true'];
 const canMount = spawnSync(unshare, unshareArgs, otherUser).status === 0;

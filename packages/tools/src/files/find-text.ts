@@ -1,9 +1,9 @@
-/** The maximum length of a text that is searched with `indexOf`, which is fast for short texts. */
+/** Maximum length of a text for a search with `indexOf`, which is fast for short texts. */
 const maxShortLength = 64;
 
 /**
- * Yields the positions of a text in another text, in order. Occurrences may overlap. The time is linear
- * in both lengths. `indexOf` alone could take hours for millions of characters that are almost all equal.
+ * Yields all positions of one text in a second text, in order. Occurrences may overlap. The time is linear in
+ * both lengths. `indexOf` alone could take hours for millions of almost equal characters.
  */
 export function* occurrencesOf(text: string, wanted: string): Generator<number> {
   if (wanted.length <= maxShortLength) yield* shortOccurrences(text, wanted);
@@ -24,8 +24,7 @@ function* shortOccurrences(text: string, wanted: string): Generator<number> {
 }
 
 /**
- * Yields the positions of a long text. It is a Knuth–Morris–Pratt search, which reads each character of
- * the text once.
+ * Yields all positions of a long text. It is a Knuth–Morris–Pratt search, which reads each character once.
  */
 function* longOccurrences(text: string, wanted: string): Generator<number> {
   if (wanted.length > text.length) return;
@@ -42,7 +41,8 @@ function* longOccurrences(text: string, wanted: string): Generator<number> {
 }
 
 /**
- * Returns, for each prefix of a text, the length of its longest proper prefix that is also its suffix.
+ * Returns for each prefix of a text the length of its longest border. A border is a proper prefix that is
+ * also a suffix.
  */
 function prefixTable(wanted: string): Int32Array {
   const borders = new Int32Array(wanted.length);
@@ -56,16 +56,16 @@ function prefixTable(wanted: string): Int32Array {
   return borders;
 }
 
-/** These limits bound the work, because files can have a million lines. */
+/** Maximum number of lines to compare, because a file can have a million lines. */
 const maxLinesCompared = 50_000;
 const maxCandidates = 20;
 const maxWindow = 50;
 const maxCharactersCompared = 50_000_000;
-/** The minimum similarity of lines that are suggested, from 0 to 1. */
+/** The minimum similarity of suggested lines, from 0 to 1. */
 const minSimilarity = 0.5;
 
 /**
- * Returns the index of the line where the file is most similar to these lines, or undefined if
+ * Returns the index of the line at which the file is most similar to these lines. Returns undefined if
  * nothing is similar.
  */
 export function nearestLines(
@@ -83,8 +83,8 @@ function withoutSpaces(line: string): string {
 }
 
 /**
- * Returns the index of the first line at which the file has these lines, if spaces are ignored. The first
- * line may start, and the last line may end, in the middle of a line.
+ * Returns the index of the first position at which the file contains these lines, ignoring spaces. The first
+ * line may match the end of a file line, and the last line the start of one.
  */
 function equalIgnoringSpaces(
   file: readonly string[],
@@ -110,9 +110,8 @@ function equalIgnoringSpaces(
 }
 
 /**
- * Returns the index of the line where the file is most similar to these lines. The longest line selects
- * candidates, because it is the most distinctive. The candidates are then compared with the lines around
- * them.
+ * Returns the index of the line at which the file is most similar to these lines. It selects candidates by
+ * the longest line, which is the most distinctive one. It then compares the lines around each candidate.
  */
 function mostSimilar(file: readonly string[], lines: readonly string[]): number | undefined {
   const longest = Math.max(...lines.slice(0, maxWindow).map((line) => line.trim().length));
@@ -134,8 +133,8 @@ function mostSimilar(file: readonly string[], lines: readonly string[]): number 
 const maxLength = 200;
 
 /**
- * Returns a function that rates the similarity of a line to another from 0 to 1, ignoring spaces at
- * the ends. It is the Dice coefficient of the pairs of neighbouring characters.
+ * Returns a function that rates the similarity of two lines from 0 to 1, ignoring spaces at the ends. It
+ * computes the Dice coefficient of the pairs of adjacent characters.
  */
 function similarityTo(line: string): (other: string) => number {
   const own = line.trim().slice(0, maxLength);

@@ -25,8 +25,8 @@ import { applyPatchTool } from './patch-tool.ts';
 import { readTool } from './read-tool.ts';
 import { writeTool } from './write-tool.ts';
 
-// The workspace is the home folder. A command that runs in the sandbox replaces a file by a link
-// after the policy judged the path, and before the tool opens it.
+// The workspace is the home folder. A command in the sandbox replaces a file by a link, after the policy
+// checked the path and before the tool opens it.
 
 let root: string;
 beforeEach(() => {
@@ -63,11 +63,11 @@ function allTools(workspace: Workspace): readonly Tool[] {
 interface Attack {
   readonly call: readonly [name: string, input: JsonObject];
   readonly rules?: readonly PermissionRule[];
-  /** Runs after the policy decided, and before the user answers. */
+  /** Called after the policy has decided and before the user answers. */
   readonly flip: () => void;
 }
 
-/** Runs a call that the user approves, if it is asked about. */
+/** Runs a call. If the policy asks, the user approves the call. */
 async function attack({ call: [name, input], rules = [], flip: change }: Attack) {
   const workspace = createWorkspace({ root });
   const policy = permissionPolicy({ root: workspace.root, rules });

@@ -11,7 +11,7 @@ import { editTool } from './edit-tool.ts';
 import { previewChange } from './preview-change.ts';
 import { writeTool } from './write-tool.ts';
 
-// A cloned repository contains links. The user approves the path that the model gives.
+// A cloned repository contains links. The user approves the path that the model sent.
 
 let root: string;
 beforeEach(() => {

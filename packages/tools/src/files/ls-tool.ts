@@ -6,8 +6,8 @@ import type { Workspace } from '../workspace/workspace.ts';
 import { byteCount } from './read-lines.ts';
 
 /**
- * Maximum number of entries that are read and sorted, because a folder can have a million. At most
- * `maxShown` entries are shown.
+ * Maximum number of entries to read and sort, because a folder can have a million entries. The output shows
+ * at most `maxShown` of them.
  */
 const maxRead = 10_000;
 const maxShown = 500;
@@ -19,10 +19,7 @@ export interface LsInput {
 }
 
 const input = z.object({
-  path: z
-    .string()
-    .optional()
-    .describe('The folder: relative to the workspace, or absolute inside it. Default: its root'),
+  path: z.string().optional().describe('Relative to the workspace, or absolute. Default: its root'),
 });
 
 const description = `Lists a folder of the workspace: folders first (with a /), then files with their sizes, hidden ones too.
@@ -40,7 +37,7 @@ export function lsTool(workspace: Workspace): DefinedTool<'ls', LsInput> {
     execute: async ({ path = '.' }, { judged }) => {
       const bound = workspace.boundTo(judged);
       const { segments, shown } = await bound.resolve(path);
-      // The folder `.git` has thousands of files with meaningless names. Git commands show their content
+      // The folder `.git` contains thousands of files with meaningless names. Git commands show its content
       // better.
       if (segments.includes('.git'))
         return `${shown} belongs to git and is not listed. Use git commands instead`;

@@ -32,7 +32,7 @@ const patch = (operation: JsonObject) =>
   runTool(applyPatchTool(createWorkspace({ root })), { path: 'a.ts', ...operation });
 const update = (diff: string) => patch({ type: 'update_file', diff });
 
-/** The text after a patch, or the problem. */
+/** Returns the text after a patch, or the problem. */
 function patched(text: string, diff: string): string {
   const file = decodeText(new TextEncoder().encode(text));
   if (file === undefined) throw new Error('not text');
@@ -155,7 +155,7 @@ describe('the tool', () => {
       return approve({ name: tool.name, call: call as never, tool, input, summary: '' });
     };
     expect(await decide('.env')).toMatchObject({ decision: 'deny' });
-    // The policy judges the place of a link, and not its target, which stays.
+    // The policy checks the path of the link and not its target, because the target stays.
     mkdirSync(join(root, 'secret'));
     symlinkSync('secret', join(root, 'alias'));
     symlinkSync('../a.ts', join(root, 'secret/.env'));

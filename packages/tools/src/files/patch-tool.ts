@@ -18,8 +18,8 @@ const input = z.discriminatedUnion('type', [
 ]);
 
 /**
- * The JSON Schema of the input. It is written by hand, because some providers need an object at the top,
- * and a union is not one.
+ * The JSON Schema of the input. It is written by hand, because some providers require an object at the top
+ * level, and the type is a union.
  */
 const inputSchema = {
   type: 'object',
@@ -35,8 +35,8 @@ const description = `Creates, changes or deletes one text file of the workspace 
 If a section of the patch does not fit the file, nothing is changed.`;
 
 /**
- * Creates the tool `apply_patch`, which answers OpenAI's built-in tool of that name. Other providers
- * get it as a function.
+ * Creates the tool `apply_patch`. It implements OpenAI's built-in tool of the same name. All other providers
+ * receive it as a function.
  *
  * @example const tools = [readTool(workspace), applyPatchTool(workspace)];
  */

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { applyPatch } from './apply-patch.ts';
 import { decodeText } from './text-file.ts';
 
-// A small patch keeps the process busy for minutes: before the user is asked, because the preview
-// applies it too.
+// A small patch keeps the process busy for minutes. This happens even before the user is asked, because the
+// preview also applies the patch.
 
 function problemOf(text: string, diff: string): string | undefined {
   const file = decodeText(new TextEncoder().encode(text));

@@ -6,18 +6,18 @@ import { applyPatch, createdText, type PatchOutcome } from './apply-patch.ts';
 import { countLines, decodeText, type TextFile, withoutCrlf } from './text-file.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
-/** The effect that a call of `edit`, `write` or `apply_patch` would have on the current file. */
+/** The change that a call of `edit`, `write` or `apply_patch` would make to the current file. */
 export interface ChangePreview {
   /** The real path of the file, relative to the workspace. */
   readonly file: string;
-  /** Whether the path in the call leads to `file` through a symbolic link. */
+  /** True if the path in the call leads to `file` through a symbolic link. */
   readonly isLinked: boolean;
   /**
-   * The change in the format of `diff -u`, with context lines. Empty if nothing would change. If the call
-   * deletes a symbolic link, the diff shows the target of the link as its only line, as git does.
+   * The change in the format of `diff -u`, with context lines. Empty if the call would change nothing. If the
+   * call deletes a symbolic link, the diff shows the target of the link as its only line, as git does.
    */
   readonly diff: string;
-  /** Whether `diff` has only the first 20,000 lines of the change. Default: false. */
+  /** True if `diff` has only the first 20,000 lines of the change. Default: false. */
   readonly isCut?: boolean | undefined;
   /** The change of the line endings, such as `LF → CRLF`. Undefined if they do not change. */
   readonly lineEndings?: string | undefined;
@@ -25,19 +25,19 @@ export interface ChangePreview {
   readonly added: number;
   /** Number of removed lines. */
   readonly removed: number;
-  /** Number of lines that the file has now. Undefined if the file does not exist. */
+  /** The current number of lines in the file. Undefined if the file does not exist. */
   readonly linesBefore: number | undefined;
   /** The reason why the call would fail. Undefined if it would succeed. */
   readonly problem?: string | undefined;
 }
 
-/** Maximum size of a file that is previewed, in bytes. For larger files the diff takes too long. */
+/** Maximum size of a file for a preview, in bytes. The diff of a larger file takes too long. */
 const maxFileBytes = 4_000_000;
 const maxDiffLines = 20_000;
 
 /**
- * Returns the change that a call of `edit`, `write` or `apply_patch` would make, for the person who
- * approves it. Undefined for other tools, for invalid input and for paths that the workspace refuses.
+ * Returns the change that a call of `edit`, `write` or `apply_patch` would make, for the user who approves
+ * it. Returns undefined for all other tools, for invalid input and for paths that the workspace refuses.
  *
  * @example
  * ```ts
@@ -72,8 +72,8 @@ export async function previewChange(
 }
 
 /**
- * The text of the file after the change, or the reason why the call would fail. `content` is set if the
- * call writes it unchanged, with its line endings.
+ * The text of the file after the change, or the reason why the call would fail. `content` is set if the call
+ * writes exactly this text, including its line endings.
  */
 type ChangeResult =
   | { readonly text: string; readonly content?: string }
@@ -81,13 +81,13 @@ type ChangeResult =
 
 interface PlannedChange {
   readonly path: string;
-  /** Whether the call changes a link itself, and not its target. Default: false. */
+  /** True if the call changes a link itself, and not its target. Default: false. */
   readonly keepsLink?: boolean;
   /** Returns the result of the change. `found` is undefined if the file does not exist. */
   readonly resultOf: (found: TextFile | undefined) => ChangeResult;
 }
 
-/** Returns the change that a call makes. Undefined for other tools and for invalid input. */
+/** Returns the change that a call makes. Returns undefined for all other tools and for invalid input. */
 function plannedChange(tool: string, input: unknown): PlannedChange | undefined {
   const { path, content, edits, type, diff } = (input ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof path !== 'string') return undefined;
@@ -122,7 +122,7 @@ function changed(
   };
 }
 
-/** Returns the resolved path. Undefined if the workspace cannot resolve it. */
+/** Returns the resolved path. Returns undefined if the workspace cannot resolve it. */
 function placeOf(
   workspace: Pick<Workspace, 'resolve'>,
   { path, keepsLink }: Pick<PlannedChange, 'path' | 'keepsLink'>,
@@ -142,8 +142,8 @@ function diffOf(
 }
 
 /**
- * Returns how the line endings change. It is needed because the diff ignores line endings. A new file is
- * expected to have LF.
+ * Describes how the line endings change, because the diff ignores line endings. For a new file, LF counts as
+ * unchanged.
  */
 function lineEndingChange(
   before: TextFile | undefined,

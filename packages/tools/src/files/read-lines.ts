@@ -10,20 +10,20 @@ interface LineRange {
 
 const chunkLength = 65_536;
 /**
- * Maximum number of bytes that are read from files that the system generates on reading, such as files in
- * /proc. The system reports the size 0 for them.
+ * Maximum number of bytes to read from a file with the reported size 0. The system generates such files on
+ * reading, for example in /proc.
  */
 const maxUnsizedBytes = 16_777_216;
 const bounds = { maxLineLength: 2000, maxLength: 50_000, maxLineBytes: 16_777_216 };
 
 /**
- * Returns the requested lines with their numbers, and notes about the rest of the file. Reads no
- * further than the last requested line.
+ * Returns the requested lines with their numbers, and notes about the rest of the file. It reads no further
+ * than the last requested line.
  */
 export async function readLines(file: OpenFile, wanted: LineRange): Promise<ToolOutput | string> {
   const window = new LineWindow({ first: wanted.first, count: wanted.count, ...bounds });
   const chunk = new Uint8Array(chunkLength);
-  // Reading stops at the initial size, because another process may append without end.
+  // Reading stops at the initial size, because a different process may append to the file without end.
   const size = file.stats.size || maxUnsizedBytes;
   for (let position = 0; position < size; ) {
     wanted.signal.throwIfAborted();
@@ -88,13 +88,13 @@ function notes(first: number, kept: CollectedLines): readonly string[] {
 
 interface Line {
   readonly text: string;
-  /** The number of bytes of the line that `text` does not contain. */
+  /** The number of bytes of the line that are missing in `text`. */
   readonly clippedBytes: number;
   readonly ending: '\r\n' | '\n' | '';
 }
 
 export interface WindowOptions {
-  /** The number of the first line to collect, counted from 1. `count` is the number of lines. */
+  /** The number of the first line to collect, counted from 1. `count` is the number of lines to collect. */
   readonly first: number;
   readonly count: number;
   /** Maximum length of one line, in characters. */
@@ -102,16 +102,16 @@ export interface WindowOptions {
   /** Maximum length of all lines together, in characters. */
   readonly maxLength: number;
   /**
-   * Maximum number of bytes of a collected line. Reading stops at a longer line, so the lines after it
-   * are not found.
+   * Maximum number of bytes of a collected line. Reading stops at a longer line and does not reach the lines
+   * after it.
    */
   readonly maxLineBytes: number;
 }
 
-/** The lines found in the bytes so far. */
+/** The lines in the bytes that have been processed so far. */
 interface CollectedLines {
   readonly lines: readonly Line[];
-  /** The number of lines that started, whether they were collected or not. */
+  /** The number of lines that have started, including lines that were not collected. */
   readonly lineCount: number;
   /** The reason why reading stopped although more bytes exist. */
   readonly stop: 'count' | 'length' | 'endless_line' | undefined;
@@ -121,7 +121,7 @@ const newline = 10;
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * Collects a range of lines from bytes that arrive in pieces. It buffers only the requested lines.
+ * Collects a range of lines from bytes that arrive in pieces. It keeps only the requested lines in memory.
  */
 export class LineWindow {
   readonly #options: WindowOptions;
@@ -130,8 +130,8 @@ export class LineWindow {
   #length = 0;
   #stop: CollectedLines['stop'];
   /**
-   * The first bytes of the current unfinished line. The fields below have the number of these bytes and
-   * of all its bytes.
+   * The first bytes of the current line. `#pieceBytes` counts these bytes, and `#lineBytes` counts all bytes
+   * of the line.
    */
   #pieces: Uint8Array[] = [];
   #pieceBytes = 0;
@@ -142,7 +142,7 @@ export class LineWindow {
     this.#options = options;
   }
 
-  /** Processes bytes. Returns false when no more bytes are needed. */
+  /** Processes bytes. Returns false when it needs no more bytes. */
   push(bytes: Uint8Array): boolean {
     for (let start = 0; start < bytes.length && this.#stop === undefined; ) {
       if (!this.#isOpen && !this.#beginLine()) break;
@@ -166,7 +166,10 @@ export class LineWindow {
     return this.#lineCount >= this.#options.first;
   }
 
-  /** Starts a line, when its first byte has arrived. If `stop` is set here, more lines follow. */
+  /**
+   * Starts a line when its first byte has arrived. Returns false and sets `stop` if the limits allow no more
+   * lines.
+   */
   #beginLine(): boolean {
     const { count, maxLength } = this.#options;
     if (this.#lines.length >= count) this.#stop = 'count';
@@ -181,7 +184,7 @@ export class LineWindow {
   #append(piece: Uint8Array): void {
     this.#lineBytes += piece.length;
     if (!this.#isWanted) return;
-    // A character has at most four bytes. The eight extra bytes are for the line ending.
+    // A character has at most four bytes. The eight extra bytes leave room for the line ending.
     const room = this.#options.maxLineLength * 4 + 8 - this.#pieceBytes;
     if (room > 0) {
       // The piece is copied, because the caller reuses its buffer.
@@ -222,7 +225,7 @@ export class LineWindow {
 
 function clipText(text: string, length: number): string {
   if (text.length <= length) return text;
-  // This does not split a surrogate pair.
+  // The cut must not split a surrogate pair.
   return text.slice(
     0,
     text.codePointAt(length - 1) === text.charCodeAt(length - 1) ? length : length - 1,

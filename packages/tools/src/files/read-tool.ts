@@ -9,7 +9,7 @@ import { noteVersion } from './seen-files.ts';
 
 const maxImageBytes = 5_000_000;
 const defaultLines = 2000;
-/** The maximum size of a file whose content is compared when `write` replaces it. */
+/** Maximum size of a file whose content is compared before `write` replaces it, in bytes. */
 const maxComparedBytes = 10_000_000;
 
 /** The input of the tool `read`. */
@@ -22,7 +22,7 @@ export interface ReadInput {
 }
 
 const input = z.object({
-  path: z.string().describe('The file: relative to the workspace, or absolute inside it'),
+  path: z.string().describe('Relative to the workspace, or absolute'),
   offset: z.int().min(1).optional().describe('The line to start at, counted from 1. Default: 1'),
   limit: z
     .int()
@@ -34,9 +34,8 @@ const input = z.object({
 
 const description = `Reads a file of the workspace.
 - Text is returned as numbered lines: the number, a tab, the line. The numbers are not part of the file.
-- A long file is returned in parts: continue with offset. Very long lines are clipped, with a note.
-- Images (PNG, JPEG, GIF, WebP) are shown to you. Other binary files are refused.
-- It reads files only; use ls for folders.`;
+- A long file is returned in parts: continue with offset.
+- Images (PNG, JPEG, GIF, WebP) are shown to you. Other binary files are refused.`;
 
 /** Creates the tool `read`, which returns the lines of a text file or shows an image. */
 export function readTool(workspace: Workspace): DefinedTool<'read', ReadInput> {
@@ -46,15 +45,16 @@ export function readTool(workspace: Workspace): DefinedTool<'read', ReadInput> {
     input,
     effects: 'none',
     afterCrash: 'repeat',
-    // This is larger than the longest result of `readLines`. The agent therefore never clips away the
-    // note about how to continue.
+    // This limit is larger than the longest result of `readLines`. The agent therefore never cuts off the
+    // note that tells the model how to continue.
     maxOutputLength: 120_000,
     summarize: ({ path, offset }) =>
       `Read ${path}${offset === undefined ? '' : ` from line ${offset}`}`,
     execute: async ({ path, offset = 1, limit = defaultLines }, context) => {
       const file = await workspace.boundTo(context.judged).open(path);
       try {
-        // This is before the text is read. If the file changes in between, `write` refuses to replace it.
+        // The version is noted before the text is read. If the file changes in between, `write` refuses to
+        // replace it.
         if (file.stats.size <= maxComparedBytes) {
           const { version } = await readContent(file, maxComparedBytes);
           noteVersion(context, file.place.real, version);

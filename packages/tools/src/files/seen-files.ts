@@ -1,21 +1,24 @@
 import type { ToolContext } from '@millrace/agent';
 import type { FileVersion } from '../workspace/open-file.ts';
 
-// The contents of files that each session has read or written in this process. The tool `write` compares
-// them with the file, so that it does not remove lines that the model has never seen. Another process
-// starts with an empty table, and a file that is not in the table can be replaced.
+// The contents of files that each session has read or written in this process. The tool `write` compares them
+// with the file, because it must not remove lines that the model has never seen. A new process starts with an
+// empty table. A file that is not in the table can be replaced.
 
 const maxEntries = 10_000;
 const versions = new Map<string, FileVersion>();
 
 type Reader = Pick<ToolContext, 'session'>;
 
-/** Returns the content that the session has read or written last. Undefined if it is unknown. */
+/** Returns the content that the session last read or wrote. Returns undefined if it is unknown. */
 export function seenVersion({ session }: Reader, real: string): FileVersion | undefined {
   return versions.get(keyOf(session, real));
 }
 
-/** Stores the content that the session has read or written. The oldest entries are dropped. */
+/**
+ * Stores the content that the session has read or written. If there are too many entries, the oldest are
+ * dropped.
+ */
 export function noteVersion({ session }: Reader, real: string, version: FileVersion): void {
   const key = keyOf(session, real);
   versions.delete(key);

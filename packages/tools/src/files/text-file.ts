@@ -4,15 +4,15 @@
 export interface TextFile {
   readonly text: string;
   readonly hasByteOrderMark: boolean;
-  /** For each ` ` of the text: true if it is `\r ` in the file. */
+  /** One entry for each `\n` in `text`. It is true if the file has `\r\n` at this position. */
   readonly isCrlf: readonly boolean[];
 }
 
 const mark = '\ufeff';
 
 /**
- * Decodes a text file. Returns undefined if the bytes are not valid UTF-8, because encoding the text
- * again would change them.
+ * Decodes a text file. Returns undefined if the bytes are not valid UTF-8, because they could not be restored
+ * from the text.
  */
 export function decodeText(bytes: Uint8Array): TextFile | undefined {
   try {
@@ -37,9 +37,8 @@ export function withoutCrlf(text: string): string {
 }
 
 /**
- * Replaces `old` at the given positions, which do not overlap. The common prefix and suffix of the old
- * and the new text do not change, so their lines keep their endings. New lines get the most frequent
- * ending of the file.
+ * Replaces `old` at the given positions, which must not overlap. Lines in the common prefix and suffix of the
+ * old and the new text keep their endings. New lines get the most frequent ending of the file.
  */
 export function replaceAt(
   file: TextFile,
@@ -68,8 +67,8 @@ export function replaceAt(
 }
 
 /**
- * Joins the lists. `concat` is much faster than `flat` for a few long lists, but it cannot take many
- * arguments.
+ * Joins the lists. `concat` is much faster than `flat` for a few long lists, but it accepts only a limited
+ * number of arguments.
  */
 function joined(lists: readonly (readonly boolean[])[]): readonly boolean[] {
   return lists.length < 100 ? ([] as boolean[]).concat(...lists) : lists.flat();

@@ -1,10 +1,11 @@
 import { type ArrayChange, diffArrays } from 'diff';
 
-interface UnifiedDiff {
+/** The difference of two texts. */
+export interface UnifiedDiff {
   readonly text: string;
   readonly added: number;
   readonly removed: number;
-  /** Whether the text has only the first lines of the diff. */
+  /** True if the text has only the first lines of the diff. */
   readonly isCut: boolean;
 }
 
@@ -29,8 +30,8 @@ export function unifiedDiff(before: string, after: string, maxLines: number): Un
 }
 
 /**
- * Splits a text into lines. A last line without a line break gets a mark, because it differs from the
- * same line with a line break.
+ * Splits a text into lines. A last line without a line break gets a marker, because it differs from the same
+ * line with a line break.
  */
 function linesOf(text: string): readonly string[] {
   const lines = text.split('\n');
@@ -74,14 +75,16 @@ function hunkLines(
   return [`@@ -${hunkRange(start, end)} +${hunkRange(newStart, newEnd)} @@`, ...lines];
 }
 
-/** Returns a range with line numbers from 1. An empty range has the number of the line before it. */
+/**
+ * Returns a range with line numbers that start at 1. An empty range gets the number of the line before it.
+ */
 function hunkRange(from: number, to: number): string {
   return to === from ? `${from},0` : `${from + 1},${to - from}`;
 }
 
 /**
- * One change: the lines `from` to `to` of the old text become the lines `newFrom` to `newTo` of the new
- * text. The ends are excluded.
+ * One change: the lines `from` to `to` of the old text become the lines `newFrom` to `newTo` of the new text.
+ * The end indexes are exclusive.
  */
 interface LineChange {
   readonly from: number;
@@ -91,8 +94,8 @@ interface LineChange {
 }
 
 /**
- * Maximum number of added and removed lines in the search for the shortest diff. The search stops there,
- * because its cost is quadratic.
+ * Maximum number of added and removed lines in the search for the shortest diff. The time of the search is
+ * quadratic in this number.
  */
 const maxEditLength = 500;
 
@@ -110,7 +113,7 @@ function lineChanges(a: readonly string[], b: readonly string[]): readonly LineC
   return parts === undefined ? [whole] : changesOf(parts, head);
 }
 
-/** Joins neighbouring removals and additions into changes. */
+/** Joins adjacent removals and additions into changes. */
 function changesOf(parts: readonly ArrayChange<string>[], start: number): readonly LineChange[] {
   const changes: LineChange[] = [];
   let [line, newLine] = [start, start];

@@ -14,14 +14,13 @@ export interface WriteInput {
 }
 
 const input = z.object({
-  path: z.string().describe('The file: relative to the workspace, or absolute inside it'),
-  content: wellFormedText('content').describe('The whole new content of the file'),
+  path: z.string().describe('Relative to the workspace, or absolute'),
+  content: wellFormedText('content'),
 });
 
 const description = `Writes a whole file of the workspace. It creates the file and missing folders, or replaces the content.
 - To change a part of a file, use edit.
-- If the file changed since you read it, nothing is written. Read it again first.
-- The content is written exactly as given, completely or not at all. A replaced file keeps its permissions.`;
+- If the file changed since you read it, nothing is written. Read it again first.`;
 
 /** Creates the tool `write`, which creates or replaces a file. */
 export function writeTool(workspace: Workspace): DefinedTool<'write', WriteInput> {
@@ -40,7 +39,7 @@ export function writeTool(workspace: Workspace): DefinedTool<'write', WriteInput
   });
 }
 
-/** Writes the file, unless it changed since the session read it. A deleted file is created again. */
+/** Writes the file, unless it has changed since the session read it. A deleted file is created again. */
 async function writeSeen(
   workspace: Workspace,
   path: string,

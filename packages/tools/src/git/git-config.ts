@@ -1,6 +1,6 @@
 /**
- * The sections and settings of a git configuration that never make git run another program, use the
- * network, or read files outside the repository.
+ * Harmless sections and settings of a git configuration. They never make git run a program, use the network,
+ * or read files outside the repository.
  */
 const harmlessSettings: ReadonlyMap<string, readonly string[]> = new Map([
   [
@@ -21,8 +21,8 @@ const harmlessSettings: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Further settings of repositories that tools create: clones with submodules or with large files. These
- * settings alone run no program.
+ * More harmless settings. They occur in clones with submodules or with large files. These settings alone run
+ * no program.
  */
 const quietSettings: ReadonlyMap<string, readonly string[]> = new Map([
   [
@@ -50,8 +50,8 @@ const quietSettings: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * The settings of a clone with a part of the objects. Git connects to its remote when an object is
- * missing, also for `git status` in the repository above.
+ * The settings of a clone that has only a part of the objects. Git connects to the remote when an object is
+ * missing. This can happen even in `git status` of the outer repository.
  */
 const partialSettings: ReadonlyMap<string, readonly string[]> = new Map([
   ['extensions', ['partialclone', ...(quietSettings.get('extensions') ?? [])]],
@@ -59,36 +59,36 @@ const partialSettings: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * The settings whose value is an address. The settings in `remoteNames` have the name of a remote as
- * their value.
+ * The settings whose value is an address. The value of the settings in `remoteNames` is the name of a remote.
  */
 const addresses: ReadonlySet<string> = new Set(['remote.url', 'remote.pushurl']);
 const remoteNames: ReadonlySet<string> = new Set(['branch.remote', 'branch.pushremote']);
 
 /**
- * Matches an address of another machine, such as `https://host/a` or `git@host:a`. Any other address may
- * be a local folder. An example is `git@host/a`, which has no colon before its first slash.
+ * Matches an address on a different machine, such as `https://host/a` or `git@host:a`. An address that does
+ * not match may be a local folder. For example, `git@host/a` is a local path, because it has no colon before
+ * its first slash.
  */
 const otherMachine =
   /^(?:(?:https?|ssh|git):\/\/[A-Za-z0-9[]|\w[\w.-]*@(?:[A-Za-z0-9][\w.-]*|\[[\dA-Fa-f:.]+\]):)\S*$/;
 
-/** Matches a setting in one line without spaces around it. Spaces before the value belong to the value. */
+/** Matches a setting on one line without spaces around it. Spaces before the value are part of the value. */
 const settingLine = /^([a-z][a-z0-9-]*)(?:\s*=([^\\]*))?$/i;
 
 /** Options of `isHarmlessGitConfig`. */
 interface ConfigOptions {
   /**
-   * Whether git may connect to a remote. A local folder is then not harmless, because git runs the
+   * True if git may connect to a remote. A local folder as the remote is then a risk, because git runs the
    * hooks of that folder. Default: false.
    */
   readonly connects?: boolean | undefined;
-  /** Further sections and their settings that count as harmless. Default: none. */
+  /** More sections with settings that count as harmless. Default: none. */
   readonly more?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
 /**
- * True if each line of a configuration is a known harmless section or setting. A continued or unknown
- * line is not harmless.
+ * True if each line of a configuration is a known harmless section or setting. Continued lines and unknown
+ * lines are not harmless.
  */
 export function isHarmlessGitConfig(
   config: string,
@@ -118,7 +118,7 @@ export function isHarmlessGitConfig(
     if (connects && addresses.has(name) && !otherMachine.test(value)) return false;
     return key !== '' && known?.includes(key.toLowerCase()) === true;
   });
-  // If a remote has no address, git uses the name of the remote as the address.
+  // Git uses the name of a remote as its address if the remote has no address.
   return isHarmless && (!connects || used.isSubsetOf(remotes));
 }
 
@@ -131,15 +131,15 @@ function settingsOf(section: string, more: ConfigOptions['more']): readonly stri
 
 /** Options of `isQuietGitConfig`. */
 interface QuietOptions {
-  /** Returns whether a worktree in another folder is accepted. */
+  /** Returns true if the configuration may use this folder as its worktree. */
   readonly isWorktree: (path: string) => boolean;
-  /** Whether the repository may connect to its remote for objects that are missing. */
+  /** True if the repository may connect to its remote for missing objects. */
   readonly isPartial: boolean;
 }
 
 /**
- * True if a repository with this configuration runs no programs. It assumes that no person has changed
- * the configuration.
+ * True if a repository with this configuration runs no programs. It assumes that no user has changed the
+ * configuration.
  */
 export function isQuietGitConfig(config: string, { isWorktree, isPartial }: QuietOptions): boolean {
   const text = config.replaceAll(/^[ \t]*worktree = ([\w.][\w./-]*)$/gm, (line, path: string) =>
@@ -149,7 +149,7 @@ export function isQuietGitConfig(config: string, { isWorktree, isPartial }: Quie
   return isHarmlessGitConfig(text, { more });
 }
 
-/** Returns the names of the remotes that have an address. The configuration must be harmless. */
+/** Returns the names of all remotes with an address. The configuration must be harmless. */
 export function remotesOf(config: string): ReadonlySet<string> {
   const names = new Set<string>();
   let remote: string | undefined;
@@ -162,20 +162,20 @@ export function remotesOf(config: string): ReadonlySet<string> {
 }
 
 /**
- * True if the new configuration adds only harmless settings. Settings that were there before may stay,
- * even if they are not known to be harmless. A new setting of a remote is not harmless: a command that
- * was able to write it could send the next `git push` of the user to another machine.
+ * True if the new configuration adds only harmless settings. Earlier settings may stay, even if they are not
+ * known as harmless. A new remote setting is not harmless: it could redirect the user's next `git push` to a
+ * different machine.
  */
 export function isHarmlessChange(before: string, after: string): boolean {
   if (before === after) return true;
-  // A continued line would get another meaning after another line.
+  // The function cannot compare single lines if a line continues on the next line.
   if (/\\\r?$/m.test(before)) return false;
   const others = new Set(linesWithHeaders(before).filter((line) => !isHarmlessGitConfig(line)));
   const lines = linesWithHeaders(after);
   const added = lines.filter((line) => !others.has(line)).join('\n');
   const known = new Set(linesWithHeaders(before));
   if (lines.some((line) => /^\[\s*remote\b/i.test(line) && !known.has(line))) return false;
-  // A setting that was removed may have switched something off.
+  // A removed setting is a risk, because it may have disabled something.
   return others.isSubsetOf(new Set(lines)) && isHarmlessGitConfig(added, { connects: true });
 }
 

@@ -5,9 +5,9 @@ import { beforeEach, expect, test } from 'vitest';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { gitSafetyEnv } from './git-environment.ts';
 
-// Each attack is a setting that makes git run a program. Git runs it with the environment of a
-// user, which shows that the attack works, and then with the safe environment. The check of the
-// repository, which would refuse most of these repositories, takes no part.
+// Each attack is a setting that makes git run a program. The test first runs git with a normal environment,
+// which shows that the attack works. Then it runs git with the safe environment. The check of the repository,
+// which would refuse most of these repositories, is not used.
 
 let home: string;
 let root: string;
@@ -42,9 +42,9 @@ function program(name: string): void {
 }
 
 interface Attack {
-  /** Settings whose value is the trap, in the repository. */
+  /** Settings of the repository whose value is the trap. */
   readonly local?: readonly string[];
-  /** Settings whose value is the trap, in the file of the user. */
+  /** Settings in the user's configuration whose value is the trap. */
   readonly global?: readonly string[];
   readonly prepare?: () => void;
   readonly run: readonly string[];

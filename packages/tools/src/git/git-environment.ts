@@ -5,12 +5,12 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** A name and a value of the git configuration. */
 export type GitSetting = readonly [name: string, value: string];
 
-/** The name of a program that does nothing and fails. Git runs it in place of a configured program. */
+/** A program that always fails without doing anything. Git runs it instead of a configured program. */
 const noProgram = 'false';
 
 /**
- * The settings that override the settings of a repository. Each of them prevents git from running a
- * program, using the network, or reading the configuration of another repository.
+ * The settings that override the settings of a repository. Each of them prevents git from running a program,
+ * using the network, or reading the configuration of a different repository.
  */
 const safeSettings: readonly GitSetting[] = [
   ['core.fsmonitor', 'false'],
@@ -23,7 +23,7 @@ const safeSettings: readonly GitSetting[] = [
   ['core.askPass', noProgram],
   ['core.alternateRefsCommand', noProgram],
   ['core.attributesFile', '/dev/null'],
-  // The empty value removes all helpers that were configured before.
+  // The empty value removes all previously configured helpers.
   ['credential.helper', ''],
   ['protocol.allow', 'never'],
   ['gpg.program', noProgram],
@@ -38,13 +38,13 @@ const safeSettings: readonly GitSetting[] = [
   ['diff.ignoreSubmodules', 'all'],
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
-  // With several threads, git reads the index entries at offsets from a table. A manipulated table can
-  // point to other entries.
+  // With several threads, git reads the index entries at the offsets in a table. A manipulated table can
+  // point to wrong entries.
   ['index.threads', '1'],
 ];
 
 const safeVariables: Readonly<Record<string, string>> = {
-  // The attributes of a repository can choose filters and diff programs that these files configure.
+  // These files can configure filters and diff programs, which the attributes of a repository can select.
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_ATTR_NOSYSTEM: '1',
@@ -56,7 +56,7 @@ const safeVariables: Readonly<Record<string, string>> = {
   GIT_SEQUENCE_EDITOR: noProgram,
   GIT_SSH_COMMAND: noProgram,
   GIT_ASKPASS: noProgram,
-  // No protocol has the name `none`, so git uses no protocol. This variable overrides
+  // Git allows only the protocol `none`, which does not exist. This variable overrides
   // `protocol.<name>.allow` of a repository.
   GIT_ALLOW_PROTOCOL: 'none',
 };
@@ -69,23 +69,23 @@ const isUnsafeVariable = (name: string) =>
 
 /** Options of `gitSafetyEnv`. */
 export interface GitSafetyOptions {
-  /** The folder in which git searches for a repository. Git does not search above it. */
+  /** The highest folder in which git searches for a repository. */
   readonly root: string;
   /**
-   * Further settings, such as harmless settings of the user. They cannot override the safe settings.
-   * Default: none.
+   * More settings, such as harmless settings of the user. They cannot override the safe settings. Default:
+   * none.
    */
   readonly settings?: readonly GitSetting[] | undefined;
 }
 
 /**
- * Returns an environment in which git runs no program of a repository or a configuration file. It
- * prevents hooks, monitors, filters, pagers, editors, diff programs, helpers and the network. The
- * variables also reach a git that a shell line starts. All `GIT_…` variables of the given environment are
- * removed. It needs git 2.38 or later, because an older git ignores some of the variables.
+ * Returns an environment in which git runs no program of a repository or a configuration file. It prevents
+ * hooks, monitors, filters, pagers, editors, diff programs, helpers and the network. The variables also apply
+ * to git commands that a shell line starts. All `GIT_…` variables of the given environment are removed. It
+ * needs git 2.38 or later, because an older git ignores some of the variables.
  *
- * The environment does not protect against filters and diff programs in `.git/config`, because their
- * names are unknown. Check the repository first.
+ * The environment does not protect against filters and diff programs in `.git/config`, because their names
+ * are unknown. Check the repository first.
  */
 export function gitSafetyEnv(
   env: Env,
@@ -94,7 +94,7 @@ export function gitSafetyEnv(
   const kept = Object.entries(env).flatMap(([name, value]) =>
     value === undefined || isUnsafeVariable(name) ? [] : [[name, value] as const],
   );
-  // If a setting has several values, git uses the last one.
+  // If a setting has several values, git uses the last value.
   const all = [...settings, ...safeSettings];
   const pairs = all.flatMap(([name, value], index) => [
     [`GIT_CONFIG_KEY_${index}`, name] as const,

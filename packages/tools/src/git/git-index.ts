@@ -1,5 +1,5 @@
 /**
- * The size of the header, in bytes. `statBytes` is the size of an entry's fields before its hash. Two
+ * The size of the header, in bytes. `statBytes` is the size of the fields before the hash of an entry. Two
  * bytes of flags follow the hash.
  */
 const headerBytes = 12;
@@ -18,18 +18,18 @@ const fileTypes = {
 } as const;
 
 /**
- * The extensions that change no entries. Two others do. `link` is a split index, whose other entries are
- * in another file. `sdir` has folders whose entries are in objects. `NAME` belongs to libgit2, and git
- * ignores it.
+ * The extensions that do not change entries. The extension `link` is not harmless, because it refers to a
+ * second file with entries. `sdir` is not harmless, because it replaces the entries of a folder by an object.
+ * `NAME` belongs to libgit2, and git ignores it.
  */
 const harmlessExtensions: ReadonlySet<string> = new Set(
   'TREE REUC NAME UNTR FSMN EOIE IEOT'.split(' '),
 );
 
 /**
- * Returns why the index of a repository is a risk, or undefined if it lists only files and links. A
- * submodule is a risk, because git reads the configuration of the repository inside it. An index that git
- * may read differently than this function is also a risk.
+ * Returns the reason why the index of a repository is a risk. Returns undefined if it lists only files and
+ * links. A submodule is a risk, because git reads the configuration of the repository inside it. An index is
+ * also a risk if git may read it differently than this function.
  *
  * The function reads the versions 2, 3 and 4 of git's format `gitformat-index`, with SHA-1 hashes.
  */
@@ -37,22 +37,22 @@ export function findIndexRisk(index: Buffer): string | undefined {
   try {
     return findRisk(index);
   } catch (error) {
-    // A number in the index points outside of the file.
+    // A number in the index points outside the file.
     if (error instanceof RangeError) return 'the index is damaged';
     throw error;
   }
 }
 
-/** An index, and the size of its hashes. */
+/** An index and the size of its hashes. */
 interface IndexFile {
   readonly index: Buffer;
   readonly hashBytes: HashBytes;
 }
 
 /**
- * Returns the paths of the submodules in an index. Undefined if git may read other entries than this
- * function. That is so if the index is damaged, has an unknown format, or has a path that git never
- * writes. `shared` are the further files of a split index. A submodule in any of the files counts.
+ * Returns the paths of the submodules in an index and in the `shared` files of a split index. Returns
+ * undefined if git may read different entries than this function. This is the case for a damaged index, an
+ * unknown format, or a path that git never writes.
  */
 export function submodulePaths(
   index: Buffer,
@@ -80,7 +80,7 @@ function readSubmodulePaths(file: IndexFile): readonly string[] | undefined {
   while (starts.length < count) {
     const entry = entryAt(file, at, version, previous.length);
     const keptLength = entry.nameLength - entry.addedLength;
-    // Git ignores the upper half of the mode, and the permissions of a submodule.
+    // Git ignores the upper half of the mode and the permissions of a submodule.
     const type = index.readUInt32BE(at + modeOffset) & fileTypes.mask;
     if (version === 4 || type === fileTypes.submodule) {
       const added = index.subarray(entry.nameStart, entry.nameStart + entry.addedLength);
@@ -98,9 +98,9 @@ function readSubmodulePaths(file: IndexFile): readonly string[] | undefined {
 }
 
 /**
- * True if git may have written this path of a submodule. Git follows any path that it finds in an index.
- * It may be absolute, lead upwards, or end for git at a zero byte. In a split index, an entry without a
- * name replaces an entry of the other file.
+ * True if git may have written this path of a submodule. Git follows any path in an index, even an absolute
+ * path or a path with `..`. For git, a path ends at a zero byte. In a split index, an empty name replaces an
+ * entry of the shared file.
  */
 function isUsualPath(path: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: such a path may end for git earlier
@@ -133,8 +133,8 @@ function findRisk(index: Buffer): string | undefined {
 interface EntryStart {
   readonly at: number;
   /**
-   * True if the name is stored completely. In version 4, a name can reuse the start of the name before
-   * it.
+   * True if the entry stores its complete name. In version 4, a name can reuse the start of the previous
+   * name.
    */
   readonly isWhole: boolean;
 }
@@ -156,26 +156,26 @@ function entryAt(
 ): Entry {
   const flagsAt = at + statBytes + hashBytes;
   const bits = index.readUInt16BE(flagsAt);
-  // An extended entry has a second field of flags. Git writes it only in version 3, but reads it in any
-  // version.
+  // An extended entry has a second field of flags. Git writes this field only in version 3, but reads it in
+  // every version.
   const isExtended = (bits & flags.extended) !== 0;
   let name = flagsAt + (isExtended ? 4 : 2);
   const given = bits & flags.nameLength;
   if (version < 4) {
     const nameLength = given < flags.nameLength ? given : textLength(index, name);
     const size = name - at + nameLength;
-    // One to eight zero bytes follow the name, so that the size is a multiple of eight.
+    // One to eight zero bytes follow the name. They make the size a multiple of eight.
     const end = at + (size - (size % 8) + 8);
     return { nameLength, nameStart: name, addedLength: nameLength, end };
   }
-  // In version 4, a number gives the bytes to remove from the end of the previous name.
+  // In version 4, this number tells how many bytes to remove from the end of the previous name.
   const removed = numberAt(index, name);
   name = removed.end;
   const kept = previousLength - removed.value;
   if (kept < 0) throw new RangeError('a name shorter than nothing');
   const added = textLength(index, name);
   const nameLength = kept + added;
-  // Git relies on the given length. A different length would make git read other entries.
+  // Git relies on this length. A wrong length would make git read different entries than this function.
   if (given < flags.nameLength && given !== nameLength) throw new RangeError('a wrong length');
   return { nameLength, nameStart: name, addedLength: added, end: name + added + 1 };
 }
@@ -187,7 +187,7 @@ function textLength(index: Buffer, from: number): number {
 }
 
 /**
- * Reads a number. The coding is that of `OFS_DELTA` in packs: seven bits per byte, and each further byte
+ * Reads a number in the encoding of `OFS_DELTA` in pack files: seven bits per byte, and each additional byte
  * adds one.
  */
 function numberAt(index: Buffer, from: number): { readonly value: number; readonly end: number } {
@@ -221,7 +221,7 @@ function findExtensionRisk(
       return 'the index has an unknown extension';
     if (name === 'IEOT' && !isTableOf(index.subarray(at + 8, next), starts))
       return 'the index has a second list of entries';
-    // The threads of git search for extensions at this offset.
+    // Git's threads search for extensions at this offset.
     if (name === 'EOIE' && index.readUInt32BE(at + 8) !== from)
       return 'the index has a second end of its entries';
     at = next;
@@ -230,9 +230,9 @@ function findExtensionRisk(
 }
 
 /**
- * True if a table of offsets has only blocks of these entries. The threads of git read the entries at
- * these offsets, in place of the entries that follow each other. A thread does not have the name before
- * its block.
+ * True if the blocks in an offset table contain exactly these entries. Git's threads read entries at these
+ * offsets and not one after the other. A block must start with a complete name, because a thread does not
+ * have the previous name.
  */
 function isTableOf(table: Buffer, starts: readonly EntryStart[]): boolean {
   if (table.length % 8 !== 4 || table.readUInt32BE(0) !== 1) return false;

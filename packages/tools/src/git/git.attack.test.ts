@@ -18,9 +18,9 @@ import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 
-// Each attack is a hostile repository, as an archive could contain it. A model then tries all git
-// commands that need no question. The attack works if git runs the program of the repository, or
-// shows a file from outside.
+// Each attack is a hostile repository that an archive could contain. A model then tries all git commands that
+// need no approval. The attack succeeds if git runs the program of the repository, or shows a file from
+// outside.
 
 let home: string;
 let root: string;
@@ -55,7 +55,7 @@ function plainRepository(): void {
   writeFileSync(join(root, 'a.txt'), 'two\n');
 }
 
-/** A repository inside this one, whose file system monitor is the trap. */
+/** Creates a repository inside this one. Its file system monitor is the trap. */
 function innerRepository(): void {
   git('init', '-q', 'inner');
   git('-C', 'inner', 'commit', '--allow-empty', '-qm', 'inner');
@@ -84,7 +84,7 @@ const commands = [
   'git rev-parse HEAD',
 ];
 
-/** Runs a command as an agent does: only if the policy allows it without a question. */
+/** Runs a command like an agent, only if the policy allows it without asking. */
 async function runUnasked(command: string): Promise<string> {
   const workspace = createWorkspace({ root });
   const policy = permissionPolicy({ root: workspace.root, freeReading: true });
@@ -222,7 +222,7 @@ const attacks: Readonly<Record<string, () => void>> = {
   },
 };
 
-/** Deletes the content of a tracked file, and declares a remote that promises to have it. */
+/** Deletes the content of a tracked file, and configures a remote that claims to have it. */
 function missingBlob(): void {
   const blob = git('rev-parse', 'HEAD:a.txt').trim();
   rmSync(join(root, '.git/objects', blob.slice(0, 2), blob.slice(2)));
@@ -240,7 +240,7 @@ test.for(Object.keys(attacks))('attack 3: %s', async (name) => {
   }
 });
 
-/** A repository of the user outside the workspace, with a secret. */
+/** Creates a repository of the user outside the workspace, with a secret. */
 function otherRepository(): string {
   const other = join(home, 'private');
   writeTree(other, { 'k.txt': 'the-secret-of-another-folder\n' });

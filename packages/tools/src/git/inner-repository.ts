@@ -4,16 +4,16 @@ import { readRegularFile } from './read-regular-file.ts';
 import { findRepositoryRisk } from './repository-risk.ts';
 import { runGit } from './run-git.ts';
 
-/** Maximum number of repositories that are checked. If there are more, the folder counts as a risk. */
+/** Maximum number of repositories to check. A folder with more repositories counts as a risk. */
 const maxInner = 50;
-/** Maximum size of the small files of a worktree, in bytes. */
+/** Maximum size of the `.git` and `commondir` files of a worktree, in bytes. */
 const maxBytes = 4096;
 
 /**
- * Returns the reason why a git command that changes something could run programs of a repository in an
- * inner folder. `git add` makes such a folder a submodule, and `git checkout` can do so with a folder
- * from an archive. Git then runs the programs in the settings of that folder. With `ignored`, folders
- * that git ignores count too.
+ * Returns the reason why a git command that changes files could run programs of an inner repository. `git
+ * add` can turn an inner folder into a submodule, and `git checkout` can do so with a folder from an archive.
+ * Git then runs the programs in the settings of that folder. With `ignored`, it also checks folders that git
+ * ignores.
  */
 export async function findInnerRisk(
   root: string,
@@ -22,7 +22,7 @@ export async function findInnerRisk(
   const words = ['ls-files', '--others', '-z', ...(ignored ? [] : ['--exclude-standard'])];
   const listed = await runGit(words, { cwd: root, env: process.env });
   if (listed === undefined || listed.isCut) return 'its folders cannot be checked';
-  // The list of git has only those folders that are repositories.
+  // Git lists only inner folders that are repositories.
   const inner = listed.output
     .toString('utf8')
     .split('\0')
@@ -41,7 +41,7 @@ async function riskOfFolder(folder: string, root: string): Promise<string | unde
   return findRepositoryRisk(folder, 'changes');
 }
 
-/** True if a folder is a linked worktree of this repository and uses its settings. */
+/** True if the folder is a linked worktree of this repository and has no settings of its own. */
 async function isOwnWorktree(folder: string, root: string): Promise<boolean> {
   const textOf = async (path: string) => (await readRegularFile(path, maxBytes))?.toString('utf8');
   const link = /^gitdir: (\S[^\r\n]*)\n?$/.exec((await textOf(join(folder, '.git'))) ?? '')?.[1];

@@ -4,9 +4,9 @@ import { gitSafetyEnv } from './git-environment.ts';
 import { findProgram, userGitSettings } from './run-git.ts';
 
 /**
- * Returns the environment for a command line. If the line runs git and only reads, it gets the protection
- * of `gitSafetyEnv`. A policy may have allowed such a line without asking the user. Any other line gets
- * the given environment. A commit, for example, needs the hooks and the configuration of the user.
+ * Returns the environment for a command line. A line that runs git and only reads gets the protection of
+ * `gitSafetyEnv`, because a policy may have allowed it without asking the user. All other lines get the given
+ * environment. For example, a commit needs the hooks and the configuration of the user.
  */
 export async function protectGitLine(
   line: string,

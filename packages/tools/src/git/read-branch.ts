@@ -7,8 +7,9 @@ const maxBytes = 4096;
 const maxBranchLength = 200;
 
 /**
- * Returns the current branch of the repository of a folder, without running git. Undefined if there is no
- * repository or no branch, or if a file of the repository is not a short regular file.
+ * Returns the current branch of a folder's repository, without running git. Returns undefined if there is no
+ * repository or no branch. It also returns undefined if a file of the repository is too long or not a regular
+ * file.
  */
 export async function readGitBranch(folder: string): Promise<string | undefined> {
   const root = await findRepositoryRoot(folder);
@@ -19,8 +20,8 @@ export async function readGitBranch(folder: string): Promise<string | undefined>
 }
 
 /**
- * Returns the git folder of a repository. In a linked worktree, `.git` is a file that contains the path
- * of that folder.
+ * Returns the git folder of a repository. In a linked worktree, `.git` is a file with the path of the git
+ * folder.
  */
 async function gitFolder(root: string): Promise<string> {
   const path = join(root, '.git');

@@ -1,16 +1,16 @@
-/** One setting of a git configuration file. Section and key are in lower case. */
+/** One setting of a git configuration file. The section and the key are in lower case. */
 export interface GitSetting {
   readonly section: string;
   readonly key: string;
   readonly value: string;
 }
 
-/** Maximum number of settings that are read from one file. */
+/** Maximum number of settings to read from one file. */
 const maxSettings = 20_000;
 
 /**
  * Returns the settings in the text of a git configuration file. It reads comments, quotes, escapes and
- * continued lines as git does. Subsections are left out. Lines that git would refuse are skipped.
+ * continued lines in the same way as git. It omits subsections, and skips lines that git would refuse.
  */
 export function readGitSettings(text: string): readonly GitSetting[] {
   const settings: GitSetting[] = [];
@@ -39,7 +39,7 @@ const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', b: '\b' };
 /** Reads a value up to the end of its last line. */
 function readValue(text: string): { readonly value: string; readonly length: number } {
   let value = '';
-  // Spaces are added to the value only if other characters follow them.
+  // Spaces become part of the value only if other characters follow them.
   let spaces = '';
   let isQuoted = false;
   let isComment = false;

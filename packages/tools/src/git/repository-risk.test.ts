@@ -89,7 +89,7 @@ describe('a repository', () => {
   );
 });
 
-/** Checks the repository as an ordinary user, because everything is open to the administrator. */
+/** Checks the repository as an ordinary user, because root can access everything. */
 function riskForUser(root: string): string {
   const isRoot = process.getuid?.() === 0;
   if (isRoot) execFileSync('chown', ['-R', '65534:65534', root]);
@@ -123,7 +123,7 @@ describe('the index', () => {
           at === submodule ? `160000 ${commit}\t${path}` : `100644 ${blob}\t${path}`,
         );
         git(['update-index', '--index-version', version, '--index-info'], `${lines.join('\n')}\n`);
-        // An entry with extended flags, which version 3 has.
+        // Creates an entry with extended flags, which exist in version 3.
         writeFileSync(join(root, 'intent'), '');
         if (isIntent) git(['add', '--intent-to-add', 'intent']);
         const hasSubmodule = submodule !== undefined && submodule < names.length;

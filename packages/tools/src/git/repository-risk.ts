@@ -5,21 +5,18 @@ import { findIndexRisk } from './git-index.ts';
 import { readRegularFile } from './read-regular-file.ts';
 
 const maxBytes = { head: 1024, config: 1_048_576, index: 134_217_728 } as const;
-/**
- * Maximum number of entries in `.git` that are checked. With more entries, the repository counts as a
- * risk.
- */
+/** Maximum number of entries in `.git` to check. A repository with more entries counts as a risk. */
 const maxEntries = 50_000;
 
 /**
- * The kind of a git command. `reads`: it runs no hooks, except `post-index-change`. `changes`: it runs
- * hooks of the repository. `connects`: it may also use a remote.
+ * The kind of a git command. `reads`: it runs no hooks except `post-index-change`. `changes`: it runs hooks
+ * of the repository. `connects`: it also runs hooks and may use a remote.
  */
 export type GitUse = 'reads' | 'changes' | 'connects';
 
 /**
- * Returns the reason why git could run other programs, or read files outside of the folder, if it uses
- * the repository of this folder. Undefined if git uses the folder `.git` here and it has no known risk. A
+ * Returns the reason why git could run programs of this folder's repository, or read files outside the
+ * folder. Returns undefined if git uses the `.git` in this folder, and if that `.git` has no known risk. A
  * folder from an untrusted source can contain any `.git`.
  */
 export async function findRepositoryRisk(
@@ -46,9 +43,9 @@ export async function findRepositoryRisk(
 }
 
 /**
- * Returns the reason why git would not accept `.git` as a repository. Git would then use another
- * repository: the folder itself with its own configuration, or a folder above. Git accepts a folder with
- * a valid `HEAD`, and with `objects` and `refs` that can be entered.
+ * Returns the reason why git would not accept `.git` as a repository. Git would then use the folder itself or
+ * a parent folder as the repository. Git accepts a `.git` with a valid `HEAD`, and with accessible folders
+ * `objects` and `refs`.
  */
 async function findDiscoveryRisk(own: string): Promise<string | undefined> {
   for (const name of ['.', 'objects', 'refs']) {
@@ -66,7 +63,7 @@ function isValidHead(head: string | undefined): boolean {
   return /^[0-9a-f]{40}\n?$/.test(head) || branchOf(head) !== undefined;
 }
 
-/** Returns the reference that a HEAD file names, without `refs/`. */
+/** Returns the reference in a HEAD file, without `refs/`. */
 export function branchOf(head: string): string | undefined {
   const name = /^ref: refs\/([^\s~^:?*[\\]+)\n?$/.exec(head)?.[1];
   // biome-ignore lint/suspicious/noControlCharactersInRegex: git allows none in a name
@@ -75,8 +72,8 @@ export function branchOf(head: string): string | undefined {
 }
 
 /**
- * The files of `.git` that are a risk for every command. Most of them lead to another folder with its own
- * configuration or objects. Git runs the hook when it writes the index, which can happen during a command
+ * The files of `.git` that are a risk for every command. Most of them lead to a different folder with its own
+ * configuration or objects. Git runs the hook when it writes the index, which can happen even in a command
  * that only reads.
  */
 const riskyEntries: ReadonlySet<string> = new Set([
@@ -88,14 +85,14 @@ const riskyEntries: ReadonlySet<string> = new Set([
 ]);
 /** True for a hook of a repository. Git creates the sample hooks itself and does not run them. */
 const isHook = (path: string) => path.startsWith('hooks/') && !path.endsWith('.sample');
-/** True for a file of the old format that defines a remote. The address in it may be a local folder. */
+/** True for a file in the old format of remotes. Its address may be a local folder. */
 const isOldRemote = (path: string) => /^(?:remotes|branches)\//.test(path);
 /** True for a large folder whose files git finds only by their hashes. */
 const isStore = (path: string) => /^objects\/[0-9a-f]{2}$|^lfs$/.test(path);
 
 /**
- * Searches `.git` for risky entries, links and devices. Through a link, git would show parts of any file
- * or of another repository. A FIFO would block git.
+ * Searches `.git` for risky entries, links and devices. Through a link, git would show parts of any file or
+ * of a different repository. A FIFO would block git.
  */
 async function findContentRisk(
   own: string,
@@ -108,8 +105,8 @@ async function findContentRisk(
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (++count > maxEntries) return '.git has too many entries';
       if (isRisky(path)) return `it has .git/${path}`;
-      // The sandbox creates this folder, so that no command can change it. The folder is harmless while
-      // it is empty.
+      // The sandbox creates an empty `modules` folder to guard the path. The folder is harmless only while it
+      // is empty.
       if (folder === 'modules') return 'it has .git/modules';
       if (path.startsWith('sharedindex.')) return 'the index is split into two files';
       if (!entry.isFile() && !entry.isDirectory())
@@ -128,7 +125,7 @@ async function findConfigRisk(own: string, use: GitUse): Promise<string | undefi
     : '.git/config has settings that are not known to be harmless';
 }
 
-/** True if the settings of the repository have a remote with this name and an address. */
+/** True if the settings of the repository contain a remote with this name and an address. */
 export async function hasRemote(root: string, name: string): Promise<boolean> {
   const config = await readRegularFile(join(root, '.git/config'), maxBytes.config);
   return remotesOf(config?.toString('utf8') ?? '').has(name);

@@ -8,19 +8,19 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** Options of `runGit`. */
 export interface RunGitOptions {
-  /** The folder in which git starts. It may be below the root of the repository. */
+  /** The folder in which git starts. It can be a subfolder of the repository. */
   readonly cwd: string;
-  /** The environment of the user. Git gets only the variables for paths, and a fixed language. */
+  /** The environment of the user. Git gets only the path variables from it, and a fixed language. */
   readonly env: Env;
-  /** Stops git when it aborts. Default: only the timeout stops git. */
+  /** Stops git when the signal aborts. Default: only the timeout stops git. */
   readonly signal?: AbortSignal | undefined;
-  /** Maximum duration. Git is stopped after this time. Default: 30 s. */
+  /** Maximum duration. After this time, git is stopped. Default: 30 s. */
   readonly timeoutMs?: number | undefined;
-  /** Maximum size of the output. Git is stopped after this number of bytes. Default: 64 MiB. */
+  /** Maximum size of the output. Above this size, git is stopped. Default: 64 MiB. */
   readonly maxOutputBytes?: number | undefined;
 }
 
-/** The result of a git command that ended by itself or wrote too much. */
+/** The result of a git command that ended by itself, or that was stopped because of too much output. */
 export interface GitResult {
   readonly output: Buffer;
   /** True if git was stopped because its output was too long. */
@@ -29,8 +29,8 @@ export interface GitResult {
 
 /**
  * Runs a git command that only reads, without a shell. Git cannot run programs of the repository (see
- * `gitSafetyEnv`), and uses only the repository that was checked. Returns undefined if there is no git or
- * no repository, if the repository has a risk (see `findRepositoryRisk`), or if the command fails.
+ * `gitSafetyEnv`), and it uses only the checked repository. Returns undefined if there is no git or no
+ * repository, if the repository has a risk (see `findRepositoryRisk`), or if the command fails.
  *
  * @example const files = await runGit(['ls-files', '-z'], { cwd, env: process.env });
  */
@@ -50,9 +50,9 @@ export async function runGit(
   return execute(program, ['--no-pager', ...words], { ...options, cwd, env });
 }
 
-/** Returns the nearest folder, from this one upwards, with a `.git`. */
+/** Returns the nearest folder that contains a `.git`. It starts with this folder and goes upwards. */
 export async function findRepositoryRoot(from: string): Promise<string | undefined> {
-  // This is deeper than any path that an operating system accepts.
+  // No operating system accepts a deeper path.
   const maxDepth = 1000;
   let folder = from;
   for (let depth = 0; depth < maxDepth; depth++) {
@@ -65,9 +65,9 @@ export async function findRepositoryRoot(from: string): Promise<string | undefin
 }
 
 /**
- * Returns the first program of that name on the search path that is outside the root. Programs inside the
- * root are not trusted. `npx` puts folders of the project on the search path, and they can contain a
- * program with any name.
+ * Returns the first program with this name on the search path that is outside the root. Programs inside the
+ * root are not trusted: `npx` adds project folders to the search path, and they can contain a program with
+ * any name.
  */
 export async function findProgram(
   name: string,
@@ -78,7 +78,7 @@ export async function findProgram(
     if (!isAbsolute(folder)) continue;
     const path = await realpath(join(folder, name)).catch(() => undefined);
     if (path === undefined || isBelow(path, root) || isBelow(folder, root)) continue;
-    // The root can be a subfolder of the project, so `node_modules` can also be above it.
+    // The root can be a subfolder of the project, so `node_modules` can also be in a parent folder.
     if (`${path}${sep}${folder}${sep}`.includes(`${sep}node_modules${sep}`)) continue;
     const isRunnable = await access(path, constants.X_OK).then(
       () => true,
@@ -96,7 +96,7 @@ function isBelow(path: string, root: string): boolean {
 
 const passedVariables = ['HOME', 'XDG_CONFIG_HOME', 'USERPROFILE', 'SYSTEMROOT', 'TMPDIR', 'TEMP'];
 
-/** Returns only the variables that git needs to start and to find the ignore file of the user. */
+/** Returns only the variables that git needs to start and to find the user's ignore file. */
 function closedEnv(env: Env, root: string): Env {
   const passed = passedVariables.map((name) => [name, env[name]] as const);
   const folders = (env['PATH'] ?? '').split(delimiter);
@@ -104,14 +104,14 @@ function closedEnv(env: Env, root: string): Env {
   return { ...Object.fromEntries(passed), LC_ALL: 'C', PATH: outside.join(delimiter) };
 }
 
-/** Matches settings of the user that change what git reads and shows, but that cannot run a program. */
+/** Matches settings of the user that change the input and output of git but cannot run a program. */
 const harmlessUserSettings =
   '^(safe\\.directory|core\\.(autocrlf|eol|excludesfile|quotepath|precomposeunicode|symlinks|filemode))$';
 const maxUserSettings = 100;
 
 /**
- * Returns the harmless settings from the configuration files of the user and of the system. Git itself
- * then does not read these files.
+ * Returns the harmless settings from the configuration files of the user and of the system. Git then does not
+ * need to read these files.
  */
 export async function userGitSettings(
   program: string,
@@ -120,8 +120,8 @@ export async function userGitSettings(
 ): Promise<readonly GitSetting[]> {
   const safe = gitSafetyEnv(options.env, { root });
   const { GIT_CONFIG_GLOBAL: _global, GIT_CONFIG_NOSYSTEM: _system, ...rest } = safe;
-  // GIT_DIR names no repository, so that no repository's configuration is read. GIT_CONFIG_COUNT is 0,
-  // because git would also list the settings in the environment.
+  // GIT_DIR is not a repository, so git does not read the configuration of a repository. GIT_CONFIG_COUNT is
+  // 0, because git would otherwise also list the settings in the environment.
   const env = { ...rest, GIT_DIR: '/dev/null', GIT_CONFIG_COUNT: '0' };
   const words = ['config', '--null', '--get-regexp', harmlessUserSettings];
   const found = await execute(program, words, { ...options, cwd: '/', env });

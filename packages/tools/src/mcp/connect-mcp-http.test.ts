@@ -133,7 +133,7 @@ describe.each<Revision>(['sessions', 'modern'])('over HTTP, %s', (revision) => {
     const http = await start(revision);
     const server = await connect(http);
     await http.close();
-    // The first call may use a kept connection, which is closed now.
+    // The first call may use an old connection that is now closed.
     await call(server, 'echo');
     for (let count = 0; count < 2; count++) {
       expect(await call(server, 'echo')).toMatchObject({

@@ -287,7 +287,7 @@ describe('a call', () => {
     expect(results.map(({ text }) => text)).toEqual(texts);
   });
 
-  test.each(['elicitation/create', 'sampling/createMessage', 'roots/list'])(
+  test.each(['sampling/createMessage', 'roots/list'])(
     'gets an error for its request %s',
     async (method) => {
       const { text } = await call(await plain(), 'ask_back', { method });

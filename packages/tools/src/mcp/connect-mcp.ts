@@ -16,13 +16,13 @@ import { clip, createRedactor, describeError } from './transport/error-text.ts';
 /** The tools of a connected MCP server. */
 export interface McpTools {
   /**
-   * The current tools of the server. A tool that the server has removed can still be called. The server
+   * The current tools of the server. The agent can still call a tool that the server has removed. The server
    * then reports an error.
    */
   readonly tools: readonly Tool[];
   /**
-   * Instructions of the server for the model. They are untrusted text, so check them before you pass them
-   * on.
+   * Instructions of the server for the model. They are untrusted text. Check them before you send them to a
+   * model.
    */
   readonly instructions: string | undefined;
   /** Closes the connection and stops the server process. Running calls fail. */
@@ -56,7 +56,7 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
     try {
       settings.onProblem?.(clip(redact(`MCP server ${server.name}: ${problem}`), maxProblemLength));
     } catch {
-      // An error in the callback must not break the connection.
+      // An error in the callback must not close the connection.
     }
   };
   const remote: RemoteServer = { server: server.name, link, settings, redact, report };
@@ -74,7 +74,7 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
     const onListChanged = (connection: Connection) => refresher.refresh(connection);
     try {
       const connection = await openConnection(server, settings, { signal, onListChanged });
-      // A restarted server may be another version with other tools.
+      // A restarted server may have a different version with different tools.
       if (remoteTools.isLoaded) refresher.refresh(connection);
       return connection;
     } catch (error) {
@@ -116,7 +116,7 @@ async function firstConnection(
 
 interface RefresherOptions {
   readonly remoteTools: RemoteTools;
-  /** Aborts when the connection is closed. */
+  /** The signal aborts when the connection is closed. */
   readonly closing: AbortSignal;
   readonly timeoutMs: number;
   readonly onChange: () => void;
@@ -124,20 +124,20 @@ interface RefresherOptions {
 }
 
 /**
- * Reads the tool list of a server. Reads run one after the other, so an older list never replaces a
- * newer one.
+ * Reads the tool list of a server. Reads run one after the other, so an older list cannot replace a newer
+ * list.
  */
 class ToolListRefresher {
   readonly #options: RefresherOptions;
   #work: Promise<void> = Promise.resolve();
-  // The connection for the next read. Several changes during a read cause only one more read.
+  // The connection for the next read. Several changes during a read cause only one additional read.
   #next: Connection | undefined;
 
   constructor(keeping: RefresherOptions) {
     this.#options = keeping;
   }
 
-  /** Reads the first list. Throws on failure, because the server is useless without a list. */
+  /** Reads the first list. Throws if it fails, because a server without a list of tools is useless. */
   async read(connection: Connection): Promise<void> {
     const reading = this.#work.then(() => this.#list(connection));
     this.#work = reading.then(

@@ -2,8 +2,8 @@ import { afterEach, expect, test } from 'vitest';
 import { McpConnections } from '../testing/mcp-connections.ts';
 import { startHttpServer, type TestHttpServer } from '../testing/mcp-http-server.ts';
 
-// A hostile or taken-over MCP server redirects requests. The headers of the user hold a key, and the
-// new address can be a service that only this machine reaches.
+// A hostile MCP server redirects requests. The headers of the user contain a key, and the new address can be
+// a service that only this machine can reach.
 
 const connections = new McpConnections();
 const servers: TestHttpServer[] = [];

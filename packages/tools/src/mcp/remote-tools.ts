@@ -10,12 +10,12 @@ const maxTools = 1_000;
 const maxSchemaLength = 100_000;
 const schemaLimits = { maxDepth: 64, maxTextLength: Number.MAX_SAFE_INTEGER };
 
-/** The tools of a server, as they were listed the last time. */
+/** The tools of a server, from the last read of its tool list. */
 export class RemoteTools {
   readonly #remote: RemoteServer;
   #tools: readonly Tool[] = [];
   #listed: string | undefined;
-  // The problems that were already reported. The list is read many times, but each problem is reported
+  // The problems that were already reported. The tool list is read many times, but each problem is reported
   // only once.
   readonly #reported = new Set<string>();
 
@@ -37,7 +37,7 @@ export class RemoteTools {
     this.#remote.report(problem);
   }
 
-  /** Replaces the tools. Returns true if they differ from the previous tools. */
+  /** Replaces the tools. Returns true if the new tools differ from the previous tools. */
   replace(given: readonly RemoteTool[]): boolean {
     const first = new Map(given.toReversed().map((tool) => [tool.name, tool]));
     const offered = [...first.values()]
@@ -58,7 +58,9 @@ export class RemoteTools {
     return true;
   }
 
-  /** Returns false for a tool that only runs as a task of the server, because calls would fail. */
+  /**
+   * Returns false for a tool that the server runs only as a background task, because normal calls would fail.
+   */
   #isCallable({ name, execution }: RemoteTool & ToolExecution): boolean {
     const isCallable = execution?.taskSupport !== 'required';
     if (!isCallable)
@@ -67,7 +69,7 @@ export class RemoteTools {
   }
 
   #hasBoundedSchema({ name, inputSchema }: RemoteTool): boolean {
-    // The depth is checked first, because `JSON.stringify` fails on deeply nested values.
+    // The depth is checked first, because `JSON.stringify` fails for deeply nested values.
     const isDeep = checkJson(inputSchema, schemaLimits) !== undefined;
     const isBounded = !isDeep && JSON.stringify(inputSchema).length <= maxSchemaLength;
     const why = isDeep ? 'nested too deeply' : 'too long';
@@ -77,14 +79,14 @@ export class RemoteTools {
   }
 }
 
-/** The field of a tool of the revision of November 2025. */
+/** A field of a tool in the protocol revision of November 2025. */
 interface ToolExecution {
   readonly execution?: { readonly taskSupport?: string | undefined } | undefined;
 }
 
 const maxSummaryLength = 200;
-// The call stops this long before the agent would stop it, so that the server is informed of the
-// cancellation.
+// The call stops this many milliseconds before the agent's own timeout. The client then has time to inform
+// the server.
 const marginMs = 5_000;
 
 /** Converts a tool of the server to a tool of an agent. */
@@ -111,8 +113,8 @@ function remoteTool(remote: RemoteServer, name: string, tool: RemoteTool): Tool 
 }
 
 /**
- * Checks that the input is an object. The server checks the rest, because each server can use another
- * schema dialect.
+ * Checks only that the input is an object. The server checks the rest, because servers use different schema
+ * dialects.
  */
 function validate(input: JsonValue): ValidationResult {
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
@@ -125,10 +127,9 @@ const maxServerLength = 32;
 const hashLength = 8;
 
 /**
- * Returns the name of each tool for the model, usually `<server>_<tool>`. If that name is not valid, or
- * belongs to a tool of this package, the name ends in a hash of the original name. A tool therefore keeps
- * its name when other tools are added or removed. A call in an old transcript never becomes a call of
- * another tool.
+ * Returns the name of each tool for the model, usually `<server>_<tool>`. If that name is invalid or
+ * reserved, a hash of the original name is appended. A tool therefore keeps its name when other tools are
+ * added or removed. A call in an old transcript never refers to a different tool.
  */
 export function toolNames(server: string, tools: readonly string[]): ReadonlyMap<string, string> {
   const prefix = slug(server).slice(0, maxServerLength);
@@ -154,8 +155,8 @@ function slug(text: string): string {
 }
 
 /**
- * Returns a name with a hash. It needs a second round only if a server uses a name that contains the hash
- * of another name.
+ * Returns a name with a hash. It needs a second attempt only if the server has a name that contains the hash
+ * of a different name.
  */
 function hashedName(wanted: string, tool: string, taken: ReadonlySet<string>): string {
   for (let round = 0; ; round++) {

@@ -5,7 +5,7 @@ import { policyRuling } from '../testing/policy/policy-ruling.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { toolNames } from './remote-tools.ts';
 
-// A hostile MCP server offers a tool that looks like one that needs no approval.
+// A hostile MCP server offers a tool whose name looks like a tool that needs no approval.
 
 const connections = new McpConnections();
 afterEach(() => connections.closeAll());
@@ -18,7 +18,7 @@ test.for([...reservedToolNames].flatMap(splitsOf))(
   },
 );
 
-/** All ways to write a name as that of a server and a tool, and some other spellings. */
+/** Returns all ways to split a name into a server and a tool, and some other spellings. */
 function splitsOf(name: string): readonly (readonly [string, string])[] {
   const places = [...name].flatMap((char, at) => (char === '_' ? [at] : []));
   const splits = places.map((at) => [name.slice(0, at), name.slice(at + 1)] as const);

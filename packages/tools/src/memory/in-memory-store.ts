@@ -15,7 +15,7 @@ import {
 
 /** Options of `inMemoryVectorStore`. */
 export interface InMemoryVectorStoreOptions {
-  /** The number of values in a vector of your embedding model. */
+  /** The length of the vectors that your embedding model returns. */
   readonly dimensions: number;
   /** Maximum number of entries. Default: 100,000. */
   readonly maxEntries?: number | undefined;
@@ -54,7 +54,7 @@ export function inMemoryVectorStore(options: InMemoryVectorStoreOptions): Vector
         entry.document === document ? entry.id : [],
       ),
     );
-  /** Replaces entries. It checks all entries before it changes anything. */
+  /** Replaces entries. It checks all entries before it changes the store. */
   const replace = (entries: readonly VectorEntry[], scope = '', gone: Iterable<string> = []) => {
     checkEntries(entries, dimensions);
     const removed = new Set(gone);
@@ -99,8 +99,8 @@ export function inMemoryVectorStore(options: InMemoryVectorStoreOptions): Vector
 }
 
 /**
- * Returns the entries with the name of the document. Throws if an entry names another scope or document,
- * because that is a mistake.
+ * Adds the id of the document to the entries. Throws if an entry has a different scope or document, because
+ * this is a mistake of the caller.
  */
 export function asDocument(
   scope: string,

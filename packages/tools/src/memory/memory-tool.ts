@@ -19,15 +19,15 @@ export type EmbedTexts = (
 ) => Promise<{ readonly vectors: readonly (readonly number[])[] }>;
 
 /**
- * The owner of the entries that a tool uses, as a text or a function of the call. The model cannot change
- * it.
+ * The owner of the entries that a tool uses. It is a text, or a function of the tool context. The model
+ * cannot change it.
  */
 export type ToolScope = string | ((context: ToolContext) => string);
 
 /** Options of `memoryTool`. */
 export interface MemoryToolOptions {
   readonly store: VectorStore;
-  /** Converts texts to vectors. All texts of a store need the same embedding model. */
+  /** Converts texts to vectors. All texts in a store must use the same embedding model. */
   readonly embed: EmbedTexts;
   /** The owner of the memories that the tool uses, for example the id of the user. */
   readonly scope: ToolScope;
@@ -61,8 +61,8 @@ const description =
   'Your long-term memory. It survives this conversation. Save facts that will matter later, such as preferences and decisions, one fact at a time. Search before you ask for something that you may have been told. Forget what is no longer true. Do not save secrets.';
 
 /**
- * Creates a tool that saves, finds and deletes facts over many sessions. Saving is safe to repeat,
- * because a call that runs again after a crash writes the same memory.
+ * Creates a tool that saves, finds and deletes facts over many sessions. Saving is safe to repeat: a call
+ * that runs again after a crash writes the same memory.
  *
  * @example
  * const memory = memoryTool({ store, scope: userId, embed: (texts, options) => embed(model, texts, options) });
@@ -109,8 +109,8 @@ const titles: { readonly [Action in MemoryInput['action']]: string } = {
 };
 
 /**
- * Returns the id of a memory. It is the same for each execution of a call, and short enough for the model
- * to repeat.
+ * Returns the id of a memory. A repeated call gets the same id. The id is short enough for the model to
+ * repeat it.
  */
 async function memoryId({ session, turn, toolCallId }: ToolContext): Promise<string> {
   const bytes = new TextEncoder().encode(JSON.stringify([session, turn, toolCallId]));
@@ -124,7 +124,7 @@ function memoriesAsOutput(matches: readonly VectorMatch[]): ToolOutput {
   return { output: { text: matches.map(({ id, text }) => `[${id}] ${text}`).join('\n'), value } };
 }
 
-/** Options of a search, which several tools share. */
+/** The search options that several tools share. */
 export interface SearchOptions {
   readonly store: VectorStore;
   readonly embed: EmbedTexts;
@@ -132,7 +132,7 @@ export interface SearchOptions {
   readonly minSimilarity?: number | undefined;
 }
 
-/** Creates the search of a tool. Throws `bad_option` for invalid numbers. */
+/** Creates the search function of a tool. Throws `bad_option` for invalid numbers. */
 export function searcher(
   of: string,
   { store, embed, limit = 5, minSimilarity = -1 }: SearchOptions,
@@ -166,7 +166,7 @@ export function scopeOf(scope: ToolScope, context: ToolContext): string {
   return typeof scope === 'function' ? scope(context) : scope;
 }
 
-/** Returns the value without the fields that are undefined, so that they do not hide defaults. */
+/** Removes fields whose value is undefined, because they would override defaults. */
 export function definedOnly<Value extends object>(value: Value): Value {
   const fields = Object.entries(value).filter(([, field]) => field !== undefined);
   return Object.fromEntries(fields) as Value;

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { testVectorStore } from '../testing/memory/vector-store-cases.ts';
 import { openPostgresVectorStore } from './index.ts';
 
-// Postgres and pgvector, compiled to WebAssembly: the SQL runs on the real ones, without a server.
+// These tests use Postgres and pgvector compiled to WebAssembly. The SQL therefore runs on the real programs,
+// without a server.
 
 let client: PGlite;
 let tables = 0;

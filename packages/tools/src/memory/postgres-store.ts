@@ -15,7 +15,7 @@ import {
   checkWhole,
 } from './vector-checks.ts';
 
-/** The method of a Postgres client that the store uses. A `Pool` or a `Client` of `pg` has it. */
+/** The method of a Postgres client that the store needs. A `Pool` or a `Client` of `pg` has it. */
 export interface PostgresClient {
   /** Runs one statement with its parameters. */
   query(
@@ -28,7 +28,7 @@ export interface PostgresClient {
 export interface PostgresVectorStoreOptions {
   /** The connection. The caller must close it. */
   readonly client: PostgresClient;
-  /** The number of values in a vector of your embedding model. pgvector stores up to 16,000. */
+  /** The length of the vectors that your embedding model returns. pgvector supports up to 16,000. */
   readonly dimensions: number;
   /** The name of the table, in the schema of the connection. Default: `millrace_vectors`. */
   readonly table?: string | undefined;
@@ -54,7 +54,7 @@ export async function openPostgresVectorStore(
   checkWhole('dimensions', dimensions, 1, maxColumnDimensions);
   checkTableName(table);
   await createExtension(client);
-  // The collation makes the order of names the same in every database, whatever its language is.
+  // The collation makes the sort order of names independent of the database's language.
   await client.query(
     `CREATE TABLE IF NOT EXISTS ${table} (
        scope text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, document text COLLATE "C",
@@ -68,7 +68,7 @@ export async function openPostgresVectorStore(
 
 function storeOn(client: PostgresClient, table: string, dimensions: number): VectorStore {
   /**
-   * Returns the rows as JSON. Of several entries with the same id only the last one is kept, because a
+   * Returns the rows as JSON. If several entries have the same id, only the last one is kept, because a
    * statement can change a row only once.
    */
   const rowsOf = (entries: readonly VectorEntry[]): string => {
@@ -97,7 +97,7 @@ function storeOn(client: PostgresClient, table: string, dimensions: number): Vec
       const parts = asDocument(scope, document, entries);
       checkEntries(parts, dimensions);
       const ids = parts.map(({ id }) => id);
-      // This is one statement, so that no search sees half of a document.
+      // A single statement, because a search must never see half of a document.
       await client.query(
         `WITH removed AS (
            DELETE FROM ${table} WHERE scope = $2 AND document = $3 AND id <> ALL($4::text[]))
@@ -125,8 +125,8 @@ function storeOn(client: PostgresClient, table: string, dimensions: number): Vec
 }
 
 /**
- * Returns the vector in pgvector's text form. pgvector stores 32 bits per number, so further digits would
- * be lost.
+ * Returns the vector in pgvector's text form. pgvector stores 32 bits per number, so more digits would be
+ * lost.
  */
 function vectorText(vector: readonly number[]): string {
   return `[${vector.map((value) => Math.fround(value)).join(',')}]`;
@@ -142,8 +142,8 @@ function matchOf(row: Readonly<Record<string, unknown>>): VectorMatch {
 }
 
 /**
- * Creates the extension if it does not exist. Creating it needs rights that a program may not have, so an
- * existing extension is not created again.
+ * Creates the extension if it does not exist. It checks this first, because the creation needs permissions
+ * that the application may not have.
  */
 async function createExtension(client: PostgresClient): Promise<void> {
   const find = `SELECT 1 FROM pg_extension WHERE extname = 'vector'`;
@@ -162,8 +162,8 @@ function noExtension(cause: unknown): VectorStoreError {
 }
 
 /**
- * Throws if the column has another number of dimensions. pgvector stores that number in the modifier of
- * the column's type.
+ * Throws if the column has a different number of dimensions. pgvector stores this number in the type modifier
+ * of the column.
  */
 async function checkColumn(client: PostgresClient, table: string, wanted: number): Promise<void> {
   const { rows } = await client.query(

@@ -15,7 +15,7 @@ import {
 export interface RetrievalToolOptions extends Omit<MemoryToolOptions, 'minSimilarity'> {
   /** The minimum similarity of passages in a search result, from -1 to 1. Default: 0. */
   readonly minSimilarity?: number | undefined;
-  /** The text that explains to the model what the documents are about. Default: a general sentence. */
+  /** A text that tells the model the topic of the documents. Default: a general sentence. */
   readonly description?: string | undefined;
 }
 
@@ -67,10 +67,10 @@ function passagesAsOutput(matches: readonly VectorMatch[]): ToolOutput {
 
 /** A document that `retrievalTool` can search. */
 export interface SourceDocument {
-  /** The name that the model sees, for example a path or a URL. It must be unique in its scope. */
+  /** The name of the document for the model, for example a path or a URL. It must be unique in its scope. */
   readonly id: string;
   readonly text: string;
-  /** Data for the program. Default: none. */
+  /** Data of the application. Default: none. */
   readonly metadata?: JsonObject | undefined;
 }
 
@@ -78,7 +78,7 @@ export interface SourceDocument {
 export interface AddDocumentsOptions {
   readonly store: VectorStore;
   readonly embed: EmbedTexts;
-  /** The scope that the documents belong to. Use the same scope for the tool. */
+  /** The scope to which the documents belong. Use the same scope for the tool. */
   readonly scope: string;
   /** Maximum length of a passage, in UTF-16 units. Default: 1500. */
   readonly maxPassageLength?: number | undefined;
@@ -87,9 +87,8 @@ export interface AddDocumentsOptions {
 }
 
 /**
- * Splits documents into passages and stores them. A document with the same id is replaced. An empty
- * document is deleted. Each document is stored as a whole. After an error, the documents before it are
- * stored.
+ * Splits documents into passages and stores them. A document with the same id is replaced. An empty document
+ * is deleted. Each document is stored atomically. If an error occurs, the documents before it stay stored.
  *
  * @example
  * await addDocuments([{ id: 'returns.md', text }], { store, scope: 'handbook', embed });
@@ -119,12 +118,12 @@ export async function addDocuments(
   }
 }
 
-/** The texts after which a passage may end, the best first. */
+/** The separators after which a passage may end, the preferred one first. */
 const breaks = ['\n\n', '\n', '. ', ' '];
 
 /**
- * Splits a text at paragraphs, lines, sentences or words, in this order of preference. No passage is
- * longer than the maximum, none is blank, and together they have all words of the text.
+ * Splits a text at paragraphs, lines, sentences or words, in this order of preference. No passage is longer
+ * than the maximum, and no passage is blank. Together the passages contain all words of the text.
  */
 export function splitPassages(text: string, maxLength: number): readonly string[] {
   const passages: string[] = [];
@@ -139,8 +138,8 @@ export function splitPassages(text: string, maxLength: number): readonly string[
 }
 
 /**
- * Returns the length of the next passage. A break in the first half is not used, because passages would
- * be too short. Without a break, the text is cut between characters.
+ * Returns the length of the next passage. It ignores separators in the first half, because the passage would
+ * be too short. Without a separator, it cuts the text between two characters.
  */
 function lengthOfPassage(text: string, start: number, maxLength: number): number {
   const window = text.slice(start, start + maxLength);

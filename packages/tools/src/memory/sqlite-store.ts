@@ -19,15 +19,15 @@ import {
 
 /** Options of `openSqliteVectorStore`. */
 export interface SqliteVectorStoreOptions {
-  /** The file of the database. It is created if it does not exist. `:memory:` needs no file. */
+  /** The path of the database file. The file is created if it does not exist. `:memory:` needs no file. */
   readonly path: string;
-  /** The number of values in a vector of your embedding model. */
+  /** The length of the vectors that your embedding model returns. */
   readonly dimensions: number;
   /** The name of the table. Default: `millrace_vectors`. */
   readonly table?: string | undefined;
 }
 
-/** A vector store that holds a file open. */
+/** A vector store that keeps a file open. */
 export interface SqliteVectorStore extends VectorStore {
   /** Closes the database. Later calls throw. */
   close(): void;
@@ -123,7 +123,7 @@ function storeOn(database: DatabaseSync, table: string, dimensions: number): Sql
   };
 }
 
-/** Returns the vector in the form that sqlite-vec reads: 32 bits per number, the lowest byte first. */
+/** Returns the vector in the format of sqlite-vec: 32 bits per number, the lowest byte first. */
 function blobOf(vector: readonly number[]): Uint8Array {
   const view = new DataView(new ArrayBuffer(vector.length * 4));
   for (const [at, value] of vector.entries()) view.setFloat32(at * 4, value, true);
@@ -150,7 +150,7 @@ async function openDatabase(path: string): Promise<DatabaseSync> {
   const database = new sqlite.DatabaseSync(path, { allowExtension: true });
   try {
     load(database);
-    // Statements of a caller must not be able to load other extensions.
+    // After this line, statements can load no more extensions.
     database.enableLoadExtension(false);
     return database;
   } catch (error) {

@@ -25,12 +25,10 @@ export function checkWhole(option: string, value: unknown, min: number, max: num
   });
 }
 
-/** Maximum number of dimensions. All databases can store so many. */
+/** Maximum number of dimensions. All supported databases can store vectors of this length. */
 export const maxDimensions = 8192;
 
-/**
- * Throws if an entry is invalid. All stores call it before a write, so that they reject the same entries.
- */
+/** Throws if an entry is invalid. All stores call it before a write, so they reject the same entries. */
 export function checkEntries(entries: readonly VectorEntry[], dimensions: number): void {
   for (const { id, scope, text, vector, document } of entries) {
     checkName('scope', scope);
@@ -48,7 +46,7 @@ export function checkQuery({ scope, vector, limit }: VectorQuery, dimensions: nu
   checkVector(vector, dimensions, 'query');
 }
 
-/** Throws if a name is empty or too long, or if a database could not store it. */
+/** Throws if a name is empty, too long, or impossible to store in a database. */
 export function checkName(field: string, value: unknown): void {
   const isName = typeof value === 'string' && value !== '' && value.length <= 512;
   if (isName) return checkText(field, value, value);
@@ -61,7 +59,7 @@ export function checkName(field: string, value: unknown): void {
 
 /**
  * Throws if a database cannot store the text. Postgres cannot store the character 0, and no database can
- * store half a character.
+ * store a lone surrogate.
  */
 function checkText(field: string, value: unknown, id: string): void {
   if (typeof value === 'string' && value.isWellFormed() && !value.includes('\0')) return;
@@ -85,8 +83,8 @@ function checkVector(vector: unknown, dimensions: number, id: string): void {
 }
 
 /**
- * Throws if the name of a table has special characters. The name becomes a part of statements, so only
- * plain names are allowed.
+ * Throws if a table name has special characters. The name becomes part of SQL statements, so it must be
+ * plain.
  */
 export function checkTableName(table: string): void {
   if (/^[a-z_][a-z0-9_]{0,50}$/.test(table)) return;

@@ -1,3 +1,4 @@
+import { lstat } from 'node:fs/promises';
 import type { ApprovalDecision, CheckedToolCall } from '@millrace/agent';
 import type { ComputerInput, McpApprovalInput } from '@millrace/providers';
 import { realPathOf } from '../workspace/resolve-path.ts';
@@ -5,7 +6,7 @@ import type { Workspace } from '../workspace/workspace.ts';
 import { deletesPath, type PolicyCall, pathOf } from './decide.ts';
 import type { PermissionPolicy } from './permission-policy.ts';
 import type { PermissionRule } from './permission-rule.ts';
-import type { ReadOnlyCommand } from './read-only/read-only-command.ts';
+import type { ReadOnlyCommand, ReadPath } from './read-only/read-only-command.ts';
 import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
 import { nameThatGitObeys } from './repository-protection.ts';
 import { standingRuleText } from './standing-rule.ts';
@@ -15,9 +16,9 @@ import { isPathKind, isRemoteTool, toolKindOf } from './tool-kinds.ts';
 /** Options of `approveByPolicy`. */
 export interface ApproveByPolicyOptions {
   /**
-   * The scope of an approval that lasts (`until`). `exact`: the same command or path. `wide`: commands
-   * with the same prefix, or all file changes in the root. If that is not reasonable, `wide` is the same
-   * as `exact`. Default: `exact`.
+   * The scope of a lasting approval (`until`). `exact`: the same command or path. `wide`: commands with the
+   * same prefix, or all file changes in the root. If a wide scope would be too broad, `wide` is the same as
+   * `exact`. Default: `exact`.
    */
   readonly lasting?: 'exact' | 'wide' | undefined;
 }
@@ -25,10 +26,10 @@ export interface ApproveByPolicyOptions {
 /**
  * Returns an `approve` function that lets a permission policy decide on the tool calls of an agent.
  *
- * The policy also checks the real path behind symbolic links. The decision is bound to that path
- * (`judged`), and the file tools refuse a path that leads to another file when they run. An approval that
- * lasts (`run.approve(id, { until })`) covers only that command, path or tool in this folder, unless
- * `lasting` is `wide`.
+ * The policy also checks the real path behind symbolic links. The decision applies only to that path
+ * (`judged`). If the path leads to a different file when the tool runs, the file tools refuse the call. A
+ * lasting approval (`run.approve(id, { until })`) covers only that command, path or tool in this folder,
+ * unless `lasting` is `wide`.
  *
  * @example createAgent({ provider, tools, approve: approveByPolicy(policy, workspace) });
  */
@@ -42,11 +43,13 @@ export function approveByPolicy(
     call: PolicyCall,
   ): Promise<Exclude<ApprovalDecision, string>> => {
     const { input } = call;
-    const { decision, reason, readOnlyCommands: readings = [] } = policy.decide(call);
-    const risk = await firstRisk(readings, policy, workspace);
+    const { decision, reason, readOnlyCommands: readings = [], usedPaths } = policy.decide(call);
+    const risk =
+      (await firstRisk(readings, policy, workspace)) ??
+      (await deniedTarget(usedPaths ?? [], call.tool, policy));
     if (risk !== undefined) return { decision: 'ask', reason: risk, rule: exactRule(policy, call) };
     if (decision !== 'ask') return { decision, reason };
-    // An approval that lasts must not cover dangers that the provider reports later.
+    // A lasting approval must not cover safety warnings that the provider reports later.
     if (called.answers === 'openai.computer' && hasSafetyChecks(input))
       return { decision, reason: `${reason}, and the provider sees a danger` };
     if (called.answers === 'openai.mcp_approval')
@@ -63,15 +66,15 @@ export function approveByPolicy(
     const writes = kind === 'write' && leadsTo !== undefined;
     const obeyedName = writes ? nameThatGitObeys(workspace.root, leadsTo) : undefined;
     const ruling = await decide(pending, { ...named, leadsTo, obeyedName });
-    // The tool refuses the call if the path leads to another file when it runs. `judged` is empty if the
-    // real path is unknown.
+    // The tool refuses the call if the path leads to a different file when the tool runs. `judged` is empty
+    // if the real path is unknown.
     return { ...ruling, judged: leadsTo ?? '' };
   };
 }
 
 /**
- * Returns the rule for a lasting approval, and the reason to ask. The wide rule is not offered for a call
- * with a risk, because an earlier approval with that rule would let the call run.
+ * Returns the rule for a lasting approval, and the reason to ask. It does not offer the wide rule for a risky
+ * call, because an earlier approval with that rule would allow the call.
  */
 async function suggestion(
   policy: PermissionPolicy,
@@ -83,7 +86,7 @@ async function suggestion(
   try {
     wide = suggestRule(policy, call);
   } catch {
-    // The policy has the maximum number of remembered rules.
+    // The policy already has its maximum number of remembered rules.
     return { reason, rule: undefined };
   }
   if (wide === undefined) return { reason, rule: exactRule(policy, call) };
@@ -105,9 +108,29 @@ async function firstRisk(
   return undefined;
 }
 
+/** Returns the reason to ask if one of the paths leads to a path that a rule denies. */
+async function deniedTarget(
+  paths: readonly ReadPath[],
+  tool: string,
+  policy: PermissionPolicy,
+): Promise<string | undefined> {
+  for (const used of paths) {
+    // A path that cannot be resolved cannot be opened either, so this check accepts it.
+    const found = await realPathOf(policy.root, used.path).catch(() => undefined);
+    if (found === undefined) continue;
+    // A program that expects files reads all entries of a folder.
+    const isFolder =
+      used.mustBeFile && (await lstat(found.real).catch(() => undefined))?.isDirectory();
+    const kind = isFolder ? 'search' : used.kind;
+    if (!policy.mayReach(tool, { ...used, path: found.real, kind }))
+      return `${used.path} leads to a path that a rule denies`;
+  }
+  return undefined;
+}
+
 /**
- * Returns the real path of a call. For a call that deletes a link, it is the place of the link, because
- * the target stays. Undefined if the path is invalid. The tool then refuses the call itself.
+ * Returns the real path of a call. If the call deletes a link, this is the path of the link itself, because
+ * the target stays. Returns undefined for an invalid path. The tool itself then refuses the call.
  */
 async function realPathOfCall(call: PolicyCall, root: string): Promise<string | undefined> {
   const path = pathOf(call);
@@ -124,9 +147,9 @@ function hasSafetyChecks(input: unknown): boolean {
 }
 
 /**
- * Returns the rule for a lasting approval of a call to a provider's MCP server. It covers one tool of one
- * server. The policy cannot distinguish such tools, because all servers ask through the same tool. The
- * text is therefore not a rule of the policy.
+ * Returns the rule text for a lasting approval of a tool of a provider's MCP server. It covers one tool of
+ * one server. This text is not a rule of the policy, because the policy sees all these tools under the same
+ * name.
  */
 function hostedToolRule(input: unknown): string | undefined {
   const { server_label: server, name } = (input ?? {}) as Partial<McpApprovalInput>;
@@ -135,9 +158,9 @@ function hostedToolRule(input: unknown): string | undefined {
 }
 
 /**
- * Returns the narrowest rule that allows the call. It is the rule for the path, or for the file behind a
- * link. An approval also covers later calls with the same rule, so a link must not be able to lead the
- * rule to another file. Returns undefined if there is no such rule, or if the input is unclear.
+ * Returns the narrowest rule that allows the call: a rule for the path, or for the file behind a link. A
+ * lasting approval covers later calls with the same rule, so a changed link must not redirect it to a
+ * different file. Returns undefined if there is no such rule, or if the input is unclear.
  */
 function exactRule(policy: PermissionPolicy, call: PolicyCall): string | undefined {
   try {

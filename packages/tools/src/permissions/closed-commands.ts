@@ -4,29 +4,29 @@ import { readOnlyGitCommands } from './read-only/read-only-programs.ts';
 import { isLauncher, type Word } from './split-command.ts';
 
 /**
- * A command, such as `npm test` or `git log`, for which a prefix rule covers only known arguments. Other
- * arguments could write any file, load any code, or do something else.
+ * A command, such as `npm test` or `git log`, for which a prefix rule covers only known arguments. Unknown
+ * arguments could write any file or load any code.
  */
 interface ClosedCommand extends OptionTable {
   /**
-   * The meaning of words that are not options. `inside`: names or paths inside the folder. `remote`: a
-   * remote of the repository, and names of branches. Default: `inside`.
+   * The allowed operands, which are the words that are not options. `inside`: names or paths inside the
+   * folder. `remote`: a remote of the repository, and names of branches. Default: `inside`.
    */
   readonly operands?: 'inside' | 'remote' | 'none' | readonly string[] | undefined;
   /**
-   * The options whose value is any text, such as a message or a pattern. The values of other options are
-   * names or paths.
+   * The options whose value can be any text, such as a message or a pattern. The values of all other options
+   * are names or paths.
    */
   readonly textOptions?: readonly string[] | undefined;
-  /** Whether more options of the same list may follow `--`, as in `npm test -- -t name`. */
+  /** True if more options of the same list may follow `--`, as in `npm test -- -t name`. */
   readonly passesOn?: boolean | undefined;
-  /** Whether long options have one dash, as in `go test -run=Name`. The parser adds a second dash. */
+  /** True if long options have one dash, as in `go test -run=Name`. The parser adds a second dash. */
   readonly hasSingleDash?: boolean | undefined;
 }
 
 const words = (text: string): readonly string[] => text.split(/\s+/);
 
-/** The options of a script. `-g` is not among them, because it has another meaning for npm itself. */
+/** The options of a script. They do not include `-g`, because npm itself has a different option `-g`. */
 const script: ClosedCommand = {
   ...{ letters: 's', valued: 'tk', passesOn: true },
   long: words('silent run bail verbose coverage no-coverage watch=false'),
@@ -81,9 +81,9 @@ const make: ClosedCommand = {
 };
 
 /**
- * The git commands that use a remote. They accept only the listed options, because other options name a
- * program to run. They accept only the name of a remote, because another address can be a folder whose
- * hooks git runs. The chat does not grant rules for these commands.
+ * The git commands that use a remote. They accept only the listed options, because other options can run a
+ * program. They accept only the name of a remote, because an address can be a folder whose hooks git runs. A
+ * user cannot grant rules for these commands in the chat.
  */
 const remoteCommands: ReadonlyMap<string, ClosedCommand> = new Map([
   [
@@ -112,7 +112,7 @@ const remoteCommands: ReadonlyMap<string, ClosedCommand> = new Map([
   ],
 ]);
 
-/** The commands by their first words. A user can grant a rule for each of them in the chat. */
+/** The project commands by their first words. A user can grant a rule for each of them in the chat. */
 const projectCommands: ReadonlyMap<string, ClosedCommand> = new Map([
   ['git add', { letters: 'AuvnN', long: words('all update verbose dry-run intent-to-add') }],
   [
@@ -143,8 +143,8 @@ const projectCommands: ReadonlyMap<string, ClosedCommand> = new Map([
 ]);
 
 /**
- * Returns the first words of a command for which a rule can be granted, or undefined if only the
- * whole line can be granted.
+ * Returns the first words of a command for which a user can grant a rule. Returns undefined if a rule can
+ * cover only the complete line.
  */
 export function closedPrefix(given: readonly string[]): readonly string[] | undefined {
   const found = lookUp(given);
@@ -153,13 +153,13 @@ export function closedPrefix(given: readonly string[]): readonly string[] | unde
 }
 
 interface FoundCommand {
-  /** The number of words that name the command. */
+  /** The number of words in the name of the command. */
   readonly length: number;
-  /** The command. Undefined for a git command that only reads, because it needs no rule. */
+  /** The command. Undefined for a git command that only reads, because such a command needs no rule. */
   readonly command: ClosedCommand | undefined;
 }
 
-/** Matches programs that run any file. `yarn run` and `bun run` also start programs of the system. */
+/** Matches programs that can run any file. `yarn run` and `bun run` also start programs of the system. */
 const interpreters =
   /^(?:node|nodejs|deno|bun|bunx|npx|tsx|ts-node|perl|php|lua|(?:python|ruby)[\d.]*)$/;
 
@@ -179,13 +179,13 @@ function lookUp(given: readonly string[]): FoundCommand | undefined {
   return isReader ? { length: 2, command: undefined } : undefined;
 }
 
-/** The paths that arguments name. The caller checks these paths. */
+/** The paths in the arguments of a command. The caller checks these paths. */
 export type CoveredPaths = readonly string[];
 
 /**
- * Returns the paths in the further words of a command, or undefined if a prefix rule does not cover one
- * of the words. `ruleWords` are the words of the rule, and `given` is the whole command. With
- * `isGranted`, the rule was granted in the chat and covers no arguments of other commands.
+ * Returns the paths in the arguments of a command. Returns undefined if the prefix rule does not cover one of
+ * the arguments. `ruleWords` are the words of the rule, and `given` is the complete command. With
+ * `isGranted`, the user granted the rule in the chat, and it covers only arguments that this file lists.
  */
 export function coveredPaths(
   ruleWords: readonly string[],
@@ -205,8 +205,8 @@ export function coveredPaths(
 }
 
 /**
- * Returns the name that a command uses as a remote, if a rule for all remotes covers the command. The
- * caller checks that such a remote exists.
+ * Returns the name of the remote in a command, if a rule for all remotes covers the command. The caller
+ * checks that this remote exists.
  */
 export function namedRemote(
   ruleWords: readonly string[],
@@ -224,9 +224,8 @@ function readPathsOf(given: readonly Word[]): CoveredPaths | undefined {
 }
 
 /**
- * True if the shell cannot turn a word into an option or into a path outside of the folder. Wildcards are
- * accepted in a name after plain folders, as in `src/*.ts`. They are not accepted in `*.ts`, which may
- * match `--force`.
+ * True if the shell cannot expand a word to an option or to a path outside the folder. It accepts wildcards
+ * after a plain folder, as in `src/*.ts`. It refuses `*.ts`, because a file could have the name `--force.ts`.
  */
 function isNeverOption({ text, isPlain }: Word): boolean {
   return (
@@ -255,8 +254,8 @@ function pathsOfArguments(
 }
 
 /**
- * True if a program may read a value as another option. Many programs do not know that `-t` has a value.
- * They then read `--config=x` in `-t --config=x` as an option, and `-tc x` as two options.
+ * True if a program may read the value of an option as a separate option. Many programs do not know that `-t`
+ * has a value. They read `--config=x` in `-t --config=x` as an option, and `-tc x` as two options.
  */
 function mayBeOption({ value, place }: ParsedOptions['values'][number]): boolean {
   if (place === 'letter') return !/^\d+$/.test(value);
@@ -266,7 +265,7 @@ function mayBeOption({ value, place }: ParsedOptions['values'][number]): boolean
 function parseWords(given: readonly string[], command: ClosedCommand): ParsedOptions | undefined {
   const { long = [], hasSingleDash = false } = command;
   const plain = hasSingleDash ? given.map((word) => word.replace(/^-(?=[a-z])/, '--')) : given;
-  // The entry `watch=false` in a list accepts exactly this value.
+  // An entry such as `watch=false` in the list accepts exactly this value.
   const fixed = long.filter((name) => name.includes('=')).map((name) => `--${name}`);
   return parseOptions(
     plain.filter((word) => !fixed.includes(word)),
@@ -274,7 +273,7 @@ function parseWords(given: readonly string[], command: ClosedCommand): ParsedOpt
   );
 }
 
-/** True if a word cannot be a path outside of the folder, an assignment or a hidden option. */
+/** True if a word cannot be a path outside the folder, an assignment or a hidden option. */
 function isInsideText(text: string): boolean {
   return !/^[-/~@]|=|(?:^|\/)\.\.(?:\/|$)/.test(text) && !text.includes('://');
 }

@@ -1,6 +1,6 @@
 import type { Approval } from '@millrace/agent';
-import picomatch from 'picomatch';
 import { type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
+import { isDeniedBelow, isDeniedPath, mayReach, mayShowHistory } from './denied-paths.ts';
 import { homeProtection, secretProtection } from './home-protection.ts';
 import {
   almostMatchesCommand,
@@ -11,7 +11,11 @@ import {
 } from './match-command.ts';
 import type { CompiledRule } from './permission-rule.ts';
 import { globNames, type Protection, readProtection, writeProtection } from './protected-paths.ts';
-import { parseReadOnlyCommand, type ReadOnlyCommand } from './read-only/read-only-command.ts';
+import {
+  parseReadOnlyCommand,
+  type ReadOnlyCommand,
+  type ReadPath,
+} from './read-only/read-only-command.ts';
 import { isLauncher, splitCommand, type Word } from './split-command.ts';
 import type { PathKind, ToolKind } from './tool-kinds.ts';
 
@@ -20,19 +24,18 @@ export interface PolicyCall {
   readonly tool: string;
   readonly input: unknown;
   /**
-   * The real path behind symbolic links, if known. The policy checks it too, because a link may
-   * lead to a denied path.
+   * The real path behind symbolic links, if it is known. The policy checks it too, because a link may lead to
+   * a denied path.
    */
   readonly leadsTo?: string | undefined;
   /**
-   * The name in the real path because of which git runs the file or reads it as settings. Set only for a
-   * call that writes, and if known. An example is the folder of `core.hooksPath`. A broad rule does not
-   * cover such a file.
+   * The segment of the real path that makes git execute the file or read it as settings, for example the
+   * folder of `core.hooksPath`. It is set only for calls that write. A broad rule does not cover such a file.
    */
   readonly obeyedName?: string | undefined;
   /**
-   * Whether another program implements the tool, for example an MCP server. The policy then does not
-   * treat it as a tool of this package, whatever its name is. Default: false.
+   * True if a different program implements the tool, for example an MCP server. The policy then does not
+   * treat it as a tool of this package, even if it has the same name. Default: false.
    */
   readonly isRemote?: boolean | undefined;
 }
@@ -40,9 +43,10 @@ export interface PolicyCall {
 export interface DecisionContext {
   readonly root: string;
   readonly kind: ToolKind;
-  /** Whether searches leave out denied paths. */
+  /** True if searches omit denied paths. */
   readonly skipsDenied: boolean;
   readonly read?: CommandContext['read'];
+  readonly hidesDenied?: CommandContext['hidesDenied'];
 }
 
 /** Decides on a call with the rules that match its tool. */
@@ -89,7 +93,7 @@ function decidePaths(
   const rulings = paths.map((path) => decidePath(rules, { kind, path, skipsDenied, obeyedName }));
   const ruling = strictest(rulings) ?? unclearInput(call);
   if (paths.length === 1) return ruling;
-  // The person who decides must see the file that the call uses, whichever of the two paths was decisive.
+  // The user who decides must see the used file, whichever of the two paths caused the decision.
   return { ...ruling, reason: `${ruling.reason} (${named.shown} → ${real.shown})` };
 }
 
@@ -101,13 +105,15 @@ function decideByTool(
   return deciding && rulingFromRule(deciding, tool);
 }
 
-/** Returns the path of a call. It is `.` if the path is missing, and undefined if it is not a string. */
+/**
+ * Returns the path of a call. Returns `.` if the call has no path, and undefined if the path is not a string.
+ */
 export function pathOf(call: PolicyCall): string | undefined {
   const fields = fieldsOf(call);
   return fields !== undefined && fields['path'] === undefined ? '.' : textOf(fields?.['path']);
 }
 
-/** True if a call deletes its path. It then deletes a link itself, and not the target of the link. */
+/** True if a call deletes its path. If the path is a link, the call deletes the link and not its target. */
 export function deletesPath(call: PolicyCall): boolean {
   return (
     call.tool === 'apply_patch' && !call.isRemote && fieldsOf(call)?.['type'] === 'delete_file'
@@ -132,17 +138,18 @@ function unclearInput({ tool }: PolicyCall): PolicyDecision {
 }
 
 /**
- * Decides on a command line with the rules of its tool. The function decides on each command in the line
- * separately. The strictest decision applies to the line.
+ * Decides on a command line with the rules of its tool. It decides on each command in the line separately,
+ * and the strictest decision applies to the line.
  */
 function decideCommand(
   rules: readonly CompiledRule[],
   line: string,
-  { root, read }: CommandContext,
+  context: CommandContext,
 ): PolicyDecision {
+  const { root } = context;
   const { parts, targets, unsupportedSyntax } = splitCommand(line);
   const decide = (words: readonly Word[]) =>
-    decidePart(rules, { root, line, words, targets, unsupportedSyntax }, read);
+    decidePart(rules, { root, line, words, targets, unsupportedSyntax }, context);
   const rulings = parts.map(decide);
   const { isUnasked: _, ...ruling } = strictest(rulings) ?? decide([]);
   const readings = rulings.flatMap((one) => one.readOnlyCommands ?? []);
@@ -150,14 +157,19 @@ function decideCommand(
     return { decision: 'ask', reason: 'The line has git and commands that do more than read' };
   if (ruling.decision === 'allow' && isElsewhere(rulings, parts, root))
     return { decision: 'ask', reason: 'The line changes the folder of commands that it checks' };
-  return ruling.decision === 'allow' && readings.length > 0
-    ? { ...ruling, readOnlyCommands: readings }
-    : ruling;
+  if (ruling.decision !== 'allow') return ruling;
+  const usedPaths = rulings.flatMap((one) => one.usedPaths ?? []);
+  return {
+    ...ruling,
+    ...(readings.length > 0 && { readOnlyCommands: readings }),
+    ...(usedPaths.length > 0 && { usedPaths }),
+  };
 }
 
 /**
- * True if a line has a git command without a rule, and also a command that does more than read. Only a
- * line that just reads gets an environment in which git runs no programs of the repository.
+ * True if a line contains both a git command without a rule and a command that does more than read. A line
+ * that only reads gets an environment in which git runs no programs of the repository. Any other line does
+ * not get this environment.
  */
 function isGitMixed(
   rulings: readonly PartDecision[],
@@ -168,9 +180,8 @@ function isGitMixed(
 }
 
 /**
- * True if a rule lets the line change the folder, and the line also has a command whose paths or
- * repository are checked. The check uses the root, but after the change the command would use other
- * paths.
+ * True if a rule lets the line change the folder, and the line also has a command whose paths or repository
+ * are checked. The check uses the root, but the command would run in the new folder.
  */
 function isElsewhere(
   rulings: readonly PartDecision[],
@@ -190,28 +201,30 @@ const folderCommands: ReadonlySet<string> = new Set(['cd', 'chdir', 'pushd', 'po
 function changesFolder(words: readonly Word[], root: string): boolean {
   if (!folderCommands.has(words[0]?.text ?? '')) return false;
   const [target = ''] = parseReadOnlyCommand(words)?.paths.map(({ path }) => path) ?? [];
-  // If the path has `..` after a link, the shell may reach another folder.
+  // If `..` follows a link in the path, the shell may reach a different folder.
   return target === '' || target.includes('..') || lexicalPath(root, target).shown !== '.';
 }
 
 interface CommandContext {
   readonly root: string;
   /**
-   * Returns the parsed command if it only reads paths that tools may read without asking. Otherwise
-   * undefined.
+   * Returns the parsed command if it only reads paths that tools may read without asking. Otherwise it
+   * returns undefined.
    */
   readonly read?: ((words: readonly Word[]) => ReadOnlyCommand | undefined) | undefined;
+  /** See `PolicyData.hidesDenied`. */
+  readonly hidesDenied?: boolean | undefined;
 }
 
 interface PartDecision extends PolicyDecision {
-  /** Whether the command is allowed without a rule, because it only reads. Default: false. */
+  /** True if the command is allowed without a rule, because it only reads. Default: false. */
   readonly isUnasked?: boolean | undefined;
 }
 
 function decidePart(
   rules: readonly CompiledRule[],
   part: CommandPart,
-  read: CommandContext['read'],
+  { read, hidesDenied = false }: CommandContext,
 ): PartDecision {
   const commandText = displayCommand(part);
   const deciding = decidingRule(rules.filter((compiled) => matchesCommand(compiled, part)));
@@ -228,11 +241,18 @@ function decidePart(
       };
     return { decision: 'ask', reason: `No rule allows ${commandText}${whyNoRule(rules, part)}` };
   }
-  const doubt = reasonForDoubt(rules, deciding, part);
+  const doubt =
+    reasonForDoubt(rules, deciding, part) ?? reachOfDenied(rules, deciding, part, hidesDenied);
   if (doubt !== undefined) return { decision: 'ask', reason: doubt };
   const checks = checksOfRule(deciding, part);
   const ruling = rulingFromRule(deciding, commandText);
-  return checks === undefined ? ruling : { ...ruling, readOnlyCommands: [checks] };
+  const isChecked = !hidesDenied && isBroadAllow(deciding) && rules.some(isDeniedPath);
+  const usedPaths = isChecked ? parseReadOnlyCommand(part.words)?.paths : undefined;
+  return {
+    ...ruling,
+    ...(checks !== undefined && { readOnlyCommands: [checks] }),
+    ...(usedPaths !== undefined && { usedPaths }),
+  };
 }
 
 function whyNoRule(rules: readonly CompiledRule[], part: CommandPart): string {
@@ -244,8 +264,8 @@ function whyNoRule(rules: readonly CompiledRule[], part: CommandPart): string {
 }
 
 /**
- * Returns the reason to ask although a rule allows the command. Undefined if there is none. A rule for
- * exactly this line leaves no doubt.
+ * Returns the reason to ask although a rule allows the command. Returns undefined if there is no reason, or
+ * if the rule is for exactly this line.
  */
 function reasonForDoubt(
   rules: readonly CompiledRule[],
@@ -265,6 +285,38 @@ function reasonForDoubt(
   const { command, path = command, decision } = restriction.rule;
   const is = decision === 'deny' ? 'is denied' : 'needs approval';
   return `${displayCommand(part)} may use ${path}, which ${is}`;
+}
+
+/**
+ * Returns the reason to ask about a command that may use a denied path without naming it. There is no reason
+ * if all words of the command are known, and none of the paths that it uses is denied.
+ */
+function reachOfDenied(
+  rules: readonly CompiledRule[],
+  deciding: CompiledRule,
+  part: CommandPart,
+  hidesDenied: boolean,
+): string | undefined {
+  const denied = rules.find(isDeniedPath);
+  if (denied === undefined || !isBroadAllow(deciding)) return undefined;
+  const { words, root, unsupportedSyntax } = part;
+  const { path } = denied.rule;
+  const command = displayCommand(part);
+  if (mayShowHistory(words))
+    return `${command} may show an older version of ${path}, which is denied`;
+  if (hidesDenied) return undefined;
+  const read = unsupportedSyntax === undefined ? parseReadOnlyCommand(words) : undefined;
+  if (read === undefined || changesFolder(words, root)) {
+    // A prefix rule names a program on purpose. It covers the files that the program reads by itself.
+    const isMeant = deciding.about === 'command' && words.every(({ isPlain }) => isPlain);
+    return isMeant ? undefined : `${path} is denied, and it is unknown which files ${command} uses`;
+  }
+  const isReached = read.paths.some((one) => !mayReach(rules, root, one));
+  return isReached ? `${command} may use ${path}, which is denied` : undefined;
+}
+
+function isBroadAllow({ rule }: CompiledRule): boolean {
+  return rule.decision === 'allow' && !rule.exact;
 }
 
 function canRunAnything({ words, unsupportedSyntax }: CommandPart): boolean {
@@ -287,11 +339,11 @@ function displayCommand({ words }: CommandPart): string {
 export interface PathCall {
   readonly kind: PathKind;
   readonly path: LexicalPath;
-  /** Whether searches leave out denied paths. */
+  /** True if searches omit denied paths. */
   readonly skipsDenied: boolean;
-  /** Whether only names are shown and no content. Default: false. */
+  /** True if the call shows only names, sizes and dates of files, and no content. Default: false. */
   readonly isNamesOnly?: boolean | undefined;
-  /** The same as in `PolicyCall`. */
+  /** See `PolicyCall.obeyedName`. */
   readonly obeyedName?: string | undefined;
 }
 
@@ -322,8 +374,8 @@ const protectionText: Readonly<Record<Protection['why'], string>> = {
 
 function protectionOf(call: PathCall): Protection | undefined {
   const { kind, path, isNamesOnly = false, obeyedName } = call;
-  // For a write the read protection applies too, because the tool `edit` shows lines of the file if it
-  // does not find a text.
+  // The read protection also applies to a write, because the tool `edit` shows lines of the file if it does
+  // not find a text.
   if (kind === 'write')
     return (
       writeProtection(path.shown) ??
@@ -335,7 +387,7 @@ function protectionOf(call: PathCall): Protection | undefined {
 }
 
 /**
- * True if a rule allows a protected path on purpose. Such a rule names the path, or allows everything for
+ * True if a rule allows a protected path on purpose. Such a rule contains the path, or allows everything for
  * all tools.
  */
 function isMeantFor({ rule, about }: CompiledRule, protection: Protection): boolean {
@@ -347,8 +399,7 @@ function isMeantFor({ rule, about }: CompiledRule, protection: Protection): bool
 }
 
 /**
- * True if a rule applies to the path. Outside of the root, only a rule with an absolute path can allow a
- * call.
+ * True if a rule applies to the path. Outside the root, only a rule with an absolute path can allow a call.
  */
 function matchesPathRule({ about, rule, matchesPath }: CompiledRule, path: LexicalPath): boolean {
   if (about === 'tool') return path.isInside || rule.decision !== 'allow';
@@ -365,47 +416,33 @@ function defaultRuling(what: string, { kind, path }: PathCall): PolicyDecision {
   return { decision: 'allow', reason: `${what} is inside the workspace` };
 }
 
-/** True if a rule may deny a path inside the folder. */
-function isDeniedBelow({ rule, about }: CompiledRule, { shown, absolute }: LexicalPath): boolean {
-  const { path: glob = '', exact = false, decision } = rule;
-  if (about !== 'path' || decision !== 'deny') return false;
-  // A glob without a slash matches names in any folder.
-  if (!exact && !glob.includes('/')) return true;
-  const base = folderPrefix(exact ? glob : picomatch.scan(glob).base);
-  const folder = folderPrefix(glob.startsWith('/') ? absolute : shown);
-  return base.startsWith(folder) || folder.startsWith(base);
-}
-
-function folderPrefix(path: string): string {
-  const plain = path
-    .replace(/^\.\/?/, '')
-    .replace(/\/$/, '')
-    .toLowerCase();
-  return path === '' || path === '.' ? '' : `${plain}/`;
-}
-
 /** A decision of the policy and the reason for it. */
 export interface PolicyDecision {
   readonly decision: Approval;
   readonly reason: string;
   /**
-   * The commands that the caller must still check, because the policy does not read files. The caller has
-   * to check where their paths lead, and which programs the command or the repository would run.
+   * The commands that the caller must check, because the policy itself does not read files. The caller must
+   * check the targets of the paths, and which programs the command or the repository would run.
    * `approveByPolicy` does this.
    */
   readonly readOnlyCommands?: readonly ReadOnlyCommand[] | undefined;
+  /**
+   * The paths that an allowed command uses, if a rule denies paths. The caller must check that they do not lead
+   * to a denied path. `approveByPolicy` does this.
+   */
+  readonly usedPaths?: readonly ReadPath[] | undefined;
 }
 
 const strictness = { allow: 0, ask: 1, deny: 2 } as const;
 
-/** Returns the strictest decision. Of equally strict ones, it returns the first. */
+/** Returns the strictest decision. If several decisions are equally strict, it returns the first of them. */
 function strictest<Ruling extends PolicyDecision>(rulings: readonly Ruling[]): Ruling | undefined {
   return rulings.toSorted((a, b) => strictness[b.decision] - strictness[a.decision])[0];
 }
 
 /**
- * Returns the rule that decides. A rule that denies has precedence. Otherwise the last rule decides. If
- * the last rule yields, a rule that asks has precedence over it.
+ * Returns the rule that decides. A rule that denies has precedence. Otherwise the last rule decides. If the
+ * last rule has `yields`, a rule that asks has precedence over it.
  */
 function decidingRule(fitting: readonly CompiledRule[]): CompiledRule | undefined {
   const last = fitting.at(-1);

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { commandRuling } from '../testing/policy/policy-ruling.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 
-// A hostile model hides what it wants in a line with a git command that only reads.
+// A hostile model hides an action in a line with a git command that only reads.
 
 let root: string;
 beforeEach(() => {

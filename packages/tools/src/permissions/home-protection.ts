@@ -6,19 +6,17 @@ import type { LexicalPath } from '../workspace/match-path.ts';
 import { type Protection, readProtection } from './protected-paths.ts';
 
 /**
- * Returns the reason why reading a path needs an approval, because of its name or its place. All code
- * that reads files must use this function. Otherwise one tool could show a file for which another tool
- * has to ask.
+ * Returns the reason why reading a path needs an approval, because of its name or its location. All code that
+ * reads files must use this function. Otherwise one tool could show a file for which a second tool must ask.
  */
 export function secretProtection(path: LexicalPath): Protection | undefined {
   return readProtection(path.shown) ?? homeProtection(path, 'read');
 }
 
 /**
- * Returns the reason why a path of the home folder or the system needs an approval. It matters if the
- * workspace contains the home folder. The sandbox hides and protects these places, so the other tools
- * must not reach them either. If the workspace itself is inside such a place, its files are not
- * protected.
+ * Returns the reason why a path of the home folder or the system needs an approval. This matters if the
+ * workspace contains the home folder. The sandbox hides and protects these locations, so the other tools must
+ * not reach them either. If the workspace itself is inside such a location, its files are not protected.
  */
 export function homeProtection(path: LexicalPath, use: 'read' | 'write'): Protection | undefined {
   const { keys, startUp } = currentPlaces();
@@ -30,7 +28,7 @@ export function homeProtection(path: LexicalPath, use: 'read' | 'write'): Protec
   return undefined;
 }
 
-/** Returns the path and the folders above it, up to the workspace, in lower case. */
+/** Returns the path and its parent folders up to the workspace, in lower case. */
 function placesAbove({ absolute, shown, isInside }: LexicalPath): readonly string[] {
   const isRoot = shown === '' || shown === '.';
   const count = isInside ? (isRoot ? 0 : shown.split('/').length) : absolute.split('/').length;
@@ -41,15 +39,15 @@ function placesAbove({ absolute, shown, isInside }: LexicalPath): readonly strin
 }
 
 /**
- * Folders of the system whose files are not files of a project. They matter if the workspace contains
- * them, as `/` does. They show the environment of processes, which contains keys, the secrets of a
- * container, and devices.
+ * System folders that never contain project files. They matter if the workspace contains them, for example if
+ * it is `/`. They contain the environment of processes, which includes keys, the secrets of a container, and
+ * devices.
  */
 const systemPlaces: readonly string[] = ['/proc', '/run', '/var/run', '/dev'];
 
 /**
- * Returns the folders of the terminal agent, if variables put them at other places than usual. The
- * settings in them contain approvals, and the sessions in them contain all messages.
+ * Returns the folders of the terminal agent, if environment variables change their usual locations. They
+ * contain settings with approvals, and sessions with all messages.
  */
 function agentPlaces({ XDG_CONFIG_HOME, XDG_DATA_HOME, LOCALAPPDATA }: Env): readonly string[] {
   const folders = [XDG_CONFIG_HOME, XDG_DATA_HOME, LOCALAPPDATA].map((folder) => folder ?? '');
@@ -57,14 +55,14 @@ function agentPlaces({ XDG_CONFIG_HOME, XDG_DATA_HOME, LOCALAPPDATA }: Env): rea
 }
 
 /**
- * Returns the folders with compiled code that this program or the terminal agent runs at its next start.
- * The sandbox protects them too.
+ * Returns the folders with compiled code that this program or the terminal agent loads at its next start. The
+ * sandbox protects them too.
  */
 function compiledPlaces({ HOME = '', XDG_CACHE_HOME = '' }: Env): readonly string[] {
   const caches = isAbsolute(XDG_CACHE_HOME)
     ? [XDG_CACHE_HOME]
     : [homedir(), HOME].filter(isAbsolute).map((home) => join(home, '.cache'));
-  // Other runtimes than Node.js do not have this function.
+  // Runtimes other than Node.js do not have this function.
   const own = modules.getCompileCacheDir?.() ?? '';
   return [own, ...caches.map((folder) => join(folder, 'millrace'))].filter(isAbsolute);
 }
@@ -80,8 +78,8 @@ interface Places {
 let known: Places | undefined;
 
 /**
- * Returns the protected places. A search calls this for each file, so the lists are kept until the home
- * folder or the folders of the agent change.
+ * Returns the protected locations. A search calls this function for each file. The lists are therefore cached
+ * until the home folder or the folders of the agent change.
  */
 function currentPlaces(): Places {
   const { HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME, LOCALAPPDATA } = process.env;

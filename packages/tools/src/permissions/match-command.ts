@@ -9,16 +9,15 @@ export interface CommandPart {
   readonly root: string;
   readonly line: string;
   readonly words: readonly Word[];
-  /** The targets of redirections in the line. */
+  /** The targets of the redirections in the line. */
   readonly targets: readonly Word[];
   readonly unsupportedSyntax: string | undefined;
 }
 
 /**
- * True if a rule matches a command. A rule that allows matches only if the line is fully understood. For
- * some commands it matches only known arguments. A rule that asks or denies matches more loosely. It
- * accepts options between its words, another path to the program, and any letter case, because some file
- * systems ignore case.
+ * True if a rule matches a command. A rule that allows matches only if the parser fully understands the line,
+ * and for some commands only with known arguments. A rule that asks or denies matches more loosely: it
+ * accepts options between its words, a different path to the program, and any letter case.
  */
 export function matchesCommand({ rule, about, words }: CompiledRule, part: CommandPart): boolean {
   if (about !== 'command') return about === 'tool';
@@ -30,7 +29,7 @@ export function matchesCommand({ rule, about, words }: CompiledRule, part: Comma
   );
 }
 
-/** True if a rule would allow the command without its further arguments. */
+/** True if a rule would allow the command without its additional arguments. */
 export function almostMatchesCommand(
   { rule, about, words }: CompiledRule,
   part: CommandPart,
@@ -45,8 +44,8 @@ function beginsWith(words: readonly string[], part: CommandPart): boolean {
 
 /**
  * Returns the checks that are needed before a command runs that a prefix rule allows. The rule covers the
- * command itself. It does not cover programs that the repository makes git run, or a program of the
- * folder that replaces a known one.
+ * command itself. It does not cover programs that the repository makes git run. It also does not cover a
+ * program in the folder that has the name of a known program.
  */
 export function checksOfRule(
   { rule, about, words }: CompiledRule,
@@ -56,8 +55,8 @@ export function checksOfRule(
   const [program = ''] = words;
   const isGit = program === 'git';
   const read = parseReadOnlyCommand(part.words);
-  // A configured rule for `cat` may be meant for paths outside of the root, so its paths are not checked.
-  // For git the paths are always checked, because its rules are about the repository.
+  // A configured rule for `cat` may be meant for paths outside the root, so its paths are not checked. For
+  // git, the paths are always checked, because git rules are about the repository.
   if (read !== undefined) return { ...read, paths: isGit || rule.yields ? read.paths : [] };
   const covered = rule.yields ? (coveredPaths(words, part.words, true) ?? []) : [];
   const paths = covered.map((path) => ({ path, kind: 'read' }) as const);
@@ -68,12 +67,12 @@ export function checksOfRule(
   return { program, paths, isGit, mayBeInside: !isGit, gitUse, remote };
 }
 
-/** The git commands that change the repository and never use a remote. */
+/** The git commands that change the repository but never use a remote. */
 const localGitCommands: ReadonlySet<string> = new Set(['add', 'commit']);
 
 /**
- * True if a rule that asks or denies may match. It is unknown which options take a value, so a word after
- * an option may be its value.
+ * True if a rule that asks or denies may match. The function does not know which options have a value, so a
+ * word after an option may be its value.
  */
 export function mayMatchCommand(compiled: CompiledRule, part: CommandPart): boolean {
   const { rule, about, words } = compiled;

@@ -11,6 +11,7 @@ import {
   type PolicyDecision,
   pathOf,
 } from './decide.ts';
+import { mayReach } from './denied-paths.ts';
 import { compileRule, type PermissionRule } from './permission-rule.ts';
 import { parseReadOnlyCommand, type ReadPath } from './read-only/read-only-command.ts';
 import type { Word } from './split-command.ts';
@@ -22,23 +23,28 @@ export interface PolicyData {
   readonly root: string;
   /** The configured rules. Default: none. */
   readonly rules?: readonly PermissionRule[] | undefined;
-  /** The rules that were decided in this session. They come after `rules`. Default: none. */
+  /** The rules from decisions in this session. They come after `rules`. Default: none. */
   readonly remembered?: readonly PermissionRule[] | undefined;
   /**
-   * The kinds of other tools, by name. A tool of unknown kind needs a rule to be allowed. Default: none.
+   * The kinds of additional tools, by name. A tool of unknown kind is allowed only by a rule. Default: none.
    */
   readonly kinds?: Readonly<Record<string, ToolKind>> | undefined;
   /**
-   * Whether the search tools leave out denied paths (`exclude: policy.deniedPaths(name)`). If they do, a
-   * denied path below the searched folder is no reason to ask. Default: false.
+   * True if the search tools omit denied paths (`exclude: policy.deniedPaths(name)`). A denied path below the
+   * searched folder is then no reason to ask. Default: false.
    */
   readonly searchesSkipDenied?: boolean | undefined;
   /**
-   * Whether read-only commands inside the root are allowed without a rule. Examples are `ls`, `grep` and
-   * `git status`, with known options, on paths that tools may read. The policy itself does not resolve
-   * links, but `approveByPolicy` checks where they lead. Default: false.
+   * True if read-only commands inside the root are allowed without a rule. Examples are `ls`, `grep` and `git
+   * status`, with known options, on paths that tools may read. The policy itself does not resolve links, but
+   * `approveByPolicy` checks their targets. Default: false.
    */
   readonly freeReading?: boolean | undefined;
+  /**
+   * True if commands run in a sandbox that hides denied paths (`approveInSandbox`). The policy then asks only
+   * about commands that name a denied path, or that may show an older version from git. Default: false.
+   */
+  readonly hidesDenied?: boolean | undefined;
 }
 
 /**
@@ -46,12 +52,12 @@ export interface PolicyData {
  * match, the last one decides, and remembered rules come after the configured ones. If no rule matches,
  * reading inside the root is allowed, and everything else needs an approval.
  *
- * A command line is allowed if each command in it is allowed and it contains nothing but plain commands.
- * With a redirection, a substitution or similar syntax the line needs an approval, unless a rule allows
- * the whole tool or exactly that line. Denying commands is not a security boundary, because one program
- * can start another. Allowing only a few commands is one. Path rules apply to tools that take a path,
- * because the policy cannot know what a command does with files. A command that names a denied path needs
- * an approval.
+ * A command line is allowed if each command in it is allowed and it contains nothing but plain commands. With
+ * a redirection, a substitution or similar syntax the line needs an approval, unless a rule allows the whole
+ * tool or exactly that line. A list of denied commands is not a security boundary, because a program can
+ * start other programs. A short list of allowed commands is a security boundary. Path rules apply to tools
+ * that take a path, because the policy cannot see which files a command uses. If a rule denies a path, a
+ * command needs an approval if it contains that path, or if it is unknown which files the command uses.
  */
 export interface PermissionPolicy extends PolicyData {
   readonly rules: readonly PermissionRule[];
@@ -59,17 +65,25 @@ export interface PermissionPolicy extends PolicyData {
   /** Returns the decision on a tool call, with the reason. */
   decide(call: PolicyCall): PolicyDecision;
   /**
-   * Returns the same policy with one more rule for this session. Use `ruleFor` to get the narrowest rule
-   * for a call.
+   * Returns a new policy with one more rule for this session. `ruleFor` returns the narrowest rule for a
+   * call.
    */
   remember(rule: PermissionRule): PermissionPolicy;
   /**
-   * Returns a rule for exactly the path or the command of a call, or for the tool if the call has
-   * neither.
+   * Returns a rule for exactly the path or the command of a call. If the call has neither, it returns a rule
+   * for the tool.
    */
   ruleFor(call: PolicyCall, decision: Approval): PermissionRule;
-  /** Returns true if tools may read a path, or search everything below it, without asking. */
+  /**
+   * Returns true if tools may read a path without asking. For a search, this includes everything below the
+   * path.
+   */
   mayRead(path: ReadPath): boolean;
+  /**
+   * Returns false if a rule denies this path for a tool. For a search, it also returns false if a rule may deny
+   * a path below.
+   */
+  mayReach(tool: string, path: ReadPath): boolean;
   /** Returns the paths that a tool must not see, for the `exclude` option of the search tools. */
   deniedPaths(tool: string): readonly string[];
 }
@@ -77,13 +91,14 @@ export interface PermissionPolicy extends PolicyData {
 const maxRemembered = 1000;
 
 /**
- * The names of the options. A policy itself can be passed as data, so the names of its methods are
+ * The names of the options. A policy object can also be passed as data, so the names of its methods are
  * included.
  */
 const optionNames: OptionNames<PermissionPolicy> = {
   ...{ root: true, rules: true, remembered: true, kinds: true },
-  ...{ searchesSkipDenied: true, freeReading: true },
-  ...{ decide: true, remember: true, ruleFor: true, mayRead: true, deniedPaths: true },
+  ...{ searchesSkipDenied: true, freeReading: true, hidesDenied: true },
+  ...{ decide: true, remember: true, ruleFor: true, mayRead: true, mayReach: true },
+  deniedPaths: true,
 };
 
 /**
@@ -104,7 +119,7 @@ const optionNames: OptionNames<PermissionPolicy> = {
 export function permissionPolicy(data: PolicyData): PermissionPolicy {
   assertKnownOptions('permissionPolicy', data, optionNames);
   const { root, rules = [], remembered = [], kinds, searchesSkipDenied = false } = data;
-  const { freeReading = false } = data;
+  const { freeReading = false, hidesDenied = false } = data;
   if (!isAbsolute(root))
     throw invalidPolicyError(`a policy for ${root}`, 'its root is not an absolute path');
   if (remembered.length > maxRemembered) {
@@ -131,10 +146,11 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
     remembered,
     decide(call) {
       const kind = toolKindOf(call.tool, kinds, call.isRemote);
-      const at = { root, kind, skipsDenied: searchesSkipDenied };
+      const at = { root, kind, skipsDenied: searchesSkipDenied, hidesDenied };
       return decide(call, rulesOf(call.tool), { ...at, read: freeReading ? read : undefined });
     },
     mayRead,
+    mayReach: (tool, path) => mayReach(rulesOf(tool), root, path),
     remember: (rule) => permissionPolicy({ ...data, remembered: withRule(remembered, rule) }),
     ruleFor: (call, decision) =>
       narrowestRule(call, decision, toolKindOf(call.tool, kinds, call.isRemote), root),
@@ -145,7 +161,7 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
   };
 }
 
-/** Appends the rule, because the last rule decides. An equal rule before it is removed. */
+/** Appends the rule, because the last rule decides. It removes an earlier rule that is equal. */
 function withRule(
   rules: readonly PermissionRule[],
   rule: PermissionRule,

@@ -3,7 +3,7 @@ import picomatch from 'picomatch';
 import { type LexicalPath, pathMatcher } from '../workspace/match-path.ts';
 import { splitCommand } from './split-command.ts';
 
-/** A rule that decides about certain tool calls. It matches a call if all its fields match. */
+/** A rule that decides about certain tool calls. It matches a call if all of its fields match. */
 export interface PermissionRule {
   /** A tool name or a glob of names, for example `github__*`. Default: any tool. */
   readonly tool?: string | undefined;
@@ -15,17 +15,17 @@ export interface PermissionRule {
   /** The first words of a command, such as `git status`. The rule applies to tools that run commands. */
   readonly command?: string | undefined;
   /**
-   * Whether `path` is one path and not a glob, and `command` one whole line and not only its beginning.
+   * True if `path` is one path and not a glob, and `command` is one complete line and not only its beginning.
    * Default: false.
    */
   readonly exact?: boolean | undefined;
   readonly decision: Approval;
   /**
-   * Whether other rules have precedence. If true, the rule does not apply where another rule asks, nor to
-   * files inside `.git`. It is used for broad approvals. Default: false.
+   * True if other rules have precedence over this rule. The rule then does not apply to calls for which a
+   * different rule asks, or to files inside `.git`. It is used for broad approvals. Default: false.
    */
   readonly yields?: boolean | undefined;
-  /** The reason, which the model or the user sees. */
+  /** The reason for the rule. The model or the user sees it. */
   readonly reason?: string | undefined;
 }
 
@@ -34,10 +34,10 @@ export interface CompiledRule {
   readonly rule: PermissionRule;
   readonly isRemembered: boolean;
   matchesTool(name: string): boolean;
-  /** The subject of the rule: paths, commands, or the whole tool. */
+  /** The subject of the rule: paths, commands, or all calls of the tool. */
   readonly about: 'path' | 'command' | 'tool';
   matchesPath(path: LexicalPath): boolean;
-  /** The words that a command has to begin with. */
+  /** The words with which a command must begin. */
   readonly words: readonly string[];
 }
 

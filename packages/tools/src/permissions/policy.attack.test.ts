@@ -6,7 +6,7 @@ import { commandRuling, policyRuling } from '../testing/policy/policy-ruling.ts'
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import type { PermissionRule } from './permission-rule.ts';
 
-// A hostile model in a hostile folder tries to read, write or run something without a question.
+// A hostile model in a hostile folder tries to read, write or run something without an approval.
 
 let outer: string;
 let root: string;
@@ -45,7 +45,7 @@ describe('a link and `..`', () => {
   beforeEach(() => {
     writeTree(outer, { 'proc/self/environ': 'API_KEY=hush' });
     symlinkSync('../../..', join(root, 'r'));
-    // Such a path looks as if it were inside, and leads to the folder of the key.
+    // This path looks as if it were inside the workspace, but it leads to the folder of the key.
     symlinkSync('../../../proc/self', join(root, 'deep'));
     expect(readAsShell('cat r/proc/self/environ')).toContain('hush');
     expect(readAsShell('cat deep/../self/environ')).toContain('hush');

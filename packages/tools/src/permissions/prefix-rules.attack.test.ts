@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { commandRuling, policyRuling } from '../testing/policy/policy-ruling.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 
-// A rule allows the start of a command, and a hostile model or repository makes more of it.
+// A rule allows the start of a command. A hostile model or repository adds harmful arguments or settings.
 
 let root: string;
 beforeEach(() => {
@@ -14,7 +14,7 @@ beforeEach(() => {
   execFileSync('git', ['-C', root, 'init', '-q']);
 });
 
-/** The decision with a rule of a file, and with one that was granted in the chat. */
+/** Returns the decision with a configured rule, and the decision with a rule that was granted in the chat. */
 async function rulings(command: string, line: string) {
   const rule = { tool: 'bash', command, decision: 'allow' } as const;
   return [
@@ -24,7 +24,7 @@ async function rulings(command: string, line: string) {
 }
 
 describe('an option in the place of a value', () => {
-  // The programs do not know that `-t` has a value, or read a value with a dash as an option.
+  // These programs do not know that `-t` has a value, or they read a value with a dash as an option.
   test.for([
     ['npm test', 'npm test -t --script-shell=/outside/evil'],
     ['npm test', 'npm test --grep --prefix=/outside'],
@@ -88,7 +88,7 @@ describe('a repository whose remote is a folder of the archive', () => {
     ['remote.origin.pushurl', '../evil.git'],
     ['branch.main.remote', 'evil.git'],
     ['branch.main.pushRemote', './evil.git'],
-    // Without a colon before the first slash, git takes these for local folders.
+    // Git treats these addresses as local folders, because they have no colon before the first slash.
     ['remote.origin.url', 'git@host'],
     ['remote.origin.url', 'git@host/evil.git'],
     ['remote.origin.url', 'git@host/../evil.git'],
@@ -171,7 +171,7 @@ describe('a folder of the archive that is a repository', () => {
     git(join(root, 'sub'), 'commit', '-q', '-m', 'y');
   });
 
-  // Git makes it a submodule, and runs its monitor when it looks for changes in it.
+  // Git turns the folder into a submodule, and runs its monitor when it looks for changes in it.
   test.for([
     ['git add', 'git add -A'],
     ['git add', 'git add sub && git add -u'],
@@ -192,7 +192,7 @@ describe('a folder of the archive that is a repository', () => {
     git(join(root, 'ignored'), 'config', 'core.fsmonitor', 'evil');
     const rules = [{ tool: 'bash', command: 'git checkout', decision: 'allow' }] as const;
     expect(await commandRuling(root, 'git checkout other', { rules })).toBe('ask');
-    // `git add` leaves it out.
+    // `git add` skips the ignored folder.
     expect(await rulings('git add', 'git add -A')).toEqual(['allow', 'allow']);
   });
 

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { policyRuling } from '../testing/policy/policy-ruling.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 
-// A hostile model uses the tools `read` and `write`, which the sandbox does not confine. The user
-// allows all file changes of the folder.
+// A hostile model uses the tools `read` and `write`, which the sandbox does not confine. The user has allowed
+// all file changes in the folder.
 
 const rules = [{ tool: 'write', path: '**', decision: 'allow' }] as const;
 const lines = (text: string) => text.trim().split(/\s+/);
@@ -35,7 +35,7 @@ test.for(
   expect(decision).toBe('ask');
 });
 
-// Other agents, hooks of git, debuggers, version managers and build servers obey these files.
+// Other agents, git hooks, debuggers, version managers and build servers execute or obey these files.
 test.for(
   lines(`opencode.json opencode.jsonc .opencode/plugin/a.js .kiro/hooks/a.json .roo/mcp.json .roomodes
     crush.json .crush.json .crush/a .sl/config .continue/config.yaml .trae/mcp.json .amazonq/a.json
@@ -65,7 +65,7 @@ test.for(lines('src/pipeline.yml docs/agents/a.md crush/a.ts package.json Makefi
   },
 );
 
-// Git takes a folder with HEAD, objects and refs for a repository, with the settings in it.
+// Git treats a folder with HEAD, objects and refs as a repository, and uses the settings in it.
 test.for(['HEAD', 'sub/HEAD', 'sub/head'])(
   'attack 39: a broad rule does not write %s, which makes the folder a repository',
   async (path) => {

@@ -4,7 +4,7 @@ import { globNames, readProtection, writeProtection } from './protected-paths.ts
 
 const docs = readFileSync(new URL('../../../../docs/permissions.md', import.meta.url), 'utf8');
 
-/** The names of a section of the documentation that are items of its lists. */
+/** Returns the names in the lists of one section of the documentation. */
 function listedIn(heading: string): readonly string[] {
   const section = docs.split('\n## ').find((text) => text.startsWith(heading)) ?? '';
   const items = section.split('\n').filter((line) => line.startsWith('- '));

@@ -8,8 +8,8 @@ export interface Protection {
 }
 
 /**
- * Returns the reason why writing a path needs an approval even if a broad rule allows it. A program that
- * the user runs later would run the file. Such programs are git, shells, editors and package managers.
+ * Returns the reason why writing a path needs an approval, even if a broad rule allows it. The user may later
+ * start a program that executes the file, for example git, a shell, an editor or a package manager.
  */
 export function writeProtection(path: string): Protection | undefined {
   const segments = segmentsOf(path);
@@ -21,7 +21,7 @@ export function writeProtection(path: string): Protection | undefined {
 }
 
 /**
- * Returns the reason why reading a path needs an approval. Files with such a name usually hold secrets.
+ * Returns the reason why reading a path needs an approval. Files with these names usually contain secrets.
  */
 export function readProtection(path: string): Protection | undefined {
   const segments = segmentsOf(path);
@@ -36,7 +36,7 @@ export function readProtection(path: string): Protection | undefined {
 
 const setOf = (names: string): ReadonlySet<string> => new Set(names.split(/\s+/));
 
-/** The names of folders whose content programs run or use as settings, at any depth. */
+/** Names of folders. Programs execute the files in these folders, or use them as settings. */
 const codeFolders = setOf(
   `.git git~1 .hg .jj .sl .svn .bzr .pijul _darcs .husky .githooks .git-hooks .lefthook
   .lefthook-local .millrace .claude .codex .cursor .gemini .windsurf .opencode .crush .kiro .roo
@@ -47,8 +47,8 @@ const codeFolders = setOf(
 );
 
 /**
- * The names of files that programs run or use as settings, at any depth. With a `HEAD`, git treats the
- * folder as a repository. Git then runs the programs that the file `config` beside it names.
+ * The names of files that programs execute or use as settings, at any depth. `HEAD` is included, because git
+ * treats a folder with a `HEAD` as a repository. Git then runs the programs in its file `config`.
  */
 const codeFiles = setOf(
   `head millrace.json .mcp.json opencode.json opencode.jsonc crush.json .crush.json .roomodes
@@ -62,7 +62,9 @@ const codeFiles = setOf(
   .netrc .bazelrc rust-toolchain rust-toolchain.toml .tool-versions .prototools .sdkmanrc .rtx.toml
   jenkinsfile`,
 );
-/** Files with several spellings: projects of editors, lists of hooks, and jobs of build servers. */
+/**
+ * Patterns for files with several spellings: projects of editors, lists of hooks, and jobs of build servers.
+ */
 const codePatterns = [
   /\.(?:code-workspace|sublime-project)$/,
   /^\.?lefthook(?:-local)?\.(?:ya?ml|toml|json)$/,
@@ -76,7 +78,10 @@ const codePatterns = [
   /^(?:azure-pipelines|bitbucket-pipelines|cloudbuild)\.ya?ml$/,
 ];
 
-/** Paths of two or three names, at any depth, whose content programs run or use as settings. */
+/**
+ * Ends of folder paths, such as `.github/workflows`. Programs execute the files in these folders, or use them
+ * as settings.
+ */
 const codeChains = setOf(
   `.github/workflows .github/actions .github/hooks .github/agents .github/prompts .gitea/workflows
   .forgejo/workflows .config/fish .config/git .config/nvim .config/helix .config/mise
@@ -86,8 +91,8 @@ const codeChains = setOf(
 
 const secretFolders = setOf('.aws .ssh .gnupg .kube .docker .azure .password-store .secrets');
 /**
- * Matches the settings of git, also of submodules and worktrees, and copies of them. The addresses in
- * them can contain passwords.
+ * Matches the settings of git, including copies and the settings of submodules and worktrees. Addresses in
+ * these files can contain passwords.
  */
 const gitSettings = /^config(?:\W|$)/;
 const secretChains = setOf(
@@ -105,20 +110,21 @@ const secretFiles = setOf(
 const secretEndings =
   /(?:^\.env[._-]|\.env$|\.pem$|\.key$|\.p12$|\.pfx$|\.jks$|\.keystore$|\.kdbx$|\.ppk$|\.tfvars(?:\.json)?$|\.tfstate(?:\.\d+)?$)/;
 /**
- * Matches names such as `prod.env.local`. Files with other endings, such as `config.env.ts`, are code.
+ * Matches names such as `prod.env.local`. It does not match `config.env.ts`, because files with such endings
+ * are code.
  */
 const environmentName =
   /\.env\.(?:local|dev|development|test|ci|stage|staging|prod|production|secrets?|private)$/;
 const serviceAccountName =
   /^service[-_]?accounts?(?:[-_]?keys?)?\.json$|-firebase-adminsdk-.*\.json$/;
 const historyName = /^\.[a-z0-9_]+_history$/;
-/** Matches endings that editors and people add to a copy of a file. */
+/** Matches endings that editors and users add to a copy of a file. */
 const copyEnding = /(?:~|#|\.(?:bak|backup|old|orig|save|copy|tmp|sw[a-p])\d*)+$/;
 /** Matches the names of private keys, which have no file extension. */
 const privateKeyName = /^id_[a-z0-9_-]+$/;
 const clientSecretName = /^client_secret.*\.json$/;
 const exampleName = /(?:^|[._-])(?:example|sample|template|dist|defaults)(?:$|[._-])/;
-/** Matches names that are public even in a folder of secrets. */
+/** Matches the names of public files, which may be in a folder of secrets. */
 const publicNames = /\.pub$|^known_hosts$/;
 
 const secretPatterns = [
@@ -130,7 +136,7 @@ function isSecretName(name: string): boolean {
   if (publicNames.test(name) || exampleName.test(name)) return false;
   const original = name.replace(copyEnding, '');
   if (publicNames.test(original) || exampleName.test(original)) return false;
-  // An editor keeps a copy of an open file. The name of the copy can also start with `.`, `#` or `.#`.
+  // An editor keeps a copy of an open file. The name of this copy can start with `.`, `#` or `.#`.
   const names = [name, original, original.replace(/^(?:\.?#|\.)/, '')];
   const isCopy = original !== name;
   return names
@@ -139,14 +145,14 @@ function isSecretName(name: string): boolean {
 }
 
 /**
- * Returns the segments of a path in a normal form. Some file systems ignore letter case, and some ignore
- * invisible characters. Both are removed, so that another spelling of a name is still found.
+ * Returns the segments of a path in a normal form. Some file systems ignore letter case or invisible
+ * characters. The normal form removes both differences, so a different spelling of the same name is found.
  */
 function segmentsOf(path: string): readonly string[] {
   return (
     path
       .replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, '')
-      // The text is converted to upper case first, because some letters have several lower-case forms.
+      // The conversion to upper case comes first, because some letters have several lower-case forms.
       .toUpperCase()
       .toLowerCase()
       .split('/')
@@ -162,7 +168,7 @@ function lastIf(
   return name !== undefined && isSpecial(name) ? name : undefined;
 }
 
-/** Returns the last name of the first chain that the path contains. */
+/** Returns the last segment of the first known sequence that the path contains. */
 function endOfChain(segments: readonly string[], chains: ReadonlySet<string>): string | undefined {
   return segments.find((_, at) =>
     [2, 3].some((length) =>
@@ -172,9 +178,8 @@ function endOfChain(segments: readonly string[], chains: ReadonlySet<string>): s
 }
 
 /**
- * True if a glob names the segment, which means that the rule was written for it. For example, `.git/**`
- * names `.git`, and `.env*` names `.env.local`. A part that has only wildcards, such as `**`, names
- * nothing.
+ * True if a glob explicitly names the segment. The rule was then written for it. For example, `.git/**` names
+ * `.git`, and `.env*` names `.env.local`. A part with only wildcards, such as `**`, names nothing.
  */
 export function globNames(glob: string, { segment }: Protection): boolean {
   return glob

@@ -5,12 +5,13 @@ import { z } from 'zod';
 import { approveByPolicy } from './approve-by-policy.ts';
 import { permissionPolicy } from './permission-policy.ts';
 
-// All tools of the MCP servers that a provider calls ask with one tool of ours, `mcp_approval`.
+// A provider can call several MCP servers. All their tools ask for approval through the same tool,
+// `mcp_approval`.
 
 const root = process.cwd();
 const workspace = { root, resolve: () => Promise.reject(new Error('It has no path')) };
 
-/** What a lasting approval of a call covers. */
+/** Returns the rule that a lasting approval of a call adds. */
 async function ruleOf(server_label: string, name: string, lasting: 'exact' | 'wide') {
   const tool = mcpApprovalTool();
   const input = { server_label, name, arguments: {} };

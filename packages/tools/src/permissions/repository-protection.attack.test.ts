@@ -8,8 +8,8 @@ import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 
-// The user allows all file changes of the folder. A hostile model writes files that git runs or
-// obeys, although their names do not tell.
+// The user has allowed all file changes in the folder. A hostile model writes files that git executes or
+// obeys, although their names do not show it.
 
 const rules = [{ tool: 'write', path: '**', decision: 'allow' }] as const;
 

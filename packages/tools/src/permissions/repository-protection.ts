@@ -4,14 +4,14 @@ import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { gitPlaces } from '../sandbox/git-places.ts';
 import { isBelow, realPathOf } from '../sandbox/protected-paths.ts';
 
-/** Maximum number of workspaces for which the result of the last search is kept. */
+/** Maximum number of workspaces for which the last search result is kept. */
 const maxSearches = 8;
 const searches = new Map<string, RepositorySearch>();
 
 /**
- * Returns the name on a path because of which git runs the file or reads it as settings. It is the folder
- * of `core.hooksPath`, a repository with another name than `.git`, or a file that settings include. The
- * names of such places do not show their purpose. Both paths must be real paths.
+ * Returns the segment of a path that makes git execute the file or read it as settings. It is the folder of
+ * `core.hooksPath`, a repository with a name other than `.git`, or a file that settings include. The name
+ * alone does not show this purpose. Both paths must be real paths.
  *
  * If not all repositories can be found, every file counts as such a file.
  */
@@ -37,8 +37,7 @@ function searchOf(root: string): RepositorySearch {
 }
 
 /**
- * True if a path is the place or is below it. Letter case is ignored, because some file systems ignore
- * it.
+ * True if a path is this place or is below it. Letter case is ignored, because some file systems ignore it.
  */
 function isAtOrBelow(place: string, path: string): boolean {
   const [at, given] = [place.toLowerCase(), path.toLowerCase()];

@@ -18,8 +18,7 @@ import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { permissionPolicy } from './permission-policy.ts';
 import { splitCommand } from './split-command.ts';
 
-// Real shells run every line that the policy allows. Each program on their PATH only records how it
-// was called.
+// Real shells run every line that the policy allows. Each program on their PATH only records its arguments.
 
 const prefixes = ['git', 'npm test', 'ls'];
 const policy = permissionPolicy({
@@ -68,10 +67,10 @@ const bareRedirection =
 const parallel = /(?<![&>])&(?!&)|(?<!\|)\|(?!\|)/;
 
 /**
- * Returns the least and the greatest number of commands in a trace. It counts marks and not lines,
- * because parallel commands write at the same time, and `sh` writes a mark and its command
- * separately. For a redirection without a command, `sh` writes a mark with nothing after it. If
- * other commands run meanwhile, it is unknown to which of them the next text belongs.
+ * Returns the minimum and maximum number of commands in a trace. It counts marks and not lines. Parallel
+ * commands write at the same time, and `sh` writes a mark and its command separately. For a redirection
+ * without a command, `sh` writes a mark without text. With parallel commands, it is unknown to which mark the
+ * next text belongs.
  */
 function countTraced(shell: string, command: string, stderr: string) {
   const marks = stderr.match(/\++ /g)?.length ?? 0;
@@ -221,7 +220,7 @@ test.each(['bash', 'sh'])('%s runs only allowed commands of an allowed line', (s
       if (parts.length > 1) joined++;
     }),
   );
-  // Makes sure that the checks above ran often enough.
+  // Checks that enough lines were allowed and tested.
   if (isFull) expect(allowed).toBeGreaterThan(100);
   if (isFull) expect(joined).toBeGreaterThan(50);
 });

@@ -4,7 +4,7 @@ import { commandRuling } from '../testing/policy/policy-ruling.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import type { PermissionRule } from './permission-rule.ts';
 
-// Lines that look like harmless commands and do something else. None runs without a question.
+// Lines that look like harmless commands but do something else. None of them may run without an approval.
 
 let root: string;
 beforeEach(() => {
@@ -52,7 +52,7 @@ describe('without a rule', () => {
     'ls # comment',
     'ls \\\nrm',
     'if ls; then pwd; fi',
-    // Lines with another command.
+    // Lines that contain a second command.
     'ls && rm -rf x',
     'ls; rm x',
     'ls\nrm x',
@@ -61,7 +61,7 @@ describe('without a rule', () => {
     'cat a.txt | xargs rm',
     'cat a.txt | tee b.txt',
     'git log | less',
-    // Other programs with the same name.
+    // Programs in other places that have the name of a known program.
     './ls',
     '/tmp/ls',
     'src/cat a',

@@ -2,23 +2,24 @@
 export interface Word {
   readonly text: string;
   /**
-   * Whether the shell uses the word unchanged. The shell may expand other words, for example `*` or `~`.
+   * True if the shell uses the word unchanged. The shell may expand a word that is not plain, for example `*`
+   * or `~`.
    */
   readonly isPlain: boolean;
 }
 
 interface SplitCommand {
   /**
-   * The words of each simple command. With unsupported syntax they are a guess. The guess may only be
-   * used to ask or to deny.
+   * The words of each simple command. With unsupported syntax, they are a guess. A guess may be used only to
+   * ask or to deny.
    */
   readonly parts: readonly (readonly Word[])[];
-  /** The targets of redirections that were recognized. */
+  /** The targets of the redirections that the parser recognizes. */
   readonly targets: readonly Word[];
   /**
-   * The first syntax in the line that is not supported. Supported are words, quotes, `; & && | ||`, line
-   * ends, and redirections that change no file (`2>&1`, `2>/dev/null`). Undefined if the line is fully
-   * understood.
+   * The first unsupported syntax in the line. Undefined if the parser understands the complete line. It
+   * supports words, quotes, `; & && | ||`, line ends, and redirections that change no file (`2>&1`,
+   * `2>/dev/null`).
    */
   readonly unsupportedSyntax: string | undefined;
 }
@@ -27,7 +28,7 @@ const maxLength = 10_000;
 
 /**
  * Splits a command line like a POSIX shell or bash. It supports only simple syntax and reports everything
- * else in `unsupportedSyntax`. If it may have split a line wrongly, it always reports that.
+ * else in `unsupportedSyntax`. It always reports a line that it may have split wrongly.
  */
 export function splitCommand(command: string): SplitCommand {
   if (command.length > maxLength)
@@ -52,7 +53,7 @@ class Splitter {
   #words: Word[] = [];
   #word: string | undefined;
   #isPlain = true;
-  /** Whether the next word is the target of a redirection and not an argument. */
+  /** True if the next word is the target of a redirection and not an argument. */
   #isTarget = false;
 
   constructor(text: string) {
@@ -166,9 +167,9 @@ class Splitter {
   }
 
   /**
-   * Skips a redirection that changes no file. Returns false if it changes one. The number before the
-   * redirection was read as a word. If that word is quoted or follows other text, it is an argument, and
-   * the redirection is not skipped.
+   * Skips a redirection that changes no file. Returns false if the redirection changes a file. The number
+   * before the redirection was already read as a word. If that word is quoted or follows other text, it is an
+   * argument, and the redirection is not skipped.
    */
   #skipHarmlessRedirection(): boolean {
     const start = this.#at - 1;
@@ -216,14 +217,15 @@ const reserved: ReadonlySet<string> = new Set(
 
 const assignment = /^[A-Za-z_][A-Za-z0-9_]*(?:\[.*\])?\+?=/s;
 
-/** Returns the number of leading words that belong to the shell, such as `if`, `!` and `NAME=value`. */
+/** Returns the number of leading words that are shell syntax, such as `if`, `!` and `NAME=value`. */
 function leadingSyntax(words: readonly string[]): number {
   const first = words.findIndex((word) => !reserved.has(word) && !assignment.test(word));
   return first === -1 ? words.length : first;
 }
 
 /**
- * The programs that run other programs. The effect of a command that starts with one of them is unknown.
+ * The programs that run other programs. The policy cannot see the effect of a command that starts with one of
+ * them.
  */
 const launchers: ReadonlySet<string> = new Set(
   `. ash bash builtin busybox chroot chrt command csh dash doas env eval exec fakeroot fish flock

@@ -1,24 +1,24 @@
 import { parseJson } from '@millrace/core';
 import type { PermissionRule } from './permission-rule.ts';
 
-/** The rule of an approval that lasts, and the folder for which it was granted. */
+/** The rule of a lasting approval, and the folder for which it was granted. */
 export interface StandingRule {
   readonly rule: PermissionRule;
   /** The real path of the workspace. Undefined in logs of older versions. */
   readonly folder: string | undefined;
-  /** Whether a sandbox confined the commands that the rule covers. */
+  /** True if a sandbox confined the commands that the rule covers. */
   readonly isConfined: boolean;
 }
 
 /**
- * Returns the `rule` text of an approval that lasts. The text contains the folder. A session can be
- * continued in another folder, where the text differs, so the approval does not cover calls there.
+ * Returns the `rule` text of a lasting approval. The text contains the folder. If a session continues in a
+ * different folder, the text differs there, and the approval does not cover calls in that folder.
  */
 export function standingRuleText(rule: PermissionRule, folder: string): string {
   return JSON.stringify({ ...rule, in: folder });
 }
 
-/** Marks the text of a rule as a rule for commands in a sandbox. Returns other texts unchanged. */
+/** Marks the text of a rule as a rule for commands in a sandbox. It returns all other texts unchanged. */
 export function confinedRuleText(text: string): string {
   const parsed = parseJson(text);
   const isRule = parsed.ok && typeof parsed.value === 'object' && parsed.value !== null;
@@ -26,8 +26,8 @@ export function confinedRuleText(text: string): string {
 }
 
 /**
- * Reads the `rule` of an approval that `approveByPolicy` asked for. Returns undefined for any other
- * text.
+ * Parses the `rule` text of a lasting approval that `approveByPolicy` created. Returns undefined for any
+ * other text.
  */
 export function parseStandingRule(text: string): StandingRule | undefined {
   const parsed = parseJson(text);

@@ -6,8 +6,8 @@ import { splitCommand } from './split-command.ts';
 import { toolKindOf, toolsOfKind } from './tool-kinds.ts';
 
 /**
- * Returns a wider rule for a lasting approval. It covers a known command with any of its known arguments,
- * or all file changes in the root. Undefined if no such rule allows the call, or if the rule would allow
+ * Returns a wider rule for a lasting approval. It covers a known command with all its known arguments, or all
+ * file changes in the root. Returns undefined if no wider rule allows the call, or if the rule would allow
  * too much.
  */
 export function suggestRule(
@@ -26,19 +26,23 @@ function widerRules(policy: PermissionPolicy, call: PolicyCall): readonly Permis
       return commandPrefixes(commandOf(call) ?? '').map((command) => ({
         ...{ tool, command, decision: 'allow', yields: true },
       }));
-    case 'write': {
-      // A patch can also delete files, and an approval of all changes does not cover that.
-      const names = toolsOfKind('write', policy.kinds).filter((name) => name !== 'apply_patch');
-      return [{ tool: `{${names.join(',')}}`, path: '**', decision: 'allow', yields: true }];
-    }
+    case 'write':
+      return [allChangesRule(policy)];
     default:
       return [];
   }
 }
 
+/** Returns the rule that allows all changes of files in the root, except those of protected files. */
+export function allChangesRule({ kinds }: Pick<PermissionPolicy, 'kinds'>): PermissionRule {
+  // A patch can also delete files. An approval for all changes does not cover deletions.
+  const names = toolsOfKind('write', kinds).filter((name) => name !== 'apply_patch');
+  return { tool: `{${names.join(',')}}`, path: '**', decision: 'allow', yields: true };
+}
+
 /**
- * Returns a prefix for each command of the line. The caller uses the first prefix that is enough to allow
- * the whole line.
+ * Returns a prefix for each command of the line. The caller uses the first prefix whose rule allows the
+ * complete line.
  */
 function commandPrefixes(line: string): readonly string[] {
   const { parts, unsupportedSyntax } = splitCommand(line);

@@ -2,8 +2,8 @@
 export type ToolKind = PathKind | 'run' | 'free' | 'other';
 
 /**
- * The kind of a tool that takes a `path`. The tool reads the path, searches everything below it, or
- * changes it.
+ * The kind of a tool with a `path` input. The tool reads the path, searches everything below it, or changes
+ * it.
  */
 export type PathKind = 'read' | 'search' | 'write';
 
@@ -22,30 +22,31 @@ const toolKinds: Readonly<Record<string, ToolKind>> = {
   apply_patch: 'write',
   bash: 'run',
   ask_user: 'free',
+  todo: 'free',
 };
 
 /**
- * The names that a tool of an MCP server never gets. They are the names of the tools of this package, and
- * of tools that programs with this package usually have.
+ * The names that a tool of an MCP server never gets. These are the names of the tools in this package, and of
+ * common tools in applications that use this package.
  */
 export const reservedToolNames: ReadonlySet<string> = new Set([
   ...Object.keys(toolKinds),
   ...['task', 'read_output'],
 ]);
 
-// The symbol is registered globally, so that two installed copies of this package use the same one. It is
-// a property of the tool and not a set of objects, so that a copy of the tool keeps it.
+// The symbol is registered globally, so two installed copies of this package use the same symbol. It is a
+// property of the tool, so a copy of the tool keeps it.
 const remoteMark = Symbol.for('millrace.tools.remote');
 
 /**
- * Returns the tool with the mark that another program implements it. The name of such a tool does not
- * show what it does.
+ * Marks the tool as implemented by a different program. The policy then ignores the meaning of the tool's
+ * name.
  */
 export function markAsRemote<Given extends object>(tool: Given): Given {
   return { ...tool, [remoteMark]: true };
 }
 
-/** True if another program implements the tool, or the tool that it is a copy of. */
+/** True if a different program implements the tool. This also works for a copy of the tool. */
 export function isRemoteTool(tool: object): boolean {
   return remoteMark in tool;
 }

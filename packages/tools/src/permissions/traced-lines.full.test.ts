@@ -9,8 +9,8 @@ import { temporaryFolder } from '../testing/temporary-folder.ts';
 import type { PermissionRule } from './permission-rule.ts';
 import { splitCommand } from './split-command.ts';
 
-// Law: what a traced bash opened, wrote and executed for a line that needs no question is within
-// what the policy allows without a question.
+// A line that needs no approval must stay within the policy. A traced bash may open, write and execute only
+// files that the policy allows without asking.
 
 const rules: readonly PermissionRule[] = [{ path: 'denied/**', decision: 'deny' }];
 type IsAllowed = (line: string, world: TrapWorld) => Promise<boolean>;
@@ -18,7 +18,7 @@ const byPolicy: IsAllowed = async (line, { root }) => (await commandRuling(root,
 const byPolicyWithRules: IsAllowed = async (line, { root }) =>
   (await commandRuling(root, line, { rules })) === 'allow';
 
-/** Returns everything that a line did and no command may do without a question. */
+/** Returns all actions of a line that a command must not perform without an approval. */
 function violations(line: string, { base, root, outside }: TrapWorld, traced: Traced) {
   const names = splitCommand(line).parts.map(([first]) => first?.text ?? '');
   const isSecret = (path: string) =>
@@ -33,7 +33,7 @@ function violations(line: string, { base, root, outside }: TrapWorld, traced: Tr
     }),
     read: traced.read.filter(isSecret),
     changed: traced.changed.filter(
-      // `git status` renews the cache of file times, under its lock.
+      // `git status` updates the cache of file times, and creates its lock file.
       (change) => change !== '/dev/null' && !change.includes(`${root}/.git/index.lock`),
     ),
     connected: traced.connected.filter((call) => !/AF_UNIX.*\/(?:nscd|sss)/.test(call)),
@@ -58,7 +58,7 @@ function law(world: TrapWorld, isAllowed: IsAllowed, counts: Counts, withRules: 
     const traced = traceBash(line, world.root, env);
     expect(traced.executed.length, 'strace recorded nothing').toBeGreaterThan(0);
     expect(violations(line, world, traced)).toEqual(nothing);
-    // `git status` compares files with the index by their hash. It does not show them.
+    // `git status` compares files with the index by their hash. It does not show their content.
     if (!withRules || /\bgit\W+status\b/.test(line)) return;
     expect(traced.read.filter((path) => path.startsWith(`${world.root}/denied/`))).toEqual([]);
   });
@@ -82,13 +82,16 @@ test.for([
     await fc.assert(law(world, isAllowed, counts, isAllowed === byPolicyWithRules), {
       numRuns: runs(1500),
     });
-    // Makes sure that the law was checked on many lines of both kinds.
+    // Checks that the test covered many lines of both kinds.
     if (isFull) expect(counts.allowed).toBeGreaterThan(150);
     if (isFull) expect(counts.denied).toBeGreaterThan(300);
   },
 );
 
-/** Policies with a hole: what each of them takes a line for. The law must find each of them. */
+/**
+ * Policies with a hole. Each function converts a line to the harmless line that the policy sees instead. The
+ * test must detect each hole.
+ */
 const holes: Readonly<Record<string, (line: string) => string>> = {
   'ignores `--output=o`': (line) => line.replaceAll('--output=o', ''),
   'ignores redirections to `o`': (line) => line.replaceAll(/[12&]?>[>|&]? ?o/g, ''),
@@ -98,8 +101,8 @@ const holes: Readonly<Record<string, (line: string) => string>> = {
 };
 
 /**
- * Allows the lines that a policy with a hole allows and the real one does not. The other lines that it
- * allows cannot break the law, as the tests above check, so no process has to be traced for them.
+ * Allows only lines that a policy with a hole allows and the real policy does not. The tests above already
+ * check all other lines, so no process has to be traced for them.
  */
 function onlyByHole(takenFor: (line: string) => string): IsAllowed {
   return async (line, world) => {
@@ -110,7 +113,7 @@ function onlyByHole(takenFor: (line: string) => string): IsAllowed {
 
 test.for(Object.entries(holes))(
   'the law finds a policy that %s',
-  // A guard against hangs. Each line is a traced process, and some holes need many lines.
+  // This limit only prevents a hang. Each line is a traced process, and some holes need many lines.
   { timeout: patientMs(900_000) },
   async ([, takenFor], context) => {
     requireStrace(context);

@@ -8,8 +8,8 @@ import { createWorkspace } from '../workspace/workspace.ts';
 import { secretProtection } from './home-protection.ts';
 import { permissionPolicy } from './permission-policy.ts';
 
-// The workspace is the whole disk, as in a container that starts in `/`. Everything is then inside of it,
-// also the environment of the agent, which contains keys.
+// The workspace is the whole disk, for example in a container that starts in `/`. It then contains
+// everything, including the environment of the agent with its keys.
 
 const policy = permissionPolicy({ root: '/', freeReading: true, searchesSkipDenied: true });
 
@@ -26,7 +26,7 @@ test.for([
     expect(policy.decide({ tool, input: { path } }).decision).toBe('ask');
   const command = `cat ${path} | tr a-z A-Z`;
   expect(policy.decide({ tool: 'bash', input: { command } }).decision).toBe('ask');
-  // The search tools leave such files out.
+  // The search tools skip these files.
   expect(secretProtection(lexicalPath('/', path))).toMatchObject({ why: 'secret' });
 });
 
@@ -40,7 +40,8 @@ test('18.108: a broad rule does not cover these files, and one that names them d
 });
 
 describe('the folders of the agent are in the workspace', () => {
-  // A container often has the settings of its user beside the project, to keep them.
+  // Containers often store the settings of their user next to the project, because they must survive a
+  // restart.
   let root: string;
   beforeEach(() => {
     root = temporaryFolder();
@@ -76,7 +77,7 @@ describe('the folders of the agent are in the workspace', () => {
 describe('the compiled code of the agent is in the workspace', () => {
   afterEach(() => void vi.unstubAllEnvs());
 
-  // The agent runs this code at its next start, outside of the sandbox. The sandbox protects it too.
+  // The agent loads this code at its next start, outside of the sandbox. The sandbox protects it too.
   test.for([
     ['HOME', '.cache/millrace/compiled/v24/0a'],
     ['XDG_CACHE_HOME', 'millrace/compiled/v24/0a'],

@@ -6,8 +6,8 @@ import type { Workspace } from '../workspace/workspace.ts';
 import { currentVersion, type FilePlan, type FileStep } from './plan-file-changes.ts';
 
 /**
- * Changes the files as planned, all or none. Rejects with a `WorkspaceError` and leaves the files as they were
- * if the plan has conflicts, a content is missing, or a file changes at the same time.
+ * Changes all files of the plan, or none of them. Rejects with a `WorkspaceError` if the plan has conflicts,
+ * a content is missing, or a file changes during the call. The files then keep their previous state.
  *
  * @example
  * const plan = await planFileChanges(workspace, { undo });
@@ -20,14 +20,19 @@ export async function applyFilePlan(
 ): Promise<void> {
   const [first] = conflicts;
   if (first !== undefined) throw conflictError(first.path, first.message);
-  // All contents are read before the first file changes, also those that bring the old state back.
+  // All contents are read before the first file changes, including those that are needed to restore the old
+  // state.
   const contents = new Map<string, Uint8Array>();
   for (const { path, from, to } of steps)
     for (const version of [from, to])
       if (version !== undefined) contents.set(version.hash, await contentOf(blobs, path, version));
   const done: FileStep[] = [];
+  // A file that is deleted first makes room for a folder with the same name.
+  const deletedFirst = steps.toSorted(
+    (a, b) => Number(b.to === undefined) - Number(a.to === undefined),
+  );
   try {
-    for (const step of steps) {
+    for (const step of deletedFirst) {
       await applyStep(workspace, step, contents);
       done.push(step);
     }

@@ -1,29 +1,33 @@
-import { type FileVersion, type LogRecord, type SessionId, sessionId } from '@millrace/core';
-import type { Log } from '@millrace/log';
+import { type FileVersion, type SessionId, sessionId } from '@millrace/core';
+import { type Log, readRecords } from '@millrace/log';
 
-/** A change of a file that a tool of a session made. */
+/** A file change by a tool of a session. */
 export interface FileChangeOnLog {
   /**
-   * The place of the change in the session that was read. A change by a sub-agent has the place of the call
+   * The offset of the change in the session that was read. A change by a sub-agent has the offset of the call
    * that runs the sub-agent.
    */
   readonly offset: number;
   /** The absolute path, without symbolic links. */
   readonly path: string;
-  /** Undefined if the file did not exist. */
+  /** The file before the change. Undefined if the file did not exist. */
   readonly before: FileVersion | undefined;
-  /** Undefined if the file was deleted. */
+  /** The file after the change. Undefined if the file was deleted. */
   readonly after: FileVersion | undefined;
   /** The name of the tool. */
   readonly tool: string;
+  /**
+   * True if the tool may have changed `path` and any file below it, and the log does not have the changes.
+   * Its process died, or there were too many files.
+   */
+  readonly isUnknown: boolean;
 }
 
 /** Maximum depth of sub-agents whose changes are read. */
 const maxDepth = 8;
 
 /**
- * Reads the changes of files that the tools of a session made, in order. The changes of its sub-agents are
- * included.
+ * Reads all file changes by the tools of a session, in order. It includes the changes of sub-agents.
  *
  * @example const changes = await readFileChanges(log, session);
  */
@@ -41,27 +45,27 @@ async function readChanges(
   seen: Set<SessionId>,
 ): Promise<readonly FileChangeOnLog[]> {
   const changes: FileChangeOnLog[] = [];
-  // A session that was forked while a sub-agent ran contains the start of that sub-agent a second time.
+  // If a session was forked while a sub-agent ran, it contains the start of that sub-agent twice.
   if (depth > maxDepth || seen.has(session)) return changes;
   seen.add(session);
-  for await (const { offset, fact } of recordsOf(log, session)) {
+  // The session of a sub-agent can be deleted before its caller's session.
+  if ((await log.info(session)) === undefined) return changes;
+  // Commands that started to change files, and those of them whose changes are complete.
+  const pending = new Map<string, FileChangeOnLog>();
+  const recorded = new Set<FileChangeOnLog>();
+  for await (const { offset, fact } of readRecords(log, session)) {
     if (fact?.type === 'file_changed') {
-      const { path, before, after, name: tool } = fact;
-      changes.push({ offset, path, before, after, tool });
+      const { path, before, after, name: tool, scope, executionId } = fact;
+      const place = `${executionId} ${path}`;
+      const change = { offset, path, before, after, tool, isUnknown: scope === 'pending' };
+      if (scope === 'pending') pending.set(place, change);
+      const ended = scope === 'recorded' ? pending.get(place) : undefined;
+      if (ended !== undefined) recorded.add(ended);
+      if (scope !== 'recorded') changes.push(change);
     }
     if (fact?.type === 'tool_execution_started' && fact.child !== undefined)
       for (const change of await readChanges(log, fact.child, depth + 1, seen))
         changes.push({ ...change, offset });
   }
-  return changes;
-}
-
-async function* recordsOf(log: Log, session: SessionId): AsyncGenerator<LogRecord> {
-  if ((await log.info(session)) === undefined) return;
-  for (let from = 0; ; ) {
-    const { records, through } = await log.read(session, { from });
-    yield* records;
-    if (through === from) return;
-    from = through;
-  }
+  return changes.filter((change) => !recorded.has(change));
 }

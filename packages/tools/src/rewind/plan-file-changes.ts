@@ -1,16 +1,19 @@
 import { relative } from 'node:path';
 import type { FileVersion } from '@millrace/core';
 import { WorkspaceError } from '../contract/workspace-error.ts';
+import { homeProtection } from '../permissions/home-protection.ts';
 import { writeProtection } from '../permissions/protected-paths.ts';
+import { nameThatGitObeys } from '../permissions/repository-protection.ts';
+import { lexicalPath } from '../workspace/match-path.ts';
 import { hashFile } from '../workspace/open-file.ts';
 import { maxStoredBytes, modeOf } from '../workspace/record-change.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { FileChangeOnLog } from './file-changes.ts';
 
-/** The files that have to change to get from one moment of the history to another. */
+/** The file changes that lead from one point of the history to a different point. */
 export interface FilePlan {
   readonly steps: readonly FileStep[];
-  /** The files that cannot be changed. If there is one, `applyFilePlan` changes nothing. */
+  /** The files that cannot be changed. If there is a conflict, `applyFilePlan` changes no file. */
   readonly conflicts: readonly FileConflict[];
 }
 
@@ -18,9 +21,9 @@ export interface FilePlan {
 export interface FileStep {
   /** The absolute path, without symbolic links. */
   readonly path: string;
-  /** The file now. Undefined if there is none. */
+  /** The current version of the file. Undefined if the file does not exist. */
   readonly from: FileVersion | undefined;
-  /** The file afterwards. Undefined if it will be deleted. */
+  /** The version after the step. Undefined if the step deletes the file. */
   readonly to: FileVersion | undefined;
 }
 
@@ -31,24 +34,30 @@ export interface FileConflict {
    * `changed`: somebody else changed the file, and that change would be lost. `not_stored`: its content is
    * not on the log, because the file is large, holds a secret, or was redacted. `outside`: it is outside of
    * the workspace. `protected`: programs run it or use it as settings. `unreadable`: it cannot be read now.
+   * `unknown`: a command may have changed it or files below it, and the log does not have the changes.
    */
-  readonly code: 'changed' | 'not_stored' | 'outside' | 'protected' | 'unreadable';
+  readonly code: 'changed' | 'not_stored' | 'outside' | 'protected' | 'unreadable' | 'unknown';
   /** One sentence for people, without the path. */
   readonly message: string;
 }
 
-/** The changes to take back and to repeat. Both are in the order of the log. */
+/** The changes to undo and to redo. Both lists are in the order of the log. */
 export interface FileMove {
-  /** Changes to take back. Default: none. */
+  /** Changes to undo. Default: none. */
   readonly undo?: readonly FileChangeOnLog[] | undefined;
-  /** Changes to make again, after the others were taken back. Default: none. */
+  /** Changes to redo, after the changes in `undo`. Default: none. */
   readonly redo?: readonly FileChangeOnLog[] | undefined;
+  /**
+   * Whether to leave files as they are if a command may have changed them and the log does not have the
+   * changes. Default: false. The plan then has a conflict.
+   */
+  readonly skipUnknown?: boolean | undefined;
 }
 
 /**
- * Compares the files of the workspace with the changes on the log, and returns what has to change. It
- * changes nothing itself. A file is changed only if its content now is one that the log has. So the content
- * that somebody else wrote is never overwritten.
+ * Compares the files of the workspace with the changes on the log, and returns the required changes. It does
+ * not change files itself. A file is included only if the log contains the file's current content. Content
+ * that a different program or person wrote is therefore never overwritten.
  *
  * @example
  * const changes = await readFileChanges(log, session);
@@ -57,12 +66,13 @@ export interface FileMove {
  */
 export async function planFileChanges(
   workspace: Workspace,
-  { undo = [], redo = [] }: FileMove,
+  { undo = [], redo = [], skipUnknown = false }: FileMove,
 ): Promise<FilePlan> {
-  const undone = Map.groupBy(undo, ({ path }) => path);
-  const redone = Map.groupBy(redo, ({ path }) => path);
+  const isKnown = ({ isUnknown }: FileChangeOnLog) => !isUnknown;
+  const undone = Map.groupBy(undo.filter(isKnown), ({ path }) => path);
+  const redone = Map.groupBy(redo.filter(isKnown), ({ path }) => path);
   const steps: FileStep[] = [];
-  const conflicts: FileConflict[] = [];
+  const conflicts: FileConflict[] = skipUnknown ? [] : unknownChanges([...undo, ...redo]);
   for (const path of new Set([...undone.keys(), ...redone.keys()])) {
     const planned = await planFile(workspace, path, undone.get(path) ?? [], redone.get(path) ?? []);
     if (planned === undefined) continue;
@@ -70,6 +80,13 @@ export async function planFileChanges(
     else steps.push(planned);
   }
   return { steps, conflicts };
+}
+
+/** Returns one conflict for each path with unknown changes. */
+function unknownChanges(changes: readonly FileChangeOnLog[]): FileConflict[] {
+  const paths = new Set(changes.filter(({ isUnknown }) => isUnknown).map(({ path }) => path));
+  const message = 'A command may have changed it, and the log does not have the change.';
+  return [...paths].map((path) => ({ path, code: 'unknown', message }));
 }
 
 async function planFile(
@@ -83,7 +100,7 @@ async function planFile(
   const inside = relative(workspace.root, path);
   if (inside === '' || inside.startsWith('..') || inside.startsWith('/'))
     return conflict('outside', 'It is outside of this folder.');
-  if (writeProtection(inside) !== undefined)
+  if (isProtected(workspace.root, path, inside))
     return conflict('protected', 'Programs run it or use it as settings.');
   let from: FileVersion | undefined;
   try {
@@ -94,7 +111,8 @@ async function planFile(
   }
   const chain = [...undo.toReversed().map(reversed), ...redo];
   const to = chain.at(-1)?.after;
-  if (isSame(from, to)) return undefined;
+  const changesMode = chain.some(({ before, after }) => before?.mode !== after?.mode);
+  if (isSame(from, to) && (!changesMode || from?.mode === to?.mode)) return undefined;
   const isKnown = chain.some(({ before, after }) => isSame(from, before) || isSame(from, after));
   if (!isKnown) return conflict('changed', 'Somebody else changed it since.');
   if (hasForeignContent([...undo, ...redo]))
@@ -107,13 +125,19 @@ async function planFile(
   return { path, from, to };
 }
 
+/** Returns true for the same files for which the tool `write` would have to ask. */
+function isProtected(root: string, path: string, inside: string): boolean {
+  const protection = writeProtection(inside) ?? homeProtection(lexicalPath(root, inside), 'write');
+  return protection !== undefined || nameThatGitObeys(root, path) !== undefined;
+}
+
 function reversed(change: FileChangeOnLog): FileChangeOnLog {
   return { ...change, before: change.after, after: change.before };
 }
 
 /**
- * Returns true if a change started from a content that no earlier change had before or after it. A change
- * that is on the log may not have happened, because its process died.
+ * Returns true if a change started from a content that comes from no earlier change. A change on the log may
+ * not have happened, because its process may have crashed.
  */
 function hasForeignContent(changes: readonly FileChangeOnLog[]): boolean {
   const known = new Set(changes.slice(0, 1).map(({ before }) => before?.hash));
@@ -124,7 +148,7 @@ function hasForeignContent(changes: readonly FileChangeOnLog[]): boolean {
   });
 }
 
-/** Returns true if the log does not have the content that the file has now. */
+/** Returns true if the log does not contain the current content of the file. */
 function isUnstored(from: FileVersion | undefined, chain: readonly FileChangeOnLog[]): boolean {
   if (from === undefined) return false;
   const versions = chain.flatMap(({ before, after }) => [before, after]);
@@ -135,7 +159,7 @@ function isSame(a: FileVersion | undefined, b: FileVersion | undefined): boolean
   return a?.hash === b?.hash;
 }
 
-/** Returns the version of a file. Undefined if there is no file. */
+/** Returns the current version of a file. Returns undefined if the file does not exist. */
 export async function currentVersion(
   workspace: Workspace,
   path: string,

@@ -12,18 +12,18 @@ import { asksForMore, type UnaskedReading } from './unasked-reading.ts';
 const confinedTool = 'bash';
 
 /**
- * The tool names for rules on commands that leave the sandbox. No tool can have such a name, and rules
- * for `bash` or for all tools do not cover them.
+ * The tool names in rules for commands that leave the sandbox. No real tool can have these names, and rules
+ * for `bash` or for all tools do not apply to them.
  */
 export const sandboxRuleNames = { network: 'bash+network', outside: 'bash+outside' } as const;
 
 type Approve = (call: CheckedToolCall) => Promise<ApprovalDecision>;
 
 /**
- * Adds the sandbox to an `approve` function. A command that only reads needs no approval, because the
- * sandbox prevents it from changing or sending anything. A command can ask for the network, or to run
- * outside of the sandbox. It then needs an approval, or a rule with the tool `bash+network` or
- * `bash+outside`. Use it only if `bashTool` has a sandbox.
+ * Adds the sandbox to an `approve` function. A command that only reads needs no approval, because the sandbox
+ * prevents it from changing or sending anything. A command can request the network, or request to run outside
+ * of the sandbox. It then needs an approval, or a rule with the tool `bash+network` or `bash+outside`. Use it
+ * only if `bashTool` has a sandbox.
  *
  * @example approveInSandbox(() => policy, approveByPolicy(policy, workspace), unaskedReading(() => policy));
  */
@@ -36,19 +36,43 @@ export function approveInSandbox(
     const call = { tool: pending.call.name, input: pending.input };
     const ruling = await approve(pending);
     if (call.tool !== confinedTool) return ruling;
-    const decision = typeof ruling === 'string' ? ruling : ruling.decision;
-    if (decision === 'deny') return ruling;
+    if ((typeof ruling === 'string' ? ruling : ruling.decision) === 'deny') return ruling;
     const more = asksForMore(call);
-    if (more !== undefined) return decideOnLeaving(current(), pending, more, leavingReasons[more]);
-    if (decision === 'allow' || !(await reading.allow(call, pending.call.toolCallId)))
-      return confined(ruling);
+    const { toolCallId } = pending.call;
+    const decideWith = async (policy: PermissionPolicy): Promise<ApprovalDecision> =>
+      more === undefined
+        ? confined(await approveByPolicy(policy, createWorkspace({ root: policy.root }))(pending))
+        : decideOnLeaving(policy, pending, more, leavingReasons[more]);
+    // A command outside of the sandbox sees denied paths. A command with network is still in the sandbox.
+    if (more === 'outside') return decideWith(unhidden(current()));
+    const decided = more === undefined ? confined(ruling) : await decideWith(current());
+    if (isAllowed(decided)) {
+      const gap = await reading.hideDenied(call, toolCallId);
+      return gap === undefined ? decided : withGap(await decideWith(unhidden(current())), gap);
+    }
+    if (more !== undefined || !(await reading.allow(call, toolCallId))) return decided;
     return { decision: 'allow', reason: 'It only reads, and the sandbox confines it to reading' };
   };
 }
 
+function isAllowed(ruling: ApprovalDecision): boolean {
+  return (typeof ruling === 'string' ? ruling : ruling.decision) === 'allow';
+}
+
+/** Returns a policy for a command that may see denied paths. */
+function unhidden(policy: PermissionPolicy): PermissionPolicy {
+  return permissionPolicy({ ...policy, hidesDenied: false });
+}
+
+function withGap(ruling: ApprovalDecision, gap: string): ApprovalDecision {
+  if (typeof ruling === 'string' || ruling.decision !== 'ask') return ruling;
+  const { reason = 'A rule denies a path' } = ruling;
+  return { ...ruling, reason: `${reason}. The sandbox cannot hide it: ${gap}` };
+}
+
 /**
- * Returns the decision with a rule for the sandbox only. A lasting approval for commands in the sandbox
- * must not cover commands outside.
+ * Returns the decision with a rule that applies only inside the sandbox. A lasting approval for commands in
+ * the sandbox must not cover commands outside of it.
  */
 function confined(ruling: ApprovalDecision): ApprovalDecision {
   if (typeof ruling === 'string' || ruling.rule === undefined) return ruling;
@@ -56,12 +80,12 @@ function confined(ruling: ApprovalDecision): ApprovalDecision {
 }
 
 /**
- * Wraps an `approve` function for a system without a sandbox. Each question about a command says that
- * nothing confines the command.
+ * Wraps an `approve` function for a system without a sandbox. Each question about a command tells the user
+ * that no sandbox confines it.
  *
- * If there is a sandbox that cannot run (`failed`), rules for `bash` do not allow a command, because they
- * were made for confined commands. Such a command needs an approval, or a rule with the tool
- * `bash+outside`. Commands that only read are decided on as before.
+ * If the system has a sandbox that cannot run (`failed`), rules for `bash` do not allow a command. The user
+ * made these rules for confined commands. The command then needs an approval, or a rule with the tool
+ * `bash+outside`. Decisions about commands that only read do not change.
  *
  * @example const found = await findSandbox();
  * if (!found.sandbox) approveUnconfined(() => policy, approveByPolicy(policy, workspace), found);
@@ -96,7 +120,7 @@ export function approveUnconfined(
   };
 }
 
-/** True if the policy allows a command even without its `allow` rules, because the command only reads. */
+/** True if the policy allows a command without any `allow` rule, because the command only reads. */
 async function isFreeReading(policy: PermissionPolicy, pending: CheckedToolCall): Promise<boolean> {
   const isStrict = ({ decision }: PermissionRule) => decision !== 'allow';
   const strict = permissionPolicy({
@@ -114,8 +138,8 @@ const leavingReasons = {
 } as const;
 
 /**
- * Decides on a command that leaves the sandbox. Only a rule that names this permission can allow it. For
- * a rule with a prefix, the repository, the paths and the program are checked as inside the sandbox.
+ * Decides on a command that leaves the sandbox. Only a rule for this permission can allow it. For a prefix
+ * rule, the repository, the paths and the program are checked in the same way as inside the sandbox.
  */
 async function decideOnLeaving(
   policy: PermissionPolicy,

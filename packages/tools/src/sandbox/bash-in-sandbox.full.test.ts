@@ -11,7 +11,7 @@ import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
 import { findSandbox } from './find-sandbox.ts';
 
-/** A tool in a sandbox, or a skipped test. */
+/** Creates a tool in a sandbox. Skips the test if there is no sandbox. */
 async function confined(context: Pick<TestContext, 'skip'>, options: SandboxOptions = {}) {
   const found = await findSandbox(options);
   if (found.sandbox === undefined) {
@@ -59,7 +59,7 @@ describe('a command in the sandbox', () => {
       `git add . && git ${who} commit -qm first && git log --format=%s && git checkout -qb other && git branch`,
     );
     expect(ran.text).toBe('first\n  main\n* other');
-    // The folders that the sandbox creates in .git must not make later git commands a risk.
+    // Git commands must not count as a risk later because of the folders that the sandbox creates in .git.
     expect(await findRepositoryRisk(root)).toBeUndefined();
     const config = await run('git config user.name evil');
     expect(config).toMatchObject({

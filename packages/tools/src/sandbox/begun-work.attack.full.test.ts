@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { attackAgent, endAgents, sandboxUsers } from '../testing/sandbox/use-sandbox.ts';
 
-// Commands that leave a rebase or a cherry-pick that the user finds in `git status` and continues. Git
-// runs the strategy of it as a program. If the name of the strategy has a slash, the program is in the
+// Commands leave an unfinished rebase or cherry-pick. The user finds it in `git status` and continues it. Git
+// then runs its merge strategy as a program. If the name of the strategy has a slash, the program is in the
 // worktree.
 
 endAgents();
 
-/** Creates a repository of the agent's user. Its branch `side` has a commit that can be picked. */
+/** Creates a repository of the agent's user. Its branch `side` has a commit for a cherry-pick. */
 const prepare = [
   'git init -q .',
   'git config user.name a && git config user.email a@example.org',
@@ -26,7 +26,7 @@ const trusting = {
   GIT_CONFIG_KEY_0: 'safe.directory',
   GIT_CONFIG_VALUE_0: '*',
 };
-/** Runs a line outside of the sandbox, as the user does. Returns false if it fails. */
+/** Runs a line outside of the sandbox, like the user. Returns false if the line fails. */
 function runOutside(cwd: string, line: string): boolean {
   const env = { ...process.env, ...trusting };
   return spawnSync('bash', ['-c', line], { cwd, env }).status === 0;

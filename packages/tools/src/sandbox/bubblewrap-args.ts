@@ -13,19 +13,22 @@ export interface BubblewrapView {
   readonly temporary: string;
   /** An empty file of the host. It is mounted over hidden files. */
   readonly emptyFile: string;
-  /** Further folders and files that the command may change. */
+  /** More folders and files that the command may change. */
   readonly writable: readonly string[];
   readonly guarded: readonly GuardedPath[];
   /** Absolute paths to hide from this command only. */
   readonly hide: readonly string[];
+  /** Absolute paths of folders that this command must not rename. */
+  readonly pin: readonly string[];
   /** The `PATH` of the command. */
   readonly path: string;
   readonly limits: CommandLimits;
 }
 
 /**
- * Returns the arguments of bubblewrap. Later mounts cover earlier ones. The order is therefore the disk,
- * hidden places, the workspace, and guarded places in the workspace. The seccomp filter is descriptor 3.
+ * Returns the arguments of bubblewrap. Later mounts cover earlier mounts. The order is therefore the disk,
+ * hidden places, the workspace, and guarded places in the workspace. The seccomp filter has file descriptor
+ * 3.
  */
 export function bubblewrapArgs(view: BubblewrapView, command: SandboxRequest['command']): string[] {
   const { root, network, limits } = view;
@@ -42,23 +45,48 @@ export function bubblewrapArgs(view: BubblewrapView, command: SandboxRequest['co
     ...(network ? [] : ['--unshare-net']),
     ...['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--seccomp', '3'],
     ...(view.view === 'closed' ? systemOnly() : ['--ro-bind', '/', '/']),
-    // /proc is read-only, because a root process could change settings of the kernel in it.
+    // /proc is read-only, because a root process could change kernel settings there.
     ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],
-    // A command that was not approved must not leave files for the next command.
+    // A command without an approval must not leave files for the next command.
     ...(view.view === 'closed' ? ['--tmpfs', '/tmp'] : ['--bind', view.temporary, '/tmp']),
     ...(view.view === 'closed' ? [] : runtimeFolders(view)),
     ...outside.flatMap((one) => guardArgs(one, view)),
     ...roots(view).flatMap((folder) => [bindOf(view), folder, folder]),
     ...inside.flatMap((one) => guardArgs(one, view)),
-    // A hidden file becomes /dev/null. The mount allows no devices, so opening the file fails with
+    ...pinned(view).flatMap((path) => [bindOf(view), path, path]),
+    // A hidden file is replaced by /dev/null. The mount allows no devices, so opening the file fails with
     // "Permission denied".
-    ...view.hide.flatMap((path) => hideArgs(path)),
+    ...visible(view, view.hide).flatMap((path) => hideArgs(path)),
     ...['--chdir', root, '--', ...withLimits(command, limits)],
   ];
 }
 
 function roots({ root, writable, view }: BubblewrapView): readonly string[] {
   return view === 'closed' ? [root] : [...writable, root];
+}
+
+/**
+ * Returns the folders to pin. A mount would cover the guarded places below it, and would make a read-only place
+ * writable again. A folder with guarded places is already pinned.
+ */
+function pinned(view: BubblewrapView): readonly string[] {
+  const isGuarded = (folder: string) =>
+    view.guarded.some(
+      ({ path, guard }) =>
+        path === folder ||
+        isBelow(folder, path) ||
+        (guard === 'read-only' && isBelow(path, folder)),
+    );
+  return visible(view, view.pin).filter((folder) => !isGuarded(folder));
+}
+
+/** Returns the paths that are not inside of a folder that is already hidden. They do not exist there. */
+function visible(view: BubblewrapView, paths: readonly string[]): readonly string[] {
+  const holdsRoot = (folder: string) => roots(view).some((root) => isBelow(folder, root));
+  const hidden = view.guarded.filter(({ guard, path }) => guard === 'hidden' && !holdsRoot(path));
+  return paths.filter(
+    (path) => !hidden.some((one) => one.path === path || isBelow(one.path, path)),
+  );
 }
 
 function bindOf({ view }: BubblewrapView): string {
@@ -77,13 +105,16 @@ const systemFolders = [
   'sbin',
   'usr',
 ];
-/** The settings that programs need to start, to show dates and to show the names of users. */
+/** The settings that programs need to start, to format dates and to show user names. */
 const systemSettings = [
   ...['alternatives', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'localtime', 'locale.alias'],
   ...['passwd', 'group', 'nsswitch.conf', 'os-release', 'timezone', 'magic', 'java'],
 ];
 
-/** Returns the arguments that mount the system's programs, and the files in `/etc` that they need. */
+/**
+ * Returns the arguments that mount the programs of the system, and the files in `/etc` that these programs
+ * need.
+ */
 function systemOnly(): readonly string[] {
   const names = [...systemFolders, ...systemSettings.map((name) => `etc/${name}`)];
   return names.flatMap((name) => {
@@ -97,8 +128,8 @@ function systemOnly(): readonly string[] {
 }
 
 /**
- * Returns mounts that replace the folders with the sockets of running services. Programs below `/run` and
- * the addresses of the name servers stay.
+ * Returns mounts that replace the folders with sockets of running services. They keep the programs below
+ * `/run` and the addresses of the name servers.
  */
 function runtimeFolders({ network, path }: BubblewrapView): readonly string[] {
   const masked = ['/run', '/var/run', '/var/tmp'].filter((folder) => isRealFolder(folder));
@@ -128,7 +159,7 @@ function guardArgs(
   { path, guard, isFolder }: GuardedPath,
   view: BubblewrapView,
 ): readonly string[] {
-  // The closed view has only the workspace and the system.
+  // The closed view contains only the workspace and the system folders.
   const isThere = [view.root, ...systemFolders.map((name) => `/${name}`)].some(
     (folder) => path === folder || isBelow(folder, path),
   );
@@ -141,7 +172,7 @@ function guardArgs(
     case 'hidden': {
       if (!isFolder) return ['--ro-bind', view.emptyFile, path];
       const holdsRoot = roots(view).some((root) => root === path || isBelow(path, root));
-      // Other places are mounted below this folder later, so it must be writable until then.
+      // More places are mounted below this folder later, so it must stay writable until then.
       if (holdsRoot) return ['--tmpfs', path];
       return ['--perms', '0000', '--tmpfs', path, '--remount-ro', path];
     }
@@ -163,13 +194,13 @@ export function sandboxEnv(env: Readonly<Record<string, string>>): Record<string
   };
 }
 
-/** Matches variables that make a program load other code, or behave differently, before it starts. */
+/** Matches variables that make a program load additional code or change its behaviour at its start. */
 const loaderVariables = /^(?:LD_|MALLOC_)|^(?:GLIBC_TUNABLES|GCONV_PATH|LOCPATH|NLSPATH)$/;
 
 /**
- * Separates the variables that bubblewrap itself must not get. They are set only inside, by arguments.
- * The other variables are not passed as arguments, because all users of the machine can see the arguments
- * of a program.
+ * Separates the variables that bubblewrap itself must not get. Arguments of bubblewrap set them only inside
+ * the sandbox. All other variables are not passed as arguments, because every user of the machine can see the
+ * arguments of a program.
  */
 export function splitEnv(
   env: Readonly<Record<string, string>>,

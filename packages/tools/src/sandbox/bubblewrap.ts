@@ -30,8 +30,8 @@ import { seccompFilter } from './seccomp-filter.ts';
 import { watchNames } from './watch-names.ts';
 
 /**
- * The paths at which bubblewrap can be. PATH is not used, because a repository can put a program with
- * this name into a folder that a package manager adds to PATH.
+ * The possible paths of bubblewrap. PATH is not used, because a package manager may add a folder of the
+ * repository to it. That folder can contain a program with the same name.
  */
 const programs = [
   '/usr/bin/bwrap',
@@ -57,8 +57,7 @@ export async function findBubblewrap(options: SandboxOptions): Promise<SandboxSe
     const reason = `there is no filter for system calls on ${process.arch}`;
     return { ...missing, reason, advice: 'Use a machine with x64 or arm64' };
   }
-  // The probe uses none of the options that name paths. Such an option must not decide whether there is a
-  // sandbox.
+  // The probe uses no options that contain paths. Such an option must not determine whether a sandbox exists.
   const probed = new Bubblewrap(program, filter, { unixSockets });
   const problem = await probeSandbox(probed);
   probed.close();
@@ -70,14 +69,14 @@ export async function findBubblewrap(options: SandboxOptions): Promise<SandboxSe
 const missing = { sandbox: undefined, problem: 'missing' } as const;
 
 /**
- * The files of the host that a sandbox uses. They are removed when the sandbox closes, or when this
- * process exits.
+ * The files of the host that a sandbox needs. They are removed when the sandbox closes, or when this process
+ * exits.
  */
 interface SandboxHome {
   readonly folder: string;
   readonly temporary: string;
   readonly emptyFile: string;
-  /** A file descriptor of the filter. Its file has no name, so no command can change it. */
+  /** A file descriptor of the filter. The file has no name, so no command can change it. */
   readonly filter: number;
   remove(): void;
 }
@@ -89,7 +88,7 @@ function removeHomes(): void {
 }
 
 /**
- * Creates the files in a place where no command can replace them. `away` are the folders that commands
+ * Creates the files in a place where no command can replace them. `away` contains the folders that commands
  * may change.
  */
 function createHome(filter: Uint8Array, away: readonly string[]): SandboxHome {
@@ -109,7 +108,7 @@ function createHome(filter: Uint8Array, away: readonly string[]): SandboxHome {
     try {
       rmSync(folder, { recursive: true, force: true });
     } catch {
-      // The folder could not be removed, because a command has changed its permissions.
+      // The folder cannot be removed, because a command has changed its permissions. The error is ignored.
     }
   };
   if (homes.size === 0) process.once('exit', removeHomes);
@@ -128,14 +127,14 @@ class Bubblewrap implements Sandbox {
   readonly #program: string;
   readonly #filter: Uint8Array;
   /**
-   * The files of the host. Usually there is one set. A workspace that contains these files needs another
-   * set.
+   * The files of the host. Usually there is one set. A workspace that contains the first set needs a second
+   * one.
    */
   readonly #homes: SandboxHome[] = [];
   readonly #options: SandboxOptions;
   /**
-   * The plans of workspaces in which commands are running. A second command uses the plan of the first
-   * one, because a running command could manipulate a new check.
+   * The plans of workspaces with running commands. A second command uses the plan of the first command,
+   * because the running command could manipulate a new check.
    */
   readonly #plans = new Map<string, SharedPlan>();
   readonly #repositories = new RepositorySearch();
@@ -150,25 +149,25 @@ class Bubblewrap implements Sandbox {
   }
 
   async prepare(request: SandboxRequest): Promise<PreparedCommand> {
-    const { root, env, view = this.profile, network = this.network, hide = [] } = request;
+    const { root, env, view = this.profile, network = this.network } = request;
+    const { hide = [], pin = [] } = request;
     if (root === '/') throw cannotConfineRoot();
     const writable = this.#writable();
     const home = this.#homeAwayFrom([root, ...writable]);
     const { temporary, emptyFile } = home;
     const canChange = view === 'workspace';
-    // Also waits until what the last command created is checked.
+    // This call also waits until the sandbox has checked the repositories that the last command created.
     const packages = canChange ? await this.#packages.find(root) : [];
     const plan = this.#enter(root, { writable, canChange, packages });
     try {
       const limits = commandLimits(this.#options.limits);
-      const places = { root, writable, temporary, emptyFile, guarded: plan.guarded, hide };
+      const places = { root, writable, temporary, emptyFile, guarded: plan.guarded };
       const { outer, inner } = splitEnv(sandboxEnv(env));
       const args = [
         ...Object.entries(inner).flatMap(([name, value]) => ['--setenv', name, value]),
         ...bubblewrapArgs(
           {
-            ...places,
-            view,
+            ...{ ...places, hide, pin, view },
             network: network && view !== 'closed',
             path: env['PATH'] ?? '',
             limits,
@@ -176,7 +175,7 @@ class Bubblewrap implements Sandbox {
           request.command,
         ),
       ];
-      // Each command reads the filter from the start, so each needs a separate descriptor.
+      // Each command must read the filter from its start, so each command needs its own descriptor.
       const filter = openSync(`/proc/self/fd/${home.filter}`, 'r');
       const { watched, kept, modes } = plan;
       const names = canChange ? watchNames(watched, kept, modes) : watchNames([]);
@@ -186,8 +185,8 @@ class Bubblewrap implements Sandbox {
         closeSync(filter);
         try {
           const changed = names.finish();
-          // The repositories are checked before the next command gets a plan, because that plan would
-          // treat them as known.
+          // The repositories are checked before the next command gets a plan. That plan would otherwise treat
+          // them as known.
           return [...changed, ...(created ? await created.finish() : [])];
         } finally {
           this.#leave(root, plan);
@@ -227,8 +226,8 @@ class Bubblewrap implements Sandbox {
   }
 
   /**
-   * Returns the plan of a workspace and counts its users. A command that cannot change anything needs no
-   * search for repositories, and it cannot manipulate a check.
+   * Returns the plan of a workspace and counts its users. A command that cannot change files needs no search
+   * for repositories, and it cannot manipulate a check.
    */
   #enter(
     root: string,

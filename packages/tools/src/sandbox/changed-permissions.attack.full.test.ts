@@ -8,8 +8,8 @@ import {
   sandboxUsers,
 } from '../testing/sandbox/use-sandbox.ts';
 
-// A command may change the permissions of folders that hold guarded places. Without them, the agent
-// of an ordinary user can neither look at these places nor rename what appears there.
+// A command may change the permissions of folders that contain guarded paths. The agent of an ordinary user
+// then can neither check these paths nor rename files that appear there.
 
 endAgents();
 

@@ -11,13 +11,13 @@ import { createWorkspace } from '../workspace/workspace.ts';
 import { approveInSandbox } from './approve-in-sandbox.ts';
 import { unaskedReading } from './unasked-reading.ts';
 
-// What was true when a command was allowed is no longer true when it starts.
+// Files or rules change between the approval of a command and its start.
 
 const manyKeys = Object.fromEntries(
   Array.from({ length: 600 }, (_, at) => [`${at}/.env`, ''] as const),
 );
 
-/** An agent whose sandbox only notes in which view each command runs. */
+/** Creates an agent whose sandbox only records the view of each command. */
 function agentIn(root: string) {
   const workspace = createWorkspace({ root });
   let policy = permissionPolicy({ root, freeReading: true });

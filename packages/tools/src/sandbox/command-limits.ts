@@ -13,9 +13,8 @@ export function commandLimits(given: SandboxLimits = {}): CommandLimits {
 }
 
 /**
- * Returns a command that sets the limits and then runs the given command. If the system has a lower
- * limit, that limit stays. Shells use different letters for the number of processes, so the script tries
- * both.
+ * Returns a command that sets the limits and then runs the given command. A lower limit of the system stays.
+ * Shells use different letters for the number of processes, so the script tries both letters.
  */
 export function withLimits(
   command: SandboxRequest['command'],

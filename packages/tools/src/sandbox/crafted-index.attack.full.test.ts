@@ -7,8 +7,8 @@ import { attackAgent, attacksAs, endAgents, sandboxUsers } from '../testing/sand
 
 endAgents();
 
-// A command writes an index that git never writes but reads. It has a submodule in `node_modules`,
-// which is not searched, and the settings of that submodule name a program.
+// A command writes an index that git never writes but can read. The index has a submodule in `node_modules`,
+// which is not searched. The settings of that submodule contain a program.
 
 const submodule = 0o160000;
 const file = 0o100644;
@@ -16,7 +16,7 @@ const target = 'node_modules/x';
 
 interface EntryOptions {
   readonly mode?: number;
-  /** The length in the flags. Default: that of the name. */
+  /** The length in the flags. Default: the length of the name. */
   readonly length?: number;
   readonly hashBytes?: number;
 }
@@ -34,7 +34,7 @@ function entry(
   return Buffer.concat([fixed, bytes, Buffer.alloc(8 - (size % 8))]);
 }
 
-/** An entry of version 4, which repeats the start of the name before it. */
+/** Returns an entry of version 4, which repeats the start of the previous name. */
 function shortEntry(removed: number, added: string, length: number, mode: number): Buffer {
   const fixed = entry('', { mode, length }).subarray(0, 62);
   return Buffer.concat([fixed, Buffer.from([removed]), Buffer.from(`${added}\0`)]);
@@ -68,7 +68,7 @@ function index(
   return Buffer.concat([body, createHash(algorithm).update(body).digest()]);
 }
 
-/** The real other file of a split index comes after many that are harmless. */
+/** The real shared file of a split index comes after many harmless files. */
 function manyParts(): Readonly<Record<string, Buffer>> {
   const hashes = Array.from({ length: 60 }, (_, n) => Buffer.alloc(20, n + 0x30));
   const real = Buffer.alloc(20, 0xee);
@@ -82,7 +82,7 @@ function manyParts(): Readonly<Record<string, Buffer>> {
   );
   const part = (hash: Buffer, content: Buffer) =>
     [`.git/sharedindex.${hash.toString('hex')}`, content] as const;
-  // Git compares the hash at the end of the file with the one in its name.
+  // Git compares the hash at the end of the file with the hash in its name.
   const named = (content: Buffer, hash: Buffer) =>
     Buffer.concat([content.subarray(0, content.length - 20), hash]);
   return {
@@ -92,12 +92,15 @@ function manyParts(): Readonly<Record<string, Buffer>> {
   };
 }
 
-/** Two lists of entries: one for readers of short hashes, another for readers of long ones. */
+/**
+ * Returns an index with two lists of entries: one for readers of short hashes, and one for readers of long
+ * hashes.
+ */
 function longHashes(): Buffer {
   const first = entry('a', { mode: file, hashBytes: 32 });
   const hidden = entry(target, { hashBytes: 32 });
   const start = first.length + hidden.length + 8;
-  // For a reader of short hashes, the name of the first entry lasts until the last extension.
+  // For a reader of short hashes, the name of the first entry extends to the last extension.
   first.writeUInt16BE(start - 8 - 62, 60);
   const rest = extension('TREE', Buffer.alloc(20)).subarray(0, 16);
   const content = Buffer.concat([entry('z', { mode: file }), rest]);
@@ -105,7 +108,7 @@ function longHashes(): Buffer {
   return index(entries, { count: 2, algorithm: 'sha256' });
 }
 
-/** Threads start with the second block of entries, without the name before it. */
+/** Threads start with the second block of entries, without the previous name. */
 function blocks(): Buffer {
   const first = shortEntry(0, 'aaaa', 4, file);
   const name = `a${target}`;
@@ -118,7 +121,10 @@ function blocks(): Buffer {
   );
 }
 
-/** A table of entries that only threads find, because the end of the entries is somewhere else. */
+/**
+ * Returns an index with a table of entries that only threads find, because it declares a wrong end of the
+ * entries.
+ */
 function otherEnd(): Buffer {
   const [hidden, second, plain] = [
     entry(target),
@@ -130,14 +136,14 @@ function otherEnd(): Buffer {
   const inner = Buffer.concat([hidden, second, table]);
   const outer = entry(Buffer.alloc(inner.length + 8), { mode: file });
   inner.copy(outer, 62);
-  // Another extension lasts from the end of the hidden table to the real end of the entries.
+  // A second extension covers the bytes from the end of the hidden table to the real end of the entries.
   const at = 62 + inner.length;
   outer.write('ZZZZ', at, 'latin1');
   outer.writeUInt32BE(outer.length + plain.length - at - 8, at + 4);
   return withEnd(index([outer, plain]), start + hidden.length + second.length);
 }
 
-/** Adds the extension that says where the entries end, with the hash that git checks. */
+/** Adds the extension that declares the end of the entries, with the hash that git checks. */
 function withEnd(whole: Buffer, end: number): Buffer {
   const body = whole.subarray(0, whole.length - 20);
   const hash = createHash('sha1');
@@ -152,7 +158,7 @@ interface Attack {
   readonly title: string;
   /** The files that the command writes. */
   readonly files: (workspace: string) => Readonly<Record<string, Buffer>>;
-  /** The command before. Default: none. */
+  /** A command that runs first. Default: none. */
   readonly before?: string;
   readonly in?: string;
 }
@@ -230,7 +236,7 @@ describe.for(sandboxUsers)('a command of %s writes an index', (user) => {
         const words = ['-c', 'safe.directory=*', 'status'];
         execFileSync('git', words, { cwd: workspace, stdio: 'ignore' });
       } catch {
-        // Git refuses the index. The trace in `outside` counts.
+        // Git refuses the index. The test checks only the trace in `outside`.
       }
       expect(readdirSync(outside), said).toEqual([]);
     },
@@ -255,7 +261,7 @@ describe.for(sandboxUsers)('a command of %s writes an index', (user) => {
         const cwd = join(workspace, attack.in ?? '.');
         execFileSync('git', ['-c', 'safe.directory=*', 'status'], { cwd, stdio: 'ignore' });
       } catch {
-        // Git refuses the index. The trace in `outside` counts.
+        // Git refuses the index. The test checks only the trace in `outside`.
       }
       expect(readdirSync(outside), said).toEqual([]);
     },

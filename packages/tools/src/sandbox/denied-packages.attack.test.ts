@@ -6,8 +6,8 @@ import type { PermissionRule } from '../permissions/permission-rule.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { unaskedReading } from './unasked-reading.ts';
 
-// A rule denies a path in `node_modules`. A command that needs no question must not read it, whatever way
-// the command takes.
+// A rule denies a path in `node_modules`. A command that needs no approval must not be able to read the path
+// in any way.
 
 async function hiddenBy(rules: readonly PermissionRule[], command: string) {
   const root = temporaryFolder();

@@ -1,6 +1,6 @@
 import type { SandboxRequest } from '../contract/sandbox.ts';
 
-/** A failed command, and how it was confined. */
+/** A failed command, and the sandbox settings with which it ran. */
 export interface FailedCommand {
   readonly command: string;
   /** The end of the command's output. */
@@ -19,20 +19,20 @@ const deniedErrors =
 const missingErrors = /no such file or directory|ENOENT|command not found|not a git repository/i;
 
 /**
- * The exit codes for a failed connection. They are needed because `curl -s` and `wget -q` print no
- * message. The program may be anywhere in the line.
+ * The exit codes for a failed connection. They are needed because `curl -s` and `wget -q` print no message.
+ * The program may be at any position in the line.
  */
 const connectionExitCodes: readonly (readonly [program: RegExp, codes: readonly number[]])[] = [
   [/(?:^|[\s;&|(/])curl\s/, [5, 6, 7, 28]],
   [/(?:^|[\s;&|(/])wget\s/, [4]],
 ];
 
-/** Maximum length of the output that is searched for error messages, in characters. */
+/** Maximum length of the searched output, in characters. */
 const maxSearched = 20_000;
 
 /**
- * Returns a note for the model if a command probably failed because of the sandbox. The note explains how
- * to ask for more. The messages of programs are the only evidence, so the note says "may".
+ * Returns a note for the model if a command probably failed because of the sandbox. The note explains how to
+ * request more permissions. The output of programs is the only evidence, so the note uses the word "may".
  */
 export function explainFailure({
   command,
@@ -69,7 +69,10 @@ function isConnectionExit(command: string, exitCode: number | null): boolean {
   );
 }
 
-/** Returns a text for the model about what commands can do. It is a part of the tool's description. */
+/**
+ * Returns a text that tells the model what commands can do in the sandbox. It becomes part of the tool's
+ * description.
+ */
 export function describeSandbox(view: 'workspace' | 'read-only', network: boolean): string {
   const changes =
     view === 'workspace'

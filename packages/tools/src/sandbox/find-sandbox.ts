@@ -5,8 +5,8 @@ import { findBubblewrap } from './bubblewrap.ts';
 import { findSandboxExec } from './macos/sandbox-exec.ts';
 
 /**
- * Finds a sandbox for commands. It is bubblewrap on Linux and sandbox-exec on macOS. If there is none,
- * the result contains the reason and advice.
+ * Finds a sandbox for commands: bubblewrap on Linux, and sandbox-exec on macOS. If there is no sandbox, the
+ * result contains the reason and advice.
  *
  * @example
  * const { sandbox } = await findSandbox({ network: false });

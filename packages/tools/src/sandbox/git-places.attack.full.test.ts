@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { attackAgent, endAgents, sandboxUsers } from '../testing/sandbox/use-sandbox.ts';
 
-// Commands that try to change a repository that is not the folder `.git` of the workspace, or
-// places that its settings name.
+// Commands try to change a repository that is not the folder `.git` of the workspace, or paths in its
+// settings.
 
 endAgents();
 
@@ -16,7 +16,7 @@ const repository = (folder: string) => ({
   [`${folder}/refs/x`]: '',
 });
 
-/** A command that tries to put something else into files. */
+/** Returns a command that tries to overwrite files. */
 const spoil = (...paths: readonly string[]) =>
   `${paths.map((path) => `echo evil > ${path}; rm -f ${path}; mkdir -p $(dirname ${path}); echo evil > ${path}`).join('; ')}; true`;
 

@@ -4,7 +4,7 @@ import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { gitPlaces } from './git-places.ts';
 
-// A command changes hooks that the configuration of the user names, wherever that file is.
+// A command changes hooks to which the user's configuration refers, wherever that file is.
 
 let root: string;
 let home: string;

@@ -23,11 +23,11 @@ import {
  *
  * - The settings and hooks of the repository, its submodules, its worktrees, and repositories in inner
  *   folders.
- * - Files that make git search for the settings in another place.
- * - Places that the settings name.
+ * - Files that make git read settings from a different place.
+ * - Places to which the settings refer.
  *
- * The workspace can be inside a repository, so the settings of repositories above it count too. Throws
- * a `SandboxError` if not all places can be found.
+ * The workspace can be inside a repository, so the settings of repositories above it count too. Throws a
+ * `SandboxError` if not all places can be found.
  */
 export function gitPlaces(
   root: string,
@@ -38,7 +38,7 @@ export function gitPlaces(
   const pinned = new Set<string>();
   const search = { root, found, pinned, creates, seen: new Set<string>() };
   const git = join(root, '.git');
-  // With a HEAD, git can treat the workspace itself as a repository.
+  // If the workspace has a HEAD, git may treat the workspace itself as a repository.
   const head = join(root, 'HEAD');
   found.add(head);
   if (entryOf(head) !== undefined)
@@ -61,16 +61,16 @@ export function gitPlaces(
 }
 
 interface PlaceOptions {
-  /** Whether missing folders are created, because git accepts empty ones. Default: false. */
+  /** Whether to create missing folders. Git accepts empty folders. Default: false. */
   readonly creates?: boolean | undefined;
-  /** The repositories in folders with packages. Default: none. */
+  /** The repositories in `node_modules` folders. Default: none. */
   readonly packages?: readonly FoundRepository[] | undefined;
 }
 
 /**
- * The settings of other version control systems, relative to a workspace. These systems run programs
- * that the files name, most of them even for commands that only show something. Sapling has its
- * settings in `.git/sl` if it uses a repository of git.
+ * The settings of version control systems other than git, relative to a workspace. These systems run programs
+ * from their settings, most of them even for commands that only show data. Sapling stores its settings in
+ * `.git/sl` if it uses a git repository.
  */
 export const otherSettings: readonly string[] = [
   ...['.hg/hgrc', '.hg/hgrc-not-shared', '.hg/sharedpath'],
@@ -79,21 +79,19 @@ export const otherSettings: readonly string[] = [
   ...['_darcs/prefs/defaults', '.pijul/config'],
 ];
 
-/** The places of git in a workspace, as absolute paths. The paths may not exist. */
+/** The paths in a workspace that git uses, as absolute paths. They may not exist. */
 export interface GitPlaces {
   /** The paths that no command may change or create. */
   readonly guarded: readonly string[];
-  /**
-   * The paths that no command may move or remove. Otherwise the places of git would no longer be found.
-   */
+  /** The paths that no command may move or remove. Otherwise git would no longer find the guarded paths. */
   readonly pinned: readonly string[];
   /** The repositories in inner folders. */
   readonly below: readonly FoundRepository[];
 }
 
 /**
- * True if git would use a repository with this owner. Git refuses a repository of another user, because
- * any user can create one in a folder like `/tmp`.
+ * True if git would use a repository with this owner. Git refuses a repository of a different user, because
+ * any user can create one in a shared folder such as `/tmp`.
  */
 function isOwn(path: string, root: string): boolean {
   const entry = entryOf(path);
@@ -113,7 +111,7 @@ interface Search {
   readonly seen: Set<string>;
 }
 
-/** Adds the repository of a folder. Its `.git` can be a folder, or a file that names a folder. */
+/** Adds the repository of a folder. Its `.git` can be a folder, or a file with the path of a folder. */
 function addWorktree(worktree: string, search: Search): void {
   const git = join(worktree, '.git');
   const entry = entryOf(git);
@@ -125,8 +123,8 @@ function addWorktree(worktree: string, search: Search): void {
 }
 
 /**
- * Adds a bare repository. A folder without these names is not a repository, so a command must not remove
- * or rename them.
+ * Adds a bare repository. Git recognizes the repository by these names, so a command must not remove or
+ * rename them.
  */
 function addBare(folder: string, search: Search): void {
   for (const path of bareNames.map((name) => join(folder, name)))
@@ -137,12 +135,12 @@ function addBare(folder: string, search: Search): void {
 function addRepository(git: string, worktree: string, search: Search): void {
   const { root, found, seen } = search;
   if (seen.has(git)) return;
-  // Each repository can name two others, with `gitdir` and `commondir`.
+  // Each repository can refer to two more, through `gitdir` and `commondir`.
   if (seen.size >= 3 * maxRepositories) throw tooManyRepositories(root);
   seen.add(git);
   const at = (name: string) => join(git, name);
   const common = contentOf(at('commondir'))?.trim();
-  // For a linked worktree, git takes settings and hooks from the common folder.
+  // A linked worktree uses the settings and hooks of the common folder.
   if (common !== undefined && common !== '') addRepository(resolve(git, common), worktree, search);
   const isInside = search.creates && isFolderInside(git, root);
   for (const name of ['hooks', 'modules', 'worktrees']) {
@@ -150,9 +148,10 @@ function addRepository(git: string, worktree: string, search: Search): void {
     if (entryOf(at(name)) !== undefined) found.add(at(name));
   }
   addLinkedHooks(at('hooks'), found);
-  // The last two are old places of remotes. If a remote is a folder, `git push` runs its hooks.
+  // `remotes` and `branches` are old places for remotes. If a remote is a folder, `git push` runs the hooks
+  // of that folder.
   for (const name of ['config', 'commondir', 'remotes', 'branches']) found.add(at(name));
-  // A rebase in progress runs the commands of its list when it continues.
+  // When a rebase in progress continues, git runs the commands in its list.
   for (const name of ['rebase-merge', 'rebase-apply', 'config.worktree'])
     if (entryOf(at(name)) !== undefined) found.add(at(name));
   const text = contentOf(at('config'));
@@ -163,8 +162,8 @@ function addRepository(git: string, worktree: string, search: Search): void {
 }
 
 /**
- * Returns the configuration files of the user and of the system. A relative path in such a file is
- * relative to the workspace.
+ * Returns the configuration files of the user and of the system. A relative path in them refers to the
+ * workspace.
  */
 function userConfigFiles(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const home = homedir();
@@ -176,8 +175,8 @@ function userConfigFiles(env: Readonly<Record<string, string | undefined>>): rea
 
 interface NamedSearch {
   /**
-   * The worktree and the repository. Git runs most hooks in the worktree, but the hooks of `git push` in
-   * the repository.
+   * The worktree and the git folder. Git runs most hooks in the worktree, but the hooks of `git push` in the
+   * git folder.
    */
   readonly folders: readonly [worktree: string, git: string];
   readonly home: string;
@@ -185,22 +184,22 @@ interface NamedSearch {
   readonly read: Set<string>;
 }
 
-/** Maximum number of files that one configuration includes. */
+/** Maximum number of files that one configuration can include. */
 const maxIncluded = 50;
 
-/** Adds the hook folders and the further files that a configuration file names. */
+/** Adds the hook folders and the included files of a configuration file. */
 function addNamed(file: string, search: NamedSearch): void {
   const { folders, home, found, read } = search;
   if (read.has(file) || read.size > maxIncluded) return;
   read.add(file);
   const settings = readGitSettings(contentOf(file) ?? '');
-  // A repository can have its worktree in another folder.
+  // A repository can have its worktree in a different folder.
   const worktrees = settings
     .filter(({ section, key }) => section === 'core' && key === 'worktree')
     .map(({ value }) => resolve(folders[1], value));
   for (const { section, key, value } of settings) {
     const path = value.replace(/^~(?=\/|$)/, home);
-    // `~user/` and `%(prefix)/` lead to places of the system.
+    // `~user/` and `%(prefix)/` are outside the workspace.
     if (path === '' || /^[~%]/.test(path)) continue;
     if (section === 'core' && key === 'hookspath')
       for (const folder of [...folders, ...worktrees]) {
@@ -216,25 +215,30 @@ function addNamed(file: string, search: NamedSearch): void {
   }
 }
 
-/** Maximum number of entries of a folder with hooks that are checked for links. Git has 28 hooks. */
+/** Maximum number of entries in a hook folder to check for links. Git has 28 hooks. */
 const maxHooks = 1000;
 
-/** Adds the hooks that are links, because the file that such a link leads to is in another folder. */
+/** Adds hooks that are links, because the target of the link is in a different folder. */
 function addLinkedHooks(folder: string, found: Set<string>): void {
   try {
     for (const entry of readdirSync(folder, { withFileTypes: true }).slice(0, maxHooks))
       if (entry.isSymbolicLink()) found.add(join(folder, entry.name));
   } catch {
-    // There is no such folder, or this user cannot list it.
+    // The folder does not exist, or this user cannot list it.
   }
 }
 
-/** In `.husky/_`, husky puts hooks that run the file of the same name in the folder above. */
+/**
+ * Husky creates hooks in `.husky/_`. They run the file with the same name in the parent folder, so the parent
+ * folder is returned.
+ */
 function withoutHelpers(hooks: string): string {
   return basename(hooks) === '_' ? dirname(hooks) : hooks;
 }
 
-/** Returns the file status. Undefined if the path does not exist, or if this user cannot reach it. */
+/**
+ * Returns the file status. Returns undefined if the path does not exist, or if this user cannot access it.
+ */
 export function entryOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
@@ -244,8 +248,8 @@ export function entryOf(path: string): Stats | undefined {
 }
 
 /**
- * True if the path is a folder inside the root. A `.git` file can name a path through a link, and no
- * folder may be created outside of the root.
+ * True if the path is a folder inside the root. A `.git` file can contain a path through a link, and this
+ * code must not create folders outside the root.
  */
 function isFolderInside(path: string, root: string): boolean {
   try {
@@ -259,17 +263,17 @@ function createFolder(path: string): void {
   try {
     mkdirSync(path);
   } catch {
-    // The folder cannot be created here, so a command cannot create it either.
+    // This process cannot create the folder, so a command cannot create it either.
   }
 }
 
-/** Maximum size of a git file that is read, in bytes. */
+/** Maximum size of a git file to read, in bytes. */
 const maxBytes = 1_048_576;
 
-/** Returns the content of a file. Undefined if there is no file, or if it is too large. */
+/** Returns the content of a file. Returns undefined if the file does not exist or is too large. */
 function contentOf(path: string): string | undefined {
   try {
-    // Like git, this follows a link to a file.
+    // Git follows a link to a file, so this code also follows it.
     const entry = statSync(path, { throwIfNoEntry: false });
     return entry?.isFile() && entry.size <= maxBytes ? readFileSync(path, 'utf8') : undefined;
   } catch {

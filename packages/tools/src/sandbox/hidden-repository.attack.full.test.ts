@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { attackAgent, endAgents, sandboxUsers } from '../testing/sandbox/use-sandbox.ts';
 
-// One command prepares the workspace, so that the next one can change settings of git or programs of
-// the agent. Each command has a sandbox of its own, as in another session.
+// One command prepares the workspace, so that the next command can change settings of git or programs of the
+// agent. Each command has its own sandbox, as in separate sessions.
 
 endAgents();
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { attackAgent, endAgents, sandboxUsers } from '../testing/sandbox/use-sandbox.ts';
 
-// Many projects keep their hooks with the other scripts, and have links to them in `.git/hooks`.
+// Many projects store their hooks next to other scripts, and have links to them in `.git/hooks`.
 
 endAgents();
 

@@ -7,7 +7,7 @@ import { expect, onTestFinished, type TestContext, test } from 'vitest';
 import type { SandboxedAnswer, SandboxedRequest } from '../testing/sandbox/sandboxed-agent.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 
-// What an agent got from its own parent must not lead a command, or the start of the sandbox, astray.
+// Variables and descriptors that an agent inherited must not influence a command or the start of the sandbox.
 
 /** Runs one command in the sandbox of a new agent. */
 async function runInNewAgent(
@@ -34,7 +34,7 @@ async function runInNewAgent(
 
 interface NewAgent {
   readonly env?: Readonly<Record<string, string>>;
-  /** Descriptors that the agent gets from 3 on. */
+  /** File descriptors of the agent. The first one gets number 3. */
   readonly fds?: readonly ('ignore' | number)[];
 }
 

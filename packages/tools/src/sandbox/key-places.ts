@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** Folders and files of a home folder that hold keys, passwords, histories or sessions. */
+/** Folders and files of a home folder that contain keys, passwords, histories or sessions. */
 const keysInHome: readonly string[] = [
   // Keys and passwords.
   ...[
@@ -21,7 +21,7 @@ const keysInHome: readonly string[] = [
     '.my.cnf',
   ],
   ...['.config/sops', '.config/age', '.age', '.config/op', '.1password', '.config/Bitwarden CLI'],
-  // Clouds, containers and hosting.
+  // Credentials of clouds, containers and hosting services.
   ...[
     '.aws',
     '.azure',
@@ -35,14 +35,14 @@ const keysInHome: readonly string[] = [
   ...['.s3cfg', '.config/rclone', '.terraform.d', '.terraformrc', '.config/gh', '.config/hub'],
   ...['.config/glab-cli', '.config/doctl', '.config/heroku', '.fly', '.config/stripe', '.vercel'],
   ...['.config/netlify', '.config/configstore', '.config/helm', '.wrangler', '.config/.wrangler'],
-  // Package registries.
+  // Credentials of package registries.
   ...['.npmrc', '.yarnrc.yml', '.pypirc', '.gem/credentials', '.cargo/credentials'],
   ...['.cargo/credentials.toml', '.m2/settings.xml', '.m2/settings-security.xml'],
   ...['.gradle/gradle.properties', '.nuget/NuGet/NuGet.Config', '.composer/auth.json'],
   ...['.config/composer/auth.json', '.config/pypoetry/auth.toml'],
-  // The settings of other agents, which can contain keys.
+  // The settings of other coding agents. They can contain keys.
   ...['.claude', '.claude.json', '.codex', '.gemini', '.cursor', '.config/github-copilot'],
-  // Histories.
+  // Histories of shells and interpreters.
   ...['.bash_history', '.zsh_history', '.zhistory', '.sh_history', '.histfile', '.python_history'],
   ...[
     '.node_repl_history',
@@ -52,7 +52,7 @@ const keysInHome: readonly string[] = [
     '.rediscli_history',
   ],
   ...['.lesshst', '.viminfo', '.local/share/fish', '.irb_history', '.local/state/python'],
-  // Browsers, mail and messages.
+  // Profiles of browsers, mail and chat programs.
   ...['.mozilla', '.thunderbird', '.config/google-chrome', '.config/chromium', '.config/vivaldi'],
   ...['.config/BraveSoftware', '.config/microsoft-edge', '.config/opera', 'snap/firefox'],
   ...['snap/chromium', '.var/app', '.config/Signal', '.config/Slack', '.config/discord'],
@@ -61,7 +61,7 @@ const keysInHome: readonly string[] = [
   ...['Library/Application Support/BraveSoftware', 'Library/Application Support/Microsoft Edge'],
 ];
 
-/** Files of the system that only root can read. They matter if the agent runs as root. */
+/** System files that only root can read. They matter if the agent runs as root. */
 const keysOfSystem: readonly string[] = [
   ...['/etc/shadow', '/etc/shadow-', '/etc/gshadow', '/etc/gshadow-', '/etc/sudoers'],
   ...['/etc/sudoers.d', '/etc/ssh', '/etc/ssl/private', '/etc/krb5.keytab', '/etc/wireguard'],
@@ -70,7 +70,7 @@ const keysOfSystem: readonly string[] = [
   ...['/private/etc/master.passwd', '/Library/Keychains'],
 ];
 
-/** Files of a home folder that run programs when a shell, a desktop or a tool starts. */
+/** Files of a home folder that start programs together with a shell, a desktop or a tool. */
 const startUpInHome: readonly string[] = [
   ...['.bashrc', '.bash_profile', '.bash_login', '.bash_logout', '.bash_aliases', '.profile'],
   ...['.zshrc', '.zshenv', '.zprofile', '.zlogin', '.zlogout', '.kshrc', '.cshrc', '.tcshrc'],
@@ -88,33 +88,33 @@ const startUpInHome: readonly string[] = [
   ],
   ...['.local/bin', 'bin', '.cargo/bin', '.cargo/config.toml', '.cargo/env', '.npm-global/bin'],
   ...['.config/direnv', '.vscode', '.crontab', 'Library/LaunchAgents'],
-  // Files that start-up files usually read, and start-up files of further shells.
+  // Files that start-up files usually load, and start-up files of more shells.
   ...['.bashrc.d', '.bashrc.local', '.profile.d', '.zshrc.d', '.zshrc.local', '.zsh', '.oh-my-zsh'],
   ...['.fzf.bash', '.fzf.zsh', '.nvm/nvm.sh', '.asdf/asdf.sh', '.sdkman/bin', '.config/zsh'],
   ...['.config/nushell', '.config/elvish', '.config/powershell', '.config/tmux', '.tool-versions'],
   ...['.config/mise', '.bun/bin', '.deno/bin', '.volta/bin', 'go/bin'],
-  // Editors, terminals and desktops.
+  // Settings of editors, terminals and desktops.
   ...['.config/emacs', '.doom.d', '.config/doom', '.spacemacs', '.config/helix', '.config/zed'],
   ...['.config/Code/User', '.config/VSCodium/User', '.config/Cursor/User', '.vscode-server'],
   ...['.wezterm.lua', '.config/wezterm', '.config/kitty', '.config/i3', '.config/sway'],
   ...['.config/hypr', '.config/plasma-workspace', '.local/share/systemd', '.hammerspoon'],
   ...['.local/share/applications'],
-  // Version control, interpreters and debuggers.
+  // Settings of version control systems, interpreters and debuggers.
   ...['.hgrc', '.config/hg', '.jjconfig.toml', '.config/jj', '.subversion', '.local/lib'],
   ...['.ipython', '.Rprofile', '.irbrc', '.pryrc', '.gdbinit', '.lldbinit', '.yarnrc'],
 ];
 
-/** Places of the file system that need protection, as absolute paths. The paths may not exist. */
+/** Places outside of a workspace that need protection, as absolute paths. The paths may not exist. */
 export interface KeyPlaces {
   /** The places that commands can neither read nor write. */
   readonly keys: readonly string[];
-  /** The places that commands cannot write, even if the home folder is below the workspace. */
+  /** The places that commands cannot write, even if the workspace contains the home folder. */
   readonly startUp: readonly string[];
 }
 
 /** Returns the protected places of the user that runs this process. */
 export function keyPlaces(env: Readonly<Record<string, string | undefined>>): KeyPlaces {
-  // HOME can differ from the home folder that the system has for the user.
+  // HOME can differ from the user's home folder in the system.
   const homes = [...new Set([homedir(), env['HOME'] ?? ''])].filter((home) => home.startsWith('/'));
   const inHomes = (names: readonly string[]) =>
     homes.flatMap((home) => names.map((name) => join(home, name)));

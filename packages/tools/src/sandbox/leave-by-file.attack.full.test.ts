@@ -307,6 +307,7 @@ test('attack: a command that nobody approved exchanges files with others in /tmp
   const reading = {
     hiddenPaths: async () => [],
     allow: async () => true,
+    hideDenied: async () => undefined,
     placeOf: async () => place,
   };
   const approved = bashTool({ workspace: { root: workspace }, sandbox });
@@ -321,7 +322,7 @@ test('attack: a command that nobody approved exchanges files with others in /tmp
   expect(left.text).toContain('hush');
 });
 
-/** Runs commands in this process, whose home folder is `home` meanwhile. */
+/** Runs commands in this process. During this time, its home folder is `home`. */
 async function runAtHome(
   { workspace }: AttackedAgent,
   home: string,

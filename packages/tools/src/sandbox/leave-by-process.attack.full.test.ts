@@ -28,7 +28,7 @@ const calls =
       };
 const callsEverywhere = { io_uring_setup: 425, open_tree: 428, pidfd_getfd: 438 };
 
-/** Whether a process on the host has this text in its command line. */
+/** Returns true if a process on the host has this text in its command line. */
 function isOnHost(text: string): boolean {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -154,7 +154,7 @@ describe.for(sandboxUsers)('as %s', (user) => {
       `id -u; ${path} -p -c 'id -u'; grep -E 'NoNewPrivs|CapEff' /proc/self/status`,
     );
     const [before, after] = text.split('\n');
-    // A command does not even see a program below /tmp, if the project is there.
+    // A command cannot even see a program below /tmp, if the project is there.
     expect([before, `bash: line 2: ${path}: No such file or directory`]).toContain(after);
     expect(text).toMatch(/CapEff:\s+0+\n/);
     expect(text).toMatch(/NoNewPrivs:\s+1/);

@@ -9,7 +9,8 @@ import { createWorkspace } from '../workspace/workspace.ts';
 import { approveInSandbox } from './approve-in-sandbox.ts';
 import { unaskedReading } from './unasked-reading.ts';
 
-// A rule lets one command leave the sandbox, and the repository makes it run programs there.
+// A rule lets one command leave the sandbox. The repository makes this command run programs outside of the
+// sandbox.
 
 async function ruling(root: string, rule: string, command: string, field: string) {
   const workspace = createWorkspace({ root });

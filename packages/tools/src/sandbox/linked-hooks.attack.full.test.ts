@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { attackAgent, endAgents, sandboxUsers } from '../testing/sandbox/use-sandbox.ts';
 
-// The hooks of a repository are a link whose path goes through another link. A command that replaces
-// the other link gives the repository other hooks.
+// The hooks of a repository are a link whose path goes through a second link. A command that replaces the
+// second link changes the hooks of the repository.
 
 endAgents();
 

@@ -13,10 +13,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { type NameWatch, watchNames } from './watch-names.ts';
 
-// The kernel reports new names in a queue, by default of 16,384 events. A command can fill it with
-// changes of other files, and then create a name that nobody hears of.
+// The kernel reports new names in a queue, by default of 16,384 events. A command can fill the queue with
+// changes of other files. Then it creates a name for which no event arrives.
 
-/** More events than the queue takes. Equal events that follow each other count as one. */
+/** More events than the queue can hold. Equal consecutive events count as one. */
 const events = 100_000;
 
 function flood(folder: string): void {
@@ -31,7 +31,7 @@ function watchName(path: string): NameWatch {
   return watch;
 }
 
-/** Whether the watch stops the command within a second, long before the command ends. */
+/** Returns true if the watch stops the command within a second, long before the command ends. */
 async function isBlocked({ blocked }: NameWatch): Promise<boolean> {
   for (let waited = 0; waited < 1000 && !blocked.aborted; waited += 10) await setTimeout(10);
   return blocked.aborted;

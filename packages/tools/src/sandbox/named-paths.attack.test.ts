@@ -5,8 +5,8 @@ import { permissionPolicy } from '../permissions/permission-policy.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { unaskedReading } from './unasked-reading.ts';
 
-// A hostile model names a file of the system in a form that does not look like its path. The closed
-// view shows files such as /etc/passwd, because programs need them.
+// A hostile model refers to a system file in a form that does not look like its path. The closed view shows
+// files such as /etc/passwd, because programs need them.
 
 let root: string;
 beforeEach(() => {

@@ -12,11 +12,11 @@ import {
 
 endAgents();
 
-// A command creates a repository that git finds and the check of the sandbox may not find.
+// A command creates a repository that git finds, but that the check of the sandbox may miss.
 
 const identity = '-c user.name=a -c user.email=a@b -c safe.directory=*';
 const commit = `git ${identity} commit -q --allow-empty -m x`;
-/** Makes a folder a submodule, so that git looks into it from above. */
+/** Turns a folder into a submodule, so that git reads it through the outer repository. */
 const add = (folder: string) =>
   `git ${identity} update-index --add --cacheinfo 160000,$(git ${identity} -C ${folder} rev-parse HEAD),${folder}`;
 const evil = 'core.fsmonitor "$TOP/evil.sh"';
@@ -27,7 +27,7 @@ const bareHidden = `${hidden('node_modules/x')}; git -C node_modules/x config co
 
 interface Attack {
   readonly title: string;
-  /** What the user did before. Default: nothing. */
+  /** A command that the user ran before. Default: none. */
   readonly before?: string;
   readonly commands: readonly string[];
   readonly in?: string;
@@ -228,13 +228,13 @@ function prepare({ write, workspace, outside }: AttackedAgent, before = ''): voi
 }
 
 function runGitAsUser(folder: string): void {
-  // The trace in `outside` counts, and not whether git can read what is there.
+  // The test checks only the trace in `outside`. It does not matter whether git can read the repository.
   const options = { cwd: folder, stdio: 'ignore' } as const;
   for (const words of [['status'], ['update-index', '--refresh'], ['add', '-A']])
     try {
       execFileSync('git', ['-c', 'safe.directory=*', ...words], options);
     } catch {
-      // It is no repository any more.
+      // The folder is not a repository any more.
     }
 }
 

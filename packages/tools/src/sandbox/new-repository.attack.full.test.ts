@@ -16,7 +16,7 @@ endAgents();
 
 const identity = '-c user.name=a -c user.email=a@b -c safe.directory=*';
 const commit = `git ${identity} commit -q --allow-empty -m x`;
-/** Makes a folder a submodule, so that git looks into it from above. */
+/** Turns a folder into a submodule, so that git reads it through the outer repository. */
 const add = (folder: string) =>
   `git ${identity} update-index --add --cacheinfo 160000,$(git ${identity} -C ${folder} rev-parse HEAD),${folder}`;
 const evil = 'core.fsmonitor "$PWD/evil.sh"';
@@ -24,7 +24,7 @@ const evil = 'core.fsmonitor "$PWD/evil.sh"';
 interface Attack {
   readonly title: string;
   readonly command: string;
-  /** Where the user runs `git status`. Default: the workspace. */
+  /** The folder in which the user runs `git status`. Default: the workspace. */
   readonly in?: string;
 }
 
@@ -82,13 +82,13 @@ function prepare({ write, workspace, outside }: AttackedAgent): void {
 }
 
 function runGitAsUser(folder: string): void {
-  // The trace in `outside` counts, and not whether git can read what is there.
+  // The test checks only the trace in `outside`. It does not matter whether git can read the repository.
   const options = { cwd: folder, stdio: 'ignore' } as const;
   for (const words of [['status'], ['update-index', '--refresh'], ['add', '-A']])
     try {
       execFileSync('git', ['-c', 'safe.directory=*', ...words], options);
     } catch {
-      // It is no repository any more.
+      // The folder is not a repository any more.
     }
 }
 

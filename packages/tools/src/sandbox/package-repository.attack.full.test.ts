@@ -11,21 +11,21 @@ import {
 
 endAgents();
 
-// A command leaves a hostile repository in a folder that is large or unusual, and a branch in which
-// this folder is a submodule. The index does not name it until the user checks out the branch.
+// A command leaves a hostile repository in a large or unusual folder. It also leaves a branch in which this
+// folder is a submodule. The index does not contain the submodule until the user checks out the branch.
 
 const identity = '-c user.name=a -c user.email=a@b -c safe.directory=*';
 const commit = `git ${identity} commit -q --allow-empty -m x`;
 const evil = 'core.fsmonitor "$TOP/evil.sh"';
 const create = (folder: string) => `git init -q ${folder}; (cd ${folder}; ${commit})`;
 const spoil = (folder: string) => `git -C ${folder} config ${evil}`;
-/** Creates a branch with the submodule, and no other trace of it. */
+/** Creates a branch with the submodule. The submodule appears nowhere else. */
 const branch = (folder: string) =>
   `GIT_INDEX_FILE=$PWD/i git ${identity} update-index --add --cacheinfo 160000,$(git ${identity} -C ${folder} rev-parse HEAD),${folder}; git ${identity} branch evil $(git ${identity} commit-tree -m x $(GIT_INDEX_FILE=$PWD/i git ${identity} write-tree)); rm -f i`;
 
 const attacks: readonly {
   readonly title: string;
-  /** What the user did before. Default: nothing. */
+  /** A command that the user ran before. Default: none. */
   readonly before?: string;
   readonly commands: readonly string[];
 }[] = [
@@ -75,13 +75,16 @@ function prepare({ write, workspace, outside }: AttackedAgent, before = ''): voi
   execFileSync('chown', ['-R', owner, workspace]);
 }
 
-/** As a user who tries the branch of the agent. The trace counts, and not whether git succeeds. */
+/**
+ * Checks out the branch of the agent, like a user. The test checks only the trace, and not whether git
+ * succeeds.
+ */
 function checkOut(folder: string): void {
   for (const words of [['checkout', '-q', 'evil'], ['status'], ['update-index', '--refresh']])
     try {
       execFileSync('git', ['-c', 'safe.directory=*', ...words], { cwd: folder, stdio: 'ignore' });
     } catch {
-      // Git has refused it.
+      // Git has refused the checkout.
     }
 }
 

@@ -10,9 +10,9 @@ import {
   sandboxUsers,
 } from '../testing/sandbox/use-sandbox.ts';
 
-// A command without network leaves a repository in which an object is missing. If the repository is a
-// clone with a part of the objects, git asks its remote for the object, also for `git status` in the
-// folder above. The address of the remote can contain what the command has read.
+// A command without network access leaves a repository with a missing object. If the repository is a partial
+// clone, git requests the object from its remote. This happens even for `git status` in the outer folder. The
+// address of the remote can contain data that the command has read.
 
 endAgents();
 

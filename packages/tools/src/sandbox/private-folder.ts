@@ -4,19 +4,18 @@ import { isAbsolute, join } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
 import { isBelow } from './protected-paths.ts';
 
-/** True if a path is outside of all these folders. All paths must be real paths. */
+/** True if a path is outside all of these folders. All paths must be real paths. */
 export function isAway(path: string, folders: readonly string[]): boolean {
   return !folders.some((folder) => folder === path || isBelow(folder, path));
 }
 
 /**
- * Creates a folder that only this user can open, and returns its real path. The folder is outside of
- * `away`, the folders that commands may change. Otherwise a command could replace the files that the
- * agent puts there.
+ * Creates a folder that only this user can open, and returns its real path. The folder is outside of the
+ * folders in `away`, which commands may change. Otherwise a command could replace the agent's files.
  *
- * With `files`, the folder is on a disk if possible, because it can get large files. With `pipes`, it
- * stays small, so it is in memory if possible. Commands in the sandbox do not see the memory folders of
- * the host.
+ * With `files`, the folder is on a disk if possible, because it can receive large files. With `pipes`, it is
+ * in memory if possible, because it stays small. Commands in the sandbox do not see the memory folders of the
+ * host.
  */
 export function createPrivateFolder(
   prefix: string,
@@ -32,7 +31,7 @@ export function createPrivateFolder(
       const real = realpathSync(place);
       if (isAway(real, away)) return mkdtempSync(join(real, prefix));
     } catch {
-      // The place does not exist, or this user cannot write there. The next place is tried.
+      // The place does not exist, or this user cannot write there. The loop tries the next place.
     }
   }
   throw new SandboxError(

@@ -4,8 +4,8 @@ import type { Sandbox } from '../contract/sandbox.ts';
 const probeTimeoutMs = 5000;
 
 /**
- * Runs a program in the strictest view of the sandbox. An installed sandbox may be forbidden on this
- * system. Returns the problem, or undefined if the sandbox works.
+ * Runs a program in the strictest view of the sandbox, because a system may forbid an installed sandbox.
+ * Returns the problem. Returns undefined if the sandbox works.
  */
 export async function probeSandbox(sandbox: Sandbox): Promise<string | undefined> {
   const request = { root: '/usr', command: ['true'], env: {}, view: 'closed' } as const;

@@ -5,8 +5,8 @@ import type { FoundRepository, RepositorySearch } from '../git/repositories/repo
 import { entryOf, type GitPlaces, gitPlaces, otherSettings } from './git-places.ts';
 
 /**
- * A path, and what a confined command must not do with it. `pinned` means that the command must not move
- * or remove it.
+ * A path with the actions that a confined command must not perform on it. `pinned` means that the command
+ * must not move or remove it.
  */
 export interface GuardedPath {
   readonly path: string;
@@ -14,7 +14,7 @@ export interface GuardedPath {
   readonly isFolder: boolean;
 }
 
-/** A name that a mount cannot guard, because the path does not exist or is a symbolic link. */
+/** A path that a mount cannot guard, because the path does not exist or is a symbolic link. */
 export interface WatchedName {
   readonly path: string;
   /** The target of the link. Undefined if the path must not exist. */
@@ -22,13 +22,13 @@ export interface WatchedName {
 }
 
 /**
- * A place that a mount guards only until a program outside of the sandbox replaces it, because the kernel
- * then removes the mount. Git, for example, writes its settings to a new file and renames it.
+ * A guarded path whose mount ends when a program outside of the sandbox replaces the path. For example, git
+ * writes its settings to a new file and then renames that file.
  */
 export interface KeptPlace {
   readonly path: string;
   readonly guard: 'read-only' | 'pinned';
-  /** The content of the file before a command ran. Undefined for a folder and for a large file. */
+  /** The content of the file before the command. Undefined for a folder and for a large file. */
   readonly file: KeptFile | undefined;
 }
 
@@ -37,44 +37,44 @@ export interface KeptFile {
   readonly mode: number;
 }
 
-/** The plan that describes how the places of one workspace are guarded. */
+/** Describes how the sandbox guards the paths of one workspace. */
 export interface GuardPlan {
   /** The guarded paths. Parents come before their children. */
   readonly guarded: readonly GuardedPath[];
   readonly watched: readonly WatchedName[];
   readonly kept: readonly KeptPlace[];
   /**
-   * The permissions of folders that contain such places, parents first. A command can change these
-   * permissions, and this process could then not reach the places.
+   * The permissions of the folders that contain guarded paths, parents first. A command can change these
+   * permissions, and this process would then lose access to the paths.
    */
   readonly modes: ReadonlyMap<string, number>;
-  /** The repositories in folders of the workspace. */
+  /** The repositories in the folders of the workspace. */
   readonly repositories: readonly FoundRepository[];
 }
 
 /** Options of `planGuards`. */
 export interface PlanOptions {
   readonly root: string;
-  /** Whether the command can change the workspace. */
+  /** True if the command can change the workspace. */
   readonly canChange: boolean;
   readonly repositories: RepositorySearch;
-  /** The repositories in folders with packages. */
+  /** The repositories in `node_modules` folders. */
   readonly packages: readonly FoundRepository[];
   /** The real paths that commands can change, including the workspace. */
   readonly writable: readonly string[];
   readonly keys: readonly string[];
   readonly startUp: readonly string[];
-  /** The same as `SandboxOptions.hide`. */
+  /** See `SandboxOptions.hide`. */
   readonly hide: readonly string[];
-  /** The same as `SandboxOptions.protect`. */
+  /** See `SandboxOptions.protect`. */
   readonly protect: readonly string[];
-  /** The same as `SandboxOptions.programs`. */
+  /** See `SandboxOptions.programs`. */
   readonly programs: readonly string[];
 }
 
 /**
- * Returns the plan for guarding all places in their current state. No command may run in the workspace at
- * the same time, because it could replace a path between the check and the mount.
+ * Returns the plan that guards all paths in their current state. No command may run in the workspace during
+ * this call, because it could replace a path between the check and the mount.
  */
 export function planGuards(options: PlanOptions): GuardPlan {
   const { root, canChange, repositories, packages, writable, keys, startUp, hide } = options;
@@ -93,7 +93,7 @@ export function planGuards(options: PlanOptions): GuardPlan {
 
 const noPlaces: GitPlaces = { guarded: [], pinned: [], below: [] };
 
-/** Maximum number of links that are followed one after the other. The kernel has the same limit. */
+/** Maximum number of links in a chain of links. The kernel has the same limit. */
 const maxLinks = 40;
 
 class Planner {
@@ -101,8 +101,8 @@ class Planner {
   readonly #guarded = new Map<string, GuardedPath>();
   readonly #watched = new Map<string, WatchedName>();
   /**
-   * The places that no program may replace while a command runs. With `read-only`, the earlier content is
-   * restored. With `pinned`, the command is only stopped.
+   * The paths that no program may replace while a command runs. With `read-only`, the sandbox restores the
+   * earlier content. With `pinned`, it only stops the command.
    */
   readonly #kept = new Map<string, KeptPlace['guard']>();
   readonly #modes = new Map<string, number>();
@@ -134,7 +134,7 @@ class Planner {
         return;
       }
       const isLast = index === names.length - 1;
-      // No path can be created below a file while the file stays.
+      // While the file exists, no command can create a path below it.
       const isGuarded = isLast || !entry.isDirectory();
       this.#add(at, isGuarded ? guard : 'pinned', entry.isDirectory());
       if (isGuarded && checksLinks) checkHardLinks(at, entry.isDirectory());
@@ -145,8 +145,8 @@ class Planner {
   }
 
   /**
-   * Stores the permissions of a folder. Throws if this user cannot enter the folder. The folder would
-   * seem to be empty, but a command can make it accessible again.
+   * Stores the permissions of a folder. Throws if this user cannot enter the folder, because the folder would
+   * look empty. A command could make it accessible again.
    */
   #keepMode(folder: string, entry: Stats | undefined): void {
     if (entry === undefined) return;
@@ -160,14 +160,17 @@ class Planner {
     });
   }
 
-  /** No command may replace a link on the way to a guarded path, nor the folders that hold the link. */
+  /**
+   * Guards a link that leads to a guarded path, and the folders that contain the link. No command may replace
+   * them.
+   */
   #watchLink(path: string): void {
     if (!this.#writable.some((folder) => isBelow(folder, path))) return;
     this.guard(dirname(path), 'pinned');
     this.#watched.set(path, { path, link: readlinkSync(path) });
   }
 
-  /** Hides a path outside of the writable folders. Commands cannot create or replace anything there. */
+  /** Hides a path outside the writable folders. Commands cannot create or replace paths there. */
   #hideElsewhere(path: string, links: number): void {
     const entry = entryOf(path);
     if (entry === undefined) return;
@@ -195,8 +198,8 @@ class Planner {
       }
       return false;
     };
-    // Paths below a hidden folder do not exist for the command. Paths below a read-only folder need no
-    // guard, and a mount for a pinned path would make it writable again.
+    // Paths below a hidden folder do not exist for the command. Paths below a read-only folder need no guard.
+    // A mount for a pinned path there would even make it writable again.
     const isVisible = ({ path, guard }: { readonly path: string; readonly guard?: string }) =>
       !isCovered(path, 'hidden') && (guard === 'hidden' || !isCovered(path, 'read-only'));
     const watched = [...this.#watched.values()].filter(isVisible);
@@ -212,8 +215,8 @@ class Planner {
   }
 
   /**
-   * True if a path is visible although a folder above it is hidden. That is so if a writable folder
-   * between them is mounted again. An untrusted project can hide the folder above the workspace.
+   * True if a path is visible although a folder above it is hidden. This happens if a writable folder between
+   * them is mounted again. An untrusted project can have a setting that hides the folder above the workspace.
    */
   #isShown(path: string, { path: above, guard }: GuardedPath): boolean {
     const isBetween = (folder: string) =>
@@ -227,26 +230,27 @@ type GuardReason = 'read-only' | 'program' | 'settings' | 'pinned' | 'hidden';
 
 interface GuardKind {
   readonly guard: GuardedPath['guard'];
-  /** What happens if another program replaces the place. Undefined if nothing happens. */
+  /** The reaction if a different program replaces the path. Undefined if there is no reaction. */
   readonly kept: KeptPlace['guard'] | undefined;
-  /** Whether a file with several hard links is refused. */
+  /** True if a file with several hard links is refused. */
   readonly checksLinks: boolean;
 }
 
 const guards: Readonly<Record<GuardReason, GuardKind>> = {
   'read-only': { guard: 'read-only', kept: 'read-only', checksLinks: true },
-  // A user can edit settings and update programs while a command runs, so they are not restored.
+  // The user may edit settings and update programs while a command runs, so the sandbox does not restore
+  // them.
   settings: { guard: 'read-only', kept: undefined, checksLinks: true },
   program: { guard: 'read-only', kept: 'pinned', checksLinks: false },
   pinned: { guard: 'pinned', kept: 'pinned', checksLinks: false },
-  // Other programs replace files with keys, and the right content cannot be guessed, so it is not
-  // restored.
+  // Other programs may replace files with keys. The sandbox cannot decide which content is right, so it does
+  // not restore these files.
   hidden: { guard: 'hidden', kept: 'pinned', checksLinks: false },
 };
 
 const strength = { pinned: 0, 'read-only': 1, hidden: 2 } as const;
 
-/** Maximum number of files in a guarded folder that are checked for hard links. */
+/** Maximum number of files in a guarded folder to check for hard links. */
 const maxChecked = 1000;
 
 /**
@@ -271,7 +275,7 @@ function checkHardLinks(path: string, isFolder: boolean): void {
   });
 }
 
-/** Maximum size of a file that is kept for restoring, in bytes. */
+/** Maximum size of a file whose content is kept for restoring, in bytes. */
 const maxKeptBytes = 1_048_576;
 
 function keptFile(path: string): KeptFile | undefined {
@@ -285,8 +289,8 @@ function keptFile(path: string): KeptFile | undefined {
 }
 
 /**
- * Follows a path from a real folder as the kernel does. Returns the links on the way, and the real path.
- * What does not exist is no link.
+ * Follows a path from a real folder in the same way as the kernel. Returns the links on the path, and the
+ * real path. A missing segment counts as a normal name.
  */
 function followLinks(
   folder: string,
@@ -297,7 +301,7 @@ function followLinks(
   let at = path[0]?.startsWith(sep) ? sep : folder;
   for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
     const next = join(at, name);
-    // `join` has removed the last name for `..`, and nothing is to do for an empty name.
+    // `join` has already resolved `..`, `.` and empty names, so only other names can be links.
     const isLink = !['', '.', '..'].includes(name) && entryOf(next)?.isSymbolicLink() === true;
     if (!isLink || links.length >= maxLinks) {
       at = next;

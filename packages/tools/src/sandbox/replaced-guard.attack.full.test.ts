@@ -17,8 +17,8 @@ import {
   sandboxUsers,
 } from '../testing/sandbox/use-sandbox.ts';
 
-// While a command runs, a program outside of the sandbox replaces a guarded file, as git and editors
-// do it: with a new file that gets the name. The kernel then removes the mount that guards the file.
+// While a command runs, a program outside of the sandbox replaces a guarded file. Git and editors create a
+// new file and rename it. The kernel then removes the mount that guards the file.
 
 endAgents();
 
@@ -40,7 +40,7 @@ async function replaceLater(agent: AttackedAgent, name: string, content: string)
   renameSync(`${path}.new`, path);
 }
 
-/** A command that waits until it can write a file. */
+/** Returns a command that waits until it can write a file. */
 const wait = (name: string, text: string) => `touch started
 for i in $(seq 400); do (printf '${text}' >> ${name}) 2>/dev/null; sleep 0.02; done`;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { seccompFilter } from './seccomp-filter.ts';
 
-// Runs the program of the filter as the kernel does, for architectures that are not at hand.
+// Runs the filter program in the same way as the kernel, for architectures other than this machine's.
 
 interface Call {
   readonly number: number;

@@ -1,9 +1,9 @@
 import { endianness } from 'node:os';
 
-// A seccomp filter is a program for the BPF machine of the kernel. The kernel runs it before each system
-// call of a confined process. An instruction has 8 bytes: code (16 bits), two jump distances (8 bits
-// each) and a constant (32 bits). The filter reads `struct seccomp_data`. It has the number of the call
-// at 0, the architecture at 4, and the low half of argument n at 16 + 8 n.
+// A seccomp filter is a program for the BPF machine of the kernel. The kernel runs it before each system call
+// of a confined process. An instruction has 8 bytes: code (16 bits), two jump distances (8 bits each) and a
+// constant (32 bits). The filter reads `struct seccomp_data`. It contains the call number at offset 0, the
+// architecture at 4, and the low half of argument n at 16 + 8 n.
 
 interface Instruction {
   readonly code: number;
@@ -30,24 +30,27 @@ const [notPermitted, noSuchCall] = [1, 38];
 interface Architecture {
   /** The kernel's constant `AUDIT_ARCH_…` of the architecture. */
   readonly audit: number;
-  /** The first number that belongs to another calling convention. Calls from here on are refused. */
+  /**
+   * The first call number of a different calling convention. The filter refuses this number and all higher
+   * ones.
+   */
   readonly maxCall: number;
   readonly socket: number;
   readonly socketpair: number;
   readonly ioctl: number;
   readonly clone: number;
-  /** The calls that set the permissions of a file, with the index of the argument that holds them. */
+  /** The calls that set the permissions of a file, with the index of the argument for the permissions. */
   readonly modes: readonly (readonly [call: number, mode: number])[];
   /** The calls that open a file, with the indexes of the arguments for the flags and the permissions. */
   readonly opens: readonly (readonly [call: number, flags: number, mode: number])[];
-  /** The refused calls whose numbers differ between the architectures. See also `refusedEverywhere`. */
+  /** The refused calls whose numbers depend on the architecture. See also `refusedEverywhere`. */
   readonly refused: readonly number[];
 }
 
 /**
  * The numbers of system calls by architecture. The refused calls are for tracing (ptrace, process_vm_*,
- * kcmp), keys, mounts, roots and namespaces. Others are for kernel modules and images, swap, clocks,
- * files by handle, and events of the whole system.
+ * kcmp), keys, mounts, roots and namespaces. They also include calls for kernel modules and images, swap,
+ * clocks, files by handle, and system-wide events.
  */
 const architectures: Readonly<Record<string, Architecture>> = {
   x64: {
@@ -95,24 +98,27 @@ const architectures: Readonly<Record<string, Architecture>> = {
 };
 
 /**
- * The refused calls with the same number on both architectures. They are io_uring, which bypasses this
- * filter, the newer mount calls, pidfd_getfd, quotactl_fd and open_tree_attr.
+ * The refused calls that have the same number on both architectures: io_uring, which bypasses this filter,
+ * the newer mount calls, pidfd_getfd, quotactl_fd and open_tree_attr.
  */
 const refusedEverywhere = [
   ...[425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 442, 443, 467],
 ] as const;
 
 /**
- * The call clone3 is refused, because its flags are in memory, which the filter cannot read. The C
- * library then uses clone.
+ * The filter refuses clone3, because it cannot read the flags, which are in memory. The C library then uses
+ * clone.
  */
 const clone3 = 435;
-/** The call openat2 is refused, because its permissions are in memory. Programs then use openat. */
+/**
+ * The filter refuses openat2, because it cannot read the permissions, which are in memory. Programs then use
+ * openat.
+ */
 const openat2 = 437;
 /**
- * With these bits, a program runs with the rights of its owner, or of its group if the group may execute
- * it. Another user of the machine could start such a program outside of the sandbox. A folder with
- * `setgidBits` is harmless, but the filter cannot know whether a path is a folder.
+ * With these bits, a program runs with the rights of its owner or group. A different user of the machine
+ * could start such a program outside of the sandbox. `setgidBits` is harmless on a folder, but the filter
+ * cannot see whether a path is a folder.
  */
 const setuidBit = 0o4000;
 const setgidBits = 0o2010;
@@ -123,7 +129,7 @@ const setgidBits = 0o2010;
 const createFlags = 0o20000100;
 /** The flags of clone that create namespaces. */
 const namespaceFlags = 0x7e020000;
-/** The ioctl requests TIOCSTI and TIOCLINUX, which type into a terminal. */
+/** The ioctl requests TIOCSTI and TIOCLINUX. They insert input into a terminal. */
 const typingRequests = [0x5412, 0x541c] as const;
 /**
  * The allowed address families: the Internet (2 and 10), and netlink (16), which lists network
@@ -132,8 +138,8 @@ const typingRequests = [0x5412, 0x541c] as const;
 const allowedFamilies = [2, 10, 16] as const;
 const unixFamily = 1;
 /**
- * The allowed types of connected pairs: streams (1) and packets (5). A datagram pair (2, or 3 with the
- * same meaning) can be connected again, to a socket outside of the sandbox.
+ * The allowed types of socket pairs: streams (1) and packets (5). A datagram pair (2, or 3 with the same
+ * meaning) can be reconnected to a socket outside of the sandbox.
  */
 const pairTypes = [1, 5] as const;
 const datagramTypes = [2, 3] as const;
@@ -141,13 +147,13 @@ const typeMask = 0xf;
 
 /** Options of `seccompFilter`. */
 interface FilterOptions {
-  /** Whether UNIX sockets are allowed. */
+  /** True if UNIX sockets are allowed. */
   readonly unixSockets: boolean;
 }
 
 /**
- * Returns the seccomp program for an architecture of Node.js, or undefined if there is none. It refuses
- * system calls that no build needs and that could lead out of a sandbox.
+ * Returns the seccomp program for a Node.js architecture. Returns undefined if the architecture is not
+ * supported. The program refuses system calls that no build needs and that could lead out of a sandbox.
  */
 export function seccompFilter(
   architecture: string,
@@ -221,8 +227,8 @@ function refuseRaisedRights(mode: number): readonly Instruction[] {
 }
 
 /**
- * Returns instructions that run the block for one call. The block may change the loaded value, so the
- * program ends after it.
+ * Returns instructions that run the block for one call. The block may change the loaded value, so the program
+ * must end after the block.
  */
 function whenCall(call: number, block: readonly Instruction[]): readonly Instruction[] {
   return [ifEqual(call, 0, block.length + 1), ...block, allow];

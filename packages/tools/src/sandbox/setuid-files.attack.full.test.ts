@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { attackAgent, endAgents, sandboxUsers } from '../testing/sandbox/use-sandbox.ts';
 
-// A program with the setuid bit runs with the rights of its owner, also if another user of the
-// machine starts it. With such a file in the workspace, that user is the owner outside of the sandbox.
+// A program with the setuid bit runs with the rights of its owner, even if a different user of the machine
+// starts it. Through such a file in the workspace, that user gets the owner's rights outside of the sandbox.
 
 endAgents();
 

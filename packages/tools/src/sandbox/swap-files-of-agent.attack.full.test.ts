@@ -7,8 +7,7 @@ import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
 import { findSandbox } from './find-sandbox.ts';
 
-// The folder for temporary files is inside the workspace, so commands can change files that the
-// agent puts there.
+// The folder for temporary files is inside the workspace, so commands can change the agent's temporary files.
 
 async function agentWithTemporaryFolderInside(context: Pick<TestContext, 'skip'>) {
   const root = temporaryFolder();

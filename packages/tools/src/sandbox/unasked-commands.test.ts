@@ -13,7 +13,10 @@ import { createWorkspace } from '../workspace/workspace.ts';
 import { approveInSandbox } from './approve-in-sandbox.ts';
 import { unaskedReading } from './unasked-reading.ts';
 
-/** A policy as the terminal agent has it, with a sandbox. Returns the decision and the place. */
+/**
+ * Creates a policy like that of the terminal agent, with a sandbox. Returns the decision and how the command
+ * is confined.
+ */
 function agentIn(root: string, rules: readonly PermissionRule[] = []) {
   const workspace = createWorkspace({ root });
   const policy = permissionPolicy({ root, rules, freeReading: true, searchesSkipDenied: true });

@@ -10,41 +10,50 @@ import {
 import { splitCommand, type Word } from '../permissions/split-command.ts';
 import { lexicalPath } from '../workspace/match-path.ts';
 import { realPathOf } from '../workspace/resolve-path.ts';
+import { type DeniedPaths, findDeniedPaths } from './hidden-paths.ts';
 
 /**
- * Decides which commands run without approval because a sandbox lets them only read. Pass the same object
+ * Selects the commands that run without approval in a sandbox that only permits reading. Pass the same object
  * to `approveInSandbox` and `bashTool`.
  */
 export interface UnaskedReading {
   /**
-   * Returns the paths to hide from the command. Undefined if the command needs an approval. That is so if
-   * it may do more than read, uses git, is covered by a rule, or names a path that tools may not read.
+   * Returns the paths to hide from the command. Returns undefined if the command needs an approval: it may do
+   * more than read, uses git, is covered by a rule, or contains a path that tools may not read.
    */
   hiddenPaths(call: PolicyCall): Promise<readonly string[] | undefined>;
   /**
-   * Allows a call without approval if the sandbox can let it only read. The call is stored until
-   * `placeOf`, so that it runs in no other way. Returns false if a user has to approve the call.
+   * Allows a call without approval if the sandbox can restrict it to reading. The call is stored until
+   * `placeOf` is called, so it cannot run with more permissions. Returns false if a user must approve the
+   * call.
    */
   allow(call: PolicyCall, toolCallId: string): Promise<boolean>;
+  /**
+   * Returns undefined if the sandbox can hide all paths that a rule denies for this call. The call is then
+   * stored until `placeOf` is called, so it cannot run without the restriction. Otherwise it returns the
+   * reason.
+   */
+  hideDenied(call: PolicyCall, toolCallId: string): Promise<string | undefined>;
   /** Returns how the sandbox confines a tool call. Call it immediately before the command starts. */
   placeOf(call: PolicyCall, toolCallId: string): Promise<ReadingPlace>;
 }
 
 /**
- * How a command is confined. `closed`: it can only read, and not the paths in `hide`. `profile`: the
- * profile of the sandbox applies, because the command was approved. `refused`: the command was allowed
- * only because it could be confined to reading, which is no longer possible.
+ * How a command is confined. `closed`: it can only read, and not the paths in `hide`. `profile`: the profile
+ * of the sandbox applies, because the command was approved. The command cannot use the paths in `hide` and
+ * cannot rename the folders in `pin`. `refused`: the command was allowed only with a restriction, which is no
+ * longer possible.
  */
 export type ReadingPlace =
   | { readonly place: 'closed'; readonly hide: readonly string[] }
-  | { readonly place: 'profile' | 'refused' };
+  | ({ readonly place: 'profile' } & Pick<DeniedPaths, 'hide' | 'pin'>)
+  | { readonly place: 'refused' };
 
-/** Maximum number of allowed calls that have not started yet. Further calls need an approval. */
+/** Maximum number of allowed calls that have not started yet. More calls need an approval. */
 const maxAllowed = 10_000;
 
 /**
- * Creates an `UnaskedReading` for a policy. The policy is read for each command, so rules that are
- * added later apply as well.
+ * Creates an `UnaskedReading` for a policy. It reads the policy for each command, so later rules apply too.
  *
  * @example
  * const reading = unaskedReading(() => policy);
@@ -52,15 +61,15 @@ const maxAllowed = 10_000;
  * const approve = approveInSandbox(() => policy, approveByPolicy(policy, workspace), reading);
  */
 export function unaskedReading(current: () => PermissionPolicy): UnaskedReading {
-  // The allowed calls are stored, because files and rules can change between the decision and the
-  // execution.
+  // The allowed calls are stored, because files and rules can change between the decision and the execution.
   const allowed = new Set<string>();
+  const hiding = new Set<string>();
   const keyOf = (call: PolicyCall, id: string) => JSON.stringify([id, commandOf(call)]);
   const hiddenPaths: UnaskedReading['hiddenPaths'] = async (call) => {
     const policy = current();
     const line = commandOf(call);
     if (line === undefined || !isReadOnlyLine(line) || asksForMore(call)) return undefined;
-    // Git can print old versions of hidden files, so only the policy decides about it.
+    // Git can print old versions of hidden files, so only the policy decides about git commands.
     if (usesGit(line)) return undefined;
     if (isDecidedByRule(policy, call) || !(await namesReadablePaths(policy, line)))
       return undefined;
@@ -75,24 +84,35 @@ export function unaskedReading(current: () => PermissionPolicy): UnaskedReading 
       else allowed.delete(keyOf(call, id));
       return isConfined;
     },
+    async hideDenied(call, id) {
+      if (current().deniedPaths(call.tool).length === 0) return undefined;
+      const { gap } = await findDeniedPaths(current(), call.tool);
+      const isFull = hiding.size >= maxAllowed;
+      if (gap === undefined && !isFull) hiding.add(keyOf(call, id));
+      else hiding.delete(keyOf(call, id));
+      return gap ?? (isFull ? 'too many commands are waiting' : undefined);
+    },
     async placeOf(call, id) {
       const wasAllowed = allowed.delete(keyOf(call, id));
-      const hide = await hiddenPaths(call);
-      if (hide !== undefined) return { place: 'closed', hide };
-      return { place: wasAllowed && !isAllowedByRule(current(), call) ? 'refused' : 'profile' };
+      const mustHide = hiding.delete(keyOf(call, id));
+      const readable = await hiddenPaths(call);
+      if (readable !== undefined) return { place: 'closed', hide: readable };
+      if (wasAllowed && !isAllowedByRule(current(), call)) return { place: 'refused' };
+      const { hide, pin, gap } = await findDeniedPaths(current(), call.tool);
+      return mustHide && gap !== undefined ? { place: 'refused' } : { place: 'profile', hide, pin };
     },
   };
 }
 
-/** True if a rule allows the call. It may then run in the profile of the sandbox. */
+/** True if a rule allows the call. The call may then run in the profile of the sandbox. */
 function isAllowedByRule(policy: PermissionPolicy, call: PolicyCall): boolean {
   const { decision, readOnlyCommands } = policy.decide(call);
   return asksForMore(call) === undefined && decision === 'allow' && readOnlyCommands === undefined;
 }
 
 /**
- * Returns `outside` if a call asks to run outside of the sandbox, and `network` if it asks for the
- * network. Otherwise undefined.
+ * Returns `outside` if a call requests to run outside of the sandbox, and `network` if it requests the
+ * network. Otherwise it returns undefined.
  */
 export function asksForMore({ input }: PolicyCall): 'outside' | 'network' | undefined {
   const fields = (input ?? {}) as {
@@ -103,25 +123,26 @@ export function asksForMore({ input }: PolicyCall): 'outside' | 'network' | unde
   return fields.network === true ? 'network' : undefined;
 }
 
-/** True if a rule allows, asks for or denies the call or one of its commands. */
+/** True if a rule allows, asks about or denies the call or one of its commands. */
 function isDecidedByRule(policy: PermissionPolicy, call: PolicyCall): boolean {
   const { decision, readOnlyCommands } = policy.decide(call);
   if (decision === 'deny' || (decision === 'allow' && readOnlyCommands === undefined)) return true;
-  // A first rule that allows all commands is added. If the decision is still not `allow`, another rule
-  // asks.
+  // Adds a first rule that allows all commands. If the decision is still not `allow`, a later rule asks or
+  // denies. The closed view hides all denied paths.
   const allowing = { tool: call.tool, decision: 'allow' } as const;
-  const lenient = permissionPolicy({ ...policy, rules: [allowing, ...policy.rules] });
+  const rules = [allowing, ...policy.rules];
+  const lenient = permissionPolicy({ ...policy, rules, hidesDenied: true });
   return lenient.decide(call).decision !== 'allow';
 }
 
 /**
- * True if the line names only paths that tools may read. It checks each word that could be a path, also
- * the value of an option such as `--file=x` or `-f/x`. A link must not lead out of the root.
+ * True if the line contains only paths that tools may read. It checks each word that could be a path,
+ * including the value of an option such as `--file=x` or `-f/x`. A link must not lead out of the root.
  */
 async function namesReadablePaths(policy: PermissionPolicy, line: string): Promise<boolean> {
   const { parts } = splitCommand(line);
   const words = parts.flatMap((part) => part.slice(1));
-  // The shell would turn such words into other paths, for example `{/etc/passwd,x}` and `~/x`.
+  // The shell would expand such words to different paths, for example `{/etc/passwd,x}` and `~/x`.
   if (words.some(({ text, isPlain }) => !isPlain && /[{}~]/.test(text))) return false;
   const paths = words.flatMap(({ text }) => pathsIn(text));
   if (!paths.every((path) => policy.mayRead({ path, kind: 'read' }))) return false;
@@ -129,7 +150,7 @@ async function namesReadablePaths(policy: PermissionPolicy, line: string): Promi
   if (folders === undefined) return false;
   for (const folder of folders)
     for (const path of paths) {
-      // A path that cannot be resolved cannot be opened either, so it is accepted.
+      // A path that cannot be resolved cannot be opened either, so this check accepts it.
       const real = await realPathOf(folder, path).catch(() => undefined);
       if (real === undefined) continue;
       if (!lexicalPath(policy.root, real.real).isInside) return false;
@@ -138,17 +159,17 @@ async function namesReadablePaths(policy: PermissionPolicy, line: string): Promi
   return true;
 }
 
-/** Returns the paths that a word may name. `strings @x` reads words from the file x. */
+/** Returns the paths that a word may contain. For example, `strings @x` reads words from the file x. */
 function pathsIn(text: string): readonly string[] {
   if (!text.startsWith('-')) return [text, text.replace(/^@/, '')].filter((path) => path !== '');
   const values = [/=(.+)/s.exec(text)?.[1], /\/.+/s.exec(text)?.[0]];
   return values.filter((value) => value !== undefined);
 }
 
-/** Maximum number of folders in which a command of a line may run. */
+/** Maximum number of folders in which the commands of a line may run. */
 const maxVisited = 64;
 
-/** Returns the folders in which a command of the line may run. Undefined if there are too many. */
+/** Returns the folders in which the commands of the line may run. Returns undefined if there are too many. */
 function visitedFolders(
   root: string,
   parts: readonly (readonly Word[])[],

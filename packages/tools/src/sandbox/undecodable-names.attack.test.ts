@@ -6,7 +6,7 @@ import { findSecretBelow } from '../permissions/read-only/find-secret.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { unaskedReading } from './unasked-reading.ts';
 
-// A name with bytes that are no text cannot be hidden, because its path leads nowhere.
+// A file whose name is not valid UTF-8 cannot be hidden, because its decoded path does not lead to the file.
 
 function folderWithSecret(context: { skip(reason: string): never }): string {
   const root = temporaryFolder();
@@ -40,7 +40,7 @@ test('a folder that this user may not list is hidden without a question', async 
   const policy = permissionPolicy({ root, freeReading: true });
   const call = { tool: 'bash', input: { command: 'head *.txt' } };
   expect(await unaskedReading(() => policy).hiddenPaths(call)).toEqual(
-    // Root may list every folder.
+    // Root can list every folder, so only other users get this entry.
     process.getuid?.() === 0 ? [] : [join(root, 'closed')],
   );
   expect(await findSecretBelow(root, { root, mayRead: policy.mayRead })).toBe(undefined);

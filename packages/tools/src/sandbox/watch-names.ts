@@ -14,24 +14,25 @@ import { basename, dirname } from 'node:path';
 import { isHarmlessChange } from '../git/git-config.ts';
 import type { KeptFile, KeptPlace, WatchedName } from './protected-paths.ts';
 
-/** Watches names while a command runs. */
+/** Watches paths while a command runs. */
 export interface NameWatch {
-  /** Aborts as soon as one of the names has changed. */
+  /** This signal aborts as soon as one of the paths has changed. */
   readonly blocked: AbortSignal;
   /**
-   * Checks all names a last time and stops watching. Returns sentences for the model about the changes.
+   * Checks all paths a last time and stops watching. Returns sentences for the model that describe the
+   * changes.
    */
   finish(): readonly string[];
 }
 
 /**
- * Watches names that no command may create or replace. A file that appears there is renamed at once, so
- * that no other program uses it. The renamed file is kept for the user.
+ * Watches paths that no command may create or replace. A file that appears at such a path is renamed
+ * immediately, so that no program uses it. The renamed file is kept for the user.
  *
  * If a command removes the owner's permissions of a folder in `modes`, they are restored.
  *
- * The function also watches places whose mounts end if a program outside of the sandbox replaces them.
- * The command is then stopped. After its end the place is restored, unless the change is harmless.
+ * The function also watches paths whose mounts end if a program outside of the sandbox replaces them. It then
+ * stops the command. After the end of the command it restores the path, unless the change is harmless.
  */
 export function watchNames(
   names: readonly WatchedName[],
@@ -39,7 +40,7 @@ export function watchNames(
   modes: ReadonlyMap<string, number> = new Map(),
 ): NameWatch {
   const controller = new AbortController();
-  /** The changed names, with true if the file could be renamed. */
+  /** Maps each changed path to whether the file could be renamed. */
   const changed = new Map<string, boolean>();
   const replaced = new Set<KeptPlace>();
   const checkName = (name: WatchedName) => {
@@ -49,7 +50,7 @@ export function watchNames(
   };
   const checkPlace = (place: KeptPlace, identity: string | undefined) => {
     const now = identityOf(place.path);
-    // The place was removed, so there is nothing that a command could change.
+    // The path was removed, so a command has nothing to change there.
     if (now === undefined || now === identity) return;
     replaced.add(place);
     controller.abort();
@@ -90,17 +91,17 @@ interface NameCheck {
 }
 
 /**
- * Maximum number of events in one turn of the event loop. The queue of the kernel holds 16,384 events by
- * default and drops further ones. A command that changes many files could otherwise hide a name.
+ * Maximum number of events in one turn of the event loop. The kernel's queue holds 16,384 events by default
+ * and drops more. A command that changes many files could otherwise hide the change of a watched path.
  */
 const maxEvents = 1000;
-/** Time between two checks of all names if events are not reliable, in milliseconds. */
+/** Time between two checks of all paths if events are not reliable, in milliseconds. */
 const pollEveryMs = 20;
 
 /**
- * Runs a check when its path changes, and returns a function that stops this. If the system cannot watch
- * a folder, or after too many events, `checkAll` runs at intervals instead. Otherwise a command that
- * keeps filling the queue would block this process.
+ * Runs a check when its path changes. The returned function stops watching. If the system cannot watch a
+ * folder, or after too many events, `checkAll` runs at intervals instead. Otherwise a command that fills the
+ * event queue would block this process.
  */
 function watchChecks(checks: readonly NameCheck[], checkAll: () => void): () => void {
   const watchers = new Set<FSWatcher>();
@@ -155,19 +156,19 @@ function isUnchanged({ path, link }: WatchedName, modes: ReadonlyMap<string, num
   try {
     return isSame();
   } catch {
-    // The folder belongs to another user, so a command cannot reach the name.
+    // The folder belongs to a different user, so a command cannot reach the path.
     return true;
   }
 }
 
 /**
- * Renames the file that appeared at a watched name, and restores the link. Returns false if the name is
- * still changed.
+ * Renames the file that appeared at a watched path, and restores the link. Returns false if the path is still
+ * changed.
  */
 function restore({ path, link }: WatchedName, modes: ReadonlyMap<string, number>): boolean {
   const away = `${path}.blocked-by-sandbox-${randomUUID()}`;
   if (!moveAway(path, away)) {
-    // The command may have made the folder read-only. The permissions are set again afterwards.
+    // The command may have made the folder read-only. Its permissions are restored again afterwards.
     restoreModes(modes, dirname(path));
     moveAway(path, away);
   }
@@ -175,7 +176,7 @@ function restore({ path, link }: WatchedName, modes: ReadonlyMap<string, number>
     try {
       symlinkSync(link, path);
     } catch {
-      // Another file was created there in the meantime. The next check renames it.
+      // A different file was created there in the meantime. The next check renames it.
     }
   }
   return isUnchanged({ path, link }, modes);
@@ -183,7 +184,7 @@ function restore({ path, link }: WatchedName, modes: ReadonlyMap<string, number>
 
 /**
  * Restores the owner's permissions of folders if a command has removed them. If `opened` is one of the
- * folders, it also gets the permission to change it.
+ * folders, it also gets write permission.
  */
 function restoreModes(modes: ReadonlyMap<string, number>, opened?: string): void {
   for (const [folder, before] of modes) {
@@ -193,15 +194,14 @@ function restoreModes(modes: ReadonlyMap<string, number>, opened?: string): void
       if (entry.isDirectory() && (entry.mode & needed) !== needed)
         chmodSync(folder, (entry.mode & 0o7777) | needed);
     } catch {
-      // The folder was removed, or it belongs to another user.
+      // The folder was removed, or it belongs to a different user.
     }
   }
 }
 
 /**
- * Returns a text that distinguishes a file or folder from one that replaced it. It includes the time of
- * creation, because the inode number of a removed file can be used again. Undefined if the path does not
- * exist.
+ * Returns a text that distinguishes a file or folder from its replacement. It includes the creation time,
+ * because the inode number of a removed file can be reused. Returns undefined if the path does not exist.
  */
 function identityOf(path: string): string | undefined {
   try {
@@ -213,13 +213,13 @@ function identityOf(path: string): string | undefined {
 }
 
 /**
- * Restores a place after a program outside of the sandbox replaced it, because the command may have
- * changed the new file. It is unknown which of the two wrote it. Returns a sentence for the model.
+ * Restores a path after a program outside of the sandbox replaced it. The command may have changed the new
+ * file, and nobody can tell which of the two wrote it. Returns a sentence for the model.
  */
 function restorePlace(place: KeptPlace): string {
   const { path, guard, file } = place;
   const why = `The sandbox stopped the command, because another program replaced ${path} while it ran`;
-  // A pinned folder itself is not restored, because the places in it are restored one by one.
+  // A pinned folder itself is not restored, because the paths in it are restored one at a time.
   if (guard === 'pinned' || isAsBefore(path, file)) return `${why}. Run it again`;
   const away = `${path}.blocked-by-sandbox-${randomUUID()}`;
   const isRestored = moveAway(path, away) && (file === undefined || writeAgain(path, file));
@@ -228,7 +228,7 @@ function restorePlace(place: KeptPlace): string {
   return `${why}. The command could have changed it too, so it is now ${away}${now}. Tell the user to compare them`;
 }
 
-/** True if a file has its earlier content, or if it has git settings with a harmless change. */
+/** True if a file has its earlier content, or if it contains git settings with a harmless change. */
 function isAsBefore(path: string, file: KeptFile | undefined): boolean {
   if (file === undefined) return false;
   try {
@@ -252,7 +252,7 @@ function moveAway(path: string, to: string): boolean {
 }
 
 /**
- * Maximum number of attempts to write a file. Another command that is being stopped may create the file
+ * Maximum number of attempts to write a file. A different command that is being stopped may create the file
  * again.
  */
 const maxAttempts = 100;

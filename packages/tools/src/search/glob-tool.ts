@@ -17,9 +17,9 @@ const schema = z.object({
     .min(1)
     .max(1000)
     .describe('"*.ts" by name at any depth, "src/**/*.{ts,tsx}" below path'),
-  path: z.string().default('.').describe('The folder to search. Default: the workspace'),
+  path: z.string().default('.').describe('The folder to search'),
   order: z.enum(['modified', 'name']).default('modified').describe('Newest first, or by name'),
-  limit: z.int().min(1).max(2000).default(200).describe('Maximum number of files'),
+  limit: z.int().min(1).max(2000).default(200),
 });
 
 /** The input of the tool `glob`, with defaults filled in. */
@@ -61,7 +61,7 @@ function notBelowError(glob: string): Error {
   return new Error(`Cannot find ${JSON.stringify(glob)}: ${state}. Set path to the folder`);
 }
 
-/** Returns an output with the paths, one per line, as many as fit. */
+/** Returns an output with one path per line, up to the maximum length. */
 function describeGlob(
   result: SearchResult,
   { timeoutMs, maxFoundLength }: SearchSettings,

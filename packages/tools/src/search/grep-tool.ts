@@ -23,7 +23,7 @@ const schema = z.object({
     .min(1)
     .max(2000)
     .describe('A JavaScript regular expression, matched against one line at a time'),
-  path: z.string().default('.').describe('The folder or file to search. Default: the workspace'),
+  path: z.string().default('.').describe('The folder or file to search'),
   glob: z
     .string()
     .min(1)
@@ -90,7 +90,7 @@ export function grepTool(
   });
 }
 
-/** Returns an output with the matches for the model. It says whether the result is complete. */
+/** Returns an output with the matches for the model. It tells the model whether the result is complete. */
 function describeGrep(
   mode: GrepWork['mode'],
   result: SearchResult,
@@ -124,8 +124,8 @@ function describeMatch({ path, matches, lines }: FileMatch, mode: GrepWork['mode
 }
 
 /**
- * Returns the output rows of a line. `12:` marks a match and `12-` a context line. The row `--` shows
- * that lines are missing.
+ * Returns the output rows of a line. `12:` marks a match and `12-` a context line. The row `--` marks omitted
+ * lines.
  */
 function rowsOf(line: ShownLine, before: ShownLine | undefined): readonly string[] {
   const row = `${line.number}${line.isMatch ? ':' : '-'}${line.text}`;

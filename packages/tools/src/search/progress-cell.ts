@@ -1,8 +1,8 @@
 const maxBytes = 4096;
 
 /**
- * Shared memory that holds the current path of a search. One thread writes it, and another thread can
- * read it even if the first one is stuck.
+ * Shared memory that contains the current path of a search. The search thread writes it. The main thread can
+ * read it even if the search thread is blocked.
  */
 export interface ProgressCell {
   readonly shared: SharedArrayBuffer;

@@ -14,12 +14,11 @@ export interface SearchToolOptions {
    */
   readonly exclude?: readonly string[] | undefined;
   /**
-   * Whether `grep` also reads files whose names look like secrets, such as `.env` and `*.pem`.
-   * Otherwise it leaves them out and reports their number, unless `path` is such a file. Default:
-   * false.
+   * Whether `grep` also reads files whose names look like secrets, such as `.env` and `*.pem`. If false, it
+   * skips them and reports their number, unless `path` is such a file. Default: false.
    */
   readonly searchSecrets?: boolean | undefined;
-  /** Maximum duration of a search. After this time it returns the matches found so far. Default: 30 s. */
+  /** Maximum duration of a search. Then the search returns the matches found so far. Default: 30 s. */
   readonly timeoutMs?: number | undefined;
   /** Maximum number of files and folders that one search visits. Default: 200,000. */
   readonly maxEntries?: number | undefined;
@@ -33,7 +32,9 @@ export interface SearchToolOptions {
 export type SearchSettings = {
   readonly [Key in keyof SearchToolOptions]-?: NonNullable<SearchToolOptions[Key]>;
 } & {
-  /** Maximum length of the matches, in characters. The rest of the output is reserved for notes. */
+  /**
+   * Maximum length of the matches, in characters. The rest of the output is reserved for notes to the model.
+   */
   readonly maxFoundLength: number;
 };
 
@@ -42,7 +43,10 @@ export type SearchToolInput<Input extends { readonly pattern: string }> = Pick<I
   readonly [Key in Exclude<keyof Input, 'pattern'>]?: Input[Key] | undefined;
 };
 
-/** The part of the output that is kept free for notes to the model, in characters. It is enough for one path of maximum length and a few notes. */
+/**
+ * The part of the output that is reserved for notes to the model, in characters. It has space for one path of
+ * maximum length and a few notes.
+ */
 const reservedForNotes = 5000;
 
 export function searchSettings(options: SearchToolOptions): SearchSettings {
@@ -63,7 +67,7 @@ export function searchSettings(options: SearchToolOptions): SearchSettings {
   };
 }
 
-/** Returns notes about an incomplete result. Empty if the result is complete. */
+/** Returns notes about an incomplete result. The list is empty if the result is complete. */
 export function searchNotes(
   { found, report, lastPath }: SearchResult,
   timeoutMs: number,
@@ -72,7 +76,8 @@ export function searchNotes(
   const { binary, clipped, unreadable, secrets } = report;
   return [
     cutNote(report, timeoutMs),
-    // Binary files are mentioned only if nothing was found, because some folders always contain them.
+    // The notes mention binary files only if the search found nothing, because some folders always contain
+    // binary files.
     binary > 0 && found.length === 0 ? `Binary files are left out: ${binary}.` : undefined,
     clipped > 0
       ? `Files with lines of more than a megabyte, of which only the beginning was searched: ${clipped}.`

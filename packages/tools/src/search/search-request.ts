@@ -1,15 +1,15 @@
 import type { ShownLine } from './worker/grep-file.ts';
 import type { WalkReport } from './worker/walk-files.ts';
 
-/** The work for a search worker. All values can be sent to another thread. */
+/** The input of a search worker. All values can be sent to a different thread. */
 export interface SearchRequest {
   /** The real path of the workspace. */
   readonly root: string;
-  /** The path from the root to the folder or file that is searched. */
+  /** The path segments from the root to the searched folder or file. */
   readonly segments: readonly string[];
   /** A glob for the paths of the files, relative to the searched folder. */
   readonly glob: string | undefined;
-  /** Globs of paths to skip. They match in the same way as the rules of a permission policy that deny. */
+  /** Globs of paths to skip. They match in the same way as policy rules that deny. */
   readonly exclude: readonly string[];
   /** Whether `grep` also reads files that look like secrets. */
   readonly searchSecrets: boolean;
@@ -23,7 +23,7 @@ export interface GrepWork {
   readonly pattern: SearchPattern;
   readonly mode: 'content' | 'files' | 'count';
   readonly contextLines: number;
-  /** Maximum number of lines in the mode `content`, and of files in the other modes. */
+  /** Maximum number of lines in the mode `content`, and maximum number of files in the other modes. */
   readonly limit: number;
   /** Maximum length of all shown lines, in characters. */
   readonly maxLength: number;
@@ -46,11 +46,11 @@ export interface SearchReport extends Readonly<Omit<WalkReport, 'cut'>> {
   readonly binary: number;
   /** Number of files with lines that were searched only in part. */
   readonly clipped: number;
-  /** The reason why there may be more matches. Undefined if the search was complete. */
+  /** The reason why the result may be incomplete. Undefined if the search was complete. */
   readonly cut: WalkReport['cut'] | 'limit' | 'length';
   /**
-   * The number of files that match a glob, including the files beyond the limit. For `grep`, it is the
-   * number of matches.
+   * The number of files that match a glob, including files above the limit. For `grep`, it is the number of
+   * matches.
    */
   readonly total: number;
 }
@@ -60,7 +60,7 @@ export type WorkerMessage =
   | { readonly type: 'done'; readonly report: SearchReport }
   | { readonly type: 'failed'; readonly message: string };
 
-/** A regular expression in a form that can be sent to another thread. */
+/** A regular expression in a form that can be sent to a different thread. */
 interface SearchPattern {
   readonly source: string;
   readonly flags: string;
@@ -72,8 +72,8 @@ interface PatternOptions {
 }
 
 /**
- * Returns a pattern that can be sent to another thread. Throws an error for the model if it is not a
- * valid regular expression.
+ * Returns a pattern that can be sent to a different thread. Throws an error for the model if the regular
+ * expression is invalid.
  */
 export function searchPattern(
   pattern: string,
@@ -81,12 +81,12 @@ export function searchPattern(
 ): SearchPattern {
   const flags = ignoresCase ? 'i' : '';
   if (isLiteral) return { source: pattern.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'), flags };
-  // Other regular expression engines accept leading flags such as `(?i)`.
+  // Some regular expression engines accept leading flags such as `(?i)`, so models write them.
   const [head = '', named = ''] = /^\(\?([ims]+)\)/.exec(pattern) ?? [];
   const all = [...new Set(flags + named)].join('');
   const source = pattern.slice(head.length);
-  // Unicode mode is tried first, because without it `.` matches half an emoji. Many patterns contain
-  // escapes that are valid only without Unicode mode.
+  // Unicode mode is tried first, because without it `.` matches half an emoji. The second attempt is without
+  // Unicode mode, because many patterns contain escapes that are invalid in Unicode mode.
   const kinds = [`${all}u`, all];
   const taken = kinds.find((kind) => regexProblem(source, kind) === undefined);
   if (taken === undefined) throw invalidPatternError(pattern, regexProblem(source, all));
@@ -103,7 +103,7 @@ function regexProblem(source: string, flags: string): string | undefined {
 }
 
 function invalidPatternError(pattern: string, problem = ''): Error {
-  // The message of the engine repeats the pattern, which may be long.
+  // The engine's message repeats the pattern, which may be long. Only the part after the last `: ` is used.
   const why = problem.slice(problem.lastIndexOf(': ') + 2);
   const state = `it is not a valid JavaScript regular expression: ${why}`;
   const wayOut = 'Escape literal characters with a backslash, or set literal to true';
@@ -114,7 +114,7 @@ function invalidPatternError(pattern: string, problem = ''): Error {
 
 export interface SearchResult {
   readonly found: readonly FileMatch[];
-  /** The report. Undefined if the worker had to be terminated. */
+  /** The report. Undefined if the worker was terminated. */
   readonly report: SearchReport | undefined;
   /** The file that was searched last. */
   readonly lastPath: string;

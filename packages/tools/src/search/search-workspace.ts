@@ -15,24 +15,22 @@ import type { WorkerInput } from './worker/search-worker.ts';
 interface RunSearchOptions {
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /**
-   * Maximum duration of a search, in milliseconds. After this time it returns the matches found so far.
-   */
+  /** Maximum duration of a search, in milliseconds. Then the search returns the matches found so far. */
   readonly timeoutMs: number;
 }
 
 /**
- * How long the worker has to stop after a request, in milliseconds. While it matches a regular
- * expression, it does not receive the request.
+ * How long the worker has to stop after a request, in milliseconds. The worker cannot receive the request
+ * while it matches a regular expression.
  */
 const graceMs = 1000;
 /**
- * The memory limits of the worker. If a search needs more memory, only the search fails and not the
- * process.
+ * The memory limits of the worker. If a search needs more memory, only the search fails. The process
+ * continues.
  */
 const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
-// The worker is the source file when running from source, and the built file otherwise. The packages that
-// the worker imports are resolved in the same way, whatever flags this process has.
+// When running from source, the worker is the source file, and otherwise the built file. The worker gets the
+// import condition for this file, whatever flags this process has.
 const isSource = import.meta.url.endsWith('.ts');
 const program = new URL(
   isSource ? './worker/search-worker.ts' : './worker/search-worker.js',
@@ -40,7 +38,7 @@ const program = new URL(
 );
 const execArgv = isSource ? ['--conditions=@millrace/source'] : [];
 
-/** Runs a search in a worker thread, so that no pattern can block the process. */
+/** Runs a search in a worker thread, because a slow pattern would block the main thread. */
 async function runSearchWorker(
   request: SearchRequest,
   { signal, clock, timeoutMs }: RunSearchOptions,
@@ -75,8 +73,8 @@ async function runSearchWorker(
 }
 
 /**
- * The variables that the worker gets. It needs those with folders to recognize protected places. If this
- * process caches compiled code, the worker uses the same cache and starts faster.
+ * The environment variables that the worker gets. It needs variables with folders to recognize protected
+ * places. If this process caches compiled code, the worker uses the same cache and starts faster.
  */
 const workerVariables = [
   ...['NODE_COMPILE_CACHE', 'HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'LOCALAPPDATA'],
@@ -102,7 +100,7 @@ export async function searchWorkspace(
   { signal, judged }: Pick<ToolContext, 'signal' | 'judged'>,
 ): Promise<SearchResult> {
   const place = await workspace.resolve(path);
-  // The worker follows no links below the root, so it searches exactly this place.
+  // The worker follows no links below the root, so it searches exactly this path.
   assertJudged(place, judged);
   const { exists, segments, shown } = place;
   // The path does not exist. Opening it throws the most helpful error.

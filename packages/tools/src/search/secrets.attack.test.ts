@@ -5,7 +5,7 @@ import { runTool } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { grepTool } from './grep-tool.ts';
 
-// A hostile model searches for keys with the tool grep, which needs no approval for a folder.
+// A hostile model searches for keys with the tool grep, which needs no approval to search a folder.
 
 let root: string;
 beforeEach(() => {

@@ -137,7 +137,7 @@ describe('a command that cannot run', () => {
   });
 
   test('gives the reason: too long for the system', async () => {
-    // Within the limit in characters, but too long for the system in bytes.
+    // The line is within the limit in characters, but too long for the system in bytes.
     expect(await bash(`echo ${'é'.repeat(99_000)}`)).toMatchObject({
       isError: true,
       text: 'Cannot start bash: the command is too long for the system (E2BIG). Nothing was run',

@@ -15,6 +15,7 @@ import {
 } from '../contract/sandbox.ts';
 import { protectGitLine } from '../git/protect-git-line.ts';
 import { assertKnownOptions } from '../known-options.ts';
+import type { CommandFiles } from '../rewind/command-files.ts';
 import { describeSandbox, explainFailure } from '../sandbox/explain-failure.ts';
 import { asksForMore, type UnaskedReading } from '../sandbox/unasked-reading.ts';
 import { type CollectedOutput, commandOutput } from './command-output.ts';
@@ -24,56 +25,63 @@ import { type ShellEnv, safeEnv, traceEnv, withoutOwnLibraries } from './safe-en
 
 /** Options of `bashTool`. */
 export interface BashToolOptions {
-  /** The folder in which commands start. Only a sandbox confines them to it. `root` is its real path. */
+  /**
+   * The folder in which commands start. `root` is its real path. Without a sandbox, commands can leave the
+   * folder.
+   */
   readonly workspace: { readonly root: string };
   /** Time limit for commands that do not set one. Default: 2 minutes. */
   readonly timeoutMs?: number | undefined;
   /** Maximum time limit that a command may set. Default: 10 minutes. */
   readonly maxTimeoutMs?: number | undefined;
   /**
-   * Time between SIGTERM and SIGKILL. Keep it below the time that an agent waits for its tools
+   * Time between SIGTERM and SIGKILL. It must be less than the time that an agent waits for its tools
    * (`toolGraceMs`). Default: 2 s.
    */
   readonly graceMs?: number | undefined;
   /** Maximum length of the output for the model, in characters. Default: 30,000. */
   readonly maxOutputLength?: number | undefined;
   /**
-   * Maximum number of output bytes that are stored as a blob. They are stored only if the model does not
-   * get the whole output. Default: 16 MiB.
+   * Maximum number of output bytes to store as a blob. They are stored only if the model does not get the
+   * complete output. Default: 16 MiB.
    */
   readonly maxKeptBytes?: number | undefined;
   /**
-   * Environment of the commands. Default: a closed list of variables of this process, such as PATH, HOME
-   * and LANG. Variables that look like secrets are left out. The README has the list.
+   * Environment of the commands. Default: a fixed list of variables of this process, such as PATH, HOME and
+   * LANG, without variables that look like secrets. The README contains the list.
    */
   readonly env?: ShellEnv | undefined;
   /**
-   * Whether to mask secrets in the output before it is shown, stored and sent to the model. Masked are
-   * keys with a known form, private keys, passwords in URLs, and values of this process's variables that
-   * look like secrets. Default: true.
+   * Whether to mask secrets before the output is shown, stored and sent to the model. It masks keys with a
+   * known form, private keys, passwords in URLs, and values of environment variables that look like secrets.
+   * Default: true.
    */
   readonly maskSecrets?: boolean | undefined;
   /**
-   * The sandbox that confines the commands. See `findSandbox`. Combine it with `approveInSandbox`,
-   * because the model can then ask to run a command outside of the sandbox. Default: commands are not
-   * confined.
+   * The sandbox that confines the commands. See `findSandbox`. Combine it with `approveInSandbox`, because
+   * the model can then request to run a command outside of the sandbox. Default: commands are not confined.
    */
   readonly sandbox?: Sandbox | undefined;
   /**
-   * Makes commands that only read run with fewer rights and without an approval. See `unaskedReading`. It
+   * Lets commands that only read run with fewer rights and without an approval. See `unaskedReading`. It
    * needs a sandbox. Default: all commands run with the profile of the sandbox.
    */
   readonly reading?: UnaskedReading | undefined;
   /**
-   * The shell, which must support `-c`. It is a path or a name. A name is searched in the folders of the
-   * system and on `PATH`, but not in the workspace. Default: `bash`.
+   * The shell, as a path or a name. It must support `-c`. A name is searched in the system folders and on
+   * `PATH`, but not in the workspace. Default: `bash`.
    */
   readonly shell?: string | undefined;
   /**
-   * The built-in tool of OpenAI whose calls the tool answers. The model then cannot ask for network or to
-   * leave the sandbox. Default: none. The tool is then a function for all providers.
+   * The built-in OpenAI tool that this tool implements. The model then cannot request the network or request
+   * to leave the sandbox. Default: none; the tool is then a function for all providers.
    */
   readonly answers?: 'openai.shell' | 'openai.local_shell' | undefined;
+  /**
+   * Records the files that commands change, so that the changes can be taken back. See `commandFiles`.
+   * Default: they are not recorded.
+   */
+  readonly files?: CommandFiles | undefined;
   /** The clock for time limits. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
@@ -83,24 +91,25 @@ export interface BashInput {
   readonly command: string;
   /** Time limit in milliseconds. Default: the `timeoutMs` of the tool. */
   readonly timeout_ms?: number | undefined;
-  /** A description of the command, which the user sees. */
+  /** A description of the command for the user. */
   readonly description?: string | undefined;
   /**
-   * Whether to run the command with network. The field exists only if there is a sandbox without network.
+   * Whether to run the command with network access. The field exists only if there is a sandbox without
+   * network access.
    */
   readonly network?: boolean | undefined;
   /** Whether to run the command outside of the sandbox. The field exists only if there is a sandbox. */
   readonly outside_sandbox?: boolean | undefined;
 }
 
-type Optional = 'env' | 'sandbox' | 'reading' | 'answers';
+type Optional = 'env' | 'sandbox' | 'reading' | 'answers' | 'files';
 type Settings = {
   readonly [Key in Exclude<keyof BashToolOptions, Optional>]-?: NonNullable<BashToolOptions[Key]>;
 } & Pick<BashToolOptions, Optional>;
 
 /**
- * Creates the tool `bash`, which runs commands in the workspace. A call ends only after all
- * processes that the command started have ended.
+ * Creates the tool `bash`, which runs commands in the workspace. A call ends only after all processes of the
+ * command have ended.
  *
  * @example const bash = bashTool({ workspace: createWorkspace({ root: '.' }), timeoutMs: 60_000 });
  */
@@ -108,7 +117,7 @@ export function bashTool(options: BashToolOptions): DefinedTool<'bash', BashInpu
   assertKnownOptions('bashTool', options, {
     ...{ workspace: true, timeoutMs: true, maxTimeoutMs: true, graceMs: true },
     ...{ maxOutputLength: true, maxKeptBytes: true, env: true, maskSecrets: true },
-    ...{ sandbox: true, reading: true, shell: true, answers: true, clock: true },
+    ...{ sandbox: true, reading: true, shell: true, answers: true, files: true, clock: true },
   });
   const settings = settingsOf(options);
   const { sandbox } = settings;
@@ -122,7 +131,7 @@ Each call starts a new shell: cd and variables do not persist. Background proces
     afterCrash: 'fail',
     answers: settings.answers,
     maxOutputLength: settings.maxOutputLength,
-    // The command itself comes first, because the description by the model may be wrong.
+    // The command comes before the model's description, because the description may be wrong.
     summarize: (input) => {
       const notes = [...leavingNote(input), input.description].filter((note) => note !== undefined);
       return notes.length === 0 ? input.command : `${input.command}  # ${notes.join('; ')}`;
@@ -131,12 +140,12 @@ Each call starts a new shell: cd and variables do not persist. Background proces
   });
 }
 
-/** The part of the output length that is reserved for notes, in characters. */
+/** The part of the output that is reserved for notes to the model, in characters. */
 const reservedForNotes = 1000;
 
 async function executeCommand(
   input: BashInput,
-  { signal, update, blobs, trace, toolCallId }: ToolContext,
+  { signal, update, blobs, trace, toolCallId, recordFileChange }: ToolContext,
   settings: Settings,
 ): Promise<ToolOutput> {
   const { workspace, clock, graceMs, maxOutputLength, maxKeptBytes } = settings;
@@ -155,14 +164,18 @@ async function executeCommand(
   const run = { shell, cwd: workspace.root, signal, clock, timeoutMs, graceMs, confined };
   let happened: readonly string[] = [];
   try {
+    const files = canChangeFiles(confinement) ? settings.files : undefined;
+    const recordChanges = await files?.start({ blobs, recordFileChange });
     const end = await runCommand(command, { ...run, env, onOutput: output.add }).finally(
       async () => {
         happened = (await confined?.finish()) ?? [];
+        await recordChanges?.();
       },
     );
     const printed = await output.end();
     const { whole } = printed;
-    // The result must say that the command ran, even if its output cannot be stored.
+    // An error is ignored, because the result must report that the command ran even if its output cannot be
+    // stored.
     const blob = whole && (await blobs.put(whole).catch(() => undefined));
     const notes =
       confinement === undefined ? [] : sandboxNotes(command, end, printed, confinement, happened);
@@ -178,17 +191,21 @@ interface Confinement {
   readonly network: boolean;
 }
 
+function canChangeFiles(confinement: Confinement | undefined): boolean {
+  return confinement === undefined || confinement.view === 'workspace';
+}
+
 /** The environments of a command. */
 interface CommandEnv {
   readonly env: Readonly<Record<string, string>>;
   /**
-   * The environment of a command that was not approved. It does not have the variables that the user
-   * passes on by name, because they are often secrets and `jq -n env` would print them.
+   * The environment of a command without an approval. It omits the variables in `allow`, because they are
+   * often secrets, and `jq -n env` would print them.
    */
   readonly unasked: Readonly<Record<string, string>>;
 }
 
-/** Prepares the sandbox for a command. Returns undefined if the command runs without one. */
+/** Prepares the sandbox for a command. Returns undefined if the command runs without a sandbox. */
 async function confine(
   input: BashInput,
   toolCallId: string,
@@ -199,26 +216,26 @@ async function confine(
   const more = asksForMore(call);
   if (sandbox === undefined) return undefined;
   if (more === 'outside') {
-    // It may run git, which must not use a repository that an earlier command left.
+    // The command may run git, which must not use an unchecked repository of an earlier command.
     await sandbox.settled();
     return undefined;
   }
   const chosen = await reading?.placeOf(call, toolCallId);
-  if (chosen?.place === 'refused') throw cannotConfineToReading(root);
-  const hide = chosen?.place === 'closed' ? chosen.hide : undefined;
-  const view = hide === undefined ? sandbox.profile : 'closed';
+  if (chosen?.place === 'refused') throw cannotConfine(root);
+  const view = chosen?.place === 'closed' ? 'closed' : sandbox.profile;
+  const pin = chosen?.place === 'profile' ? chosen.pin : undefined;
   const network = view !== 'closed' && (sandbox.network || more === 'network');
   const command = shellCommand(input.command, { shell });
   const prepared = await sandbox.prepare({
-    ...{ root, command, view, network, hide },
+    ...{ root, command, view, network, hide: chosen?.hide, pin },
     env: view === 'closed' ? unasked : env,
   });
   return { prepared, view, network };
 }
 
-function cannotConfineToReading(root: string): SandboxError {
+function cannotConfine(root: string): SandboxError {
   const message =
-    'The command did not run: it was allowed without a question because it could be confined to reading, but the files or the rules have changed since. Run it again, so that the user can be asked';
+    'The command did not run: it was allowed without a question because the sandbox could confine it, but the files or the rules have changed since. Run it again, so that the user can be asked';
   return new SandboxError('cannot_confine', message, { path: root });
 }
 
@@ -254,17 +271,12 @@ function schemaOf({ timeoutMs, maxTimeoutMs, sandbox }: Settings) {
       .min(1)
       .max(100_000)
       .refine((text) => !text.includes('\0'), 'It contains a NUL character'),
-    timeout_ms: z
-      .int()
-      .min(1)
-      .max(maxTimeoutMs)
-      .optional()
-      .describe(`Time limit in milliseconds. Default: ${timeoutMs}`),
+    timeout_ms: z.int().min(1).max(maxTimeoutMs).optional().describe(`Default: ${timeoutMs}`),
     description: z
       .string()
       .max(200)
       .optional()
-      .describe('What the command does, in a few words for the user'),
+      .describe('What it does, in a few words for the user'),
   });
   const network = z
     .boolean()
@@ -276,7 +288,7 @@ function schemaOf({ timeoutMs, maxTimeoutMs, sandbox }: Settings) {
     .describe('Run it outside the sandbox, only if it cannot work inside. The user is asked');
   const full = always.extend({ network, outside_sandbox: outside });
   const isClosed = sandbox !== undefined && !sandbox.network;
-  // The schema removes fields that are not offered from the input.
+  // The schema removes unavailable fields from the input.
   const offered = isClosed ? full : sandbox ? full.omit({ network: true }) : always;
   return offered as typeof full;
 }
@@ -295,6 +307,7 @@ function settingsOf(options: BashToolOptions): Settings {
     sandbox: options.sandbox,
     reading: options.reading,
     answers: options.answers,
+    files: options.files,
     shell: options.shell ?? 'bash',
     clock: options.clock ?? systemClock,
   };
@@ -303,10 +316,10 @@ function settingsOf(options: BashToolOptions): Settings {
 type Blob = Awaited<ReturnType<ToolContext['blobs']['put']>>;
 
 interface DescribeOptions {
-  /** The stored output. Undefined if the text is complete. */
+  /** The stored output. Undefined if the text contains the complete output. */
   readonly whole: Blob | undefined;
   readonly timeoutMs: number;
-  /** Further notes for the model. */
+  /** More notes for the model. */
   readonly notes: readonly string[];
 }
 
@@ -343,8 +356,8 @@ function describeCommand(
       text: text.join('\n'),
       value,
       isError,
-      // A blob without a reference may be deleted, so an attachment refers to it. The metadata marks the
-      // blob as the whole output, so it is not sent to the model.
+      // The attachment refers to the blob, because a blob without a reference may be deleted. The metadata
+      // marks the blob as the complete output, so the blob is not sent to the model.
       ...(whole && { attachments: [blobAttachment(whole)] }),
       ...(wholeOutput && { metadata: { wholeOutput } }),
     },

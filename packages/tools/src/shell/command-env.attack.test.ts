@@ -3,7 +3,7 @@ import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
 import { bashTool } from './bash-tool.ts';
 
-// Variables that hold keys although neither their names nor their values follow a known form.
+// Variables that contain keys, although neither their names nor their values have a known form.
 test.for([
   ['OTEL_EXPORTER_OTLP_HEADERS', 'x-honeycomb-team=hush-hush'],
   ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'api=hush-hush'],

@@ -10,20 +10,22 @@ interface OutputOptions {
   readonly clock: Clock;
   /** Maximum length of the final text, in characters. */
   readonly maxLength: number;
-  /** Maximum number of bytes to store. They are stored only if the text is not complete. */
+  /**
+   * Maximum number of bytes to store. They are stored only if the text does not contain the complete output.
+   */
   readonly maxKeptBytes: number;
-  /** Masks secrets before anything is shown or stored. Default: nothing is masked. */
+  /** Masks secrets before output is shown or stored. Default: nothing is masked. */
   readonly mask?: SecretMask | undefined;
 }
 
 /** The output of a command after it has ended. */
 export interface CollectedOutput {
   readonly text: string;
-  /** Length of the whole output in characters. */
+  /** Length of the complete output in characters. */
   readonly length: number;
   /** Number of bytes that were not stored. */
   readonly dropped: number;
-  /** The stored bytes. Undefined if the text is complete. */
+  /** The stored bytes. Undefined if the text contains the complete output. */
   readonly whole: Uint8Array | undefined;
 }
 
@@ -38,7 +40,7 @@ const throttle = { intervalMs: 250, maxLength: 4000, maxTotalLength: 200_000 };
 
 /**
  * Returns an object that collects the output of a command. It sends updates while the command runs, and
- * stores the bytes up to a limit.
+ * stores the first bytes up to a limit.
  */
 export function commandOutput(options: OutputOptions): CommandOutput {
   const { update, clock, maxLength, maxKeptBytes, mask } = options;
@@ -71,13 +73,13 @@ export function commandOutput(options: OutputOptions): CommandOutput {
   };
 }
 
-/** Keeps the beginning and the end of a text that arrives in pieces, in bounded memory. */
+/** Keeps the beginning and the end of a text that arrives in pieces. Its memory is limited. */
 interface ClippedText {
   add(text: string): void;
-  /** Length of the whole text in UTF-16 units. */
+  /** Length of the complete text in UTF-16 units. */
   length(): number;
   isClipped(): boolean;
-  /** Returns the whole text, or its beginning and end with a note between them. */
+  /** Returns the complete text, or its beginning and its end with a note between them. */
   show(note: (leftOut: number) => string): string;
 }
 
@@ -92,7 +94,7 @@ export function clippedText(maxLength: number): ClippedText {
       const room = half - head.length;
       head += text.slice(0, room);
       tail += text.slice(room);
-      // The tail is cut rarely, because each cut copies the text.
+      // The tail is cut only rarely, because each cut copies the text.
       if (tail.length > 4 * half) tail = tail.slice(-half);
     },
     length: () => length,
@@ -105,13 +107,13 @@ export function clippedText(maxLength: number): ClippedText {
   };
 }
 
-/** Removes half a surrogate pair that a cut may leave at either end. */
+/** Removes half of a surrogate pair, which a cut may leave at either end. */
 function withoutHalfCharacters(text: string): string {
   return text.replace(/^[\uDC00-\uDFFF]/, '').replace(/[\uD800-\uDBFF]$/, '');
 }
 
 /**
- * Stores the first bytes of an output, in a file if there are many. The bytes after the limit are only
+ * Stores the first bytes of an output, in a file if there are many. The bytes above the limit are only
  * counted.
  */
 interface OutputStore {
@@ -137,7 +139,7 @@ function createOutputStore(maxBytes: number): OutputStore {
       file ??= await openUnlinkedFile();
       await file.appendFile(bytes);
     } catch {
-      // The disk is full or not writable, so the bytes count as dropped.
+      // The disk is full or not writable, so these bytes count as dropped.
       limit = kept - bytes.length;
       [kept, dropped] = [limit, dropped + bytes.length];
     }
@@ -168,8 +170,8 @@ function createOutputStore(maxBytes: number): OutputStore {
 }
 
 /**
- * Opens a file that is already unlinked. The file disappears when its handle closes, even if this process
- * is killed.
+ * Opens a file and removes its name. The file disappears when its handle closes, even if this process is
+ * killed.
  */
 async function openUnlinkedFile(): Promise<FileHandle> {
   const path = join(tmpdir(), `millrace-${randomUUID()}`);
@@ -180,7 +182,7 @@ async function openUnlinkedFile(): Promise<FileHandle> {
 
 interface ThrottledUpdates {
   add(text: string): void;
-  /** Sends the pending text. No further updates are sent. */
+  /** Sends the pending text. After this call, no more updates are sent. */
   end(): void;
 }
 
@@ -190,13 +192,13 @@ interface ThrottleOptions {
   readonly intervalMs: number;
   /** Maximum length of one update, in characters. If the text is longer, only its end is sent. */
   readonly maxLength: number;
-  /** Maximum length of all updates together, in characters. */
+  /** Maximum total length of all updates, in characters. */
   readonly maxTotalLength: number;
 }
 
 /**
- * Returns an object that sends the output of a command as updates. Their rate and amount are limited, so
- * that the log stays small.
+ * Returns an object that sends the output of a command as updates. It limits their rate and size, so that the
+ * log stays small.
  */
 export function throttledUpdates(
   update: (text: string) => void,
@@ -222,7 +224,7 @@ export function throttledUpdates(
   };
   const trim = () => {
     const excess = Math.max(0, pending.length - maxLength);
-    // This does not split a surrogate pair.
+    // The cut must not split a surrogate pair.
     const from = /^[\uDC00-\uDFFF]/.test(pending.slice(excess, excess + 1)) ? excess + 1 : excess;
     leftOut += from;
     pending = pending.slice(from);

@@ -107,7 +107,7 @@ describe('however the output is cut', () => {
   });
 });
 
-// Quadratic time would not end within the time limit of a test.
+// With quadratic time, these inputs would exceed the time limit of a test.
 test.each([
   'sk-',
   '-eyJ',

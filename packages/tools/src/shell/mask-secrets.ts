@@ -2,9 +2,12 @@ import { looksSecret } from './safe-env.ts';
 
 /** Removes secrets from an output that arrives in pieces. */
 export interface SecretMask {
-  /** Returns the bytes that can be shown. If the end may be the start of a secret, it is held back. */
+  /**
+   * Returns the bytes that can be shown. It keeps back the end of the text if the end may be the start of a
+   * secret.
+   */
   add(bytes: Uint8Array): Uint8Array;
-  /** Returns the bytes that were held back. Call it once, after the last `add`. */
+  /** Returns the bytes that were kept back. Call it once, after the last `add`. */
   end(): Uint8Array;
 }
 
@@ -12,10 +15,10 @@ export interface SecretMask {
 const mark = '[masked]';
 
 /**
- * Creates a mask for the output of one command. It replaces keys with a known form, private keys,
- * passwords in URLs, and the values of variables of this process that look like secrets. It works on
- * bytes, so that binary output does not change. It needs linear time and bounded memory. The result does
- * not depend on how the output is split into pieces.
+ * Creates a mask for the output of one command. It replaces keys with a known form, private keys, passwords
+ * in URLs, and the values of environment variables that look like secrets. It works on bytes, so binary
+ * output does not change. Its time is linear and its memory is limited. The result does not depend on how the
+ * output is split into pieces.
  */
 export function secretMask(env: Readonly<Record<string, string | undefined>>): SecretMask {
   const values = maskValues(secretValuesOf(env));
@@ -28,17 +31,17 @@ export function secretMask(env: Readonly<Record<string, string | undefined>>): S
   };
 }
 
-/** Converts each byte to one character. */
+/** Converts each byte to one character, so that a string can be searched. */
 function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }
 
-/** A step of the mask. It returns the text that can be shown, and keeps the rest for the next call. */
+/** One step of the mask. It returns the text that can be shown, and keeps the rest for the next call. */
 type Step = (text: string, isLast: boolean) => string;
 
 /**
- * The minimum and maximum length of a value that is masked. Shorter values are often ordinary words.
- * Longer ones are files, which are printed in parts.
+ * The minimum and maximum length of a masked value. Shorter values are often ordinary words. Longer values
+ * are files, which commands print in parts.
  */
 const [minValueLength, maxValueLength] = [8, 4096];
 const maxValues = 200;
@@ -69,8 +72,8 @@ function maskValues(values: readonly string[]): Step {
 }
 
 /**
- * Returns the position at which the text ends with the start of a value. If there is none, it returns the
- * length of the text.
+ * Finds the beginning of a value at the end of the text, and returns its position. Returns the length of the
+ * text if it finds none.
  */
 function startOf(value: string, text: string): number {
   const first = value.charAt(0);
@@ -80,9 +83,9 @@ function startOf(value: string, text: string): number {
 }
 
 interface KeyForm {
-  /** Matches the start of such a key. */
+  /** Matches the start of a key of this form. */
   readonly start: RegExp;
-  /** Matches the text after the start. It must match without searching ahead. */
+  /** Matches the text after the start. It must match without looking ahead. */
   readonly rest: RegExp;
 }
 
@@ -110,13 +113,15 @@ const keyForms: readonly KeyForm[] = [
 const anyStart =
   /sk[-_]|rk_|gh[a-z]_|github_pat_|glpat-|xai-|nvapi-|pypi-|tskey-|sq0[a-z]{3}-|xox[a-z]-|xapp-|AKIA|ASIA|AIza|ya29\.|SG\.|npm_|hf_|gsk_|r8_|lin_api_|whsec_|dop_v1_|AGE-SECRET-KEY-|eyJ|:\/\/|-----BEGIN /g;
 /**
- * The length of the longest start, minus one. So many characters at the end of a text may be a part of a
- * start.
+ * The length of the longest start minus one. The last characters of a text, up to this number, may be an
+ * incomplete start.
  */
 const maxPartOfStart = 15;
-/** Matches the rest of a key, whatever its form. */
+/** Matches the rest of a key of any form. */
 const restOfKey = /[\w.-]*/y;
-/** The length below which a piece may still become a key. The minimum length of every form is smaller. */
+/**
+ * A shorter piece of text may still become a key. The number is larger than the minimum length of every form.
+ */
 const undecidedLength = 64;
 
 const tokenHeader = /[\w-]*/y;
@@ -128,9 +133,9 @@ const keyBegin = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----/y;
 const keyBeginPart = /-----BEGIN [A-Z0-9 ]{0,52}-{0,5}$/y;
 const keyEnd = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----/g;
 const maxKeyEnd = 80;
-/** Maximum length of a private key without an end. It is masked up to this length. */
+/** Maximum length of a private key without an end marker. The text is masked up to this length. */
 const maxPrivateKey = 65_536;
-/** Maximum length of a token header. A longer text is not a header. */
+/** Maximum length of a token header. A longer text cannot be a header. */
 const maxKept = 16_384;
 
 /** Returns a step that replaces keys with a known form. */
@@ -179,14 +184,14 @@ function maskKeys(): Step {
 }
 
 interface FoundSecret {
-  /** The kind of the secret. `open` means that the rest of the text may become a secret. */
+  /** The kind of the secret. `open` means that the rest of the text may still become a secret. */
   readonly kind: 'key' | 'private key' | 'password' | 'open';
   readonly from: number;
   readonly to: number;
   readonly shown: string;
 }
 
-/** Returns the first secret, or the position from which the text has to be held back. */
+/** Returns the first secret, or the position from which the text must be kept back. */
 function findSecret(text: string, start: number, before: string, isLast: boolean): FoundSecret {
   let noTokenBefore = 0;
   anyStart.lastIndex = start;
@@ -228,7 +233,7 @@ function endOfKey(text: string, from: number, found: string): number | undefined
   return undefined;
 }
 
-/** True if further text could turn the text from this position into a key. */
+/** True if the text from this position could become a key with more text. */
 function mayContinue(text: string, from: number, found: string): boolean {
   const end = endOfMatch(restOfKey, text, from + found.length) ?? from;
   const length = text.length - from;
@@ -254,7 +259,10 @@ function findPrivateKey(text: string, from: number): FoundSecret | undefined {
   return endOfMatch(keyBeginPart, text, from) === text.length ? open(text, from) : undefined;
 }
 
-/** Matches the pattern at a position. Returns the end of the match, or undefined. */
+/**
+ * Matches the pattern at a position. Returns the end of the match. Returns undefined if the pattern does not
+ * match.
+ */
 function endOfMatch(pattern: RegExp, text: string, at: number): number | undefined {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : undefined;

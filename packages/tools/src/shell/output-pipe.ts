@@ -8,43 +8,43 @@ import { findProgram } from '../git/run-git.ts';
 import { createPrivateFolder } from '../sandbox/private-folder.ts';
 
 interface PipeEnds {
-  /** A non-blocking file descriptor for reading. The receiver must close it. */
+  /** A non-blocking file descriptor for reading. The caller must close it. */
   readonly reader: number;
   /**
-   * The file descriptor for both stdout and stderr of the child, so that the order of the output is
-   * kept.
+   * The file descriptor for both stdout and stderr of the child. Sharing one descriptor keeps the order of
+   * the output.
    */
   readonly writer: number;
 }
 
 /**
- * Opens a named pipe. The pipes that Node.js creates for a child are sockets. Sockets cannot be opened by
- * path, so scripts with `> /dev/stderr` fail on them. `root` is the workspace.
+ * Opens a named pipe. Node.js would create sockets for a child instead of pipes. A socket cannot be opened by
+ * its path, so scripts with `> /dev/stderr` would fail. `root` is the workspace.
  */
 export async function openPipe(root: string): Promise<PipeEnds> {
-  // If the root is the whole disk, no folder is outside of it. That is only possible without a sandbox,
-  // and a command could then change everything anyway.
+  // If the root is the whole disk, no folder is outside of it. This is possible only without a sandbox, and a
+  // command could then change everything anyway.
   const away = root === '/' ? [] : [root];
   let folder: string | undefined;
   try {
     folder = createPrivateFolder('millrace-', away, 'pipes');
     const path = join(folder, 'pipe');
     const mkfifo = await findMkfifo(root);
-    // The empty environment hides the keys of the agent from the program.
+    // The environment is empty, so that the program does not get the keys of the agent.
     await promisify(execFile)(mkfifo, ['-m', '600', path], { cwd: '/', env: {} });
     return openEnds(path);
   } catch (error) {
     throw pipeError(error);
   } finally {
-    // The pipe stays open after its name was removed.
+    // The pipe stays open after its name has been removed.
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** Opens both ends of the same pipe. Throws if another process has replaced its name. */
+/** Opens both ends of the same pipe. Throws if a different process has replaced the path of the pipe. */
 function openEnds(path: string): PipeEnds {
   const { O_RDONLY, O_WRONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
-  // The reader is opened first, because opening the writer blocks without a reader.
+  // The reader is opened first, because opening the writer would block without a reader.
   const reader = openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
   let writer: number | undefined;
   try {
@@ -66,8 +66,8 @@ function openEnds(path: string): PipeEnds {
 }
 
 /**
- * Returns the path of the program `mkfifo`. The usual places come first, because a repository can put a
- * program with this name into a folder that a package manager adds to PATH.
+ * Returns the path of the program `mkfifo`. It searches the usual places first, because a package manager may
+ * add a folder of the repository to PATH. That folder can contain a program with the same name.
  */
 async function findMkfifo(root: string): Promise<string> {
   const usual = ['/usr/bin', '/bin', '/run/current-system/sw/bin'].map((at) => join(at, 'mkfifo'));
@@ -89,19 +89,22 @@ interface PipeReader {
   /** Resolves when all writers have closed the pipe. */
   readonly ended: Promise<void>;
   /**
-   * Resolves when everything written so far has been read. It does not wait for the end of the
-   * pipe, because a process that outlives the command may keep it open.
+   * Resolves when all data that was written so far has been read. It does not wait for the end of the pipe,
+   * because a process that outlives the command may keep the pipe open.
    */
   drain(): Promise<void>;
   close(): void;
 }
 
-/** Maximum capacity of a pipe, in bytes. More bytes than this must have been written later. */
+/**
+ * Maximum capacity of a pipe, in bytes. When `drain` has read this many bytes, all later bytes were written
+ * after its call.
+ */
 const maxPipeBytes = 1_048_576;
-/** Number of event loop rounds without data after which the pipe is considered empty. */
+/** Number of event loop turns without data after which the pipe counts as empty. */
 const quietRounds = 3;
 
-/** Reads a pipe with backpressure, which means that it pauses while the consumer is busy. */
+/** Reads a pipe with backpressure: it pauses while the consumer is busy. */
 export function readPipe(
   fd: number,
   consume: (bytes: Uint8Array) => Promise<void> | undefined,

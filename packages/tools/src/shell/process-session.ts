@@ -1,23 +1,22 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Clock } from '@millrace/agent';
 
-// A command is started as the leader of a process session. The processes that it starts stay in
-// that session unless they leave it on purpose (setsid). With `set -m`, a shell creates several
-// process groups in one session.
+// Each command starts as the leader of a new process session. Its child processes stay in that session unless
+// they leave it with setsid. With `set -m`, a shell creates several process groups in one session.
 
 /**
- * The interval for checking whether processes have ended, in milliseconds. Only the parent of a process
- * is notified of its end.
+ * The interval of the check whether processes have ended, in milliseconds. The check is needed because the
+ * system notifies only the parent of a process.
  */
 const pollMs = 10;
 /**
- * The number of checks after which remaining processes are ignored. They belong to another user or hang
- * in the kernel.
+ * Maximum number of checks. Then the remaining processes are ignored, because they belong to a different user
+ * or hang in the kernel.
  */
 const maxPolls = 500;
 
 /**
- * Waits until all processes of a session have ended or the time is up. Returns the number of
+ * Waits until all processes of a session have ended, at most `ms` milliseconds. Returns the number of
  * remaining processes.
  */
 export async function waitForSession(leader: number, ms: number, clock: Clock): Promise<number> {
@@ -37,9 +36,9 @@ export async function waitForSession(leader: number, ms: number, clock: Clock): 
 }
 
 /**
- * Stops a session with SIGTERM, and after a grace time with SIGKILL. Returns the number of processes that
- * still run. If the leader is a sandbox (`isSandbox`), only the processes inside it get SIGTERM. A
- * sandbox that ends kills them at once.
+ * Stops a session with SIGTERM, and after a grace period with SIGKILL. Returns the number of processes that
+ * still run. If the leader is a sandbox (`isSandbox`), only the processes inside it get SIGTERM, because the
+ * end of the sandbox would kill them immediately.
  */
 export async function stopSession(
   leader: number,
@@ -64,8 +63,8 @@ interface StopOptions {
 }
 
 /**
- * Sends a signal to the process groups of all descendants of the leader, but not to the leader itself.
- * The first process inside a sandbox ignores SIGTERM, because the kernel protects it.
+ * Sends a signal to the process groups of all descendants of the leader, but not to the leader itself. The
+ * first process inside a sandbox does not receive SIGTERM, because the kernel protects it.
  */
 function signalInside(leader: number, signal: NodeJS.Signals): void {
   const all = (processIds() ?? []).flatMap((pid) => {
@@ -86,7 +85,10 @@ function signalInside(leader: number, signal: NodeJS.Signals): void {
 
 const running = new Set<number>();
 
-/** Kills a session if this process exits first. Returns a function to call when the session has ended. */
+/**
+ * Makes sure that a session is killed if this process exits first. Call the returned function when the
+ * session has ended.
+ */
 export function killOnExit(leader: number): () => void {
   if (running.size === 0) process.on('exit', killAll);
   running.add(leader);
@@ -96,7 +98,7 @@ export function killOnExit(leader: number): () => void {
   };
 }
 
-/** Kills all sessions. It uses SIGKILL, because this process cannot wait for a second attempt. */
+/** Kills all sessions. It uses SIGKILL, because this process has no time for a second attempt. */
 function killAll(): void {
   for (const leader of running) signalGroups(leader, 'SIGKILL');
 }
@@ -112,7 +114,7 @@ interface Member {
 /** Returns the running processes of a session. */
 function sessionMembers(leader: number): readonly Member[] {
   const pids = processIds();
-  // Without /proc, only the group of the leader can be checked, and zombies count as running.
+  // Without /proc, only the process group of the leader can be checked, and zombies count as running.
   if (pids === undefined) return groupExists(leader) ? [{ group: leader }] : [];
   return pids.flatMap((pid) => {
     const stat = processStat(pid);
@@ -129,7 +131,7 @@ function sendToGroup(group: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-group, signal);
   } catch {
-    // The group has ended or belongs to another user.
+    // The group has ended or belongs to a different user.
   }
 }
 
@@ -151,12 +153,12 @@ function processIds(): readonly string[] | undefined {
   }
 }
 
-/** Returns the state of a process. Undefined if the process has ended in the meantime. */
+/** Returns the state of a process. Returns undefined if the process has ended in the meantime. */
 function processStat(pid: string) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The process name in parentheses can contain any character, so parsing starts after the last
-    // parenthesis.
+    // The name of the process is in parentheses and can contain any character. Parsing therefore starts after
+    // the last parenthesis.
     const [state = '', parent, group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const numbers = { parent: Number(parent), group: Number(group), session: Number(session) };
     return { isAlive: !'ZX'.includes(state), ...numbers };

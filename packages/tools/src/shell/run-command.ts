@@ -17,9 +17,9 @@ interface CommandOptions {
   readonly timeoutMs: number;
   /** Time between SIGTERM and SIGKILL, in milliseconds. */
   readonly graceMs: number;
-  /** Called with the output, in order. It may return a promise to delay reading. */
+  /** Called with the output, in order. A returned promise delays the next read. */
   readonly onOutput: (bytes: Uint8Array) => Promise<void> | undefined;
-  /** The confined command to start in place of the shell. Default: none. */
+  /** The confined command to start instead of the shell. Default: none. */
   readonly confined?: PreparedCommand | undefined;
 }
 
@@ -30,9 +30,9 @@ interface Exit {
 
 /** How a command ended. */
 export interface CommandOutcome extends Exit {
-  /** The reason why the command ended. `blocked` means that it created a file that it must not create. */
+  /** The reason why the command ended. `blocked` means that it created a forbidden file. */
   readonly reason: 'exited' | 'timed_out' | 'aborted' | 'blocked';
-  /** Number of background processes that were stopped. */
+  /** Number of background processes that still ran after the command and were stopped. */
   readonly leftRunning: number;
   /** Number of processes that could not be stopped. */
   readonly unstopped: number;
@@ -51,7 +51,7 @@ export async function runCommand(
   try {
     const child = startShell(command, writer, options);
     const exited = exitOf(child, options);
-    // Without a process id the command did not start, and `exited` rejects with the reason.
+    // Without a process id, the command did not start, and `exited` rejects with the reason.
     const start = { leader: child.pid ?? 0, exited, outputEnded: pipe.ended };
     const end = child.pid === undefined ? exited : waitUntilGone(start, options);
     const ended = await end;
@@ -78,7 +78,7 @@ function startShell(command: string, writer: number, options: CommandOptions): C
     // `detached` makes the child the leader of its own session and process group.
     return spawn(program, confined?.args ?? args, { cwd, env, stdio, detached: true });
   } catch (error) {
-    // `spawn` throws some errors synchronously, so they are caught here.
+    // `spawn` throws some errors synchronously, so this block catches them.
     throw signal.aborted ? error : startError(error, options);
   } finally {
     closeSync(writer);
@@ -86,14 +86,14 @@ function startShell(command: string, writer: number, options: CommandOptions): C
   }
 }
 
-/** The highest descriptor number that is hidden from commands. */
+/** Inherited descriptors with a number up to this one are hidden from commands. Higher ones are not. */
 const maxFd = 65_536;
 const closeOnExec = 0o2000000;
 
 /**
- * Returns the descriptors that this process got from its parent and that every child would get, in
- * ascending order. Node.js opens all other descriptors in a way that no child gets them. Only Linux needs
- * this function, because on macOS a child gets only the descriptors that are passed to it.
+ * Returns the descriptors that this process inherited and that every child would inherit, in ascending order.
+ * Node.js opens all other descriptors with close-on-exec. Only Linux needs this function, because on macOS a
+ * child gets only the descriptors that are passed to it.
  */
 function inheritedFds(): readonly number[] {
   if (process.platform !== 'linux') return [];
@@ -121,15 +121,15 @@ export function shellCommand(
   command: string,
   { shell }: Pick<CommandOptions, 'shell'>,
 ): readonly [string, ...string[]] {
-  // The last word is `$0`, which the shell prints at the start of its messages.
+  // The last word becomes `$0`, which the shell prints at the start of its messages.
   return [shell, '-c', '--', command, basename(shell)];
 }
 
 const systemFolders = ['/usr/bin', '/bin'];
 
 /**
- * Returns the absolute path of a shell. On Linux the folders of the system come first, because commands
- * that were not approved see no other folders. Programs in the workspace are not used.
+ * Returns the absolute path of a shell. On Linux, the system folders come first, because commands without an
+ * approval see no other folders. Programs in the workspace are not used.
  */
 export async function findShell(
   shell: string,
@@ -137,7 +137,7 @@ export async function findShell(
   searchPath: string | undefined,
 ): Promise<string> {
   if (shell.includes('/')) return shell;
-  // If the workspace contains these folders, it is the whole disk or the system itself.
+  // A workspace that contains these folders is the whole disk or the system itself.
   const ofSystem = systemFolders.map((at) => join(at, shell)).find((path) => existsSync(path));
   if (ofSystem !== undefined && process.platform === 'linux') return ofSystem;
   const found = (await findProgram(shell, root, searchPath)) ?? ofSystem;
@@ -153,13 +153,13 @@ function exitOf(child: ChildProcess, options: CommandOptions): Promise<Exit> {
   });
 }
 
-/** How long background processes may run after the command has exited, in milliseconds. */
+/** How long background processes may continue after the command has exited, in milliseconds. */
 const lingerMs = 250;
 
 interface StartedCommand {
   readonly leader: number;
   readonly exited: Promise<Exit>;
-  /** Resolves when no process has the output open any more. */
+  /** Resolves when all processes have closed the output. */
   readonly outputEnded: Promise<void>;
 }
 
@@ -179,7 +179,7 @@ async function waitUntilGone(
     const left = isGone ? 0 : await stopSession(leader, stop);
     const unstopped =
       isSandbox && !(await endsInTime(outputEnded, clock)) ? Math.max(left, 1) : left;
-    // A process that cannot be stopped is not awaited.
+    // A process that cannot be stopped may never exit, so its end is not awaited.
     const exit = unstopped > 0 ? { exitCode: null, signal: null } : await exited;
     return { ...exit, reason, leftRunning, unstopped };
   } finally {
@@ -187,13 +187,13 @@ async function waitUntilGone(
   }
 }
 
-/** The time in which the kernel must have killed all processes of a sandbox, in milliseconds. */
+/** Maximum time for the kernel to kill all processes of a sandbox, in milliseconds. */
 const sandboxEndMs = 5000;
 
 /**
- * Resolves with true if all processes of a sandbox end in time. The kernel kills them when the first
- * process of the sandbox ends. That process keeps the output open until the others have ended, so the end
- * of the output shows that all have ended.
+ * Resolves with true if all processes of a sandbox end in time. The kernel kills them when the first process
+ * of the sandbox ends. The output is closed only after all of them have ended, so its end is the sign to wait
+ * for.
  */
 async function endsInTime(ended: Promise<void>, clock: Clock): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();

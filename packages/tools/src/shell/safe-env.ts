@@ -3,16 +3,13 @@ import type { TraceContext } from '@millrace/core';
 
 /** The environment variables that a command gets. */
 export interface ShellEnv {
-  /**
-   * The names of further variables to pass on, in addition to the closed list of `safeEnv`. They are
-   * passed on even if they look like secrets. Default: none.
-   */
+  /** The names of additional variables to pass to commands, even if they look like secrets. Default: none. */
   readonly allow?: readonly string[] | undefined;
   /** Variables to set, regardless of their names. Default: none. */
   readonly set?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The variables that commands get, in groups as the README lists them. */
+/** The variables that commands get, in the same groups as in the README. */
 const passedNames: readonly string[] = [
   // Variables of the user, the terminal and the system.
   ...['PATH', 'HOME', 'USER', 'LOGNAME', 'USERNAME', 'SHELL', 'HOSTNAME', 'PWD', 'TMPDIR', 'TMP'],
@@ -22,7 +19,7 @@ const passedNames: readonly string[] = [
   // Variables for language and appearance.
   ...['LANG', 'LANGUAGE', 'TERM', 'COLORTERM', 'TERM_PROGRAM', 'COLUMNS', 'LINES', 'NO_COLOR'],
   ...['FORCE_COLOR', 'CLICOLOR', 'CLICOLOR_FORCE', 'EDITOR', 'VISUAL', 'PAGER', 'LS_COLORS'],
-  // Variables with the places where compilers and tools are installed.
+  // Variables with the installation folders of compilers and tools.
   ...[
     'NVM_DIR',
     'NVM_BIN',
@@ -64,7 +61,7 @@ const passedNames: readonly string[] = [
   ...['CC', 'CXX', 'CPP', 'AR', 'LD', 'CFLAGS', 'CXXFLAGS', 'CPPFLAGS', 'LDFLAGS', 'MAKEFLAGS'],
   ...['CMAKE_PREFIX_PATH', 'CMAKE_GENERATOR', 'PKG_CONFIG_PATH', 'LIBRARY_PATH', 'CPATH'],
   ...['SOURCE_DATE_EPOCH', 'CI', 'DEBIAN_FRONTEND', 'DISPLAY', 'WAYLAND_DISPLAY'],
-  // Variables for the network. A proxy with a password is not passed on.
+  // Variables for the network. A proxy URL with a password is omitted.
   ...['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'FTP_PROXY', 'NO_PROXY', 'SSL_CERT_FILE'],
   ...['SSL_CERT_DIR', 'NODE_EXTRA_CA_CERTS', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE'],
   ...['GIT_SSL_CAINFO', 'PIP_INDEX_URL', 'PIP_EXTRA_INDEX_URL', 'UV_INDEX_URL', 'GOPROXY'],
@@ -82,7 +79,7 @@ function isPassed(name: string): boolean {
  * The patterns for names of secrets. They match whole words, so KEYBOARD and TOKENIZERS are not secrets.
  */
 const secretNames: readonly RegExp[] = [
-  // These words also match at the end of a longer word, as in PGPASSWORD and AUTHTOKEN.
+  // These words also match the end of a longer word, as in PGPASSWORD and AUTHTOKEN.
   /(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION)S?(?:_|$)/,
   /(?:^|_)(?:CREDS?|JWT|BEARER)(?:_|$)/,
   /(?:^|_)(?:API|ACCESS|SECRET|PRIVATE|SIGNING|ENCRYPTION)_?KEYS?(?:_|$)/,
@@ -92,16 +89,16 @@ const secretNames: readonly RegExp[] = [
   /(?:^|_)(?:CONN(?:ECTION)?_?STR(?:ING)?|WEBHOOK(?:_URL)?|HEADERS)$/,
 ];
 
-/** The patterns for values that are secrets, whatever the names are. */
+/** The patterns for secret values. They apply to variables of any name. */
 const secretValues: readonly RegExp[] = [
-  // This matches a URL with a user name or a password.
+  // Matches a URL with a user name or a password.
   /(?:^|[\s,;|=])[a-z][a-z0-9+.-]*:\/\/[^/\s@]+@/i,
   /^(?:sk|rk|pk)[-_][\w-]{16,}$|^gh[a-z]_\w{20,}$|^github_pat_|^glpat-|^xox[a-z]-/,
   /^AKIA[A-Z0-9]{16}$|^AIza[\w-]{30,}$|^eyJ[\w-]{8,}\.eyJ[\w-]{8,}\./,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
 ];
 
-/** True if a variable looks like a secret, by its name or by its value. */
+/** True if the name or the value of a variable looks like a secret. */
 export function looksSecret(name: string, value: string): boolean {
   const upper = name.toUpperCase();
   return (
@@ -110,8 +107,8 @@ export function looksSecret(name: string, value: string): boolean {
 }
 
 /**
- * Returns the environment for a command. It has a closed list of variables. A variable whose value looks
- * like a secret is left out. The variables in `allow` and `set` are added.
+ * Returns the environment for a command: the variables of a fixed list, without values that look like
+ * secrets. Then it adds the variables in `allow` and `set`.
  */
 export function safeEnv(
   own: Readonly<Record<string, string | undefined>>,
@@ -127,8 +124,8 @@ export function safeEnv(
 }
 
 /**
- * Returns the environment with safe folders for libraries. Folders of the workspace and relative folders
- * are removed. Otherwise every command would load code of the repository.
+ * Removes folders of the workspace and relative folders from the library paths of the environment. Otherwise
+ * every command would load code of the repository.
  */
 export function withoutOwnLibraries(
   env: Readonly<Record<string, string | undefined>>,
@@ -149,8 +146,8 @@ export function withoutOwnLibraries(
 type Env = Readonly<Record<string, string>>;
 
 /**
- * Returns the environment with the trace context, in the variables that OpenTelemetry defines. Values of
- * another trace are removed.
+ * Adds the trace context to the environment, in the variables that OpenTelemetry defines. It removes the
+ * values of a different trace.
  */
 export function traceEnv(env: Env, trace: TraceContext | undefined): Env {
   if (trace === undefined) return env;

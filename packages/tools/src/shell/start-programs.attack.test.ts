@@ -15,7 +15,9 @@ function setVariable(name: string, value: string): void {
   });
 }
 
-/** A repository whose program comes first in PATH, as `npx` does it. Returns the root and a mark. */
+/**
+ * Creates a repository whose program comes first in PATH, as `npx` arranges it. Returns the root and a mark.
+ */
 function repositoryWithProgram(name: string, real: string) {
   const root = temporaryFolder();
   const mark = join(temporaryFolder(), 'ran');

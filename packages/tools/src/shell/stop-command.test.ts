@@ -99,7 +99,7 @@ test('a process that exits kills the processes of its commands', async () => {
   onTestFinished(() => {
     for (const pid of pids()) if (isRunning(pid)) process.kill(pid, 'SIGKILL');
   });
-  // They were killed before the process exited, but may still be ending.
+  // The processes were killed before this process exited, but they may still be ending.
   await until(() => !pids().some(isRunning));
 });
 

@@ -34,7 +34,7 @@ const calls = (...inputs: readonly object[]): ScriptEntry => ({
   },
 });
 
-/** Creates an agent that gives tasks to others, and the log of all agents. */
+/** Creates an agent that gives tasks to sub-agents, and the log of all agents. */
 function createCaller(
   options: SubAgentsToolOptions,
   script: readonly ScriptEntry[],
@@ -230,7 +230,7 @@ test('a sub-agent that takes too long is stopped with an error', async () => {
 });
 
 describe('an abort of the caller', () => {
-  /** A chain of two sub-agents. The tool of the last one waits until it is aborted. */
+  /** Creates a chain of two sub-agents. The tool of the last one waits until it is aborted. */
   function chain() {
     const log = memoryLog();
     const waiting = Promise.withResolvers<AbortSignal>();

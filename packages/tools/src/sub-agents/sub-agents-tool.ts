@@ -2,10 +2,10 @@ import { type Agent, AgentError, type DefinedTool, defineTool, subAgent } from '
 import { z } from 'zod';
 import { assertKnownOptions } from '../known-options.ts';
 
-/** An agent that can get tasks. */
+/** An agent to which the model can give tasks. */
 export interface OfferedAgent {
   readonly agent: Agent;
-  /** A text that explains to the model what the agent can do. */
+  /** A text that tells the model what the agent can do. */
   readonly description: string;
 }
 
@@ -30,9 +30,8 @@ const maxTaskLength = 100_000;
 const maxSummaryLength = 200;
 
 /**
- * Creates a tool that gives a task to another agent, which runs in its own session. The text of that
- * agent is reported as progress, and its last message is the result. The agent stops together with its
- * caller.
+ * Creates a tool that gives a task to a sub-agent. The sub-agent runs in its own session. Its text is
+ * reported as progress, and its last message is the result. It stops together with its caller.
  *
  * @example
  * ```ts
@@ -53,13 +52,13 @@ export function subAgentsTool(options: SubAgentsToolOptions): DefinedTool<string
     description: describeAgents(agents),
     input: schemaOf([first, ...others]),
     startsSession: true,
-    // A repeated execution is safe, because the agent's run finds its session and continues it.
+    // A repeated execution is safe, because the sub-agent finds its session and continues it.
     afterCrash: 'repeat',
     timeoutMs,
     summarize: ({ agent = first, task }) => summaryLine(agent, task),
     execute: ({ agent = first, task }, context) => {
       const worker = workers.get(agent);
-      // The schema accepts only known names, so this does not happen.
+      // The schema accepts only known names, so this error does not occur.
       if (worker === undefined) throw unknownAgentError(name, agent);
       return worker.execute({ task }, context);
     },
@@ -69,26 +68,25 @@ export function subAgentsTool(options: SubAgentsToolOptions): DefinedTool<string
 function schemaOf(
   names: readonly [string, ...string[]],
 ): z.ZodType<SubAgentsInput, SubAgentsInput> {
-  const agent = z.enum(names).describe('The agent that does the task');
+  const agent = z.enum(names);
   return z.object({
     agent: names.length === 1 ? agent.optional() : agent,
     task: z
       .string()
       .max(maxTaskLength)
-      .refine((text) => text.trim() !== '', 'it is empty')
-      .describe('What to do and what to report, with all information that is needed'),
+      .refine((text) => text.trim() !== '', 'it is empty'),
   });
 }
 
 function describeAgents(agents: SubAgentsToolOptions['agents']): string {
   const list = Object.entries(agents).map(([name, one]) => `- ${name}: ${one.description}`);
   return `Gives a task to another agent and returns its report.
-The agent does not see this conversation and cannot ask questions, so the task must contain all information. Put independent tasks into one turn: they run at the same time.
+The agent does not see this conversation and cannot ask questions, so the task must contain all information, and what to report. Put independent tasks into one turn: they run at the same time.
 Agents:
 ${list.join('\n')}`;
 }
 
-/** Returns the name of the agent and the first line of the task, shortened. */
+/** Returns the name of the agent and the first line of the task. A long line is shortened. */
 function summaryLine(agent: string, task: string): string {
   const [line = ''] = task.trim().split('\n');
   const isShort = line.length <= maxSummaryLength;

@@ -6,7 +6,7 @@ import { writeTool } from '../files/write-tool.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { runTool } from './tool-context.ts';
 
-// A program that runs tools as another user or with system limits. Usage: `call-tools.ts <root> <[[tool,
+// A program that runs tools as a different user or with system limits. Usage: `call-tools.ts <root> <[[tool,
 // input], …]>`.
 
 const [root = '.', calls = '[]'] = process.argv.slice(2);

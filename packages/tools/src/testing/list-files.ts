@@ -31,7 +31,7 @@ export async function listFiles(
   return { paths, report };
 }
 
-// This file is also a program, which runs the walk as another user.
+// This file is also a program that runs the walk as a different user.
 const [, program, root] = process.argv;
 if (program === import.meta.filename && root !== undefined) {
   console.log(JSON.stringify(await listFiles(root, [])));

@@ -139,8 +139,8 @@ export const testTools: Readonly<Record<string, TestTool>> = {
   // The checks of the SDK server would reject invalid content, so the transport inserts it.
   strange: { run: () => textResult('<strange>') },
   ask_back: {
-    run: async ({ method }, { call }) => {
-      const params = { message: 'Sure?', requestedSchema: { type: 'object', properties: {} } };
+    run: async ({ method, properties = {} }, { call }) => {
+      const params = { message: 'Sure?', requestedSchema: { type: 'object', properties } };
       const request = { method: String(method), params };
       const failed = (error: unknown) => textResult(String(error));
       const schema = {

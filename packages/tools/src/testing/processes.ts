@@ -45,7 +45,7 @@ function isAt(pid: string, folder: string): boolean {
   try {
     return readlinkSync(`/proc/${pid}/cwd`) === folder;
   } catch {
-    // The process has ended or belongs to another user.
+    // The process has ended or belongs to a different user.
     return false;
   }
 }

@@ -1,8 +1,8 @@
 import { renameSync, rmSync, symlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-// A program that replaces `folder` and `file` with links to the outside and back, again and again, until
-// it is killed. Other processes may create new ones in the meantime, which the program removes.
+// A program that repeatedly replaces `folder` and `file` with links to the outside and back, until it is
+// killed. Other processes may create new entries in the meantime, which the program removes.
 
 const [root = '', outside = ''] = process.argv.slice(2);
 
@@ -18,7 +18,7 @@ function quietly(step: () => void): void {
   try {
     step();
   } catch {
-    // Another process created or removed the entry. The next round repairs it.
+    // A different process created or removed the entry. The next round repairs it.
   }
 }
 

@@ -4,7 +4,7 @@ interface GlobOptions {
   readonly nocase?: boolean;
 }
 
-/** Returns a function that is true for paths that match a glob. An empty glob matches every path. */
+/** Returns a function that tests whether a path matches a glob. An empty glob matches every path. */
 export function compileGlob(
   glob: string,
   { nocase = false }: GlobOptions = {},
@@ -13,8 +13,8 @@ export function compileGlob(
 }
 
 /**
- * Escapes the parentheses of folder names such as `(group)`, which picomatch would treat as an
- * expression. After `@`, `?`, `*`, `+` and `!` they keep their meaning as glob syntax.
+ * Escapes the parentheses of folder names such as `(group)`, because picomatch would treat them as an
+ * expression. Parentheses after `@`, `?`, `*`, `+` and `!` stay glob syntax.
  */
 function escapePlainParentheses(glob: string): string {
   return glob.replace(/(?<![@?*+!\\])\(([^()]*)\)/g, '\\($1\\)');

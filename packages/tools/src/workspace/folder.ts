@@ -13,9 +13,9 @@ import { join } from 'node:path';
 import { errorCodeOf, fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
 
 /**
- * An open folder that stays the same even if its path is replaced. Node.js has no openat(). On Linux,
- * `/proc/self/fd/<n>/<name>` does the same, because the kernel starts at the open folder. Replacing a
- * folder with a link therefore cannot redirect the access.
+ * An open folder. It stays the same folder even if a different folder or a link replaces its path. Node.js
+ * has no openat(), but `/proc/self/fd/<n>/<name>` has the same effect on Linux: the kernel starts at the open
+ * folder. Replacing a folder with a link therefore cannot redirect the access.
  */
 export interface Folder {
   /**
@@ -23,13 +23,13 @@ export interface Folder {
    */
   pathOf(name?: string): string;
   /**
-   * True if the folder is an open handle. An entry that is opened through `pathOf` is then certainly one of
+   * True if the folder is an open handle. An entry that was opened through `pathOf` then certainly belongs to
    * this folder, and `check` does nothing.
    */
   readonly isHandle: boolean;
-  /** Opens a subfolder. Fails with ENOTDIR or ELOOP if it is a link. */
+  /** Opens a subfolder. It fails with ENOTDIR or ELOOP if the subfolder is a link. */
   enter(name: string): Promise<Folder>;
-  /** Throws if the file that was opened through `pathOf` may not be the entry of this folder. */
+  /** Throws if the file that was opened through `pathOf` may not be an entry of this folder. */
   check(name: string, opened: FileHandle): Promise<void>;
   close(): Promise<void>;
 }
@@ -37,8 +37,8 @@ export interface Folder {
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
- * Returns a function that opens the root, by handle if the system supports it. `root` must be a
- * real path. If a folder on that path was replaced by a link, opening fails.
+ * Returns a function that opens the root, by handle if the system supports it. `root` must be a real path.
+ * Opening fails if a link has replaced a folder on that path.
  */
 export function folderOpener(root: string): () => Promise<Folder> {
   const usesHandle = canOpenByHandle(root);
@@ -76,8 +76,8 @@ function rootError(root: string, error: unknown): unknown {
 }
 
 /**
- * Returns the real path of a folder. On Linux it is the path of the folder that was opened, as the
- * kernel names it. Throws if it is not a readable folder.
+ * Returns the real path of a folder. On Linux, it opens the folder and asks the kernel for its path. Throws
+ * if the path is not a readable folder.
  */
 export function realFolderPath(given: string): string {
   const root = realpathSync.native(given);
@@ -95,16 +95,16 @@ export function realFolderPath(given: string): string {
 }
 
 /**
- * True if the kernel gives an ordinary path. For a folder outside of the root of this process, the kernel
- * uses another form.
+ * True if the kernel returns an ordinary path. For a folder outside the root of this process, the kernel
+ * returns a different form.
  */
 function isReachable(path: string): boolean {
   return path.startsWith('/');
 }
 
 /**
- * True if folders can be opened by their handles. `/proc` may be missing, or unreadable for a process
- * that has changed its user.
+ * True if folders can be opened by their handles. `/proc` may be missing, or a process that has changed its
+ * user may not be able to read it.
  */
 function canOpenByHandle(root: string): boolean {
   if (process.platform !== 'linux') return false;
@@ -131,10 +131,10 @@ function folderByHandle(handle: FileHandle): Folder {
 }
 
 /**
- * Opens a folder by its real path, for systems without `/proc/self/fd` (macOS, Windows). Opened files are
- * compared with the folder entries before any byte is read. Node.js allows no better protection. A
- * process can still replace and restore folders at exactly the right moments. A folder outside could then
- * be listed, or a file or folder outside could be created or replaced.
+ * Opens a folder by its real path, for systems without `/proc/self/fd` (macOS, Windows). It compares an
+ * opened file with the folder entries before any byte is read. Node.js allows no better protection. A process
+ * can still replace and restore folders at exactly the right moments. It could then list a folder outside, or
+ * create or replace a file there.
  */
 export async function folderByName(real: string): Promise<Folder> {
   const pathOf = (name = '.') => join(real, name);
@@ -149,8 +149,7 @@ export async function folderByName(real: string): Promise<Folder> {
     enter: (name) => folderByName(pathOf(name)),
     check: async (name, opened) => {
       const { ino, dev } = await opened.stat();
-      // There are several separate checks, so that one replacement at the right moment cannot pass all of
-      // them.
+      // The check is repeated, because a single replacement of the folder cannot pass several checks.
       for (let look = 0; look < 3; look++) {
         const there = await lstat(pathOf(name));
         if (there.ino !== ino || there.dev !== dev) throw movedError();

@@ -7,10 +7,12 @@ import type { ResolvedPath } from './resolve-path.ts';
 
 /** An entry of a folder. */
 export interface FolderEntry {
-  /** The name. Bytes that are not UTF-8 are shown as U+FFFD. Such a name cannot be used as a path. */
+  /**
+   * The name. Bytes that are not UTF-8 appear as U+FFFD. A name with this character cannot be used as a path.
+   */
   readonly name: string;
   readonly kind: 'folder' | 'file' | 'link' | 'other';
-  /** The size in bytes. It is meaningful only for files. */
+  /** The size in bytes. It has a meaning only for files. */
   readonly size: number;
   /** The target of a link, as stored in the link. */
   readonly target?: string;
@@ -21,7 +23,7 @@ export interface FolderListing {
   readonly place: ResolvedPath;
   /** The entries in the order of the file system. */
   readonly entries: readonly FolderEntry[];
-  /** Whether the folder has more entries than requested. */
+  /** True if the folder has more entries than requested. */
   readonly isCut: boolean;
 }
 
@@ -46,7 +48,10 @@ export async function listFolder(
   }
 }
 
-/** Returns the names of the entries as bytes, because they may not be UTF-8. Latin-1 keeps each byte. */
+/**
+ * Returns the names of the entries as bytes, because names may not be valid UTF-8. Latin-1 preserves each
+ * byte.
+ */
 async function readNames(folder: Folder, max: number): Promise<readonly Buffer[]> {
   const names: Buffer[] = [];
   for await (const { name } of await opendir(folder.pathOf(), { encoding: 'latin1' })) {
@@ -56,7 +61,7 @@ async function readNames(folder: Folder, max: number): Promise<readonly Buffer[]
   return names;
 }
 
-/** Returns the entry with this name. Undefined if it was removed in the meantime. */
+/** Returns the entry with this name. Returns undefined if it was removed in the meantime. */
 async function entryOf(folder: Folder, name: Buffer): Promise<FolderEntry | undefined> {
   const path = Buffer.concat([Buffer.from(`${folder.pathOf()}/`), name]);
   const stats = await lstat(path).catch(() => undefined);

@@ -1,13 +1,13 @@
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { compileGlob } from './compile-glob.ts';
 
-// Search workers import this file, so it must not import the agent.
+// Search workers import this file, so it must not import the agent package.
 
-/** A path that is resolved by its text alone, without symbolic links. */
+/** A path that was resolved by its text alone. Symbolic links are not followed. */
 export interface LexicalPath {
   /**
-   * The path relative to the root with `/`. It is `.` for the root, and an absolute path if it is
-   * outside.
+   * The path relative to the root, with `/` as separator. It is `.` for the root, and an absolute path
+   * outside the root.
    */
   readonly shown: string;
   readonly absolute: string;
@@ -24,16 +24,15 @@ export function lexicalPath(root: string, given: string): LexicalPath {
 }
 
 interface MatchOptions {
-  /** Whether the glob is one path and not a pattern. Default: false. */
+  /** True if the glob is one path and not a pattern. Default: false. */
   readonly exact?: boolean | undefined;
   readonly isWide: boolean;
 }
 
 /**
- * Returns a function that is true for paths that match. Rules that allow match narrowly, so outside of
- * the root only an absolute glob matches. Rules that ask or deny match widely (`isWide`). They also match
- * everything below a match, names in any folder, and any letter case, because some file systems ignore
- * case.
+ * Returns a function that tests whether a path matches. Rules that allow match narrowly: outside the root,
+ * only an absolute glob matches. Rules that ask or deny match widely (`isWide`): they also match everything
+ * below a match, names in any folder, and any letter case, because some file systems ignore case.
  */
 export function pathMatcher(
   glob: string,

@@ -14,7 +14,7 @@ export interface OpenFile {
   readonly stats: Stats;
 }
 
-// Without O_NONBLOCK, opening a FIFO blocks until another process writes to it.
+// Without O_NONBLOCK, opening a FIFO blocks until a different process writes to it.
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 export async function openFile(openRoot: OpenRoot, place: ResolvedPath): Promise<OpenFile> {
@@ -30,10 +30,10 @@ export async function openFile(openRoot: OpenRoot, place: ResolvedPath): Promise
   }
 }
 
-/** Opens a file in its parent folder, which is already open. */
+/** Opens a file whose parent folder is already open. */
 export async function openFileIn(folder: Folder, place: ResolvedPath): Promise<OpenFile> {
   const name = segmentAt(place, place.segments.length - 1);
-  // The kind is checked before opening, because opening a device may have side effects.
+  // The kind of the file is checked before opening, because opening a device may have side effects.
   checkRegularFile(place, await lstat(folder.pathOf(name)));
   const handle = await open(folder.pathOf(name), readFlags);
   try {
@@ -67,8 +67,8 @@ function kindName(stats: Stats): string {
 }
 
 /**
- * Identifies the content of a file. It does not include the modification time, because a touch
- * changes no content.
+ * Identifies the content of a file. It does not include the modification time, because the time can change
+ * without the content.
  */
 export interface FileVersion {
   readonly size: number;
@@ -83,12 +83,13 @@ export interface FileContent {
 
 const chunkLength = 262_144;
 
-/** Reads the whole file. Throws if it is larger than `maxBytes`. */
+/** Reads the complete file. Throws if the file is larger than `maxBytes`. */
 export async function readContent(file: OpenFile, maxBytes: number): Promise<FileContent> {
   const { handle, place, stats } = file;
   if (stats.size > maxBytes) throw tooLargeError(place.given, stats.size, maxBytes);
   const chunks: Uint8Array[] = [];
-  // The file is read to its end and not to its reported size, because it may grow during the read.
+  // The loop reads to the end of the file and not to its reported size, because the file may grow during the
+  // read.
   for (let length = 0; ; ) {
     const chunk = new Uint8Array(Math.min(chunkLength, Math.max(stats.size - length, 0) + 1));
     const { bytesRead } = await handle.read(chunk, 0, chunk.length, length);
@@ -101,12 +102,15 @@ export async function readContent(file: OpenFile, maxBytes: number): Promise<Fil
   return { bytes, version: versionOf(bytes) };
 }
 
-/** Returns the version of a content. */
+/** Returns the size and the hash of a content, which identify it. */
 export function versionOf(bytes: Uint8Array): FileVersion {
   return { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
-/** Returns the version of a file without holding its content. Throws if the file grows meanwhile. */
+/**
+ * Returns the version of a file without keeping its content in memory. Throws if the file grows during the
+ * read.
+ */
 export async function hashFile({ handle, stats, place }: OpenFile): Promise<FileVersion> {
   const hash = createHash('sha256');
   let size = 0;

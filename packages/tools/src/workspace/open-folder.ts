@@ -4,10 +4,10 @@ import type { Folder } from './folder.ts';
 import { explainPathFailure } from './path-failure.ts';
 import { type ResolvedPath, segmentAt } from './resolve-path.ts';
 
-/** An open folder. Its newly created parents can be removed again. */
+/** An open folder. Parent folders that were created for it can be removed again. */
 interface CreatedFolder {
   readonly folder: Folder;
-  /** Removes the created folders. A folder stays if another process has put something into it. */
+  /** Removes the created folders. A folder stays if a different process has created an entry in it. */
   undo(): Promise<void>;
   close(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export async function openOrCreateParent(
 /** Opens the root of a workspace. */
 export type OpenRoot = () => Promise<Folder>;
 
-/** Opens the folder at the first `depth` segments of a path. Does not follow links. */
+/** Opens the folder at the first `depth` segments of a path. It does not follow links. */
 export async function openFolder(
   openRoot: OpenRoot,
   place: ResolvedPath,
@@ -81,7 +81,7 @@ async function enterOrCreate(place: ResolvedPath, index: number, parent: Folder)
   }
 }
 
-/** Creates a folder. Returns false if another process created it first. */
+/** Creates a folder. Returns false if a different process created it first. */
 async function createFolder(path: string): Promise<boolean> {
   try {
     await mkdir(path);

@@ -4,10 +4,10 @@ import { errorCodeOf, fromSystemError, WorkspaceError } from '../contract/worksp
 import type { Folder } from './folder.ts';
 import { type ResolvedPath, segmentAt } from './resolve-path.ts';
 
-/** Maximum number of names in a folder that are read to find similar ones. */
+/** Maximum number of names to read from a folder in the search for similar names. */
 const maxNamesRead = 2000;
 
-/** Converts an error at one segment of a path to an error that explains the cause to the model. */
+/** Converts an error at one segment of a path to an error that tells the model the cause. */
 export async function explainPathFailure(
   place: ResolvedPath,
   index: number,
@@ -22,7 +22,7 @@ export async function explainPathFailure(
     case 'ENOTDIR':
     case 'ELOOP': {
       const there = await lstat(parent.pathOf(segmentAt(place, index))).catch(() => undefined);
-      // Links were resolved before, so a link that exists now was created after that.
+      // All links were resolved before, so a link at this path was created after that.
       if (there === undefined || there.isSymbolicLink()) return replacedError(place, error);
       return notFolderError(place, index);
     }
@@ -55,7 +55,7 @@ async function notFoundError(
   const before = place.segments.slice(0, index).map((name) => `${name}/`);
   const name = segmentAt(place, index);
   const nearest = similarNames(name, await readNames(parent));
-  // The folder lists this name, but the real name has other bytes, which are not valid text.
+  // The folder seems to contain this name, but the real name contains bytes that are not valid UTF-8.
   if (name.includes('\ufffd') && nearest.includes(name)) return notUtf8Error(place);
   const meant = nearest.map((name) => `${before.join('')}${name}`).join(', ');
   const missing = `${before.join('')}${name}`;
@@ -81,23 +81,24 @@ async function readNames(folder: Folder): Promise<readonly string[]> {
       if (names.length >= maxNamesRead) break;
     }
   } catch {
-    // The folder cannot be read or no longer exists, so no names can be suggested.
+    // The folder cannot be read or no longer exists, so the error suggests no names.
   }
   return names;
 }
 
-// Only the beginnings of longer names are compared, because the cost grows with the square of the length.
+// Maximum length of a compared name. Only the beginning of a longer name is compared, because the time is
+// quadratic in the length.
 const maxComparedLength = 64;
 
-/** Returns existing names that the model may have meant, the best match first. */
+/** Returns existing names that the model may have intended, the best match first. */
 function similarNames(name: string, names: readonly string[]): readonly string[] {
   const isNear = (distance: number) => distance <= Math.max(2, name.length / 3);
   return nearestNames(name, names.toSorted(), { distance: fileNameDistance, isNear });
 }
 
 /**
- * Returns the distance of two file names. Names that differ only in letter case have the distance 0.5,
- * and names that differ only in the extension have 1. Otherwise it is the edit distance.
+ * Returns the distance of two file names. It is 0.5 if they differ only in letter case, and 1 if they differ
+ * only in the extension. Otherwise it is the edit distance.
  */
 function fileNameDistance(a: string, b: string): number {
   if (withoutExtension(a) === withoutExtension(b)) return 1;

@@ -41,7 +41,7 @@ async function startSwapping(): Promise<ChildProcess> {
   return child;
 }
 
-/** Checks the path before opening it, which does not help. This shows that there is a race. */
+/** Checks the path before opening it, which is not sufficient. This proves that a race exists. */
 function isLostByLookingFirst(path: string): boolean {
   try {
     if (!realpathSync(join(root, path)).startsWith(root + sep)) return false;
@@ -55,7 +55,9 @@ const paths = ['folder/file', 'folder/deep/file', 'file'];
 const leastTries = runs(3000);
 const mostTries = 100_000;
 
-/** Repeats until a reader without protection has lost the race and both outcomes were seen. */
+/**
+ * Repeats the attempt until a reader without protection has lost the race and both outcomes have occurred.
+ */
 async function race(attempt: (path: string, index: number) => Promise<void>) {
   const child = await startSwapping();
   const seen = { done: 0, refused: 0, lostByOthers: 0 };

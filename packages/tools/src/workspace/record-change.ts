@@ -10,7 +10,7 @@ import {
 } from './open-file.ts';
 import type { ResolvedPath } from './resolve-path.ts';
 
-/** The parts of a tool context with which a workspace writes changes of files to the log. */
+/** The parts of a tool context that a workspace needs to write file changes to the log. */
 export type ChangeLog = Pick<ToolContext, 'blobs' | 'recordFileChange'>;
 
 /** Maximum size of a file whose content is stored, in bytes. */
@@ -28,7 +28,7 @@ export interface OldFile extends Partial<Pick<FileContent, 'bytes'>> {
   readonly version: FileVersion;
 }
 
-/** Reads a file that will be changed. The content is left out if it is too large to be stored. */
+/** Reads a file before it is changed. The result has no content if the file is too large to be stored. */
 export async function readOldFile(file: OpenFile): Promise<OldFile> {
   const mode = modeOf(file);
   if (file.stats.size > maxStoredBytes) return { mode, version: await hashFile(file) };
@@ -41,8 +41,8 @@ export function modeOf({ stats }: OpenFile): number {
 }
 
 /**
- * Writes a change of a file to the log, with the content before and after. `before` is undefined if there is
- * no file. `after` is undefined if the file is deleted.
+ * Writes a file change to the log, with the content before and after the change. `before` is undefined if the
+ * file does not exist. `after` is undefined if the change deletes the file.
  */
 export async function recordChange(
   log: ChangeLog,

@@ -9,10 +9,10 @@ const names = ['a', 'b', 'f', 'in', 'up', 'out', 'abs', 'loop', 'gone'];
 const path = fc
   .tuple(fc.boolean(), fc.array(fc.constantFrom(...names, '..', '.', ''), { maxLength: 8 }))
   .map(([isDotted, segments]) => (isDotted ? ['.', ...segments] : segments).join('/'))
-  // `f/` names the file here. The kernel accepts only folders there.
+  // This function accepts `f/` for a file. The kernel accepts a trailing slash only for folders.
   .filter((text) => text !== '' && !text.startsWith('/') && !/(?:f|gone)(?:\/\.?)+$/.test(text));
 
-/** Folders, files and links of these names, at several depths. Some links lead outside. */
+/** Creates folders, files and links of these names, at several depths. Some links lead outside. */
 function createFolders(base: string): string {
   const root = join(base, 'inner');
   for (const folder of [
@@ -44,9 +44,9 @@ test('a path leads where the kernel finds it', async () => {
       try {
         kernel = realpathSync.native(`${root}/${given}`);
       } catch {
-        // It does not exist, or its links form a loop.
+        // The path does not exist, or its links form a loop.
       }
-      // A name that does not exist may still be created.
+      // A missing name may still be created later.
       if (kernel === undefined) expect(ours?.exists ?? false, given).toBe(false);
       else expect(ours, given).toEqual({ real: kernel, exists: true });
       if (kernel !== undefined) found++;

@@ -5,24 +5,24 @@ import { writeProtection } from '../permissions/protected-paths.ts';
 import { nameThatGitObeys } from '../permissions/repository-protection.ts';
 
 /**
- * A path that was resolved at the time of the call. Functions that open it walk along `segments` and
- * follow no links.
+ * A path that was resolved at the time of the call. Functions that open it go through `segments` and follow
+ * no links.
  */
 export interface ResolvedPath {
-  /** The path as the caller gave it. */
+  /** The path as the caller passed it. */
   readonly given: string;
   /** The real path. */
   readonly real: string;
   /** The segments of the real path below the root. Empty for the root. */
   readonly segments: readonly string[];
-  /** The real path relative to the root, with `/`. It is `.` for the root. */
+  /** The real path relative to the root, with `/` as separator. It is `.` for the root. */
   readonly shown: string;
   readonly exists: boolean;
-  /** Whether the given path goes through a symbolic link and therefore differs from the real path. */
+  /** True if the given path goes through a symbolic link and therefore differs from the real path. */
   readonly isLinked: boolean;
   /**
-   * The target of the link as the link stores it. Set only with `keepsLink`, and only if the path itself
-   * is a symbolic link.
+   * The target as the link stores it. It is set only with `keepsLink`, and only if the path itself is a
+   * symbolic link.
    */
   readonly linkTarget?: string | undefined;
 }
@@ -30,8 +30,8 @@ export interface ResolvedPath {
 /** Options of `Workspace.resolve`. */
 export interface ResolveOptions {
   /**
-   * Whether a path that is a symbolic link resolves to the link itself and not to its target. Links in
-   * the folders of the path are followed. Default: false.
+   * Whether a symbolic link resolves to itself and not to its target. Links in the parent folders are always
+   * followed. Default: false.
    */
   readonly keepsLink?: boolean | undefined;
 }
@@ -46,8 +46,8 @@ const maxLinks = 40;
 const maxDepth = 200;
 
 /**
- * Resolves a path from a model. `root` must be a real path. The target may not exist. Throws if the path
- * leads outside.
+ * Resolves a path from a model. `root` must be a real path. The target does not have to exist. Throws if the
+ * path leads outside the root.
  */
 export async function resolvePath(
   root: string,
@@ -67,9 +67,9 @@ export async function resolvePath(
 }
 
 /**
- * Returns the error for a write through a link to a file that can run code, such as `.git/config`.
- * Returns undefined if the write is allowed. The person who approves a write sees only the given path, so
- * the call must name such a file directly.
+ * Returns the error for a write through a link to a file that can run code, such as `.git/config`. Returns
+ * undefined if the write is allowed. The user who approves a write sees only the given path, so the call must
+ * contain the real path of such a file.
  */
 export function protectedLinkError(place: ResolvedPath): WorkspaceError | undefined {
   const { given, real, segments, shown, isLinked } = place;
@@ -83,9 +83,9 @@ export function protectedLinkError(place: ResolvedPath): WorkspaceError | undefi
 }
 
 /**
- * Throws if the path does not lead to the real path that was judged when the call was approved. The
- * functions that open a path follow no links, so the opened file is the judged one. Check every path of a
- * call before it is opened. `judged` is undefined if the path was not judged.
+ * Throws if the path leads to a different real path than when the call was checked (`judged`). The functions
+ * that open a path follow no links, so they open exactly the checked file. Check every path of a call before
+ * it is opened. `judged` is undefined if the path was not checked.
  */
 export function assertJudged({ given, real }: ResolvedPath, judged: string | undefined): void {
   if (judged === undefined || real === judged) return;
@@ -97,7 +97,7 @@ export function assertJudged({ given, real }: ResolvedPath, judged: string | und
 function invalidPathReason(given: string): string | undefined {
   if (given === '') return 'the path is empty';
   if (given.includes('\0')) return 'it contains a NUL character';
-  // The file system would store another name, and two different names could become the same.
+  // The file system would replace the lone surrogate, and two different names could become the same.
   if (!given.isWellFormed()) return 'it contains half of a character (a lone surrogate)';
   if (given.length > maxPathLength) return `it is longer than ${maxPathLength} characters`;
   return undefined;
@@ -107,14 +107,13 @@ function isOutside(inside: string): boolean {
   return inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside);
 }
 
-/** A real path, which may be outside of a workspace. */
+/** A real path, which may be outside the workspace. */
 type RealPath = Pick<ResolvedPath, 'real' | 'exists' | 'linkTarget'>;
 
 /**
- * Resolves a path as the kernel does, one segment after the other. `..` is the parent of the folder that
- * was reached, and not of the text before it. The path `link/../a` is therefore beside the target of the
- * link. `root` must be a real path. Segments that do not exist are kept, but `..` cannot follow them. The
- * result may be outside the root.
+ * Resolves a path in the same way as the kernel, segment by segment. `..` is the parent of the folder that
+ * was reached, so `link/../a` is next to the target of the link. `root` must be a real path. Missing segments
+ * are kept, but `..` cannot follow them. The result may be outside the root.
  */
 export async function realPathOf(
   root: string,
@@ -133,7 +132,7 @@ export async function realPathOf(
       continue;
     }
     const next = join(here.real, segment);
-    // No path below a missing folder or a file can be a link.
+    // A path below a missing folder or below a file cannot be a link.
     const found = here.kind === 'folder' ? await placeAt(given, next) : 'missing';
     if (typeof found === 'string') {
       here = { real: next, kind: found };
@@ -155,8 +154,8 @@ interface Place {
 }
 
 /**
- * Returns the kind of a path, or the target of a link. Unreadable paths count as `missing`, because their
- * parent decides whether they are inside.
+ * Returns the kind of a path, or the target of a link. An unreadable path counts as `missing`, because its
+ * parent already shows whether it is inside the root.
  */
 async function placeAt(
   given: string,
@@ -191,7 +190,7 @@ function outsideError(root: string, given: string): WorkspaceError {
   return new WorkspaceError('outside', given, state);
 }
 
-/** Returns a text for a path that fits on one line. Control characters are escaped. */
+/** Returns a path as text on one line. Control characters are escaped. */
 export function displayOnOneLine(path: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to show as escapes
   return /[\u0000-\u001f\u007f]/.test(path) ? JSON.stringify(path) : path;

@@ -87,9 +87,9 @@ describe('a path', () => {
     'a\0b',
     'a'.repeat(5000),
     'a'.repeat(300),
-    // A lone surrogate: the file system would store another name.
+    // A lone surrogate. The file system would store a different name.
     'a\ud800',
-    // Each folder of the path is kept open.
+    // A write keeps each folder of the path open, so the depth is limited.
     `${'a/'.repeat(300)}b`,
   ])('that is invalid fails: %#', async (path) => {
     const before = all();

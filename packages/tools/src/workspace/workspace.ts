@@ -22,38 +22,35 @@ import {
 } from './write-file.ts';
 
 /**
- * A folder that file tools cannot leave. Paths come from a model and are relative to the root or
- * absolute. `~` is an ordinary name. Symbolic links may lead to other places inside. A path that leads
- * outside fails, even if another process redirects it while it is opened. A write through a link to a
- * file that can run code, such as `.git/config`, fails too. All methods reject with a `WorkspaceError`. A
+ * A folder that file tools cannot leave. Paths come from a model and are relative to the root or absolute.
+ * `~` is an ordinary name. Symbolic links may lead to different places inside the root. A path that leads
+ * outside fails, even if a different process redirects it while it is being opened. A write through a link to
+ * a file that can run code, such as `.git/config`, fails too. All methods reject with a `WorkspaceError`. A
  * hard link to a file outside cannot be detected.
  */
 export interface Workspace {
   /** The real path of the folder. */
   readonly root: string;
   /**
-   * Resolves a path, which may not exist. The result is valid only at the time of the call, so `open` and
-   * the other methods resolve the path again.
+   * Resolves a path, which may not exist. The result is valid only at the time of the call, so `open` and the
+   * other methods resolve the path again.
    */
   resolve(path: string, options?: ResolveOptions): Promise<ResolvedPath>;
   /**
    * Returns the workspace for one approved call. All its methods fail with the code `changed` if the path
-   * does not lead to this real path. Tools pass `ToolContext.judged`. If it is undefined, the path was
-   * not judged, and the result has no further restriction.
+   * leads to a different real path than `judged`. Tools pass `ToolContext.judged`. If it is undefined, there
+   * is no restriction.
    */
   boundTo(judged: string | undefined): Workspace;
   /**
-   * Returns the workspace for one call of a tool. It writes each change of a file to the log before it
-   * changes the file, so that the change can be taken back. Tools pass their `ToolContext`. Without
-   * `recordFileChange`, nothing is recorded.
+   * Returns the workspace for one tool call. It writes each file change to the log before it changes the
+   * file, so the change can be undone. Tools pass their `ToolContext`. Without `recordFileChange`, nothing is
+   * recorded.
    */
   recordedBy(log: ChangeLog): Workspace;
-  /**
-   * Opens a regular file, which the caller must close. Never blocks on a FIFO and never opens a
-   * device.
-   */
+  /** Opens a regular file. The caller must close it. It never blocks on a FIFO and never opens a device. */
   open(path: string): Promise<OpenFile>;
-  /** Reads a whole file. Fails if it is larger than `maxBytes`. */
+  /** Reads a complete file. It fails if the file is larger than `maxBytes`. */
   read(path: string, maxBytes: number): Promise<FileContent & { readonly place: ResolvedPath }>;
   /** Lists a folder, up to `maxEntries` entries. */
   list(path: string, maxEntries: number): Promise<FolderListing>;
@@ -61,12 +58,13 @@ export interface Workspace {
   write(path: string, bytes: Uint8Array, options?: WriteOptions): Promise<WriteResult>;
   /**
    * Deletes a regular file or a symbolic link. If the path is a link, its target stays, as with `rm`. The
-   * link itself must be inside. Fails if the folders of the path lead through a link to a protected file.
+   * link itself must be inside the root. It fails if the parent folders lead through a link to a protected
+   * file.
    */
   remove(path: string, options?: Pick<WriteOptions, 'signal'>): Promise<ResolvedPath>;
   /**
-   * Changes a file based on its current content. Changes of one file in this process run one after the
-   * other. If another process changes the file at the same time, the change fails.
+   * Changes a file based on its current content. Changes of the same file in this process run one after the
+   * other. The change fails if a different process changes the file at the same time.
    */
   change<Result>(
     path: string,
@@ -85,7 +83,7 @@ export interface FileBefore {
 export interface FileChange<Result> {
   /** The new content. Omit it to keep the file unchanged. */
   readonly bytes?: Uint8Array;
-  /** The result of `change`, returned after the file is written. */
+  /** The value that `change` returns after the file is written. */
   readonly result: Result;
 }
 
@@ -114,7 +112,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
   return workspaceAt(root, folderOpener(root), {});
 }
 
-/** The call that a workspace belongs to. */
+/** The call to which a workspace belongs. */
 interface CallBinding {
   readonly judged?: string | undefined;
   readonly log?: ChangeLog | undefined;
@@ -144,8 +142,8 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
     }
   };
   /**
-   * Writes the change to the log. Returns the options that make the change fail if another process
-   * changes the file after its content was recorded.
+   * Writes the change to the log. Returns write options. With them, the change fails if a different process
+   * has changed the file after its content was recorded.
    */
   const record = async (
     place: ResolvedPath,
@@ -193,7 +191,7 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
       const place = await resolveForWriting(path, { keepsLink: true });
       return withPathLock(place.real, async () => {
         signal?.throwIfAborted();
-        // The target of a link stays, so there is no content to record.
+        // Deleting a link does not delete its target, so there is no content to record.
         if (place.linkTarget === undefined) await record(place, undefined);
         await removeFile(openRoot, place);
         return place;
@@ -236,11 +234,11 @@ function invalidRootError(given: string, cause?: unknown): AgentError {
   return new AgentError('bad_option', message, { path: given }, { cause });
 }
 
-// The last work on each path. All workspaces of the process share this map, because the root of one may
-// be inside another.
+// The last work on each path. All workspaces of the process share this map, because the root of one workspace
+// may be inside a second workspace.
 const lastWorkByPath = new Map<string, Promise<unknown>>();
 
-/** Runs work on a path exclusively. Later calls for the same path wait, in order. */
+/** Runs work on a path exclusively. Later calls for the same path wait in order. */
 async function withPathLock<T>(real: string, work: () => Promise<T>): Promise<T> {
   const before = lastWorkByPath.get(real);
   const mine = (async () => {

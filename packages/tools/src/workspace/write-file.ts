@@ -17,24 +17,27 @@ import { type ResolvedPath, segmentAt } from './resolve-path.ts';
 
 /** Options of `Workspace.write`. */
 export interface WriteOptions {
-  /**
-   * Whether to wait until the data is on disk, so that it survives a power failure. Default: false.
-   */
+  /** Whether to wait until the data is on disk. The data then survives a power failure. Default: false. */
   readonly sync?: boolean | undefined;
   /** Aborts the write before the file is replaced. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /** Whether to fail if the file exists. Default: false. */
   readonly isNew?: boolean | undefined;
-  /** The permission bits that the file gets. Default: those of the replaced file, or the system's. */
+  /**
+   * The permission bits of the file. Default: the bits of the replaced file, or the system's default for a
+   * new file.
+   */
   readonly mode?: number | undefined;
-  /** The content that the file must have. The write fails if it has another one. Default: any. */
+  /**
+   * The content that the file must have before the write. Otherwise the write fails. Default: any content.
+   */
   readonly expected?: FileVersion | undefined;
 }
 
 /** The result of a write. */
 export interface WriteResult {
   readonly place: ResolvedPath;
-  /** Whether the file did not exist before. */
+  /** True if the file did not exist before. */
   readonly isNew: boolean;
 }
 
@@ -55,7 +58,7 @@ export async function writeFile(
     try {
       return await writeOnce(openRoot, place, bytes, options);
     } catch (error) {
-      // Another write may have created a folder on the path, failed, and removed the folder again.
+      // A concurrent write may have created a folder on the path, failed, and removed the folder again.
       const canRetry = options.expected === undefined && attempt < maxAttempts && isGone(error);
       if (!canRetry) throw error;
     }
@@ -92,8 +95,8 @@ async function writeOnce(
 }
 
 /**
- * Deletes a regular file, or a link if the path was resolved to one. Its folder stays, even if it is then
- * empty.
+ * Deletes a regular file, or a link if the path was resolved to the link itself. The parent folder stays,
+ * even if it becomes empty.
  */
 export async function removeFile(openRoot: OpenRoot, place: ResolvedPath): Promise<void> {
   const last = place.segments.length - 1;
@@ -104,7 +107,7 @@ export async function removeFile(openRoot: OpenRoot, place: ResolvedPath): Promi
     const stats = await lstat(folder.pathOf(name));
     if (place.linkTarget === undefined) {
       checkRegularFile(place, stats);
-      // A read-only file must not be deleted, as it must not be written.
+      // A read-only file must not be deleted, just as it must not be written.
       await access(folder.pathOf(name), constants.W_OK);
     } else if (!stats.isSymbolicLink()) throw replacedError(place);
     await unlink(folder.pathOf(name));
@@ -129,7 +132,7 @@ async function replace(
   const temporary = await writeTemporary(folder, bytes, before, { sync, mode });
   try {
     signal?.throwIfAborted();
-    // This is checked as late as possible. A change between this check and the rename cannot be detected.
+    // This check comes as late as possible. A change between this check and the rename cannot be detected.
     const there = expected === undefined ? await existingStats(folder, place) : undefined;
     if (there !== undefined && isNew) throw existsError(place);
     if (expected !== undefined) await checkVersion(folder, place, expected);
@@ -142,8 +145,8 @@ async function replace(
 }
 
 /**
- * Returns the stats of the existing file, or undefined if there is none. Throws if the path is not a
- * regular file, for example a link.
+ * Returns the status of the existing file. Returns undefined if the file does not exist. Throws if the path
+ * is not a regular file, for example a link.
  */
 async function existingStats(folder: Folder, place: ResolvedPath): Promise<Stats | undefined> {
   try {
@@ -180,7 +183,7 @@ async function syncFolder(folder: Folder): Promise<void> {
   }
 }
 
-/** Returns the error for a new file whose path exists already. */
+/** Returns the error for a new file whose path already exists. */
 export function existsError({ given }: ResolvedPath): WorkspaceError {
   const state =
     'it exists already, and nothing was written. Change it instead, or use another path';
@@ -197,8 +200,8 @@ const newFlags =
   constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
 
 /**
- * Writes the bytes to a new file in the same folder, with the permissions of the file that it will
- * replace. Returns its name.
+ * Writes the bytes to a new temporary file in the same folder, with the permissions of the file that it will
+ * replace. Returns the name of the temporary file.
  */
 async function writeTemporary(
   folder: Folder,
@@ -229,7 +232,7 @@ async function removeTemporary(folder: Folder, name: string): Promise<void> {
 }
 
 /**
- * Copies the mode, and the owner if this process has the right to do that. Extended attributes are lost,
+ * Copies the mode, and also the owner if this process has the right to do so. Extended attributes are lost,
  * because Node.js cannot copy them.
  */
 async function copyPermissions(handle: FileHandle, before: Stats): Promise<void> {
@@ -240,7 +243,6 @@ async function copyPermissions(handle: FileHandle, before: Stats): Promise<void>
       () => true,
       () => false,
     ));
-  // If the owner changes, setuid and setgid are removed, so that the program does not run as another
-  // user.
+  // If the owner changes, setuid and setgid are removed. Otherwise the program would run as a different user.
   await handle.chmod(before.mode & (isKept ? 0o7777 : 0o777));
 }

@@ -11,13 +11,15 @@ import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { keys, TestChat, toolCalls } from '../../testing/test-chat.ts';
 import { commandTable, isCommand } from './command-table.ts';
 
+const isKnown = (text: string) => isCommand(text, commandTable);
+
 const folder = temporaryFolder('chat-commands');
 
 test('a slash and a word is a command; a path or a sentence is not', () => {
-  expect(['/help', '/model demo', '/', '/HELP'].map(isCommand)).toEqual([true, true, true, true]);
+  expect(['/help', '/model demo', '/', '/HELP'].map(isKnown)).toEqual([true, true, true, true]);
   const texts = ['/usr/bin/env is a file', 'say /help', '//', '/3 of it', '/etc is what?'];
-  expect(texts.map(isCommand)).toEqual([false, false, false, false, false]);
-  expect(['/modle demo', '/qqqqqqqqqq'].map(isCommand)).toEqual([true, true]);
+  expect(texts.map(isKnown)).toEqual([false, false, false, false, false]);
+  expect(['/modle demo', '/qqqqqqqqqq'].map(isKnown)).toEqual([true, true]);
 });
 
 test('/help names every command and the keys', async () => {
@@ -33,8 +35,8 @@ test('/help names every command and the keys', async () => {
 
 test('an unknown command suggests the nearest one', async () => {
   const chat = new TestChat();
-  await chat.send('/modle');
-  await chat.waitForText('✗ Unknown command /modle: did you mean /model?');
+  await chat.send('/compct');
+  await chat.waitForText('✗ Unknown command /compct: did you mean /compact?');
   await chat.send('/qqqqqqqqqq');
   await chat.waitForText('✗ Unknown command /qqqqqqqqqq: /help lists all commands');
 });
@@ -141,7 +143,7 @@ test('/model switches to another model', async () => {
   const chat = new TestChat({ script: ['Script.'] });
   await chat.send('/model demo');
   await chat.waitForText('Using the demo model');
-  await chat.until(() => /^demo$/m.test(chat.terminal.screen));
+  await chat.until(() => /· demo$/m.test(chat.terminal.screen));
   await chat.send('/model none-such/model');
   await chat.waitForText('✗ ');
 });

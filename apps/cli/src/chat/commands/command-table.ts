@@ -1,9 +1,14 @@
 import { nearestName } from '../../args/nearest-name.ts';
 import { note } from '../contract/block.ts';
 import { exportCommand } from './export-command.ts';
-import { cost, model, tools } from './model-commands.ts';
+import { extensionCommands, hooks, skills } from './extension-commands.ts';
+import { copy, search } from './find-commands.ts';
+import { mcp } from './mcp-command.ts';
+import { mode } from './mode-command.ts';
+import { cost, model, thinking, tools } from './model-commands.ts';
 import { permissions } from './permissions-command.ts';
 import { redo, rewind, undo } from './rewind-commands.ts';
+import { editor, theme } from './screen-commands.ts';
 import {
   compact,
   forkSession,
@@ -14,6 +19,8 @@ import {
   retry,
 } from './session-commands.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
+import { tree } from './tree-command.ts';
+import { diff, init, review } from './work-commands.ts';
 
 const quit: SlashCommand = {
   name: '/quit',
@@ -21,12 +28,14 @@ const quit: SlashCommand = {
   run: ({ quit: leave }) => leave(),
 };
 
-/** `/exit` does the same as `/quit`, because other programs use that name. */
+/** `/exit` is an alias of `/quit`, because other programs use this name. */
 const exit: SlashCommand = { ...quit, name: '/exit', description: 'Leave the chat, same as /quit' };
 
 export const commandTable: readonly SlashCommand[] = [
-  helpCommand(() => commandTable),
+  helpCommand(allCommands),
+  mode,
   model,
+  thinking,
   newSession,
   resumeSession,
   listSessions,
@@ -35,9 +44,20 @@ export const commandTable: readonly SlashCommand[] = [
   rewind,
   undo,
   redo,
+  tree,
+  diff,
+  review,
+  init,
+  search,
+  copy,
+  editor,
+  theme,
   cost,
   tools,
   permissions,
+  mcp,
+  skills,
+  hooks,
   retry,
   exportCommand,
   replay,
@@ -45,31 +65,41 @@ export const commandTable: readonly SlashCommand[] = [
   exit,
 ];
 
-/**
- * Returns true if a text is a slash command, and not a message for the model. A command is a slash
- * and one word; a path has more slashes. A sentence that starts with a slash is a command only if
- * its first word is similar to the name of one.
- */
-export function isCommand(text: string): boolean {
-  const [, name = '', rest = ''] = /^(\/[a-z-]*)(?:\s+([\s\S]*))?$/i.exec(text.trim()) ?? [];
-  if (name === '') return false;
-  const isKnown = commandTable.some((one) => one.name === name.toLowerCase());
-  return isKnown || rest === '' || nearestCommand(name) !== undefined;
+/** Returns the built-in commands and those of files. A built-in command has precedence. */
+export function allCommands({ built }: Pick<CommandContext, 'built'>): readonly SlashCommand[] {
+  const names = new Set(commandTable.map(({ name }) => name));
+  return [...commandTable, ...extensionCommands(built).filter(({ name }) => !names.has(name))];
 }
 
-function nearestCommand(name: string): string | undefined {
+/**
+ * Returns true if a text is a slash command. Otherwise it is a message for the model. A command is
+ * a slash and one word. A path has more slashes, so it is a message. If more words follow, the
+ * first word must be similar to the name of a command. The name of a command from a file can have
+ * further characters.
+ */
+export function isCommand(text: string, commands: readonly SlashCommand[]): boolean {
+  const typed = text.trim();
+  const [word = ''] = typed.split(/\s/, 1);
+  if (commands.some((one) => one.name === word.toLowerCase())) return true;
+  const [, name = '', rest = ''] = /^(\/[a-z-]*)(?:\s+([\s\S]*))?$/i.exec(typed) ?? [];
+  if (name === '') return false;
+  return rest === '' || nearestCommand(name, commands) !== undefined;
+}
+
+function nearestCommand(name: string, commands: readonly SlashCommand[]): string | undefined {
   return nearestName(
     name,
-    commandTable.map((one) => one.name),
+    commands.map((one) => one.name),
   );
 }
 
 /** Runs a slash command. Errors are printed. */
 export async function runSlashCommand(context: CommandContext, text: string): Promise<void> {
   const [, name = '', argument = ''] = /^(\S+)\s*([\s\S]*)$/.exec(text.trim()) ?? [];
-  const found = commandTable.find((one) => one.name === name.toLowerCase());
-  context.print({ type: 'command', text: text.trim() });
-  if (found === undefined) return context.print(note('bad', unknownCommandText(name)));
+  const commands = allCommands(context);
+  const found = commands.find((one) => one.name === name.toLowerCase());
+  if (found?.isMessage !== true) context.print({ type: 'command', text: text.trim() });
+  if (found === undefined) return context.print(note('bad', unknownCommandText(name, commands)));
   if (found.onlyWhenIdle && context.conversation.isBusy)
     return context.print(
       note('bad', `✗ ${name} is not possible during a run. Stop the run with Esc first.`),
@@ -82,8 +112,8 @@ export async function runSlashCommand(context: CommandContext, text: string): Pr
   }
 }
 
-function unknownCommandText(name: string): string {
-  const near = nearestCommand(name);
+function unknownCommandText(name: string, commands: readonly SlashCommand[]): string {
+  const near = nearestCommand(name, commands);
   const way = near === undefined ? '/help lists all commands' : `did you mean ${near}?`;
   return `✗ Unknown command ${name}: ${way}`;
 }
@@ -95,7 +125,10 @@ const keyHelp = [
   ['Esc Esc', 'while idle, in an empty prompt: goes back to a message'],
   ['Ctrl-C', 'while idle: clears the prompt; twice: leaves'],
   ['Ctrl-D', 'leaves, while idle with an empty prompt'],
-  ['Ctrl-R', 'shows or hides the full reasoning'],
+  ['Ctrl-R', 'searches the earlier messages'],
+  ['Ctrl-G', 'opens the prompt in your editor'],
+  ['Ctrl-T', 'shows or hides the full reasoning'],
+  ['Shift-Tab', 'changes the mode: ask, accept edits, auto, plan'],
   ['Ctrl-Z', 'suspends to the shell; fg resumes'],
   ['Ctrl-L', 'redraws the screen'],
   ['Up, Down', 'show earlier messages; Up withdraws a queued message'],
@@ -103,16 +136,16 @@ const keyHelp = [
 ] as const;
 
 /** Creates the /help command. `all` returns the table of commands, which also contains /help. */
-function helpCommand(all: () => readonly SlashCommand[]): SlashCommand {
+function helpCommand(all: (context: CommandContext) => readonly SlashCommand[]): SlashCommand {
   return {
     name: '/help',
     description: 'Show commands and keys',
-    run({ print }) {
-      const commands = all().map(({ name, argument, description }) => {
+    run(context) {
+      const commands = all(context).map(({ name, argument, description }) => {
         const typed = argument === undefined ? name : `${name} ${argument}`;
         return [typed, description] as const;
       });
-      print({ type: 'rows', rows: [...commands, ['', ''], ...keyHelp] });
+      context.print({ type: 'rows', rows: [...commands, ['', ''], ...keyHelp] });
     },
   };
 }

@@ -28,13 +28,14 @@ export const exportCommand: SlashCommand = {
   },
 };
 
+/** Returns a name for the file. The id of an imported session can contain any characters. */
 function defaultFileName({ session }: Conversation): string {
-  return `millrace-${session.slice(0, shortIdLength)}.md`;
+  return `millrace-${session.slice(0, shortIdLength).replaceAll(/[^A-Za-z0-9_-]/g, '_')}.md`;
 }
 
 /**
- * Writes a new file and never overwrites one. If the user chose the name, an existing file is an
- * error; otherwise a number is added.
+ * Writes a new file and never overwrites a file. If the user chose the name and the file exists, it
+ * throws. Otherwise it adds a number to the name.
  */
 async function writeNewFile(
   path: string,

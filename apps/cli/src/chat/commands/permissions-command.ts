@@ -1,14 +1,9 @@
 import type { PermissionRule } from '@millrace/tools';
+import { modeTexts } from '../../agent/session-mode.ts';
 import { ruleToText } from '../../config/rule-text.ts';
 import { note } from '../contract/block.ts';
 import { parseRule } from '../dialog/approval-choices.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
-
-const modeTexts = {
-  ask: 'Reading files in this folder and read-only commands are allowed. Anything else that no rule covers needs your approval.',
-  allow: 'Everything is allowed unless a rule denies it.',
-  'read-only': 'Nothing can be changed, and no command can run.',
-} as const;
 
 export const permissions: SlashCommand = {
   name: '/permissions',
@@ -28,11 +23,11 @@ export const permissions: SlashCommand = {
   },
 };
 
-/** A rule that the user granted in this folder. */
+/** A rule that the user granted for this session or this folder. */
 interface GrantedRule {
   readonly rule: PermissionRule;
   readonly since: 'session' | 'always';
-  /** The rule's text in the log. Undefined if the rule is not in the log. */
+  /** The text of the rule in the log. Undefined if the log does not contain the rule. */
   readonly text?: string | undefined;
 }
 
@@ -68,7 +63,7 @@ async function revoke(context: CommandContext, { rule, text }: GrantedRule): Pro
   await built.forget(rule);
 }
 
-function describeRules({ built, config }: CommandContext, given: readonly GrantedRule[]): string {
+function describeRules({ built }: CommandContext, given: readonly GrantedRule[]): string {
   const own = new Set(given.map(({ rule }) => describeRule(rule)));
   const rules = built.policy().rules.filter((rule) => !own.has(describeRule(rule)));
   const numbered = given.map(({ rule, since }, index) => ({
@@ -79,7 +74,7 @@ function describeRules({ built, config }: CommandContext, given: readonly Grante
     numbered.filter((one) => one.since === since).map(({ line }) => line);
   const way = given.length === 0 ? [] : ['', '/permissions revoke <n> revokes a rule.'];
   return [
-    modeTexts[config.permissions.mode],
+    modeTexts[built.mode()].about,
     ...section(
       'Rules (a matching denial wins, otherwise the last match)',
       rules.map((rule) => `  ${describeRule(rule)}`),

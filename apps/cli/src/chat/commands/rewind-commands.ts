@@ -15,7 +15,7 @@ import { formatAge } from '../render/format-amounts.ts';
 import { type RewindPoint, rewindPoints } from './rewind-points.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
 
-/** Maximum number of files that a message names. */
+/** Maximum number of file names in a message to the user. */
 const maxNamed = 8;
 
 export const rewind: SlashCommand = {
@@ -32,11 +32,13 @@ export const rewind: SlashCommand = {
       title: 'Go back to before which message?',
       items: points.map((point) => ({
         label: firstLine(point.text),
-        detail: `${agoText(clock.now() - point.time)}, ${countFiles(after(changes, point))} changed since`,
+        detail: `${agoText(clock.now() - point.time)}, ${countFiles(changesAfter(changes, point))} changed since`,
       })),
       onPick: async (index) => {
         const point = points[index];
-        if (point !== undefined) await chooseParts(context, point, after(changes, point));
+        if (point === undefined) return;
+        const move = { undo: changesAfter(changes, point) };
+        await chooseFiles(context, move, () => goBack(context, point));
       },
     });
   },
@@ -50,8 +52,8 @@ export const undo: SlashCommand = {
     const { log, conversation } = context;
     const point = (await rewindPoints(log, conversation.session)).at(-1);
     if (point === undefined) return context.print(note('dim', 'There is nothing to take back.'));
-    const changes = after(await readFileChanges(log, conversation.session), point);
-    if (await moveFiles(context, { undo: changes })) await goBack(context, point);
+    const changes = changesAfter(await readFileChanges(log, conversation.session), point);
+    await moveFiles(context, { undo: changes }, () => goBack(context, point));
   },
 };
 
@@ -68,49 +70,51 @@ export const redo: SlashCommand = {
       readFileChanges(log, conversation.session),
       readFileChanges(log, origin.session),
     ]);
-    if (await moveFiles(context, { undo: after(own, origin), redo: after(other, origin) }))
-      await context.open(origin.session);
+    const move = { undo: changesAfter(own, origin), redo: changesAfter(other, origin) };
+    await moveFiles(context, move, () => context.open(origin.session));
   },
 };
 
-function after(
+export function changesAfter(
   changes: readonly FileChangeOnLog[],
   { through }: { readonly through: number },
 ): readonly FileChangeOnLog[] {
   return changes.filter(({ offset }) => offset > through);
 }
 
-/** Asks whether to go back with the conversation, the files or both. */
-async function chooseParts(
+/**
+ * Opens another state of the conversation with `open`. If files differ, asks first whether to change the
+ * conversation, the files, or both.
+ */
+export async function chooseFiles(
   context: CommandContext,
-  point: RewindPoint,
-  changes: readonly FileChangeOnLog[],
+  move: FileMove,
+  open: () => Promise<void>,
 ): Promise<void> {
-  if (changes.length === 0) return goBack(context, point);
+  const changes = [...(move.undo ?? []), ...(move.redo ?? [])];
+  if (changes.length === 0) return open();
   const files = namesOf(context, [...new Set(changes.map(({ path }) => path))]);
-  const move = () => moveFiles(context, { undo: changes });
   const ways = [
     {
       ...{ label: 'The conversation and the files', detail: files },
-      run: async () => ((await move()) ? goBack(context, point) : undefined),
+      run: () => moveFiles(context, move, open),
     },
-    {
-      ...{ label: 'Only the conversation', detail: 'The files stay as they are' },
-      run: () => goBack(context, point),
-    },
+    { ...{ label: 'Only the conversation', detail: 'The files stay as they are' }, run: open },
     {
       ...{ label: 'Only the files', detail: files },
-      run: async () => void (await move()),
+      run: () => moveFiles(context, move, async () => {}),
     },
   ];
   context.pick({
-    title: 'What goes back?',
+    title: 'What changes?',
     items: ways.map(({ label, detail }) => ({ label, detail })),
     onPick: async (index) => ways[index]?.run(),
   });
 }
 
-/** Opens a copy of the session that ends before the message, and puts the message into the prompt. */
+/**
+ * Opens a copy of the session that ends before the message. Then puts the message into the prompt.
+ */
 async function goBack(context: CommandContext, { through, text }: RewindPoint): Promise<void> {
   const { log, conversation } = context;
   const into = context.newSession();
@@ -128,42 +132,66 @@ function backNote(before: SessionId): Block {
 }
 
 /**
- * Changes the files of the folder. If one of them cannot be changed, it prints the reasons, changes
- * nothing and returns false.
+ * Changes the files of the folder, and then continues with `next`. If one of them cannot be changed, it
+ * prints the reasons and changes nothing. If only the changes of a command are unknown, the user decides.
  */
-async function moveFiles(context: CommandContext, move: FileMove): Promise<boolean> {
+async function moveFiles(
+  context: CommandContext,
+  move: FileMove,
+  next: () => Promise<void>,
+): Promise<void> {
   const workspace = createWorkspace({ root: context.cwd });
   const plan = await planFileChanges(workspace, move);
-  if (plan.conflicts.length > 0) {
-    context.print(...conflictBlocks(context, plan));
-    return false;
+  if (plan.steps.length > 0 && context.built.mode() === 'read-only')
+    return context.print(
+      note('bad', '✗ Nothing was changed, because this session is read-only (--read-only).'),
+    );
+  const [unknown] = plan.conflicts;
+  if (unknown !== undefined && plan.conflicts.every(({ code }) => code === 'unknown')) {
+    const items = [
+      { label: 'No', detail: 'Nothing changes' },
+      { label: 'Yes', detail: 'Other files that the command changed stay as they are' },
+    ];
+    const place = nameOf(context, unknown.path);
+    context.print(
+      note('bad', `A command changed files in ${place}, and not all changes are on the log.`),
+    );
+    return context.pick({
+      title: 'Take back only the changes that are on the log?',
+      items,
+      onPick: async (index) =>
+        index === 1 ? moveFiles(context, { ...move, skipUnknown: true }, next) : undefined,
+    });
   }
+  if (plan.conflicts.length > 0) return context.print(...conflictBlocks(context, plan));
   await applyFilePlan(workspace, context.log.blobs, plan);
   const paths = plan.steps.map(({ path }) => path);
   if (paths.length > 0) context.print(note('good', `✓ Changed back: ${namesOf(context, paths)}`));
-  return true;
+  await next();
 }
 
 function conflictBlocks(context: CommandContext, { conflicts }: FilePlan): readonly Block[] {
   const rows = conflicts
     .slice(0, maxNamed)
-    .map(
-      ({ path, message }) =>
-        [path === '' ? '(redacted)' : relative(context.cwd, path), message] as const,
-    );
+    .map(({ path, message }) => [nameOf(context, path), message] as const);
   const more = conflicts.length - rows.length;
   const rest = more > 0 ? [[`… and ${more} more`, ''] as const] : [];
   const advice = '✗ Nothing was changed. /rewind can go back without the files.';
   return [note('bad', advice), { type: 'rows', rows: [...rows, ...rest] }];
 }
 
-function namesOf({ cwd }: CommandContext, paths: readonly string[]): string {
-  const named = paths.slice(0, maxNamed).map((path) => relative(cwd, path));
+function nameOf({ cwd }: CommandContext, path: string): string {
+  if (path === '') return '(redacted)';
+  return relative(cwd, path) || 'this folder';
+}
+
+function namesOf(context: CommandContext, paths: readonly string[]): string {
+  const named = paths.slice(0, maxNamed).map((path) => nameOf(context, path));
   const more = paths.length - named.length;
   return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
 }
 
-function agoText(ms: number): string {
+export function agoText(ms: number): string {
   const age = formatAge(Math.max(0, ms));
   return age === 'now' ? 'just now' : `${age} ago`;
 }
@@ -173,6 +201,6 @@ function countFiles(changes: readonly FileChangeOnLog[]): string {
   return size === 1 ? '1 file' : `${size} files`;
 }
 
-function firstLine(text: string): string {
+export function firstLine(text: string): string {
   return text.split('\n', 1)[0] || '(empty)';
 }

@@ -1,6 +1,6 @@
-import { type ItemId, type SessionId, toArray } from '@millrace/core';
-import { type Log, snapshot } from '@millrace/log';
-import { readRecords } from '../../store/session-records.ts';
+import { findLast, type ItemId, type ItemState, type SessionId, toArray } from '@millrace/core';
+import { type Log, readRecords, snapshot } from '@millrace/log';
+import { isModeNote } from '../../agent/session-mode.ts';
 
 /** A message to which the user can go back. */
 export interface RewindPoint {
@@ -12,8 +12,8 @@ export interface RewindPoint {
 }
 
 /**
- * Returns the messages of a session to which the user can go back, the first one first. Messages that were
- * sent during a run belong to the message that started the run.
+ * Returns the messages to which the user can go back, oldest first. A message that was sent during
+ * a run belongs to the message that started the run.
  */
 export async function rewindPoints(log: Log, session: SessionId): Promise<readonly RewindPoint[]> {
   const starts: { readonly through: number; readonly time: number; readonly itemId: ItemId }[] = [];
@@ -26,13 +26,21 @@ export async function rewindPoints(log: Log, session: SessionId): Promise<readon
   }
   if (starts.length === 0) return [];
   const { items } = await snapshot(log, session);
-  const textById = new Map(
-    toArray(items).map(({ id, parts }) => [
-      id,
-      parts.flatMap(({ part }) => (part?.kind === 'text' ? part.text : [])).join('\n'),
-    ]),
-  );
+  const textById = new Map(toArray(items).map((item) => [item.id, messageText(item)]));
   return starts.map(({ through, time, itemId }) => ({
     ...{ through, time, text: textById.get(itemId) ?? '' },
   }));
+}
+
+/** Returns the text of the last message of the user. It is empty if there is none. */
+export async function lastMessage(log: Log, session: SessionId): Promise<string> {
+  const { items } = await snapshot(log, session);
+  const last = findLast(items, ({ kind }) => kind === 'user');
+  return last === undefined ? '' : messageText(last);
+}
+
+function messageText({ parts }: Pick<ItemState, 'parts'>): string {
+  return parts
+    .flatMap(({ part }) => (part?.kind === 'text' && !isModeNote(part.text) ? part.text : []))
+    .join('\n');
 }

@@ -83,7 +83,7 @@ export const forkSession: SlashCommand = {
 };
 
 /**
- * Returns the age of a session as text. The text has a fixed width, so that the list is aligned.
+ * Returns the age of a session as text. All texts have the same width, so that the list is aligned.
  */
 function ageOf({ changedAt }: SessionSummary, now: number): string {
   return formatAge(Math.max(0, now - changedAt)).padStart('59 min'.length);

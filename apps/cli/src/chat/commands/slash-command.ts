@@ -2,7 +2,7 @@ import type { Clock } from '@millrace/agent';
 import type { SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { BuiltAgent, ChosenModel } from '../../contract/agent.ts';
-import type { Config } from '../../contract/config.ts';
+import type { Config, SessionMode, ThemeName } from '../../contract/config.ts';
 import type { Choice } from '../../input/completion/completion.ts';
 import type { Block } from '../contract/block.ts';
 import type { PickList } from '../contract/dialog.ts';
@@ -18,17 +18,25 @@ export interface CommandContext {
   readonly conversation: Conversation;
   readonly built: BuiltAgent;
   print(...blocks: readonly Block[]): void;
-  /** Shows a list from which the user chooses one item. */
+  /** Shows a list. The user chooses one item. */
   pick(pick: PickList): void;
-  /** Opens a session, or a new one if the id is undefined. */
+  /** Opens a session. If the id is undefined, opens a new session. */
   open(session: SessionId | undefined): Promise<void>;
   /** Returns an id for a new session. */
   newSession(): SessionId;
-  /** Puts a text into the prompt, so that the user can change it and send it. */
+  /** Puts a text into the prompt. The user can edit and send it. */
   putBack(text: string): void;
-  /** Uses another model from now on. */
+  /** Changes the theme. Returns false if the terminal shows no colors. */
+  setTheme(name: ThemeName): boolean;
+  /** Sends a text to the clipboard of the terminal. */
+  copy(text: string): void;
+  /** Opens the editor of the user with the text of the prompt. */
+  editPrompt(): Promise<void>;
+  /** Changes the mode. It applies to the next call. */
+  setMode(mode: SessionMode): void;
+  /** Switches the session to a different model. */
   switchModel(chosen: ChosenModel): void;
-  /** Replays the session. `speed` 2 means twice as fast as the session was. */
+  /** Replays the session. A `speed` of 2 means twice the original speed. */
   replay(speed: number): void;
   quit(): void;
 }
@@ -36,11 +44,13 @@ export interface CommandContext {
 export interface SlashCommand {
   /** Name of the command, with its slash. */
   readonly name: string;
-  /** The argument, as /help shows it. */
+  /** The placeholder for the argument in /help. Undefined if the command has no argument. */
   readonly argument?: string | undefined;
   readonly description: string;
-  /** If true, the command is refused during a run. Default: false. */
+  /** If true, the command is refused while a run is in progress. Default: false. */
   readonly onlyWhenIdle?: boolean | undefined;
+  /** True if the command sends a message. The message is shown instead of the command. */
+  readonly isMessage?: boolean | undefined;
   readonly choices?: ((context: CommandContext) => readonly Choice[]) | undefined;
   run(context: CommandContext, argument: string): Promise<void> | void;
 }

@@ -4,11 +4,10 @@ import type { ApprovalDialog, ConfirmDialog } from './dialog.ts';
 import type { ToolCard } from './tool-card.ts';
 
 /**
- * Content that is printed to the scrollback exactly once. Its lines depend on the width of the
- * terminal.
+ * Content that is printed to the scrollback once. Its lines depend on the width of the terminal.
  */
 export type Block =
-  /** A message of a user, or of another author. */
+  /** A message from a user or from a different author. */
   | { readonly type: 'message'; readonly text: string; readonly author: string | undefined }
   /** A slash command that the user entered. */
   | { readonly type: 'command'; readonly text: string }
@@ -24,6 +23,8 @@ export type Block =
   /** The full content of an approval request. */
   | { readonly type: 'approval'; readonly dialog: ApprovalDialog | ConfirmDialog }
   | { readonly type: 'note'; readonly tone: Tone; readonly text: string }
+  /** The difference of a file in the format of `diff -u`, without file names. */
+  | { readonly type: 'diff'; readonly title: string; readonly text: string }
   /** A table with a name and a description per row. */
   | { readonly type: 'rows'; readonly rows: readonly Row[] };
 

@@ -9,13 +9,13 @@ export interface RunChatOptions {
   readonly built: BuiltAgent;
   readonly chosen: ChosenModel;
   readonly log: Log;
-  /** Id of an existing session, or of a new one. */
+  /** The id of an existing or a new session. */
   readonly session: SessionId;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The first message. Default: none. */
   readonly prompt?: string | undefined;
-  /** Aborting it stops the run and ends the chat. */
+  /** If the signal aborts, the run stops and the chat ends. */
   readonly signal?: AbortSignal | undefined;
   readonly stdin?: NodeJS.ReadableStream | undefined;
   readonly stdout?: Terminal | undefined;

@@ -8,46 +8,55 @@ import type {
   ToolCallId,
   Usage,
 } from '@millrace/core';
+import type { TodoTask } from '@millrace/tools';
 import type { Block } from './block.ts';
 import type { PendingApproval } from './dialog.ts';
 import type { Entry } from './entry.ts';
 
 /**
- * The part of a session that is not printed yet, and some counters.
+ * The content of a session that is not printed yet, and some counters.
  *
- * A state can be folded only once, because the next state reuses its Markdown streams.
+ * Fold a state only once, because the next state reuses its Markdown streams.
  */
 export interface ChatState {
   readonly session: SessionId;
-  /** Unfinished content, in the order of its start. */
+  /** Unfinished content, sorted by its start. */
   readonly entries: readonly Entry[];
   readonly approvals: readonly PendingApproval[];
   readonly queued: readonly QueuedMessage[];
   /**
-   * Permission rules that are granted for this session, in the text form of the permission policy.
+   * Permission rules that the user granted for this session, in the text form of the permission
+   * policy.
    */
   readonly sessionRules: readonly string[];
+  /** True if the last message with a note about the mode was sent in plan mode. */
+  readonly isPlanning: boolean;
+  /** The task list that the model keeps: the input of its last `todo` call. */
+  readonly tasks: readonly TodoTask[];
   readonly run: { readonly id: RunId; readonly startedAt: number } | undefined;
   /** The scheduled retry and its reason. */
   readonly retry: NextRetry | undefined;
   /** True if the last run ended with an error and can be retried. */
   readonly hasFailed: boolean;
-  /** True from the request to stop until the run has stopped. */
+  /** True between the request to stop a run and the end of the run. */
   readonly isStopping: boolean;
-  /** True if the current turn creates a summary, which is not part of the conversation. */
+  /** True if the current turn creates a summary. The summary is not part of the conversation. */
   readonly isSummarising: boolean;
-  /** The last printed reasoning, so that the user can unfold it. */
+  /** The last reasoning that was printed. The user can unfold it. */
   readonly lastThought: string | undefined;
   readonly stats: UsageStats;
-  /** Open items, and the items of the open turn. */
+  /** The kinds of all open items, and of the items in the open turn. */
   readonly items: ReadonlyMap<ItemId, ItemKind>;
-  /** Parts of the open turn that are at least partly printed. Their retraction must be reported. */
+  /**
+   * Parts of the open turn that are at least partly printed. If one of them is retracted, a note
+   * tells the user.
+   */
   readonly printed: ReadonlySet<PartId>;
-  /** Printed calls of the open turn. Later events do not change them. */
+  /** Calls of the open turn that are printed. Later events do not change them. */
   readonly printedCalls: ReadonlySet<ToolCallId>;
-  /** True after the end of the last turn was reported to the user. */
+  /** True after the chat has shown how the last turn ended. */
   readonly isStopReported: boolean;
-  /** The error of a request that was too long. It is shown only if compaction does not solve it. */
+  /** The error of a request that was too long. It is shown only if compaction does not help. */
   readonly overflowError: string | undefined;
 }
 
@@ -60,7 +69,7 @@ export interface ChatStep {
 export interface NextRetry {
   readonly at: number;
   readonly problem: string;
-  /** Number of the retry. `maxAttempts` is the limit. */
+  /** The number of this retry. The limit is `maxAttempts`. */
   readonly attempt: number;
   readonly maxAttempts: number;
 }
@@ -73,16 +82,17 @@ export interface QueuedMessage {
 }
 
 /**
- * The values of the status line. Times come from the records, so a replay computes the same values.
+ * The values of the status line. They use the times of the records, so a replay computes the same
+ * values.
  */
 export interface UsageStats {
   readonly model: string | undefined;
-  /** Usage of all attempts except the last one. */
+  /** The total usage of all attempts before the last one. */
   readonly before: Usage;
   readonly last: AttemptStats | undefined;
-  /** Usage of the sub-agents, by attempt. */
+  /** The usage of each attempt of a sub-agent. */
   readonly children: ReadonlyMap<string, ChildUsage>;
-  /** Tokens of the last request and its answer: roughly the size of the next request. */
+  /** The tokens of the last request and its answer. The next request has about this size. */
   readonly contextTokens: number | undefined;
   readonly firstTokenMs: number | undefined;
   readonly tokensPerSecond: number | undefined;
@@ -99,8 +109,8 @@ interface AttemptStats {
   readonly attempt: number;
   readonly usage: Usage;
   /**
-   * True if the attempt creates a summary. Its tokens then say nothing about the size of the
-   * conversation.
+   * True if the attempt creates a summary. In this case, its number of tokens is not the size of
+   * the conversation.
    */
   readonly isSummary: boolean;
   readonly startedAt: number;
@@ -110,5 +120,5 @@ interface AttemptStats {
   readonly length: number;
 }
 
-/** The events of one or several types. */
+/** Selects the events that have one of these types. */
 export type EventOf<Type extends AgentEvent['type']> = Extract<AgentEvent, { readonly type: Type }>;

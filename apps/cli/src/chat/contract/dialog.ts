@@ -1,7 +1,7 @@
-import type { JsonValue, SessionId, ToolCallId } from '@millrace/core';
+import type { FormQuestion, JsonValue, SessionId, ToolCallId } from '@millrace/core';
 import type { ChangePreview, PermissionRule, UserQuestion } from '@millrace/tools';
 
-/** A request to the user that is shown instead of the prompt. */
+/** A request to the user. The chat shows it in place of the prompt. */
 export type Dialog =
   | ApprovalDialog
   | ConfirmDialog
@@ -13,26 +13,26 @@ export interface ApprovalDialog {
   readonly approval: PendingApproval;
   /** True if the request comes from a sub-agent. */
   readonly isChild: boolean;
-  /** Number of further approvals that wait. */
+  /** The number of other approvals that wait. */
   readonly others: number;
-  /** The folder in which the call runs, if it is not the folder of this terminal. */
+  /** The folder in which the call runs. Undefined if it is the folder of this terminal. */
   readonly folder?: string | undefined;
   /** The effect of a file change. Undefined until it is computed. */
   readonly preview?: ChangePreview | undefined;
-  /** The rule that a permanent answer saves. Undefined if there is none. */
+  /** The rule that the answer "always" saves. Undefined if there is none. */
   readonly savedRule?: PermissionRule | undefined;
 }
 
 /**
- * The second step of an answer. It is needed if the answer allows something other than the call
- * that was shown: a rule, several calls, or a changed input.
+ * The confirmation of an answer. It is needed if the answer allows something else than the shown
+ * call: a rule, several calls, or a changed input.
  */
 export interface ConfirmDialog {
   readonly type: 'confirm';
   readonly title: string;
   /** The rule exactly as it is saved. */
   readonly rule?: string | undefined;
-  /** What the rule allows, in words. */
+  /** A description of the calls that the rule allows. */
   readonly scope?: string | undefined;
   /** The calls that the answer allows. The dialog shows each of them in full. */
   readonly requests: readonly ApprovalDialog[];
@@ -48,21 +48,27 @@ export interface PendingApproval {
   readonly input: JsonValue | undefined;
   readonly reason: string | undefined;
   /**
-   * The permission rule that a lasting answer would grant, in the text form of the policy.
+   * The permission rule that an answer for the session would grant, in the text form of the policy.
    * Undefined if there is none.
    */
   readonly rule: string | undefined;
   /**
-   * The real path of the file that the permission check found. Undefined for calls without a file.
+   * The real path of the file, as the permission check found it. Undefined for calls without a
+   * file.
    */
   readonly judged?: string | undefined;
-  /** The names of the agents, down to the sub-agent that asks. Undefined if the main agent asks. */
+  /**
+   * The names of the nested agents, from the outermost to the sub-agent that asks. Undefined if the
+   * main agent asks.
+   */
   readonly agents?: readonly string[] | undefined;
-  /** The call that runs the sub-agent that asks. Undefined if the main agent asks. */
+  /** The id of the call that runs the asking sub-agent. Undefined if the main agent asks. */
   readonly of?: ToolCallId | undefined;
-  /** True if a guardrail asks about an input or an answer. */
+  /** True if a guardrail requires an approval for an input or an answer. */
   readonly isGuardrail?: true | undefined;
-  /** True if an answer was submitted, but is not processed yet. */
+  /** The form, if a tool asks the user with one. */
+  readonly form?: FormQuestion | undefined;
+  /** True if the user has submitted an answer that is not processed yet. */
   readonly isAnswered: boolean;
 }
 

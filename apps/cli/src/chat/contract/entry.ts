@@ -3,7 +3,10 @@ import type { MarkdownStream, Block as Passage } from '@millrace/markdown';
 import type { NoteBlock } from './block.ts';
 import type { ToolCard } from './tool-card.ts';
 
-/** Content that is not completely printed yet. Entries are printed in the order of their start. */
+/**
+ * Content that is not completely printed yet. Entries are printed in the order in which they
+ * started.
+ */
 export type Entry = TextEntry | ThoughtEntry | CallEntry | MessageEntry | NoteEntry;
 
 interface OfAttempt {
@@ -16,10 +19,7 @@ export interface TextEntry extends OfAttempt {
   readonly itemId: ItemId;
   /** Splits the text into finished passages and an unfinished rest. */
   readonly stream: MarkdownStream;
-  /**
-   * The full text. The string is built by concatenation, so JavaScript copies it only if the part
-   * is replaced by another one.
-   */
+  /** The full text. JavaScript concatenates strings without copying them, so this is cheap. */
   readonly text: string;
   /** Finished passages that are not printed yet. */
   readonly ready: readonly Passage[];
@@ -38,7 +38,7 @@ export interface ThoughtEntry extends OfAttempt {
 }
 
 /**
- * The state of an entry. `held` means that the entry was cut off, and a later event decides whether
+ * The state of an entry. `held` means that the entry is incomplete. A later event decides whether
  * it is printed.
  */
 export type EntryEnd = 'open' | 'held' | 'done';
@@ -48,8 +48,8 @@ export interface CallEntry extends OfAttempt {
   readonly partId: PartId | undefined;
   readonly card: ToolCard;
   /**
-   * True if the model's own call was not seen. The position of the call is then unknown until its
-   * turn ends.
+   * True if the model's own call is not in the log. In this case, the position of the call is
+   * unknown until its turn ends.
    */
   readonly isUnplaced: boolean;
 }

@@ -1,6 +1,6 @@
 import type { ExecutionId, JsonValue, SessionId, ToolCallId } from '@millrace/core';
 
-/** A tool call as the user sees it, from its first argument character to its result. */
+/** The data of a tool call that the chat shows, from the first streamed argument to the result. */
 export interface ToolCard {
   readonly id: ToolCallId;
   readonly name: string;
@@ -9,7 +9,7 @@ export interface ToolCard {
   readonly draft: ArgumentsDraft;
   /** The complete arguments. */
   readonly input: JsonValue | undefined;
-  /** The tool's own description of what it will do. */
+  /** The tool's description of what the call will do. */
   readonly summary: string | undefined;
   readonly execution: ExecutionId | undefined;
   readonly startedAt: number | undefined;
@@ -17,7 +17,7 @@ export interface ToolCard {
   /** The output during the execution. */
   readonly output: Tail;
   readonly result: CardResult | undefined;
-  /** Session of the sub-agent, if the call runs one. */
+  /** The session of the sub-agent. Undefined if the call runs no sub-agent. */
   readonly child: SessionId | undefined;
 }
 
@@ -32,23 +32,26 @@ type CardOutcome = 'done' | 'failed' | 'stopped' | 'unstarted' | 'rejected' | 'l
 /** The part of a result that is shown. */
 export interface CardResult {
   readonly text: string;
-  /** Number of characters of the complete result, before it was clipped. */
+  /** The number of characters of the complete result. `text` may be shorter. */
   readonly length: number;
   readonly value: JsonValue | undefined;
 }
 
 /**
- * The arguments of a call while the model writes them. Only the beginning and the newest text are
+ * The arguments of a call while the model writes them. Only the start and the newest text are
  * stored.
  */
 export interface ArgumentsDraft {
   readonly head: string;
-  /** The text after the head. Only its last part if it is long. */
+  /** The text after the head. If it is long, only its end. */
   readonly tail: string;
   readonly length: number;
 }
 
-/** The end of a growing text. Older text is dropped, so an update costs the same for any length. */
+/**
+ * The end of a growing text. Older text is dropped, so the cost of an update does not depend on the
+ * length.
+ */
 export interface Tail {
   readonly text: string;
   /** Number of line breaks in the dropped text. */

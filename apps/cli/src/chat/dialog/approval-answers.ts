@@ -16,30 +16,33 @@ import { changedInputInput, denialReasonInput, type SideInput } from './side-inp
 
 export interface ApprovalAnswersOptions {
   readonly approvals: () => readonly PendingApproval[];
-  /** Whether an approval belongs to a sub-agent. */
+  /** Returns true if a sub-agent asked for the approval. */
   readonly isChild: (approval: PendingApproval) => boolean;
   readonly previews: ApprovalPreviews;
-  /** The folder in which the calls run, if it is not the folder of this terminal. */
+  /**
+   * Returns the folder in which the calls run. Returns undefined if it is the folder of this
+   * terminal.
+   */
   readonly otherFolder: () => string | undefined;
-  /** The rule that a permanent answer saves, if there is one. */
+  /** Returns the rule that the answer "always" saves. Returns undefined if there is none. */
   readonly ruleToSave: (approval: PendingApproval) => PermissionRule | undefined;
   readonly approve: (approval: PendingApproval, how: ApprovalOptions) => Promise<void>;
-  /** Approves, and allows the same for the rest of the session. */
+  /** Approves the call, and grants its rule for the rest of the session. */
   readonly approveForSession: (approval: PendingApproval) => Promise<void>;
-  /** Approves, and saves the rule for this folder. */
+  /** Approves the call, and saves the rule for this folder. */
   readonly approveAlways: (approval: PendingApproval, rule: PermissionRule) => Promise<void>;
   readonly deny: (approval: PendingApproval, reason: string | undefined) => Promise<void>;
-  /** Waits for the work in the background and prints its error. */
+  /** Runs work in the background and prints its error. */
   readonly runInBackground: (work: Promise<void>) => void;
 }
 
-/** A second step that is open and waits for the user's answer. */
+/** A confirmation that is open and waits for the user's answer. */
 interface OpenConfirm {
-  /** The key of the approval to which this second step belongs. */
+  /** The key of the approval to which this confirmation belongs. */
   readonly approvalKey: string;
   readonly dialog: ConfirmDialog;
   /**
-   * The key that opened this second step. If the user continues to type, this key becomes text in
+   * The key press that opened this confirmation. If the user continues to type, it becomes text in
    * the prompt.
    */
   readonly openedBy: readonly Key[];
@@ -47,12 +50,15 @@ interface OpenConfirm {
 }
 
 /**
- * Holds the waiting approvals and submits the user's answers. An answer that allows something other
- * than the shown call needs a second step.
+ * Manages the waiting approvals and submits the user's answers. An answer that allows something
+ * else than the shown call needs a confirmation.
  */
 export class ApprovalAnswers {
   readonly #options: ApprovalAnswersOptions;
-  /** The keys of approvals that the user answered here, and whose answer is not in the log yet. */
+  /**
+   * The keys of approvals that the user has answered here, but whose answers are not in the log
+   * yet.
+   */
   readonly #answered = new Set<string>();
   #confirm: OpenConfirm | undefined;
 
@@ -60,7 +66,7 @@ export class ApprovalAnswers {
     this.#options = options;
   }
 
-  /** The request to show: the first approval, or its second step if that is open. */
+  /** The dialog to show: the first approval, or its confirmation if that is open. */
   get dialog(): ApprovalDialog | ConfirmDialog | undefined {
     const [first, ...others] = this.#unanswered;
     if (first === undefined) return undefined;
@@ -81,7 +87,7 @@ export class ApprovalAnswers {
     };
   }
 
-  /** Approves a call as the dialog shows it. */
+  /** Approves the call that the dialog shows. */
   approveOnce(dialog: ApprovalDialog): void {
     this.#approve(dialog, () => this.#options.approve(dialog.approval, {}));
   }
@@ -90,18 +96,19 @@ export class ApprovalAnswers {
     this.#submit(approval, () => this.#options.deny(approval, reason));
   }
 
-  /** Creates the input field for the reason of a denial. */
+  /** Creates a text field for the reason of a denial. */
   reasonInput(approval: PendingApproval, text?: string): SideInput {
     return denialReasonInput(approval, (reason) => this.deny(approval, reason), text);
   }
 
   /**
-   * Creates the input field for a changed input. The dialog shows the changed call before it runs.
+   * Creates a text field in which the user changes the input. The dialog shows the changed call
+   * before it runs.
    */
   changeInput(dialog: ApprovalDialog): SideInput {
     const { approval } = dialog;
     return changedInputInput(approval, (input: JsonValue) => {
-      // The preview belongs to the old input, so it is removed.
+      // The preview was computed for the old input, so it is removed.
       const request = { ...dialog, preview: undefined, approval: { ...approval, input } };
       this.#open(approval, confirmChanged(request), () =>
         this.#submit(approval, () => this.#options.approve(approval, { input })),
@@ -109,7 +116,7 @@ export class ApprovalAnswers {
     });
   }
 
-  /** Opens the second step of an answer that allows more than the shown call. */
+  /** Opens the confirmation for an answer that allows more than the shown call. */
   openConfirm(dialog: ApprovalDialog, action: 'session' | 'waiting' | 'always', key: Key): void {
     const { approveForSession, approveAlways } = this.#options;
     const { approval, savedRule } = dialog;
@@ -135,8 +142,8 @@ export class ApprovalAnswers {
   }
 
   /**
-   * Opens the second step for all waiting calls, as soon as all previews are computed. Calls that
-   * arrive later are not in the list, so the answer does not apply to them.
+   * Opens the confirmation for all waiting calls when all previews are computed. The answer does
+   * not apply to calls that arrive later.
    */
   #openWaiting(first: PendingApproval, key: Key): void {
     const { previews, runInBackground } = this.#options;
@@ -166,21 +173,21 @@ export class ApprovalAnswers {
     this.#confirm = { approvalKey: approvalKey(approval), dialog, openedBy: keys, onYes };
   }
 
-  /** Gives the answer that approves in the open second step. */
+  /** Accepts the open confirmation, so that its answer takes effect. */
   confirm(): void {
     const open = this.#confirm;
     this.#confirm = undefined;
     open?.onYes();
   }
 
-  /** Closes the second step without an answer. Returns the key that opened it. */
+  /** Closes the confirmation without an answer. Returns the key press that opened it. */
   closeConfirm(): readonly Key[] {
     const opened = this.#confirm?.openedBy ?? [];
     this.#confirm = undefined;
     return opened;
   }
 
-  /** Approves a call, unless its effect is no longer the one that the dialog showed. */
+  /** Approves a call, unless its effect now differs from the effect that the dialog showed. */
   #approve(dialog: ApprovalDialog, answer: () => Promise<void>): void {
     const { approval, preview: shown } = dialog;
     if (!changesFile(approval)) return this.#submit(approval, answer);
@@ -191,7 +198,7 @@ export class ApprovalAnswers {
     });
   }
 
-  /** Hides an approval at once and shows it again if the answer cannot be submitted. */
+  /** Hides an approval immediately. Shows it again if the answer cannot be submitted. */
   #submit(approval: PendingApproval, answer: () => Promise<void>): void {
     const key = approvalKey(approval);
     this.#answered.add(key);
@@ -209,8 +216,8 @@ function changedText({ name, input }: PendingApproval): string {
 }
 
 /**
- * Returns the requests without later changes of the same file, because the first change can alter
- * what they do. The user is asked about the later changes afterwards.
+ * Returns the requests without later changes of a file that an earlier request changes. The first
+ * change can alter the effect of the later ones. The user is asked about those afterwards.
  */
 function firstChangeOfEachFile(dialogs: readonly ApprovalDialog[]): readonly ApprovalDialog[] {
   const files = new Set<string>();

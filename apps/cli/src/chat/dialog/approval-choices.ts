@@ -14,9 +14,9 @@ export interface ApprovalChoice extends ChoiceItem {
 }
 
 /**
- * Returns the possible answers to an approval. A lasting answer is offered only if there is a rule
- * for it. The last answer denies, and it is selected at first. If the input of the call is unknown,
- * it is the only answer.
+ * Returns the possible answers to an approval. Answers for the session or forever are offered only
+ * if there is a rule for them. The last answer denies, and it is initially selected. If the input
+ * of the call is unknown, only this answer is offered.
  */
 export function approvalChoices({
   approval,
@@ -58,7 +58,7 @@ const denyChoice: ApprovalChoice = {
   ...{ action: 'deny', label: 'No', letter: 'n', detail: 'Enter denies, n adds a reason' },
 };
 
-/** Describes what an answer for the session allows. */
+/** Describes the calls that an answer for the session allows. */
 function ruleScope(rule: PermissionRule | undefined, folder?: string): string {
   if (rule === undefined) return 'similar requests';
   const { command, path, exact, tool } = rule;
@@ -73,8 +73,8 @@ function isAllFiles({ path, exact }: PermissionRule): boolean {
 }
 
 /**
- * Returns the rule for a permanent answer. A rule for all files becomes a rule for the requested
- * path only. Other rules stay the same.
+ * Returns the rule for the answer "always". A rule for all files becomes a rule for only the
+ * requested path. Other rules stay the same.
  */
 export function alwaysRule(
   rule: PermissionRule,
@@ -86,13 +86,14 @@ export function alwaysRule(
 }
 
 /**
- * Parses a rule in the text form of the permission policy. Returns undefined for any other text.
+ * Parses a rule in the text form of the permission policy. Returns undefined if the text is not a
+ * rule.
  */
 export function parseRule(text: string): PermissionRule | undefined {
   return parseStandingRule(text)?.rule;
 }
 
-/** Returns the answers to the second step. "No, go back" is selected at first. */
+/** Returns the answers of a confirmation. Initially, "No, go back" is selected. */
 export function confirmChoices({ yes }: ConfirmDialog): readonly ChoiceItem[] {
   return [
     { label: yes, letter: 'y' },
@@ -100,7 +101,9 @@ export function confirmChoices({ yes }: ConfirmDialog): readonly ChoiceItem[] {
   ];
 }
 
-/** Returns the second step of an answer for the session. It shows the rule that the answer sets. */
+/**
+ * Returns the confirmation for an answer for the session. It shows the rule that the answer grants.
+ */
 export function confirmSession({ approval, folder }: ApprovalDialog): ConfirmDialog {
   const { rule = '' } = approval;
   const known = parseRule(rule);
@@ -114,7 +117,7 @@ export function confirmSession({ approval, folder }: ApprovalDialog): ConfirmDia
   };
 }
 
-/** Returns the second step of a permanent answer. It shows the rule exactly as it is saved. */
+/** Returns the confirmation for the answer "always". It shows the rule exactly as it is saved. */
 export function confirmAlways(rule: PermissionRule): ConfirmDialog {
   return {
     type: 'confirm',
@@ -127,8 +130,8 @@ export function confirmAlways(rule: PermissionRule): ConfirmDialog {
 }
 
 /**
- * Returns the second step of an answer to several calls. It shows each of the `requests`. `waiting`
- * is the number of all waiting calls. The user is asked about the rest of them later.
+ * Returns the confirmation for an answer to several calls. It shows all `requests`. `waiting` is
+ * the number of all waiting calls. If it is higher, the user is asked about the other calls later.
  */
 export function confirmWaiting(
   requests: readonly ApprovalDialog[],
@@ -143,7 +146,7 @@ export function confirmWaiting(
   return { type: 'confirm', title, requests, yes };
 }
 
-/** Returns the second step of a changed input. It shows the changed call. */
+/** Returns the confirmation for a changed input. It shows the changed call. */
 export function confirmChanged(request: ApprovalDialog): ConfirmDialog {
   return {
     type: 'confirm',

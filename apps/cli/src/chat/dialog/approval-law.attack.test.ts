@@ -24,11 +24,11 @@ interface Approval {
 
 const look = { width: 40, theme: plainTheme, showsReasoning: false };
 
-/** A chat without a terminal: keys arrive in reads, and each change is drawn at once. */
+/** A chat without a terminal. Keys arrive in reads, and each change is drawn immediately. */
 class AskedUser {
   readonly clock = new VirtualClock(0);
   readonly reads: { readonly atMs: number; readonly bytes: string }[] = [];
-  /** When a drawing showed the last line that was not shown before. */
+  /** The times at which a drawing showed the last line that was not shown before. */
   readonly completeAt: number[] = [];
   readonly approvals: Approval[] = [];
   denials = 0;
@@ -124,7 +124,7 @@ const gap = fc.oneof(
   { weight: 3, arbitrary: fc.integer({ min: 1000, max: 4000 }) },
 );
 
-/** Splits a text into reads at random places, with random pauses. */
+/** Splits a text into reads at random positions, with random pauses. */
 const inReads = (text: fc.Arbitrary<string>): fc.Arbitrary<readonly Read[]> =>
   fc
     .tuple(text, fc.infiniteStream(fc.boolean()), fc.infiniteStream(gap))
@@ -150,7 +150,7 @@ const setting = fc.record({
   moment,
 });
 
-/** Plays the reads; the question appears before the read with the number `moment`. */
+/** Plays the reads. The approval request appears before the read with the number `moment`. */
 function play(
   reads: readonly Read[],
   about: {
@@ -199,7 +199,8 @@ test('attack 0: only a key that stands alone approves, however keys are split an
     }),
     { numRuns: runs(6000) },
   );
-  // The property also holds if nothing approves, so it must have seen approvals.
+  // The property would also hold without any approval. So the test checks that there were
+  // approvals.
   expect(approved).toBeGreaterThan(0);
 });
 
@@ -233,7 +234,8 @@ test('attack 5: no sentence typed without a pause answers, and all of it stays i
         [...text].map((bytes) => ({ gapMs, bytes })),
         { ...about, moment: 1 },
       );
-      // A last letter that nothing follows stands behind others, so it does not answer either.
+      // No letter follows the last one, but other letters came shortly before it. So it does not
+      // answer either.
       expect(user.approvals).toEqual([]);
       expect(user.denials).toBe(0);
       expect(user.prompt).toBe(text);

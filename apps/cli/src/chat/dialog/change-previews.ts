@@ -4,11 +4,14 @@ import type { PendingApproval } from '../contract/dialog.ts';
 
 /** The previews of requested file changes, as the dialogs use them. */
 export interface ApprovalPreviews {
-  /** Returns the preview. Returns undefined until the preview is computed, or if there is none. */
+  /**
+   * Returns the preview of a call. Returns undefined if it is not computed yet, or if the call has
+   * none.
+   */
   of(approval: PendingApproval): ChangePreview | undefined;
   /** Returns true if the preview is computed, or if the call has none. */
   isReady(approval: PendingApproval): boolean;
-  /** Computes the preview again, for the file as it is now. */
+  /** Computes the preview again for the current content of the file. */
   renew(approval: PendingApproval): Promise<ChangePreview | undefined>;
 }
 
@@ -18,8 +21,9 @@ interface Known {
 }
 
 /**
- * Computes the previews of requested file changes. A preview is wrong as soon as the file changes.
- * So it is computed again when another call finishes, and before the call is approved.
+ * Computes previews of file changes that wait for an approval. A preview becomes wrong when the
+ * file changes. So it is computed again when a different call finishes, and before the user's
+ * approval takes effect.
  */
 export class ChangePreviews implements ApprovalPreviews {
   readonly #preview: BuiltAgent['preview'];
@@ -46,7 +50,8 @@ export class ChangePreviews implements ApprovalPreviews {
     this.#known.set(approval, before);
     const { name: tool, input } = approval;
     const preview = await this.#preview({ tool, input }).catch(() => undefined);
-    // An unchanged preview stays the same object, so that nothing is drawn or read again.
+    // An unchanged preview stays the same object, so that the dialog is not drawn again and the
+    // user need not read it again.
     const isSame = isSamePreview(this.#known.get(approval)?.preview, preview);
     const kept = isSame ? this.#known.get(approval)?.preview : preview;
     this.#known.set(approval, { preview: kept, isReady: true });
@@ -55,9 +60,7 @@ export class ChangePreviews implements ApprovalPreviews {
   }
 }
 
-/**
- * Returns true if a call changes a file. The effect of such a call depends on the file's content.
- */
+/** Returns true if a call changes a file. Its effect depends on the content of the file. */
 export function changesFile({ name }: Pick<PendingApproval, 'name'>): boolean {
   return name === 'edit' || name === 'write';
 }

@@ -3,7 +3,7 @@ import type { ChoiceItem, ChoiceList, Dialog, PickList } from '../contract/dialo
 import { approvalChoices, confirmChoices } from './approval-choices.ts';
 
 /**
- * Returns a key that identifies a dialog. If the key changes, the dialog gets a new list of
+ * Returns a key that identifies a dialog. When the key changes, the dialog gets a new list of
  * choices.
  */
 export function dialogKey(dialog: Dialog): object | string {
@@ -40,8 +40,8 @@ export function choiceListOf(dialog: Dialog): ChoiceList {
 }
 
 /**
- * Creates a list whose last item is selected. The last item refuses, so Enter approves only after
- * the user moved the selection.
+ * Creates a list whose last item is selected. The last item refuses. So Enter can approve only
+ * after the user has moved the selection.
  */
 function onLast(items: readonly ChoiceItem[]): ChoiceList {
   return { items, selected: items.length - 1, lettersOnly: true };
@@ -89,7 +89,7 @@ export function pressChoice(list: ChoiceList, key: Key): ChoiceResult {
   }
 }
 
-/** Applies typed text: a letter or a digit chooses an item, a space ticks one. */
+/** Applies typed text to a list. A letter or a digit chooses an item, and a space ticks an item. */
 function pressText(list: ChoiceList, text: string): ChoiceResult {
   const { items, selected, ticked, lettersOnly = false } = list;
   if (text === ' ' && ticked !== undefined) {
@@ -107,7 +107,7 @@ function pressText(list: ChoiceList, text: string): ChoiceResult {
     : { type: 'list', list: { ...list, selected: index } };
 }
 
-/** A list that is filtered by the typed words. */
+/** A list that shows only the items that contain the typed words. */
 export class FilteredPickList {
   readonly #all: PickList;
   #typed = '';

@@ -11,7 +11,7 @@ import { dialogContent, fullDialogLines } from './dialog-content.ts';
 import { drawDialog } from './dialog-lines.ts';
 import { ReadContent } from './read-content.ts';
 
-// A change is hidden in a place that the dialog does not show, but counts as read.
+// A change is hidden at a place that the dialog does not show, although the dialog counts as read.
 
 let root: string;
 beforeEach(() => {
@@ -73,7 +73,10 @@ test.for([1, 3, 7])(
   },
 );
 
-/** One character for Unicode, but terminals draw each of its parts in its own cells. */
+/**
+ * Unicode treats each of these as one character. Terminals draw each of its parts in separate
+ * cells.
+ */
 const wideCharacters = [
   ['a chain of Indian consonants', '\u0915\u094d', 1],
   ['Thai vowels', '\u0e01\u0e33', 2],
@@ -89,7 +92,7 @@ test.for(wideCharacters)(
     const command = `touch ran; echo ${text.repeat(600)}`;
     const dialog = await dialogOf('bash', { command });
     const { lines } = drawDialog(look(80), dialog, choiceListOf(dialog), { room: 200 });
-    // Each line has the cells that a terminal needs which joins nothing.
+    // The width of each line in a terminal that does not join characters.
     const widest = Math.max(...lines.map((line) => (line.split(text).length - 1) * cells));
     expect(widest).toBeLessThanOrEqual(80);
     expect(dialogContent(look(80), dialog).length).toBeGreaterThan((600 * cells) / 80);
@@ -109,7 +112,7 @@ test.for([
     drawDialog(look(80), long, list, { room: 24 });
     const startMs = performance.now();
     drawDialog(look(80), long, list, { room: 24 });
-    // Before, this took seconds.
+    // An earlier version took seconds for this.
     expect(performance.now() - startMs).toBeLessThan(700);
   },
 );

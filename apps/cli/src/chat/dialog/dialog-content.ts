@@ -6,8 +6,8 @@ import { type Look, withTone, wrapText } from '../render/look.ts';
 import { clippedSubject, dialogTitle } from './dialog-title.ts';
 
 /**
- * Returns all lines that the user must see before an approval, except what the title shows. No line
- * is clipped.
+ * Returns all lines that the user must see before an approval, except the parts that the title
+ * shows. Lines are not shortened.
  */
 export function dialogContent(look: Look, dialog: Dialog): readonly string[] {
   switch (dialog.type) {
@@ -21,8 +21,8 @@ export function dialogContent(look: Look, dialog: Dialog): readonly string[] {
 }
 
 /**
- * Returns why the call needs an approval. If the change cannot be applied, it also returns the
- * problem.
+ * Returns the reason why the call needs an approval. If the change cannot be applied, the lines
+ * also contain this problem.
  */
 export function dialogReason(look: Look, dialog: Dialog): readonly string[] {
   if (dialog.type !== 'approval') return [];
@@ -35,7 +35,7 @@ export function dialogReason(look: Look, dialog: Dialog): readonly string[] {
   ];
 }
 
-/** Draws the full content of a request for the scrollback. */
+/** Returns the full content of a request, as lines for the scrollback. */
 export function fullDialogLines(
   look: Look,
   dialog: ApprovalDialog | ConfirmDialog,
@@ -49,13 +49,16 @@ export function fullDialogLines(
 
 interface CachedLines {
   readonly look: Look;
-  /** The subject of the request, if the title does not show all of it. */
+  /** The command, path or tool of the request. Undefined if the title shows all of it. */
   readonly clipped: string | undefined;
   readonly folder: string | undefined;
   readonly lines: readonly string[];
 }
 
-/** The cached lines by request. A long change is drawn many times while the user reads it. */
+/**
+ * Caches the lines of a request. While the user reads a long change, its lines are drawn many
+ * times.
+ */
 const linesCache = new WeakMap<object, CachedLines>();
 
 function cachedLines(look: Look, dialog: ApprovalDialog | ConfirmDialog): readonly string[] {
@@ -90,7 +93,7 @@ function numbered(look: Look, request: ApprovalDialog, number: number): readonly
   return title.map((line) => `${number}. ${line}`);
 }
 
-/** Draws the command, the change or the input of one request. */
+/** Returns the lines for the command, the change or the input of one request. */
 function requestContent(look: Look, dialog: ApprovalDialog, isFull: boolean): readonly string[] {
   const { folder } = dialog;
   const where = `It runs in another folder than this one: ${revealHidden(folder ?? '')}`;
@@ -104,8 +107,8 @@ function callContent(look: Look, dialog: ApprovalDialog, isFull: boolean): reado
   const subject = clippedSubject(look, dialog);
   const clipped = subject === undefined ? undefined : revealHidden(subject);
   const fields = fieldsOf(input);
-  // If the preview is cut, it does not show the whole change. Then the change is drawn from the
-  // input.
+  // A shortened preview does not show the whole change. In this case, the lines come from the input
+  // of the call.
   const effect = preview?.isCut ? undefined : preview?.diff || undefined;
   const diff = effect ?? inputDiff(name, input);
   if (diff !== undefined) {
@@ -113,7 +116,7 @@ function callContent(look: Look, dialog: ApprovalDialog, isFull: boolean): reado
     const rest = otherFields(look, fields, diffFields);
     const notes = [
       ...(preview?.lineEndings ? [`Changes the line endings: ${preview.lineEndings}`] : []),
-      // The preview already shows every replaced place, so it needs no notes.
+      // The preview already shows every replacement, so no notes are needed.
       ...(effect === undefined ? replaceAllNotes(name, input) : []),
     ];
     const shownNotes = notes.flatMap((note) => wrapText(look, note, margin));
@@ -138,11 +141,11 @@ function callContent(look: Look, dialog: ApprovalDialog, isFull: boolean): reado
 const unknownInput =
   'The input of this call is not known here, so it cannot be allowed. Deny it; the model can make the call again.';
 
-/** The input fields that the title or the diff shows. */
+/** The input fields that are visible in the title or in the diff. */
 const diffFields: ReadonlySet<string> = new Set(['path', 'content', 'edits']);
 /**
- * The input fields of a command that are not listed. The description is only the model's own text
- * and has no effect.
+ * The input fields of a command that are not listed separately. The description has no effect. The
+ * model wrote it only for the user.
  */
 const commandFields: ReadonlySet<string> = new Set(['command', 'description']);
 
@@ -165,7 +168,7 @@ function otherFields(
     );
 }
 
-/** Returns true if the path is the only input. The title already shows it. */
+/** Returns true if the path is the only input field. The title already shows it. */
 function isPathAlone(name: string, fields: Fields | undefined): boolean {
   const isLooking = name === 'read' || name === 'ls' || name === 'glob';
   return isLooking && Object.keys(fields ?? {}).join() === 'path';

@@ -42,22 +42,22 @@ interface DialogControllerOptions extends ApprovalAnswersOptions {
 interface ShownDialog {
   readonly key: object | string;
   readonly list: ChoiceList;
-  /** Which lines of the request the user has seen. */
+  /** Records which lines of the request the user has seen. */
   readonly content: ReadContent;
   /**
-   * True if the last key moved the selection or scrolled. Further moves then need no pause before
-   * them.
+   * True if the last key moved the selection or scrolled. In this case, further moves need no pause
+   * before them.
    */
   readonly isMoving: boolean;
 }
 
 /**
- * A dialog that the user could answer by accident. A pick list is not one, because the user opened
- * it with a command.
+ * A dialog that the user could answer by accident. Pick lists are excluded, because the user opens
+ * them with a command.
  */
 type GuardedDialog = Exclude<Dialog, { readonly type: 'pick' }>;
 
-/** A choice, and the key that chose it. */
+/** The index of a choice, and the key that chose it. */
 interface Chosen {
   readonly index: number;
   readonly list: ChoiceList;
@@ -65,10 +65,10 @@ interface Chosen {
 }
 
 /**
- * Selects the dialog to show and handles its keys. It shows one dialog at a time; the others wait.
+ * Selects the dialog to show and handles its keys. It shows one dialog at a time. The others wait.
  *
- * To approve, the user must press a single key after a pause (see `AnswerGuard`), and the whole
- * request must have been on the screen. All other text belongs to the prompt.
+ * To approve, the user must press a single key after a pause (see `AnswerGuard`). Before that, the
+ * whole request must have been on the screen. All other text goes to the prompt.
  */
 export class DialogController {
   readonly #options: DialogControllerOptions;
@@ -76,11 +76,11 @@ export class DialogController {
   readonly #approvals: ApprovalAnswers;
   #pickList: FilteredPickList | undefined;
   #sideInput: SideInput | undefined;
-  /** The current dialog with its list. */
+  /** The current dialog and its choices. */
   #shownDialog: ShownDialog | undefined;
   /**
-   * True if the last keys were `y` and Enter, or the word "yes". They did not approve, because an
-   * approval needs a single key.
+   * True if the user just pressed `y` and Enter together, or typed "yes". Neither approves, because
+   * an approval needs a single key.
    */
   #isTogether = false;
 
@@ -112,22 +112,23 @@ export class DialogController {
     }
     const key = dialogKey(dialog);
     if (this.#shownDialog?.key !== key) {
-      // The dialog was answered elsewhere, so the typed text is dropped.
+      // A new dialog replaced the previous one, which was answered elsewhere. So the text typed for
+      // it is dropped.
       this.#sideInput = undefined;
       if (dialog.type !== 'confirm') this.#approvals.closeConfirm();
-      // Keys are ignored until the dialog is on the screen.
+      // Keys do not answer the dialog until it is on the screen.
       this.#guard.close();
       const shown = { list: choiceListOf(dialog), content: new ReadContent(), isMoving: false };
       this.#shownDialog = { key, ...shown };
     } else if (dialog.type === 'approval') {
-      // The number of waiting approvals can change.
+      // The number of waiting approvals can change, and with it the choices.
       const list = withItems(this.#shownDialog.list, choiceListOf(dialog));
       this.#shownDialog = { ...this.#shownDialog, list };
     }
     return this.#shownDialog.list;
   }
 
-  /** The index of the first visible line of the request, after scrolling. */
+  /** The index of the first visible line of the request. Scrolling changes it. */
   get contentFrom(): number {
     return this.#shownDialog?.content.from ?? 0;
   }
@@ -139,7 +140,7 @@ export class DialogController {
     return this.#isTogether ? 'together' : 'waiting';
   }
 
-  /** Records which part of a dialog was drawn. Call it after the drawing is on the screen. */
+  /** Records which lines of a dialog were drawn. Call it after the terminal has shown them. */
   readonly markShown = (view: ContentView): void => {
     const shown = this.#shownDialog;
     if (shown === undefined || shown.key !== view.key || this.dialog === undefined) return;
@@ -148,7 +149,7 @@ export class DialogController {
     this.#options.onChange();
   };
 
-  /** Closes the shown dialog and cancels an answer that did not take effect yet. */
+  /** Closes the current dialog and cancels an answer that has not taken effect yet. */
   close(): void {
     this.#guard.close();
     this.#sideInput = undefined;
@@ -162,7 +163,7 @@ export class DialogController {
     this.#options.onChange();
   }
 
-  /** Handles the keys that arrived together. Returns the keys that belong to the prompt. */
+  /** Handles keys that arrived together. Returns the keys that belong to the prompt. */
   readonly read = (read: KeyRead): readonly Key[] => {
     const { dialog, list } = this;
     if (dialog === undefined || list === undefined) return read.keys;
@@ -198,7 +199,10 @@ export class DialogController {
     return this.#typeOn(held === undefined ? keys : [held, ...keys]);
   }
 
-  /** Moves the selection or scrolls. Neither is an answer, so further moves need no pause. */
+  /**
+   * Moves the selection or scrolls the content. These keys are not answers, so they need no pause
+   * between them.
+   */
   #move(keys: readonly Key[], isQuiet: boolean): boolean {
     const shown = this.#shownDialog;
     if (shown === undefined) return false;
@@ -217,7 +221,7 @@ export class DialogController {
     return true;
   }
 
-  /** Handles a single key press that came after a pause. */
+  /** Handles a single key that the user pressed after a pause. */
   #press(dialog: GuardedDialog, list: ChoiceList, key: Key): readonly Key[] {
     if (dialog.type !== 'question' && isLetter(key, 'v')) {
       this.#options.showInFull(dialog);
@@ -236,8 +240,8 @@ export class DialogController {
   }
 
   /**
-   * Handles keys of a message that the user types. An open second step closes, because these keys
-   * are no answer to it.
+   * Handles keys that are part of a message. They are not an answer, so an open confirmation
+   * closes.
    */
   #typeOn(keys: readonly Key[]): readonly Key[] {
     const kept = keysForPrompt(keys);
@@ -312,8 +316,8 @@ export class DialogController {
   }
 
   /**
-   * Returns true if every line of the request was on the screen, with its current preview. A
-   * preview may be newer than the last drawing.
+   * Returns true if all lines of the request, with its current preview, were on the screen. The
+   * preview may have changed since the last drawing.
    */
   #isReadAs(dialog: ApprovalDialog | ConfirmDialog): boolean {
     const content = this.#shownDialog?.content;
@@ -378,8 +382,8 @@ function isLetter(key: Key, letter: string): boolean {
 }
 
 /**
- * Returns by how many pages a key scrolls the request. Space scrolls only if the user is not
- * typing.
+ * Returns the number of pages by which a key scrolls the request. Space scrolls only if
+ * `canUseSpace` is true.
  */
 function scrollPages(key: Key, canUseSpace: boolean): number | undefined {
   if (key.type === 'text') return canUseSpace && key.text === ' ' ? 1 : undefined;

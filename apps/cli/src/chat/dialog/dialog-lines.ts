@@ -8,17 +8,17 @@ import { dialogContent, dialogReason } from './dialog-content.ts';
 import { dialogTitle } from './dialog-title.ts';
 import type { ContentView } from './read-content.ts';
 
-/** How a dialog reacts to the next key. */
+/** Describes how a dialog reacts to the next key. */
 export type DialogReadiness =
-  /** The whole request was shown and nobody types, so a key can approve. */
+  /** The whole request was shown and the user is not typing. A key can approve. */
   | 'ready'
-  /** A key arrived less than the quiet period ago. */
+  /** The last key arrived less than the quiet period ago. The next key cannot approve. */
   | 'waiting'
-  /** Like `waiting`, and the key would have approved if it had arrived alone. */
+  /** Like `waiting`. In addition, the last key would have approved if it had arrived alone. */
   | 'together'
-  /** A part of the request was not shown yet. */
+  /** Some lines of the request were not shown yet. */
   | 'unread'
-  /** An answer was given and takes effect if no other key follows. */
+  /** The user has answered. The answer takes effect if no other key follows. */
   | 'held';
 
 export interface DialogDrawing {
@@ -37,21 +37,23 @@ interface DrawnDialog {
 }
 
 /**
- * Minimum width of the window. A user cannot read a request in a narrower window, so the request
- * does not count as shown.
+ * Minimum width of the window. In a narrower window, a user cannot read a request, so it does not
+ * count as shown.
  */
 const minWidth = 8;
-/** Minimum number of lines for the content. The choices scroll if they do not fit beside it. */
+/** Minimum number of lines for the content. If the choices do not fit below, they scroll. */
 const minContent = 4;
-/** Minimum number of content lines beside which the reason gets its own lines. */
+/**
+ * The reason of the request gets its own lines only if the content has at least this many lines.
+ */
 const minReasonRoom = 8;
 const maxReservedReason = 2;
-/** The hint is left out if the dialog has fewer lines than this. */
+/** If the dialog has fewer lines than this, it shows no hint. */
 const minHintRoom = 8;
 
 /**
- * Draws a dialog and reports which part of its content is visible. The layout stays the same while
- * the user reads, so that a line stays where the user saw it.
+ * Draws a dialog and reports which lines of its content are visible. The layout does not change
+ * while the user reads, so lines do not move.
  */
 export function drawDialog(
   look: Look,
@@ -63,8 +65,8 @@ export function drawDialog(
   const isGuarded = dialog.type !== 'pick';
   const hint = isGuarded && room >= minHintRoom ? [hintLine(look, dialog, readiness, typed)] : [];
   const fullTitle = dialogTitle(look, dialog);
-  // In a very low window, the title scrolls with the content. The user must read the title too,
-  // because a short command or path is only in the title.
+  // In a very low window, the title scrolls with the content. The user must read the title too. A
+  // short command or path is shown only there.
   const isTiny = request.length > 1 && room < fullTitle.length + 3;
   const content = isTiny ? [...fullTitle, ...request] : request;
   const title = isTiny ? [] : fullTitle.slice(0, Math.max(1, room - hint.length));
@@ -89,14 +91,14 @@ export function drawDialog(
 
 interface ContentWindow {
   readonly body: readonly string[];
-  /** Index of the first visible line, and the index after the last one. */
+  /** The index of the first visible line. */
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Returns the visible part of the content. If the content is longer, the last line says how much is
- * below.
+ * Returns the visible part of the content. If the content does not fit, the last line tells how
+ * many lines follow.
  */
 function contentWindow(
   look: Look,
@@ -130,7 +132,7 @@ function choiceLines(
   return items.slice(first, first + room).map((item, index) => {
     const position = first + index;
     const isSelected = position === selected;
-    // Before the user has seen the whole request, only the last choice works. It refuses.
+    // Until the user has seen the whole request, only the last choice works, which refuses.
     const isLocked = lettersOnly && readiness === 'unread' && position < items.length - 1;
     const tick = ticked === undefined ? '' : ticked.has(position) ? '[x] ' : '[ ] ';
     const key = item.letter === undefined ? '' : ` (${item.letter})`;

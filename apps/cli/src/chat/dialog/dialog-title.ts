@@ -33,8 +33,8 @@ export function dialogTitle(look: Look, dialog: Dialog): readonly string[] {
 }
 
 /**
- * Returns the command, path or tool of a request, if the title does not show all of it. The text is
- * unchanged: its hidden characters are not made visible.
+ * Returns the command, path or tool of a request if the title does not show all of it. The text is
+ * not modified: hidden characters stay hidden.
  */
 export function clippedSubject(look: Look, dialog: ApprovalDialog): string | undefined {
   const [, subject] = titleParts(dialog);
@@ -43,13 +43,13 @@ export function clippedSubject(look: Look, dialog: ApprovalDialog): string | und
 
 interface RequestTitle {
   readonly text: string;
-  /** True if the title shows the whole subject. */
+  /** True if the title shows the whole command, path or tool name. */
   readonly isWhole: boolean;
 }
 
 /**
- * Formats the request in at most `room` cells. If the room is too small, the number of waiting
- * approvals is left out before the subject is clipped.
+ * Formats the title in at most `room` cells. If the space is too small, the number of waiting
+ * approvals is left out first. Then the command, path or tool name is shortened.
  */
 function requestTitle(room: number, dialog: ApprovalDialog): RequestTitle {
   const { approval, others, isChild } = dialog;
@@ -71,8 +71,8 @@ function requestTitle(room: number, dialog: ApprovalDialog): RequestTitle {
 }
 
 /**
- * Maximum length of a subject. A longer one is cut before it is drawn, because each key press draws
- * the title again.
+ * Maximum length of the command, path or tool name. A longer text is cut before it is drawn,
+ * because each key press draws the title again.
  */
 const maxSubjectLength = 2000;
 
@@ -87,10 +87,7 @@ function titleSubject(
   return { subject, isCut: true };
 }
 
-/**
- * Minimum width of the subject. The effect of the change is shown only if the subject has this
- * width.
- */
+/** Minimum width for the path. The effect of the change is shown only if this width remains. */
 const minSubjectWidth = 12;
 
 type TitleParts = readonly [before: string, subject: string, change: string, end: string];
@@ -116,7 +113,8 @@ function linkedFile({ isLinked, file }: ChangePreview): string | undefined {
 }
 
 /**
- * Returns the real path of the file, if the path in the call leads to another place through a link.
+ * Returns the real path of the file if it differs from the path in the call, because of a symbolic
+ * link.
  */
 function linkTarget(path: string, judged: string | undefined): string | undefined {
   if (judged === undefined || judged === '') return undefined;
@@ -127,7 +125,7 @@ function linkTarget(path: string, judged: string | undefined): string | undefine
   return isNamed ? undefined : judged;
 }
 
-/** Describes the effect on the existing file. */
+/** Describes how the call affects the existing file. */
 function changeText(name: 'write' | 'edit', preview: ChangePreview | undefined): string {
   if (preview === undefined) return '';
   const { linesBefore, added, removed, problem } = preview;

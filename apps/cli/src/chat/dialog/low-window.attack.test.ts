@@ -8,7 +8,7 @@ import { choiceListOf } from './choice-list.ts';
 import { drawDialog } from './dialog-lines.ts';
 import { ReadContent } from './read-content.ts';
 
-// The window is so low that the dialog leaves something out, but the request counts as read.
+// The window is so low that the dialog omits lines, although the request counts as read.
 
 function dialogOf(name: string, input: JsonValue): ApprovalDialog {
   const approval = { session: sessionId('s'), id: toolCallId('c'), name, input };
@@ -18,7 +18,10 @@ function dialogOf(name: string, input: JsonValue): ApprovalDialog {
   };
 }
 
-/** Scrolls until the request counts as read. Returns all that was drawn, or undefined. */
+/**
+ * Scrolls until the request counts as read. Returns everything that was drawn. Returns undefined if
+ * the request never counts as read.
+ */
 function shownUntilRead(dialog: ApprovalDialog, width: number, room: number): string | undefined {
   const read = new ReadContent();
   const look = { width, theme: plainTheme, showsReasoning: false };

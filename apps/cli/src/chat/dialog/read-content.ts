@@ -1,8 +1,8 @@
 import type { ChangePreview } from '@millrace/tools';
 
-/** The part of a request's content that one drawing of a dialog shows. */
+/** The lines of a request that one drawing of a dialog shows. */
 export interface ContentView {
-  /** Identifies the dialog. */
+  /** The key of the dialog. */
   readonly key: object | string;
   /** All lines of the content at this width. */
   readonly content: readonly string[];
@@ -10,15 +10,15 @@ export interface ContentView {
   readonly from: number;
   /** Index after the last line that is shown. */
   readonly to: number;
-  /** Whether the window is too narrow to read the content. Default: false. */
+  /** True if the window is too narrow to read the content. Default: false. */
   readonly isTooNarrow?: boolean | undefined;
   /** The preview that the title and the content show. */
   readonly preview?: ChangePreview | undefined;
 }
 
 /**
- * Stores which lines of a request were on the screen. The user can approve a request only if all of
- * it was shown. If the content or the width changes, all lines must be shown again.
+ * Records which lines of a request were on the screen. The user can approve a request only after
+ * all lines were shown. If the content or the width changes, all lines must be shown again.
  */
 export class ReadContent {
   #content: readonly string[] | undefined;
@@ -50,10 +50,10 @@ export class ReadContent {
     return Math.max(0, (this.#content?.length ?? 0) - this.#seenTo);
   }
 
-  /** Records which lines were drawn. Returns true if the user can now approve, or no longer can. */
+  /** Records which lines were drawn. Returns true if this changed whether the user can approve. */
   show({ content, from, to, preview, isTooNarrow = false }: ContentView): boolean {
     const wasComplete = this.isComplete;
-    // The content is new also if only the preview is new, because the preview can change the title.
+    // A new preview counts as new content, because it can change the title.
     const isNew =
       this.#content === undefined || this.#preview !== preview || !isSame(this.#content, content);
     if (isNew) this.#seenTo = 0;
@@ -66,14 +66,14 @@ export class ReadContent {
     return isNew || this.isComplete !== wasComplete;
   }
 
-  /** Scrolls by pages, but never past a line that was not on the screen yet. */
+  /** Scrolls by pages. It never skips a line that was not on the screen yet. */
   scroll(pages: number): void {
     const last = Math.max(0, (this.#content?.length ?? 0) - this.#pageLength);
     const wanted = this.#from + pages * this.#pageLength;
     this.#from = Math.max(0, Math.min(wanted, last, this.#seenTo));
   }
 
-  /** Marks all lines as shown, because the whole request was printed. */
+  /** Marks all lines as shown, because the chat has printed the whole request. */
   showAll(): void {
     this.#seenTo = this.#content?.length ?? 0;
   }

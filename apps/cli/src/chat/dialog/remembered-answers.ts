@@ -10,7 +10,7 @@ interface RememberedAnswersOptions {
   readonly conversation: () => Pick<Conversation, 'approve' | 'approvals' | 'otherFolder'>;
 }
 
-/** Submits answers that apply to more than one call. */
+/** Submits answers that apply to several calls. */
 export class RememberedAnswers {
   readonly #options: RememberedAnswersOptions;
   readonly #ruleCache = new WeakMap<
@@ -27,13 +27,13 @@ export class RememberedAnswers {
     const rule = approval.rule === undefined ? undefined : parseRule(approval.rule);
     await conversation().approve(approval, { forSession: isForLog(approval) });
     if (rule === undefined || !this.#isHere(approval)) return;
-    // The log keeps the rules of each sub-agent separately. This rule must apply to all agents, so
+    // The log stores rules for each sub-agent separately. This rule must apply to all agents, so
     // the process keeps it too.
     await built().remember(rule, 'session');
     await this.#approveLike(approval);
   };
 
-  /** Returns the rule that a permanent answer saves. Undefined if no rule can be saved. */
+  /** Returns the rule that the answer "always" saves. Returns undefined if no rule can be saved. */
   readonly ruleToSave = (approval: PendingApproval): PermissionRule | undefined => {
     if (!this.#isHere(approval)) return undefined;
     const known = this.#ruleCache.get(approval);
@@ -58,13 +58,13 @@ export class RememberedAnswers {
     const isSame = asked !== undefined && ruleToText(asked) === ruleToText(rule);
     await conversation().approve(approval, { forSession: isSame && isForLog(approval) });
     const kept = built().remember(rule, 'always');
-    // The rule applies in this process even if it cannot be saved.
+    // If the rule cannot be saved, it still applies in this process.
     await Promise.all([this.#approveLike(approval), kept]);
   };
 
   /**
-   * Returns true if the call runs in the folder of this terminal. The rules of this folder do not
-   * apply to another folder, and no rule for another folder is saved here.
+   * Returns true if the call runs in the folder of this terminal. Rules belong to a folder. So a
+   * call in a different folder does not use or save rules of this folder.
    */
   #isHere({ rule = '' }: PendingApproval): boolean {
     const { built, conversation } = this.#options;
@@ -72,7 +72,7 @@ export class RememberedAnswers {
     return conversation().otherFolder === undefined && folder === built().policy().root;
   }
 
-  /** Approves the other waiting calls that the new rule allows. */
+  /** Approves all other waiting calls that the new rule allows. */
   async #approveLike(answered: PendingApproval): Promise<void> {
     const { built, conversation } = this.#options;
     for (const approval of conversation().approvals) {
@@ -87,15 +87,15 @@ export class RememberedAnswers {
 }
 
 /**
- * Returns true if the log stores the rule for the session. A sub-agent's rule in the log applies to
- * that sub-agent only. So this process keeps such a rule for all agents, and one command can revoke
- * it.
+ * Returns true if the log stores the rule for the session. In the log, a rule of a sub-agent would
+ * apply only to that sub-agent. So this process keeps the rule instead. It then applies to all
+ * agents, and one command can revoke it.
  */
 function isForLog({ agents }: PendingApproval): boolean {
   return agents === undefined;
 }
 
-/** Returns the permanent rule for an approval, in the form that the policy uses. */
+/** Returns the rule to save for an approval, in the form that the policy uses. */
 function ruleToKeep(
   policy: PermissionPolicy,
   rule: PermissionRule,
@@ -105,7 +105,7 @@ function ruleToKeep(
   const always = alwaysRule(rule, approval);
   if (always === rule || always === undefined) return always;
   try {
-    // `ruleFor` normalises the path.
+    // `ruleFor` normalizes the path.
     return policy.ruleFor({ tool, input }, 'allow');
   } catch {
     return undefined;
@@ -114,7 +114,7 @@ function ruleToKeep(
 
 /**
  * Returns true if the rule is the same after it was saved as text and read again. A path with
- * blanks around it changes: a rule for a folder ` .git` would become a rule for `.git`.
+ * spaces at its ends changes: the folder ` .git` would become `.git`.
  */
 function isKeptByText(rule: PermissionRule): boolean {
   const text = ruleToText(rule);

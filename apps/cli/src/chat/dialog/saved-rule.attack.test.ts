@@ -4,7 +4,7 @@ import type { BuiltAgent } from '../../contract/agent.ts';
 import type { PendingApproval } from '../contract/dialog.ts';
 import { RememberedAnswers } from './remembered-answers.ts';
 
-// A permanent rule is saved as text. When it is read again, it must not allow something else.
+// A permanent rule is saved as text. After it is read again, it must not allow different calls.
 
 function savedRule(path: string) {
   const policy = permissionPolicy({ root: '/workspace' });

@@ -1,15 +1,17 @@
 import { type JsonValue, parseJson } from '@millrace/core';
 import type { OpenQuestion, PendingApproval } from '../contract/dialog.ts';
 
-/** A text that the user types instead of a message: a reason, an answer or a changed input. */
+/** A text field that replaces the prompt, for a reason, an answer or a changed input. */
 export interface SideInput {
-  /** Describes the purpose and the keys. */
+  /** The title. It describes the purpose of the field and its keys. */
   readonly title: string;
   /** The initial text. */
   readonly text: string;
-  /** Whether an empty text is accepted. */
+  /** True if the user can submit an empty text. */
   readonly mayBeEmpty: boolean;
-  /** Returns the problem with the text, or undefined if it was accepted. */
+  /**
+   * Called with the text. Returns a problem with the text, or undefined if the text is accepted.
+   */
   readonly onSubmit: (text: string) => string | undefined;
 }
 
@@ -30,8 +32,8 @@ export function denialReasonInput(
 }
 
 /**
- * Returns the reason that the user typed. If the user typed "no", its `n` opened this field, so the
- * text starts with the "o", which is removed.
+ * Returns the reason that the user typed. If the user typed "no", the `n` opened this field, and
+ * the text starts with "o". This "o" is removed.
  */
 function reasonIn(typed: string): string | undefined {
   const [, reason = ''] = /^\s*(?:o(?![\p{L}\p{N}])[\s.,;:!-]*)?(.*)$/isu.exec(typed) ?? [];
@@ -39,8 +41,8 @@ function reasonIn(typed: string): string | undefined {
 }
 
 /**
- * Returns the input field for a changed input. A command or a file's content is edited as plain
- * text, any other input as JSON.
+ * Returns the text field for a changed input. The user edits a command or the content of a file as
+ * plain text, and all other inputs as JSON.
  */
 export function changedInputInput(
   { name, input }: PendingApproval,
@@ -75,7 +77,7 @@ function plainTextInput(
   approve: (text: string) => void,
 ): SideInput {
   const isCommand = key === 'command';
-  // The editor drops a final newline, but the file may need it.
+  // The editor drops a newline at the end, but the file may need it.
   const end = !isCommand && before.endsWith('\n') ? '\n' : '';
   return {
     title: isCommand

@@ -6,9 +6,9 @@ import { clipText, type Look, withTone } from './look.ts';
 
 interface ActivityOptions {
   readonly moment: Moment;
-  /** Name of the model. */
+  /** The name of the model. */
   readonly label: string;
-  /** True if a dialog is shown instead of the prompt. */
+  /** True if a dialog replaces the prompt. */
   readonly isDialogOpen: boolean;
 }
 
@@ -23,7 +23,8 @@ export function activityLine(
   if (words === undefined) return undefined;
   const started = state.run?.startedAt;
   const time = started === undefined ? '' : ` · ${formatDuration(now - started)}`;
-  // The hint of the prompt mentions Esc. A dialog hides that hint, so this line mentions it.
+  // Usually the hint below the prompt mentions Esc. A dialog hides that hint, so this line mentions
+  // Esc.
   const elapsed = isDialogOpen ? `${time} · Esc stops` : time;
   const room = look.width - 2 - cellWidth(elapsed);
   return `${withTone(look, 'mark', frame)} ${withTone(look, 'dim', clipText(words, room) + elapsed)}`;

@@ -1,4 +1,5 @@
 import type { JsonValue } from '@millrace/core';
+import { readTodo } from '@millrace/tools';
 import { cellWidth } from '../../text/cells/cell-width.ts';
 import { clipLines } from '../../text/cells/clip-text.ts';
 import { withoutStyles } from '../../text/cells/printable.ts';
@@ -6,12 +7,13 @@ import { diffToAnsi } from '../../text/diff/diff-to-ansi.ts';
 import type { CardResult, ToolCard } from '../contract/tool-card.ts';
 import { formatCount } from './format-amounts.ts';
 import { clipEach, type Look, withTone } from './look.ts';
+import { taskLines } from './task-lines.ts';
 
-/** Maximum number of lines of a result. The log has the complete result. */
+/** Maximum number of lines of a result. The log contains the complete result. */
 const maxTextLines = 6;
 const maxDiffLines = 40;
 
-/** Tools for which only the title is shown, because their results are only for the model. */
+/** Tools whose calls show only a title. Their results are only for the model. */
 const titleOnlyTools: ReadonlySet<string> = new Set(['read', 'ls', 'glob', 'grep', 'read_output']);
 
 export const margin = '  │ ';
@@ -25,10 +27,11 @@ export function callBody(look: Look, card: ToolCard): readonly string[] {
   if (name === 'edit') return diffBody(look, diffPart(result.text));
   if (name === 'write') return diffBody(look, inputDiff(name, card.input) ?? '');
   if (titleOnlyTools.has(name)) return [];
+  if (name === 'todo') return taskLines(look, readTodo(card.input) ?? [], margin);
   return textBody(look, result.text, result, isCommand);
 }
 
-/** Returns a short detail after the title, if there is one. */
+/** Returns a short detail that follows the title. Returns undefined if there is none. */
 export function callDetail({ phase, name, result }: ToolCard): string | undefined {
   if (phase !== 'done' || result === undefined) return undefined;
   if (name === 'edit') return editStats(result.value);
@@ -48,7 +51,9 @@ function editStats(value: JsonValue | undefined): string | undefined {
   return `+${added} −${removed}`;
 }
 
-/** Returns the diff in the result of an edit. The result is a sentence and then the diff. */
+/**
+ * Returns the diff in the result of an `edit` call. The result is a sentence, followed by the diff.
+ */
 function diffPart(text: string): string {
   const at = text.indexOf('\n@@');
   return at === -1 ? '' : text.slice(at + 1);
@@ -65,7 +70,7 @@ export function diffBody(
   return clipLines(lines, maxLines, { note: more }).map((line) => bar + line);
 }
 
-/** Draws the end of a command's output, or the start of any other result. */
+/** Draws the end of the output of a command, or the start of any other result. */
 function textBody(
   look: Look,
   text: string,
@@ -85,8 +90,8 @@ function textBody(
 }
 
 /**
- * Draws a unified diff in colours. It leaves out the first hunk header, because the line numbers
- * show the position.
+ * Draws a unified diff in colors. The first hunk header is left out, because each line shows its
+ * number.
  */
 function diffLines({ width, theme }: Look, diff: string): readonly string[] {
   const room = Math.max(1, width);
@@ -95,7 +100,10 @@ function diffLines({ width, theme }: Look, diff: string): readonly string[] {
   return first.startsWith('@@') ? lines.slice(Math.ceil(cellWidth(first) / room)) : lines;
 }
 
-/** Returns the change that an `edit` or `write` call requests, as a diff without context lines. */
+/**
+ * Returns the change that an `edit` or `write` call requests. The result is a diff without context
+ * lines.
+ */
 export function inputDiff(name: string, input: JsonValue | undefined): string | undefined {
   const fields = (input ?? {}) as Readonly<Record<string, JsonValue | undefined>>;
   if (name === 'write' && typeof fields['content'] === 'string')
@@ -105,8 +113,8 @@ export function inputDiff(name: string, input: JsonValue | undefined): string | 
 }
 
 /**
- * Returns a note for each edit that replaces every occurrence of its text, because `inputDiff`
- * shows each edit only once.
+ * Returns a note for each edit that replaces every occurrence of its text. In `inputDiff`, such an
+ * edit looks like a single replacement.
  */
 export function replaceAllNotes(name: string, input: JsonValue | undefined): readonly string[] {
   const { edits } = (input ?? {}) as { readonly edits?: JsonValue };

@@ -6,7 +6,7 @@ import { callBody, callDetail, margin } from './call-body.ts';
 import { formatCount, formatDuration } from './format-amounts.ts';
 import { clipEach, clipText, type Look, withRole, withTone } from './look.ts';
 
-/** Maximum number of output lines of a running call. */
+/** Maximum number of output lines that a running call shows. */
 const maxOutputLines = 6;
 const maxDraftLines = 3;
 
@@ -21,7 +21,7 @@ export interface Moment {
   readonly frame: string;
 }
 
-/** Draws a call that the model is writing, that waits, or that runs. */
+/** Draws an unfinished call: the model is writing it, it waits, or it runs. */
 export function liveCall(
   look: Look,
   card: ToolCard,
@@ -71,7 +71,7 @@ function phaseText(phase: CardPhase): string | undefined {
   }
 }
 
-/** Durations below this are not shown. */
+/** Shorter durations are not shown. */
 const minShownMs = 100;
 
 function elapsedMs(
@@ -121,8 +121,8 @@ function liveBody(
 }
 
 /**
- * Returns the last lines of the arguments, if they contain more than the title shows. Usually they
- * are a file's content.
+ * Returns the last lines of the arguments if the title does not show all of them. Usually these
+ * lines are the content of a file.
  */
 function draftEnd(draft: ArgumentsDraft): readonly string[] {
   const { tail } = draft;
@@ -134,8 +134,8 @@ function draftEnd(draft: ArgumentsDraft): readonly string[] {
 }
 
 /**
- * Describes a call in one line. Uses the tool's summary. Before the tool has given a summary, it
- * uses the input.
+ * Describes a call in one line. Uses the summary of the tool. Until there is a summary, it uses the
+ * input.
  */
 function callTitle({ name, summary, input, draft }: ToolCard): string {
   if (summary !== undefined) return name === 'bash' ? `$ ${summary}` : summary;
@@ -157,7 +157,7 @@ const verbs: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Parses the part of the arguments that has arrived. The result is only displayed; no tool receives
+ * Parses the arguments that have arrived so far. The result is only displayed. Tools never receive
  * it.
  */
 function draftValue({ head }: ArgumentsDraft): JsonValue | undefined {

@@ -9,7 +9,7 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
-/** Formats an age roughly: `now`, `5 min`, `3 h`, `12 d`. */
+/** Formats an age in its largest unit: `now`, `5 min`, `3 h`, `12 d`. */
 export function formatAge(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   if (minutes < 1) return 'now';
@@ -31,7 +31,7 @@ function roundShort(value: number): string {
 
 const currencySigns: Readonly<Record<string, string>> = { USD: '$', EUR: '€', GBP: '£' };
 
-/** Formats costs: `$0.0042`, `$1.20`. Several currencies are joined with a plus sign. */
+/** Formats costs: `$0.0042`, `$1.20`. Costs in several currencies are joined with a plus sign. */
 export function formatMoney(costs: readonly Cost[]): string {
   return costs.map(({ amount, currency }) => formatCost(Number(amount), currency)).join(' + ');
 }

@@ -17,15 +17,15 @@ interface LiveOptions {
   readonly moment: Moment;
   /** Renders the part of an answer that is not printed yet. */
   readonly printer: Pick<Printer, 'preview' | 'needsGap'>;
-  /** The call that a dialog shows. It is left out here. */
+  /** The id of the call that a dialog shows. The live lines do not contain this call. */
   readonly dialogCallId?: ToolCallId | undefined;
 }
 
 /**
- * Draws the unfinished content. If the room is too small, it keeps the last lines.
+ * Draws the unfinished content. If it does not fit, only the last lines are returned.
  *
- * The lines follow the printed content directly. So they start with an empty line, unless they
- * continue the last printed block.
+ * The live lines are directly below the printed content. So they start with an empty line, unless
+ * they continue the last printed block.
  */
 export function liveLines(
   look: Look,
@@ -36,10 +36,10 @@ export function liveLines(
   const others = entries.filter((entry) => entry.kind !== 'call' || entry.card.id !== dialogCallId);
   const { shown, folded } = foldIdleCalls(others);
   const running = shown.filter((entry) => entry.kind === 'call' && !isOver(entry.card)).length;
-  // If several calls run, each gets the same number of lines, so that all of them are visible.
+  // If several calls run, each call gets the same number of lines, so that all calls are visible.
   const maxLines = running < 2 ? room : Math.floor((room - folded.length) / running) - 1;
   const lines: string[] = folded.map((text) => withTone(look, 'dim', text));
-  // The loop starts at the last entry, so that entries outside the screen are not drawn.
+  // The loop starts at the last entry. So entries that do not fit on the screen are not drawn.
   for (const [index, entry] of [...shown.entries()].reverse()) {
     if (lines.length >= room) break;
     const own = entryLines(look, entry, { room, moment, printer }, maxLines);
@@ -55,8 +55,8 @@ export function liveLines(
 }
 
 /**
- * Returns the block as which the entry will be printed. The live lines use the gaps of that block,
- * so nothing moves when it is printed.
+ * Returns the block that the entry will become. The live lines use the gaps of that block, so lines
+ * do not move when it is printed.
  */
 function printedAs(entry: Entry): Block {
   switch (entry.kind) {
@@ -95,27 +95,27 @@ function entryLines(
   }
 }
 
-/** Draws reasoning that streams. Its duration is in the activity line below. */
+/** Draws streaming reasoning. The activity line below shows its duration. */
 function thinkingLines(look: Look, { text }: ThoughtEntry, room: number): readonly string[] {
   const head = withTone(look, 'dim', '∴ thinking');
   const kept = look.showsReasoning ? room - 1 : Math.min(maxFoldedLines, room - 1);
-  // Only the end of the text is wrapped, so long reasoning costs no more than short reasoning.
+  // Only the end of the text is wrapped, so the cost does not depend on the length of the text.
   const end = text.slice(-Math.max(1, kept) * look.width * 2);
   return kept <= 0 || text === '' ? [head] : [head, ...thoughtLines(look, end).slice(-kept)];
 }
 
 interface FoldedCalls {
   readonly shown: readonly Entry[];
-  /** One line with the number of hidden calls. Empty if no call is hidden. */
+  /** A line with the number of hidden calls. Empty if no call is hidden. */
   readonly folded: readonly string[];
 }
 
-/** Maximum number of waiting and finished calls that are shown one by one. */
+/** Up to this many waiting and finished calls are shown separately. */
 const maxIdleCalls = 3;
 
 /**
- * Replaces the waiting and the finished calls by one line with their number, if there are many.
- * These finished calls are not printed yet.
+ * If there are many waiting and finished calls, replaces them by one line with their number. The
+ * finished ones are those that are not printed yet.
  */
 export function foldIdleCalls(entries: readonly Entry[]): FoldedCalls {
   const waiting = entries.filter((one) => one.kind === 'call' && isWaiting(one.card));

@@ -5,7 +5,7 @@ import { escapeCodes, type Style } from '../../text/theme/style.ts';
 import type { Role, Theme } from '../../text/theme/theme.ts';
 import type { Tone } from '../contract/block.ts';
 
-/** How text is drawn: width, colours and whether reasoning is shown. */
+/** The settings for drawing text: the width, the colors, and whether reasoning is shown. */
 export interface Look {
   readonly width: number;
   readonly theme: Theme;
@@ -34,7 +34,10 @@ function withStyle(style: Style, text: string): string {
   return text === '' ? '' : `${on}${text}${off}`;
 }
 
-/** Wraps untrusted text into lines, each after the margin. Words stay whole where possible. */
+/**
+ * Wraps untrusted text into lines and adds the margin to each line. Words are not split if they
+ * fit.
+ */
 export function wrapText(look: Look, text: string, margin = ''): readonly string[] {
   const width = Math.max(1, look.width - cellWidth(margin));
   return printable(text)
@@ -44,8 +47,8 @@ export function wrapText(look: Look, text: string, margin = ''): readonly string
 }
 
 /**
- * Matches a line break with the spaces around it. The match must start at the first space, so the
- * search takes linear time.
+ * Matches a line break with the spaces around it. A match can start only at the first space, so the
+ * search time is linear.
  */
 const lineBreak = /(?<!\s)\s*\n\s*/g;
 
@@ -55,20 +58,26 @@ export function clipText(text: string, cells: number): string {
   return clipCells(expandTabs(line), Math.max(1, cells));
 }
 
-/** Clips each untrusted line instead of wrapping it, so that program output keeps its shape. */
+/**
+ * Shortens each untrusted line to the width. Lines are not wrapped, so that the output of programs
+ * keeps its form.
+ */
 export function clipEach(look: Look, lines: readonly string[], margin: string): readonly string[] {
   const width = Math.max(1, look.width - cellWidth(margin));
   return lines.map((line) => margin + clipCells(expandTabs(printableLine(line)), width));
 }
 
-/** Clips lines that this program has drawn to the width. */
+/** Shortens lines that this program has drawn to the width of the terminal. */
 export function fitLines({ width }: Look, lines: readonly string[]): readonly string[] {
   return lines.map((line) =>
     cellWidth(line) > width ? clipCells(line, Math.max(1, width)) : line,
   );
 }
 
-/** Clips untrusted text at its start, because the end of a path is its most important part. */
+/**
+ * Removes the start of untrusted text that is too long. The end of a path is its most important
+ * part.
+ */
 export function clipTextStart(text: string, cells: number): string {
   const line = expandTabs(printableLine(text.replace(lineBreak, ' ⏎ ')));
   if (cellWidth(line) <= cells) return line;

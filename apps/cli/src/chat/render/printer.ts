@@ -5,11 +5,12 @@ import { MarkdownRenderer } from '../../text/markdown/markdown-renderer.ts';
 import type { Block, Row } from '../contract/block.ts';
 import type { TextEntry } from '../contract/entry.ts';
 import { fullDialogLines } from '../dialog/dialog-content.ts';
+import { diffBody } from './call-body.ts';
 import { finishedCall } from './call-lines.ts';
 import { formatCount, formatDuration } from './format-amounts.ts';
 import { clipText, fitLines, type Look, withRole, withTone, wrapText } from './look.ts';
 
-/** Turns each block into lines, once. It stores the last block and the state of the open answer. */
+/** Turns each block into lines once. It keeps the last block and the state of the open answer. */
 export class Printer {
   #lastBlock: Block | undefined;
   #answer: { readonly partId: PartId; readonly renderer: MarkdownRenderer } | undefined;
@@ -46,7 +47,7 @@ export class Printer {
   }
 }
 
-/** Maximum number of lines of a user message. A long paste is not shown in full. */
+/** Maximum number of lines of a user message. Long messages are shortened. */
 const maxMessageLines = 20;
 
 /**
@@ -70,18 +71,23 @@ export function blockLines(
       return fullDialogLines(look, block.dialog);
     case 'note':
       return wrapText(look, block.text).map((line) => withTone(look, block.tone, line));
+    case 'diff':
+      return [
+        withRole(look, 'strong', clipText(block.title, look.width)),
+        ...diffBody(look, block.text, maxDiffLines),
+      ];
     case 'rows':
       return rowLines(look, block.rows);
   }
 }
 
 /**
- * Returns true if an empty line separates two blocks. Consecutive calls and notes have none between
- * them.
+ * Returns true if an empty line must separate two blocks. There is none between consecutive calls
+ * and notes.
  */
 export function needsGap(before: Block | undefined, block: Block): boolean {
   if (before === undefined) return true;
-  // The Markdown renderer sets the gaps between passages of one answer.
+  // The Markdown renderer itself adds the empty lines between passages of one answer.
   if (before.type === 'answer' && block.type === 'answer') return before.partId !== block.partId;
   return (
     !(isCompact(before) && isCompact(block)) || (before.type === 'call' && block.type === 'thought')
@@ -118,13 +124,16 @@ export function thoughtLines(look: Look, text: string): readonly string[] {
   return wrapText(look, text.trim(), '  ').map((line) => withTone(look, 'dim', line));
 }
 
+/** Maximum number of lines of one file in /diff. */
+const maxDiffLines = 220;
+
 /**
- * Minimum width of the description column. In a narrower terminal the description goes below the
+ * Minimum width of the description column. In a narrower terminal, the description is below the
  * name.
  */
 const minTextWidth = 16;
 
-/** Draws names in one column and their wrapped descriptions in another. */
+/** Draws two columns: the names, and their wrapped descriptions. */
 function rowLines(look: Look, rows: readonly Row[]): readonly string[] {
   const longest = Math.max(0, ...rows.map(([name]) => cellWidth(name)));
   const isNarrow = look.width - longest - 2 < minTextWidth;

@@ -224,14 +224,15 @@ test('the status line shows as many values as fit', () => {
     chosen: { label: 'big/model', contextTokens: 200_000 },
     stats,
     holder: undefined,
-  };
+    mode: 'ask',
+  } as const;
   expect(statusLine(look(120), status)).toBe(
-    'big/model · context 25% of 200k · 12k in, 345 out · $0.020 · first token 0.8 s · 54 tokens/s',
+    'asks first · big/model · context 25% of 200k · 12k in, 345 out · $0.020 · first token 0.8 s · 54 tokens/s',
   );
   const quick = { ...status, stats: { ...stats, firstTokenMs: 3 } };
   expect(statusLine(look(120), quick)).toContain('first token < 0.1 s');
-  expect(statusLine(look(36), status)).toBe('big/model · context 25% of 200k');
-  expect(statusLine(look(5), status)).toBe('big/…');
+  expect(statusLine(look(36), status)).toBe('asks first · big/model');
+  expect(statusLine(look(5), status)).toBe('asks…');
   expect(statusLine(look(80), { ...status, holder: 'another terminal' })).toContain(
     'driven by another terminal',
   );

@@ -1,5 +1,6 @@
+import { modeTexts } from '../../agent/session-mode.ts';
 import type { ChosenModel } from '../../contract/agent.ts';
-import type { PermissionsConfig } from '../../contract/config.ts';
+import type { SessionMode } from '../../contract/config.ts';
 import { cellWidth } from '../../text/cells/cell-width.ts';
 import type { UsageStats } from '../contract/chat-state.ts';
 import { sessionUsage } from '../state/usage-stats.ts';
@@ -9,12 +10,13 @@ import { clipText, type Look, withTone } from './look.ts';
 interface StatusOptions {
   readonly chosen: Pick<ChosenModel, 'label' | 'contextTokens'>;
   readonly stats: UsageStats;
-  /** The name of the other process that drives the session. Undefined if there is none. */
+  /**
+   * The name of the other process that drives the session. Undefined if no other process drives it.
+   */
   readonly holder: string | undefined;
   /** The names of the MCP servers that are not connected yet. Default: none. */
   readonly connecting?: readonly string[] | undefined;
-  /** `allow` means that tools run without a question. Default: `ask`. */
-  readonly mode?: PermissionsConfig['mode'] | undefined;
+  readonly mode: SessionMode;
 }
 
 /** Draws the status line. It shows as many values as fit, the most important first. */
@@ -29,18 +31,11 @@ export function statusLine(look: Look, status: StatusOptions): string {
   return withTone(look, 'dim', text);
 }
 
-/** The text for each mode. The usual mode needs none. */
-const modeText = {
-  ask: undefined,
-  allow: 'asks nothing (--yes)',
-  'read-only': 'read-only',
-} as const;
-
 function statusParts({
   chosen,
   stats,
   holder,
-  mode = 'ask',
+  mode,
   connecting = [],
 }: StatusOptions): readonly string[] {
   const { input, output, costs, estimated } = sessionUsage(stats);
@@ -56,7 +51,7 @@ function statusParts({
   const speed =
     tokensPerSecond === undefined ? undefined : `${Math.round(tokensPerSecond)} tokens/s`;
   const parts = [
-    modeText[mode],
+    modeTexts[mode].label,
     holder === undefined ? chosen.label : `${chosen.label}, driven by ${holder}`,
     connecting.length === 0 ? undefined : `connecting to ${connecting.join(', ')}`,
     ...[contextPart(chosen.contextTokens, stats.contextTokens), used, cost, first, speed],
@@ -65,7 +60,7 @@ function statusParts({
 }
 
 /**
- * Formats the time to the first token. A very short time is shown as `< 0.1 s`, never as `0.0 s`.
+ * Formats the time to the first token. Very short times are shown as `< 0.1 s`, never as `0.0 s`.
  */
 function formatFirstToken(ms: number): string {
   return ms < 50 ? '< 0.1 s' : formatDuration(ms);

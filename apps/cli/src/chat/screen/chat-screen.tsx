@@ -19,7 +19,7 @@ import { Prompt, type PromptProps, promptAbove, promptHeight } from '../../input
 import { type Editor, useEditor } from '../../input/prompt/use-editor.ts';
 import { onlyStyles } from '../../text/terminal/terminal-gate.ts';
 import type { ChatApp } from '../chat-app.ts';
-import { commandTable } from '../commands/command-table.ts';
+import { allCommands } from '../commands/command-table.ts';
 import { note } from '../contract/block.ts';
 import { drawDialog } from '../dialog/dialog-lines.ts';
 import type { ContentView } from '../dialog/read-content.ts';
@@ -27,6 +27,7 @@ import type { SideInput } from '../dialog/side-input.ts';
 import { activityLine, queuedLines } from '../render/activity-line.ts';
 import { liveLines } from '../render/live-lines.ts';
 import { statusLine } from '../render/status-line.ts';
+import { liveTaskLines } from '../render/task-lines.ts';
 import { routeKeys } from './route-keys.ts';
 import { maxLiveRows, type ScreenLayout, screenLayout } from './screen-layout.ts';
 import { useSideEditor } from './use-side-editor.ts';
@@ -37,7 +38,7 @@ interface ChatRootProps {
   readonly onSent: (entry: HistoryEntry) => void;
 }
 
-/** The chat screen with its completions: commands, and the files of the folder. */
+/** The chat screen. It completes the names of commands and of files in the folder. */
 export function ChatRoot({ app, history, onSent }: ChatRootProps): ReactElement {
   const [files, setFiles] = useState<readonly string[]>([]);
   const { cwd, env, clock } = app;
@@ -71,11 +72,11 @@ function warnTooManyFiles(app: ChatApp): void {
 }
 
 function completableCommands(app: ChatApp) {
-  return commandTable.map(({ name, description, argument, choices }) => ({
+  return allCommands(app).map(({ name, description, argument, choices }) => ({
     name,
     description,
     ...(choices !== undefined && { choices: () => choices(app) }),
-    // A command with an optional argument is sent at once when the user presses Enter.
+    // If the argument of a command is optional, Enter sends the command immediately.
     takesText: argument !== undefined && !argument.startsWith('['),
   }));
 }
@@ -88,7 +89,10 @@ interface ChatScreenProps {
   readonly onFilesWanted: () => void;
 }
 
-/** Draws the printed blocks once, and below them the live content, the dialog and the prompt. */
+/**
+ * Draws each printed block once. Below the printed blocks, it draws the live content, the dialog
+ * and the prompt.
+ */
 function ChatScreen(props: ChatScreenProps): ReactElement {
   const { app, sources, history, onSent, onFilesWanted } = props;
   const { display, dialogs, isBusy, clock } = app;
@@ -107,7 +111,17 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
   });
   const sideEditor = useSideEditor(app, width);
   const { dispatch } = editor;
-  useEffect(() => app.onPutBack((text) => dispatch({ type: 'put_back', text })), [app, dispatch]);
+  const { snapshot: current } = editor;
+  useEffect(
+    () =>
+      app.onPrompt({
+        putBack: (text) => dispatch({ type: 'put_back', text }),
+        set: (text) => dispatch({ type: 'set', text }),
+        text: () => current().state.text,
+        history: () => current().state.history.map(({ text }) => text),
+      }),
+    [app, dispatch, current],
+  );
   const { suspendTerminal } = useApp();
   useEffect(() => app.onSuspend(suspendTerminal), [app, suspendTerminal]);
   useKeys((read) => routeKeys(app, read, { prompt: editor.press, side: sideEditor.press }), {
@@ -123,7 +137,7 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
     if (view !== undefined) dialogs.markShown(view);
     const { lines, column } = promptAbove(prompt);
     const height = above.length + promptRows + below.length;
-    // If a dialog is open, there is no prompt, and the cursor is below all lines.
+    // While a dialog is open, there is no prompt, and the cursor is below all lines.
     display.renderedFrame = isDialogOpen
       ? { lines: [...above, ...below], column: 0, height }
       : { lines: [...above, ...lines], column, height };
@@ -151,12 +165,13 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
 interface LayoutSetting {
   readonly rows: number;
   readonly promptRows: number;
-  /** Text of the prompt, which a dialog hides. */
+  /** The text in the prompt. The dialog hides the prompt. */
   readonly typed: string;
 }
 
 /**
- * Lays out everything except the prompt. Also returns which part of its content the dialog shows.
+ * Creates the layout of everything except the prompt. Also returns the part of the content that the
+ * dialog shows.
  */
 function layoutOf(
   app: ChatApp,
@@ -179,10 +194,11 @@ function layoutOf(
     return drawn.lines;
   };
   const layout = screenLayout({
-    ...{ rows, promptRows, queued: queuedLines(look, state) },
+    ...{ rows, promptRows },
+    queued: [...liveTaskLines(look, state.tasks), ...queuedLines(look, state)],
     status: statusLine(look, {
       ...{ chosen, stats: state.stats, holder: conversation.holder },
-      mode: app.config.permissions.mode,
+      mode: built.mode(),
       connecting: built.servers.connecting(),
     }),
     activity: isBusy
@@ -194,7 +210,10 @@ function layoutOf(
   return { ...layout, view };
 }
 
-/** Draws one element per line, so that the renderer does not measure unchanged lines again. */
+/**
+ * Draws each line as a separate element, so that the renderer does not measure unchanged lines
+ * again.
+ */
 function Lines({ lines }: { readonly lines: readonly string[] }): ReactElement {
   return (
     <Box flexDirection="column" flexShrink={0}>
@@ -213,17 +232,20 @@ interface PromptLayout {
   readonly rows: number;
   readonly isBusy: boolean;
   readonly sideInput: SideInput | undefined;
-  /** The problem with the typed text. */
+  /** The problem with the typed text. Undefined if there is none. */
   readonly problem: string | undefined;
   /** A hint that replaces the default hint. */
   readonly hint: string | undefined;
 }
 
-/** The number of rows that stay free next to a long prompt. */
+/** The number of rows above a long prompt that stay free. */
 const reservedRows = 9;
 const placeholder = 'Say what to do. / for commands, @ for files, ! for a shell';
 
-/** Fits the prompt to the screen. In a low window it has fewer rows and no hint. */
+/**
+ * Returns the properties of the prompt for the size of the screen. In a low window, the prompt has
+ * fewer rows and no hint.
+ */
 function promptProps({ state, menu }: Editor, setting: PromptLayout): PromptProps {
   const { width, rows, isBusy, sideInput, problem } = setting;
   const limit = Math.max(1, rows - reservedRows);

@@ -4,7 +4,7 @@ import type { Terminal } from '../contract/chat-options.ts';
 import { anchorMovesToCursor, coalescedOutput } from './coalesced-output.ts';
 
 const outputOf = (terminal: FakeTerminal, hasColor = true) =>
-  coalescedOutput(terminal as unknown as Terminal, { hasColor });
+  coalescedOutput(terminal as unknown as Terminal, { hasColor: () => hasColor });
 
 test('joins the output of one tick into one write, and calls the callbacks', async () => {
   const terminal = new FakeTerminal();

@@ -4,7 +4,7 @@ import type { DebouncedSize } from './debounced-size.ts';
 
 export interface CoalescedOutput {
   /**
-   * A stream that replaces the terminal. Use it for a renderer that writes a frame in several
+   * A stream that replaces the terminal. It is for a renderer that writes a frame in several
    * pieces.
    */
   readonly stream: Terminal;
@@ -17,8 +17,8 @@ export interface CoalescedOutput {
 }
 
 interface OutputOptions {
-  /** If false, all colours are removed. Only reverse video stays, because it marks the cursor. */
-  readonly hasColor: boolean;
+  /** If it returns false, all colors are removed. Reverse video is kept, because it marks the cursor. */
+  readonly hasColor: () => boolean;
   /** Replaces the size of the terminal. Default: the terminal's own size. */
   readonly size?: Pick<DebouncedSize, 'columns' | 'rows' | 'on' | 'off'> | undefined;
   /** Called when a frame is written to the terminal. */
@@ -31,8 +31,8 @@ const colors = /\u001b\[(?!2?7m)[\d;]*m/g;
 type WriteCallback = (error?: Error | null) => void;
 
 /**
- * Writes all output of one tick in a single write, so that the terminal never shows a half-drawn
- * frame. All other properties of the stream are those of the terminal.
+ * Collects all output of one tick and writes it together. So the terminal never shows a half-drawn
+ * frame. The stream has all other properties of the terminal.
  */
 export function coalescedOutput(
   terminal: Terminal,
@@ -60,7 +60,7 @@ export function coalescedOutput(
     const done = typeof encoding === 'function' ? encoding : callback;
     if (waiting === '' && callbacks.length === 0 && !isOver) queueMicrotask(flush);
     const text = isHeld ? '' : String(data);
-    waiting += hasColor ? text : text.replace(colors, '');
+    waiting += hasColor() ? text : text.replace(colors, '');
     if (done !== undefined) callbacks.push(done);
     if (isOver) flush();
     return true;

@@ -4,23 +4,23 @@ import type { Terminal } from '../contract/chat-options.ts';
 interface DebouncedSizeOptions {
   readonly clock: Clock;
   /**
-   * Called when the size starts to change. From then on, the terminal must get no output for the
-   * old size.
+   * Called when the size starts to change. After that, no output for the old size may reach the
+   * terminal.
    */
   readonly onChanging: () => void;
-  /** Called when the size has stopped changing. `notify` calls the resize listeners. */
+  /** Called when the size has stopped changing. Call `notify` to run the resize listeners. */
   readonly onSettled: (notify: () => void) => void;
 }
 
 /**
- * How long the size must stay the same before it counts as final. It is longer than 250 ms, because
- * tmux reports a size four times a second.
+ * How long the size must stay the same before it counts as final. tmux reports sizes every 250 ms,
+ * so this time is longer.
  */
 const settleMs = 300;
 
 type Listener = () => void;
 
-/** The size of a terminal. Listeners are called only after it has stopped changing. */
+/** The size of a terminal. Resize listeners are called only after the size has stopped changing. */
 export class DebouncedSize {
   readonly #terminal: Terminal;
   readonly #options: DebouncedSizeOptions;
@@ -61,8 +61,8 @@ export class DebouncedSize {
   }
 
   /**
-   * Reports each change immediately until `resume` is called. Used while another program has the
-   * terminal.
+   * Until `resume` is called, changes of the size are reported immediately. Use it while a
+   * different program uses the terminal.
    */
   pause(): void {
     this.#isDebouncing = false;

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import { deferSignals, type SignalProcess } from './defer-signals.ts';
 
-/** A process that only records the signals it is sent. */
+/** A process that only records the signals that are sent to it. */
 class FakeProcess extends EventEmitter implements SignalProcess {
   readonly pid = 42;
   readonly sent: string[] = [];

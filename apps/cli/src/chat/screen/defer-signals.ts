@@ -1,4 +1,4 @@
-/** The part of `process` that receives and sends signals. */
+/** The functions of `process` that receive and send signals. */
 export interface SignalProcess {
   readonly pid: number;
   on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
@@ -10,8 +10,9 @@ const signals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
  * Prevents the renderer from ending the process on the first signal. The renderer listens for
- * signals to restore the terminal, and exits if there is no other listener. This function adds such
- * a listener, so the run is stopped and stored first. A second signal ends the process at once.
+ * signals to restore the terminal. If no other listener exists, it then exits. This function adds a
+ * listener, so that the run can stop and be stored first. A second signal ends the process
+ * immediately.
  */
 export function deferSignals(process: SignalProcess): () => void {
   let hasSignalled = false;

@@ -13,38 +13,46 @@ interface Size {
 
 interface DisplayOptions {
   readonly clock: Clock;
+  /** The first theme. */
   readonly theme: Theme;
   readonly size: () => Size;
-  /** Returns true during a run or a replay. The screen then changes without input. */
+  /**
+   * Returns true during a run or a replay. At these times, the screen changes without input from
+   * the user.
+   */
   readonly isBusy: () => boolean;
 }
 
 /**
- * The content to draw: the last printed lines and the current moment. Printed lines are written
- * only once.
+ * The content to draw: the last printed lines, and the live content at this moment. Printed lines
+ * are written only once.
  */
 interface DisplaySnapshot {
   readonly printed: { readonly number: number; readonly lines: readonly string[] };
   readonly moment: Moment;
-  /** The size of the terminal that the content is laid out for. */
+  /** The terminal size for which the content is laid out. */
   readonly size: Size;
   /** True after the user has left the chat. */
   readonly isOver: boolean;
 }
 
-/** The number of printed lines that are kept. No screen shows more. */
+/** Maximum number of printed lines to keep. No screen is higher. */
 const maxKeptLines = 400;
 
-/** Decides when to draw. It draws at once, but limits the frame rate while content streams. */
+/**
+ * Decides when to draw. It usually draws immediately. While content streams, it limits the frame
+ * rate.
+ */
 export class Display {
   readonly printer: Printer = new Printer();
   /**
-   * The last rendered frame. It may not be on the terminal yet; `writtenFrame` is the last frame
-   * that was written there.
+   * The last rendered frame. The terminal may not show it yet. `writtenFrame` is the last frame
+   * that was written to the terminal.
    */
   renderedFrame: DrawnFrame = emptyFrame;
   writtenFrame: DrawnFrame = emptyFrame;
   showsReasoning = false;
+  theme: Theme;
   readonly #options: DisplayOptions;
   readonly #frames: FrameLimiter;
   readonly #spinner: Spinner;
@@ -58,6 +66,7 @@ export class Display {
   constructor(options: DisplayOptions) {
     const { clock } = options;
     this.#options = options;
+    this.theme = options.theme;
     this.#frames = new FrameLimiter(clock, () => this.#draw(false));
     this.#spinner = new Spinner(clock, () => this.#frames.request());
     const printed = { number: 0, lines: [] };
@@ -65,8 +74,8 @@ export class Display {
   }
 
   get look(): Look {
-    const { size, theme } = this.#options;
-    return { width: size().columns, theme, showsReasoning: this.showsReasoning };
+    const { size } = this.#options;
+    return { width: size().columns, theme: this.theme, showsReasoning: this.showsReasoning };
   }
 
   get rows(): number {
@@ -80,12 +89,12 @@ export class Display {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Requests a frame, because something may have changed. The frame rate is limited. */
+  /** Requests a frame after a possible change. The frame rate is limited. */
   requestDraw(): void {
     this.#frames.request();
   }
 
-  /** Draws now, because a key was pressed. */
+  /** Draws immediately, because the user pressed a key. */
   drawNow(): void {
     this.#frames.drawNow();
   }
@@ -95,7 +104,7 @@ export class Display {
     this.#frames.request();
   }
 
-  /** Stops drawing until `release` is called. Blocks to print are buffered. */
+  /** Stops drawing until `release` is called. Blocks that must be printed are kept. */
   hold(): void {
     this.#isHeld = true;
   }
@@ -105,7 +114,10 @@ export class Display {
     this.#frames.request();
   }
 
-  /** Lays out the live region for a new size and prints nothing. Calls `done` afterwards. */
+  /**
+   * Creates the layout of the live region for a new size, and prints nothing. Calls `done`
+   * afterwards.
+   */
   layOut(done: () => void): void {
     if (this.#listeners.size === 0 || this.#snapshot.isOver) return done();
     this.#onLaidOut = done;
@@ -113,7 +125,7 @@ export class Display {
     for (const listener of this.#listeners) listener();
   }
 
-  /** The renderer calls this method after it has laid out the last snapshot. */
+  /** The renderer calls this method when the layout of the last snapshot is complete. */
   laidOut(): void {
     const done = this.#onLaidOut;
     this.#onLaidOut = undefined;
@@ -151,16 +163,15 @@ export class Display {
   }
 
   #moment(): Moment {
-    const { clock, theme } = this.#options;
-    const now = clock.now();
-    return { now, frame: spinnerFrame(now, theme.symbols.cut !== '…') };
+    const now = this.#options.clock.now();
+    return { now, frame: spinnerFrame(now, this.theme.symbols.cut !== '…') };
   }
 }
 
 /** Minimum time between two frames while content streams. */
 const frameMs = 1000 / 30;
 
-/** Limits the frame rate. The first frame is drawn at once. */
+/** Limits the frame rate. The first frame is drawn immediately. */
 export class FrameLimiter {
   readonly #clock: Clock;
   readonly #draw: () => void;
@@ -180,7 +191,7 @@ export class FrameLimiter {
     this.#cancel = this.#clock.after(Math.ceil(waitMs), () => this.drawNow());
   }
 
-  /** Draws without a delay, because a key was pressed. */
+  /** Draws immediately, because the user pressed a key. */
   drawNow(): void {
     this.stop();
     this.#lastMs = this.#clock.now();
@@ -203,7 +214,7 @@ function spinnerFrame(nowMs: number, isPlain: boolean): string {
   return frames[Math.floor(nowMs / spinnerFrameMs) % frames.length] ?? '';
 }
 
-/** Requests a frame at regular times while the spinner is active. */
+/** Requests frames at regular intervals while the spinner is active. */
 class Spinner {
   readonly #clock: Clock;
   readonly #onTurn: () => void;

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { cellWidth, graphemes } from '../../text/cells/cell-width.ts';
 
-/** The lines of the live region above the cursor, and the cursor's column. */
+/** The lines of the live region above the cursor, and the position of the cursor. */
 export interface DrawnFrame {
   readonly lines: readonly string[];
   /** The cursor's column, in cells. */
@@ -11,8 +11,8 @@ export interface DrawnFrame {
 }
 
 /**
- * Erases everything below the cursor, from the second column. If the erased area started at the top
- * left corner, tmux would add the erased rows to its history.
+ * Erases everything below the cursor, starting at the second column. If an erased area started at
+ * the top left corner, tmux would add the erased rows to its history.
  */
 const eraseBelow = '\u001b[2K\u001b[2G\u001b[J\u001b[G';
 
@@ -22,7 +22,7 @@ export const eraseScreen: string = `\u001b[?25l\u001b[H${eraseBelow}`;
 export const emptyFrame: DrawnFrame = { lines: [], column: 0, height: 0 };
 
 /**
- * Returns true if the terminal rewraps lines when its width changes. Linux consoles, xterm and
+ * Returns true if the terminal wraps lines again when its width changes. Linux consoles, xterm and
  * screen do not.
  */
 export function terminalReflows(env: Readonly<Record<string, string | undefined>>): boolean {
@@ -32,10 +32,11 @@ export function terminalReflows(env: Readonly<Record<string, string | undefined>
 }
 
 /**
- * Returns a control sequence that erases the frame and nothing above it, even if the terminal has
- * another size now. It starts at the cursor, because the cursor keeps its position in the text.
+ * Returns a control sequence that erases the frame, but nothing above it. This works even if the
+ * size of the terminal has changed. The sequence starts at the cursor, because the cursor keeps its
+ * position in the text.
  *
- * Pass `columns` if the terminal rewraps lines.
+ * Pass `columns` if the terminal wraps lines again after a resize.
  */
 export function eraseFrame(frame: Omit<DrawnFrame, 'height'>, columns: number | undefined): string {
   const up = rowsAbove(frame, columns);
@@ -52,7 +53,9 @@ export function rowsAbove(
   return rows.reduce((sum, count) => sum + count, Math.floor(column / width));
 }
 
-/** Returns the number of rows that a line needs. A wide character is not split between two rows. */
+/**
+ * Returns the number of rows that a line needs. A wide character is never split between two rows.
+ */
 function rowsOf(line: string, width: number): number {
   if (cellWidth(line) <= width) return 1;
   let [rows, used] = [1, 0];

@@ -12,9 +12,9 @@ interface KeyTargets {
 }
 
 /**
- * Sends keys that arrived together to the prompt, the dialog or its side input. Each key goes to
- * what is open at that moment, not to what was drawn last, because a key can open or close
- * something.
+ * Sends keys that arrived together to the prompt, to the dialog, or to its text field. A key can
+ * open or close a dialog. So the target of each key is determined when it is handled, and not from
+ * the last drawing.
  */
 export function routeKeys(
   { press, dialogs }: Pick<ChatApp, 'press'> & { readonly dialogs: KeyDialogs },
@@ -28,7 +28,7 @@ export function routeKeys(
     return dialogs.read(read).forEach(targets.prompt);
   }
   for (const [index, key] of left.entries()) {
-    // If a key closed the side input, the text after that key goes to the prompt.
+    // If a key closed the text field, the keys after it go to the prompt.
     if (dialogs.sideInput === undefined)
       return keysForPrompt(left.slice(index)).forEach(targets.prompt);
     targets.side(key);

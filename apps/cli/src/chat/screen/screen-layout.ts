@@ -1,4 +1,4 @@
-/** The content of the live region except the prompt. All lines fit the width. */
+/** The content of the live region without the prompt. No line is longer than the width. */
 export interface ScreenParts {
   /** Height of the terminal. */
   readonly rows: number;
@@ -18,7 +18,7 @@ export interface ScreenLayout {
 }
 
 /**
- * Returns the maximum height of the live region. The first row stays free, and the last row is for
+ * Returns the maximum height of the live region. The first row stays empty, and the last row is for
  * the cursor.
  */
 export function maxLiveRows(rows: number): number {
@@ -29,11 +29,11 @@ export function maxLiveRows(rows: number): number {
 const linesAboveDialog = 3;
 
 /**
- * Arranges the live region in fewer rows than the terminal has. It drops the least important parts
- * first.
+ * Arranges the live region in fewer rows than the terminal has. The least important parts are
+ * dropped first.
  *
- * If the region were as high as the terminal, a redraw would have to clear printed content. If it
- * started in the first row, tmux would take each redraw for a cleared screen and add the screen to
+ * If the region were as high as the terminal, a redraw would have to clear printed content. If the
+ * region started in the first row, tmux would treat each redraw as a cleared screen and add it to
  * its history.
  */
 export function screenLayout(parts: ScreenParts): ScreenLayout {

@@ -1,4 +1,5 @@
 import type { Clock } from '@millrace/agent';
+import { type TerminalText, writeText } from '../../text/terminal/terminal-gate.ts';
 import type { Terminal } from '../contract/chat-options.ts';
 import { type CoalescedOutput, coalescedOutput } from './coalesced-output.ts';
 import { DebouncedSize } from './debounced-size.ts';
@@ -8,12 +9,12 @@ import { type DrawnFrame, emptyFrame, eraseFrame, eraseScreen, rowsAbove } from 
 interface ScreenOutputOptions {
   readonly terminal: Terminal;
   readonly clock: Clock;
-  readonly hasColor: boolean;
-  /** True if the terminal rewraps lines when its width changes. */
+  readonly hasColor: () => boolean;
+  /** True if the terminal wraps lines again when its width changes. */
   readonly reflows: boolean;
 }
 
-/** Maximum delay with which a terminal reports a resize. */
+/** Maximum delay after which a terminal reports a resize. */
 const lateResizeMs = 300;
 
 /** The frame that was erased last, and the printed lines above it. */
@@ -25,17 +26,16 @@ interface ErasedFrame {
 }
 
 /**
- * A renderer of frames. `clear` makes it discard the last frame. It then draws everything again
- * when it receives a new size.
+ * A renderer of frames. `clear` discards the last frame. When the renderer receives a new size, it
+ * then draws everything again.
  */
 interface FrameRenderer {
   clear(): void;
 }
 
 /**
- * The output of the chat. It writes nothing while the user resizes the terminal, because the
- * positions of lines are unknown then. Printed lines stay, and the live region is drawn again
- * afterwards.
+ * The output of the chat. While the user resizes the terminal, the positions of lines are unknown,
+ * so nothing is written. Printed lines stay. After the resize, the live region is drawn again.
  */
 export class ScreenOutput {
   readonly size: DebouncedSize;
@@ -48,7 +48,7 @@ export class ScreenOutput {
   /** The frame on the screen when the resize started. */
   #frameBefore: DrawnFrame = emptyFrame;
   #erased: ErasedFrame | undefined;
-  /** Lines that must be printed again. */
+  /** Printed lines that an erase removed. They must be printed again. */
   #linesToReprint: readonly string[] = [];
 
   constructor(options: ScreenOutputOptions) {
@@ -92,6 +92,11 @@ export class ScreenOutput {
     this.#redrawAfter(eraseScreen + text, () => this.size.notify());
   }
 
+  /** Writes a sequence that does not change the screen. */
+  send(text: TerminalText): void {
+    writeText(this.#options.terminal, text);
+  }
+
   close(): void {
     this.size.close();
     this.#output.close();
@@ -118,7 +123,7 @@ export class ScreenOutput {
 
   /**
    * Returns printed lines that the last erase removed by mistake. This happens if the terminal was
-   * already wider than it had reported, so the frame had fewer rows than expected.
+   * already wider than its last report. The frame then had fewer rows than expected.
    */
   #lostLines(): readonly string[] {
     const { clock, terminal } = this.#options;
@@ -130,9 +135,9 @@ export class ScreenOutput {
   }
 
   /**
-   * Lays out the live region while all output is dropped, and draws it afterwards. Without this
-   * step, the renderer would draw the old layout in the new size. If the old layout is as high as
-   * the terminal, the renderer clears the whole screen, including printed lines.
+   * Creates the layout for the new size while all output is dropped, and draws it afterwards.
+   * Without this, the renderer would draw the old layout in the new size. If the old layout is as
+   * high as the terminal, the renderer would clear the whole screen, including printed lines.
    */
   #drawForNewSize(notify: () => void): void {
     const draw = () => {

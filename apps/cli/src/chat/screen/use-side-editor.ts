@@ -6,15 +6,14 @@ import type { SideInput } from '../dialog/side-input.ts';
 
 interface SideEditor {
   readonly editor: Editor;
-  /** The problem with the typed text. */
+  /** The problem with the typed text. Undefined if there is none. */
   readonly problem: string | undefined;
-  /** Applies a key to the open side input. It works also before the side input is drawn. */
+  /** Applies a key to the open text field. It also works before the field is drawn. */
   readonly press: (key: Key) => void;
 }
 
 /**
- * Creates a second editor for reasons and answers, so that an unfinished message stays in the
- * prompt.
+ * Creates a second editor for reasons and answers. So an unfinished message stays in the prompt.
  */
 export function useSideEditor(app: ChatApp, width: number): SideEditor {
   const { dialogs } = app;
@@ -37,7 +36,7 @@ export function useSideEditor(app: ChatApp, width: number): SideEditor {
     ...{ onSubmit, onKey, onStop: app.stop, onLeave: () => dialogs.cancelSideInput() },
     ...{ isBusy: false, width, clock: app.clock, isActive: false },
   });
-  /** Fills the editor with the text of a side input that has just opened. */
+  /** Fills the editor with the text of a field that has just opened. */
   const start = (input: SideInput | undefined) => {
     if (opened.current === input) return;
     opened.current = input;

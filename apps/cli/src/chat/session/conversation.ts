@@ -1,7 +1,9 @@
 import { AgentError, type Clock, type Run, type RunResult } from '@millrace/agent';
 import type { AgentEvent, Item, JsonObject, RunId, SessionId } from '@millrace/core';
 import { type Log, LogError } from '@millrace/log';
+import { isModeNote, planNote, planOverNote } from '../../agent/session-mode.ts';
 import type { BuiltAgent } from '../../contract/agent.ts';
+import { expandPrompt } from '../../extensions/slash-prompts.ts';
 import { picturePaths, readPictures } from '../../input/attachments/mentioned-pictures.ts';
 import { userItem } from '../../store/session-summaries.ts';
 import { type Block, note } from '../contract/block.ts';
@@ -23,50 +25,58 @@ interface ConversationOptions {
   readonly cwd: string;
   /** The user's home folder, for paths that start with `~`. */
   readonly home?: string | undefined;
-  /** Returns the output of the user's own commands once, for the next message. */
+  /**
+   * Returns the output of commands that the user ran, for the next message. Each output is returned
+   * only once.
+   */
   readonly takeOutputs: () => readonly string[];
   readonly clock: Clock;
   /** The current agent. Its model can change. */
-  readonly built: () => Pick<BuiltAgent, 'agent'>;
+  readonly built: () => Pick<BuiltAgent, 'agent' | 'mode' | 'extensions'>;
   /** Returns a new idempotency key for a command. */
   readonly newKey: () => string;
-  /** Prints blocks to the scrollback. Each block must be printed only once. */
+  /** Prints blocks to the scrollback. Pass each block only once. */
   readonly print: (blocks: readonly Block[]) => void;
   /** Called when the live content may have changed. */
   readonly onChange: () => void;
-  /** Puts a message back into the prompt, because it will not be processed. */
+  /** Puts a message back into the prompt, because no run will process it. */
   readonly putBack: (text: string) => void;
   /** Called after a tool call has finished. */
   readonly onCallFinished: () => void;
+  /** Called after a run of this process has ended. */
+  readonly onRunEnded: (result: RunResult) => void;
 }
 
 /** The name that the log records for answers to approvals. */
 const answeredBy = 'you, in the terminal';
 
 /**
- * One session in the chat. It follows the log, and drives the session if no other process does.
+ * One session in the chat. It follows the log. To drive a session means to run its turns, and only
+ * one process at a time can do this. If no other process drives the session, this class drives it.
  *
- * All commands are written to the log, so they work in the same way if another process drives.
+ * All commands go through the log, so they have the same effect if a different process drives.
  */
 export class Conversation {
   readonly session: SessionId;
   readonly #options: ConversationOptions;
   readonly #view: SessionView;
   readonly #driverWatcher: DriverWatcher;
-  /** The keys of messages that this process submitted to another driver. */
+  /**
+   * The keys of messages that this process submitted while a different process drives the session.
+   */
   readonly #submittedMessages = new Set<string>();
   readonly #withdrawals = new Withdrawals();
   /** The run that this process drives. */
   #run: Run | undefined;
   /**
-   * A run of this process that ended because the log could not be written. No process continues
-   * this run.
+   * A run of this process that ended because the log could not be written. No process will continue
+   * it.
    */
   #failedRun: RunId | undefined;
-  /** The text that started the run. Undefined after the log has recorded it. */
+  /** The text that started the run. Undefined after the log contains it. */
   #unrecordedText: string | undefined;
   #holder: string | undefined;
-  /** The folder of the first message that was sent from another folder than this one. */
+  /** The folder of the first message that was sent from a different folder. */
   #otherFolder: string | undefined;
   #isClosed = false;
 
@@ -85,37 +95,40 @@ export class Conversation {
     return this.#view.state;
   }
 
-  /** True while a run is in progress, in this process or in another one. */
+  /** True while a run is in progress, in this process or in a different one. */
   get isBusy(): boolean {
     return this.#run !== undefined || this.#hasOpenRun;
   }
 
-  /** The name of the other process that drives the session. Undefined if there is none. */
+  /**
+   * The name of the other process that drives the session. Undefined if no other process drives it.
+   */
   get holder(): string | undefined {
     return this.#run === undefined ? this.#holder : undefined;
   }
 
   /**
-   * The folder in which the calls run. Undefined if it is the folder of this terminal. It is the
-   * folder of a message from another process, because that process may be the driver.
+   * The folder in which the calls run. Undefined if it is the folder of this terminal. If a
+   * different process sent a message, it is the folder of that message, because that process may be
+   * the driver.
    */
   get otherFolder(): string | undefined {
     return this.#run === undefined ? this.#otherFolder : undefined;
   }
 
-  /** Approvals that wait for an answer, including those of sub-agents. */
+  /** Approvals that wait for an answer, including approvals of sub-agents. */
   get approvals(): readonly PendingApproval[] {
     return this.#view.approvals;
   }
 
   /**
-   * Reads the session and returns its last blocks. Call `resumeInterrupted` after they are printed.
+   * Reads the session and returns its last blocks. Print them before you call `resumeInterrupted`.
    */
   open(): Promise<Pick<EarlierBlocks, 'blocks' | 'count'>> {
     return this.#view.open();
   }
 
-  /** Resumes interrupted work, unless another process drives the session. */
+  /** Resumes interrupted work, unless a different process drives the session. */
   async resumeInterrupted(): Promise<void> {
     const { holder, hasWork } = await driverStatus(this.#options.log, this.session);
     this.#holder = holder;
@@ -131,7 +144,7 @@ export class Conversation {
     return this.#sendMessage(text, 'steer');
   }
 
-  /** Queues a message that is answered when the current run would end. */
+  /** Queues a message. The agent answers it when the current run would end. */
   queue(text: string): Promise<void> {
     return this.#sendMessage(text, 'follow_up');
   }
@@ -190,7 +203,7 @@ export class Conversation {
 
   /**
    * Stops following the session. If this process drives a run, the run is aborted first, and this
-   * waits for its end.
+   * method waits for its end.
    */
   async close(): Promise<void> {
     const run = this.#run;
@@ -203,7 +216,7 @@ export class Conversation {
     this.#view.close();
   }
 
-  /** True if a run has started and not ended, and a process can still drive it. */
+  /** True if a run has started and not ended, and a process may still drive it. */
   get #hasOpenRun(): boolean {
     const { run } = this.state;
     return run !== undefined && run.id !== this.#failedRun;
@@ -214,8 +227,8 @@ export class Conversation {
   }
 
   /**
-   * Withdraws all queued messages. It starts with the last one, so that the prompt shows the texts
-   * in their original order.
+   * Withdraws all queued messages, starting with the last one. So the prompt shows the texts in
+   * their original order.
    */
   async #withdrawAll(): Promise<void> {
     for (const message of this.state.queued.toReversed())
@@ -231,20 +244,19 @@ export class Conversation {
       throw error;
     });
     if (this.isBusy) return;
-    // No driver is active. The next driver reads the withdrawal before it processes the message.
+    // No process drives the session now. The next driver reads the withdrawal before the message.
     this.#withdrawals.delete(commandKey);
     this.#options.putBack(message.text);
   }
 
   /**
-   * True if a run has not ended, or if a call waits for an approval. A message in the queue alone
-   * does not count.
+   * True if a run has not ended, or if a call waits for an approval. Queued messages do not count.
    */
   get #isInterrupted(): boolean {
     return this.state.run !== undefined || this.state.approvals.length > 0;
   }
 
-  /** Resumes a run that was parked while a call waited for approval. */
+  /** Resumes a run that stopped while a call waited for approval. */
   #resumeParked(): void {
     if (!this.isBusy) this.#resume();
   }
@@ -261,13 +273,24 @@ export class Conversation {
     }
   }
 
-  /** Creates the message with its pictures, and with the output of the user's own commands. */
+  /**
+   * Creates a message with its pictures, with the text of the custom command that it names, and with
+   * the output of commands that the user ran.
+   */
   async #messageItem(text: string): Promise<Item> {
     const { cwd, home, takeOutputs } = this.#options;
-    // A message without pictures is sent in the same task, so that messages keep their order.
+    // A message without pictures is sent without waiting, so that messages keep their order.
     const hasPictures = picturePaths(text).length > 0;
+    const isSlash = text.trimStart().startsWith('/');
+    const further = isSlash ? await expandPrompt(this.#options.built().extensions, text) : [];
     const pictures = hasPictures ? await readPictures(text, { cwd, home }) : [];
-    return userItem([text, ...takeOutputs()], { cwd, pictures });
+    return userItem([text, ...further, ...takeOutputs(), ...this.#modeNotes()], { cwd, pictures });
+  }
+
+  /** Returns the note about plan mode that the message contains for the model. */
+  #modeNotes(): readonly string[] {
+    if (this.#options.built().mode() === 'plan') return [planNote];
+    return this.state.isPlanning ? [planOverNote] : [];
   }
 
   async #sendToRun(run: Run, item: Item, when: 'steer' | 'follow_up'): Promise<void> {
@@ -307,12 +330,14 @@ export class Conversation {
       .catch((error: unknown) => this.#printError(error));
   }
 
-  async #finish(run: Run, { stop, cause }: RunResult, item: Item | undefined): Promise<void> {
+  async #finish(run: Run, result: RunResult, item: Item | undefined): Promise<void> {
+    const { stop, cause } = result;
     if (this.#run === run) this.#run = undefined;
     this.#options.onChange();
+    if (!this.#isClosed) this.#options.onRunEnded(result);
     if (stop.reason !== 'error' || this.#isClosed) return;
     if (cause instanceof LogError && cause.code === 'held') {
-      // Another process took the lease first.
+      // A different process took the lease first.
       if (!this.#view.isFollowing) this.#view.follow();
       if (item !== undefined) await this.#submitMessage(item, 'follow_up');
       else this.#driverWatcher.start();
@@ -321,8 +346,8 @@ export class Conversation {
   }
 
   /**
-   * Reports a run that ended because the log could not be written. The recorded part is kept, and
-   * the next message continues the session.
+   * Reports a run that ended because the log could not be written. The recorded part stays in the
+   * log, and the next message continues the session.
    */
   #reportFailedRun(run: Run, cause: Error): void {
     const text = this.#unrecordedText;
@@ -336,8 +361,8 @@ export class Conversation {
   }
 
   /**
-   * Starts to follow the session after the run has emitted its first event, because a new session
-   * exists only then.
+   * Starts to follow the session when the run has emitted its first event. A new session does not
+   * exist before that.
    */
   #followFrom({ events }: Run): void {
     const first = events[Symbol.asyncIterator]();
@@ -361,11 +386,11 @@ export class Conversation {
     const withdrawn = this.#withdrawals.handle(event);
     if (withdrawn !== undefined) this.#options.putBack(withdrawn);
     if (type === 'tool_execution_finished') this.#options.onCallFinished();
-    // After an abort, this process does not answer the submitted messages.
+    // After an abort, this process does not answer the messages that it submitted.
     if (type === 'aborted') this.#submittedMessages.clear();
-    // The driver has finished, although it may hold the lease for a moment longer.
+    // The driver has finished the run. Its lease may continue for a moment.
     if (type === 'run_finished') this.#holder = undefined;
-    // Another process has started a run. The watcher finds the name of that process.
+    // A different process has started a run. The watcher finds out the name of that process.
     if (type === 'run_started' && this.#run === undefined) this.#driverWatcher.start();
   }
 
@@ -376,8 +401,8 @@ export class Conversation {
   }
 
   /**
-   * Resumes the session if the other process is gone and work is left. Returns true if the watcher
-   * must check again.
+   * Resumes the session if the other process has ended and there is work to do. Returns true if the
+   * watcher must check again.
    */
   #handleDriverStatus({ holder, hasWork }: DriverStatus): boolean {
     if (this.#run !== undefined) return false;
@@ -388,7 +413,7 @@ export class Conversation {
       const text = '↻ the process that drove this session has ended: it continues here';
       this.#options.print([note('mark', text)]);
       this.#resume();
-      // A message arrived too late for the other driver, so this process answers it.
+      // A message arrived too late for the other driver. So this process answers it.
     } else if (this.state.queued.some(({ key }) => this.#submittedMessages.has(key)))
       this.#resume();
     return false;
@@ -402,5 +427,7 @@ export class Conversation {
 }
 
 function textOf({ parts }: Item): string {
-  return parts.flatMap((part) => (part.kind === 'text' ? part.text : [])).join('\n');
+  return parts
+    .flatMap((part) => (part.kind === 'text' && !isModeNote(part.text) ? part.text : []))
+    .join('\n');
 }

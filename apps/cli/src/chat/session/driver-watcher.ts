@@ -14,7 +14,7 @@ interface DriverWatcherOptions {
 
 const intervalMs = 1000;
 
-/** Regularly checks whether another process still drives a session. */
+/** Checks at regular intervals whether a different process still drives a session. */
 export class DriverWatcher {
   readonly #options: DriverWatcherOptions;
   #cancel: (() => void) | undefined;
@@ -44,7 +44,7 @@ export class DriverWatcher {
   }
 }
 
-/** Which process drives a session, and whether there is work to do. */
+/** The process that drives a session, and whether the session has work to do. */
 export interface DriverStatus {
   /** The name of the driver. Undefined if there is no driver. */
   readonly holder: string | undefined;
@@ -54,7 +54,7 @@ export interface DriverStatus {
 
 export async function driverStatus(log: Log, session: SessionId): Promise<DriverStatus> {
   const info = await log.info(session);
-  // A session without work has no driver, even if a process that ended has left a lease.
+  // A session without work has no driver. A process that ended may still have a lease on it.
   if (info === undefined || !info.hasWork) return { holder: undefined, hasWork: false };
   const drivers = await currentDrivers(log, [info]);
   return { holder: drivers.get(session), hasWork: true };

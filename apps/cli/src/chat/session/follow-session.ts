@@ -12,16 +12,16 @@ interface FollowOptions {
   readonly log: Log;
   readonly session: SessionId;
   readonly signal: AbortSignal;
-  /** Called with the events of each batch, in order, and with the batch's last offset. */
+  /** Called with the events of each batch, in order, and with the last offset of the batch. */
   readonly onEvents: (events: readonly AgentEvent[], through: number) => void;
 }
 
 /**
- * Emits the events of a session from its start, and continues live. It does not matter which
- * process writes them.
+ * Emits all events of a session from its start, and then new events as they arrive. The events may
+ * come from any process.
  *
- * Between runs no content is open, so the folded content is dropped. This saves memory, because the
- * log and the scrollback still have the content.
+ * Between runs, no content is open, so the folded content is dropped to save memory. The log and
+ * the scrollback still contain it.
  */
 export async function followSession({
   log,
@@ -43,8 +43,8 @@ export async function followSession({
 }
 
 /**
- * Folds a batch and returns its events. Returns undefined if there is a gap between the state and
- * the batch.
+ * Folds a batch and returns its events. Returns undefined if records are missing between the state
+ * and the batch.
  */
 function foldBatch(folder: Folder, batch: Batch): readonly AgentEvent[] | undefined {
   const events: AgentEvent[] = [];

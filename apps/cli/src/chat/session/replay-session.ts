@@ -1,7 +1,6 @@
 import type { Clock } from '@millrace/agent';
 import { type AgentEvent, agentEvents, Folder, type SessionId } from '@millrace/core';
-import type { Log } from '@millrace/log';
-import { readRecords } from '../../store/session-records.ts';
+import { type Log, readRecords } from '@millrace/log';
 import type { Block } from '../contract/block.ts';
 import type { ChatState } from '../contract/chat-state.ts';
 import { emptyChat, foldChat } from '../state/fold-chat.ts';
@@ -10,23 +9,24 @@ interface ReplayOptions {
   readonly log: Log;
   readonly session: SessionId;
   readonly clock: Clock;
-  /** The speed relative to the original. 2 means twice as fast. */
+  /** The speed of the replay. 2 means twice the original speed. */
   readonly speed: number;
   readonly print: (blocks: readonly Block[]) => void;
   readonly onChange: () => void;
 }
 
-/** The longest pause between two records. Longer pauses are shortened to it. */
+/** Maximum pause between two records. Longer pauses are shortened. */
 const maxPauseMs = 2000;
 
 /**
- * Replays a session from its log. The records are folded and printed like those of a live session.
+ * Replays a session from its log. Its records are folded and printed like records of a live
+ * session.
  */
 export class ReplaySession {
   readonly #options: ReplayOptions;
   readonly #stop = new AbortController();
   #state: ChatState;
-  /** The original time of the last record, and the time at which it was replayed. */
+  /** The original time of the last record, and the time of its replay. */
   #last: { readonly thenMs: number; readonly nowMs: number } | undefined;
 
   constructor(options: ReplayOptions) {
@@ -38,14 +38,17 @@ export class ReplaySession {
     return this.#state;
   }
 
-  /** The current time in the recorded session. Durations look like the original ones. */
+  /**
+   * The current time in the recorded session. With this time, durations look as they did
+   * originally.
+   */
   get now(): number {
     const { clock, speed } = this.#options;
     if (this.#last === undefined) return clock.now();
     return this.#last.thenMs + (clock.now() - this.#last.nowMs) * speed;
   }
 
-  /** Plays the session. Resolves when everything was shown, or when the replay was stopped. */
+  /** Plays the session. Resolves when all records were shown, or when the replay was stopped. */
   async play(): Promise<'done' | 'stopped'> {
     const { log, session } = this.#options;
     const folder = new Folder(session);

@@ -15,11 +15,10 @@ export function messageCommand(item: Item, when: 'steer' | 'follow_up'): JsonObj
 }
 
 export interface ApprovalOptions {
-  /** The input for the call. Default: the input that the model wrote. */
+  /** The input for the call. Default: the input from the model. */
   readonly input?: JsonValue | undefined;
   /**
-   * If true, everything that matches the same rule is allowed until the session ends. Default:
-   * false.
+   * If true, all calls that match the same rule are allowed until the session ends. Default: false.
    */
   readonly forSession?: boolean | undefined;
 }
@@ -42,11 +41,11 @@ export function denyCommand(
 }
 
 /**
- * The messages that are being withdrawn. The log shows whether the driver processed a message
- * before its withdrawal.
+ * The messages that are being withdrawn. A driver may process a message before its withdrawal. The
+ * log shows the order.
  */
 export class Withdrawals {
-  /** The messages by the key of their withdraw command. */
+  /** The messages, by the key of the withdraw command. */
   readonly #messages = new Map<string, Pick<QueuedMessage, 'key' | 'text'>>();
 
   add(by: string, message: Pick<QueuedMessage, 'key' | 'text'>): void {
@@ -62,8 +61,8 @@ export class Withdrawals {
   }
 
   /**
-   * Returns the text of a message that was withdrawn in time. This is the case if the driver
-   * consumed the withdrawal before the message.
+   * Returns the text of a message that was withdrawn in time. This means that the driver consumed
+   * the withdrawal before the message.
    */
   handle(event: AgentEvent): string | undefined {
     if (event.type !== 'command_consumed') return undefined;

@@ -9,7 +9,7 @@ import { followSession } from './follow-session.ts';
 interface SessionViewOptions {
   readonly log: Log;
   readonly session: SessionId;
-  /** Prints blocks to the scrollback. Each block must be printed only once. */
+  /** Prints blocks to the scrollback. Pass each block only once. */
   readonly print: (blocks: readonly Block[]) => void;
   /** Called when the live content may have changed. */
   readonly onChange: () => void;
@@ -18,8 +18,8 @@ interface SessionViewOptions {
 }
 
 /**
- * The visible state of a session. It follows the log and folds its records. It does not matter
- * which process writes them.
+ * The visible state of a session. It follows the log and folds its records, which may come from any
+ * process.
  */
 export class SessionView {
   readonly #options: SessionViewOptions;
@@ -27,8 +27,8 @@ export class SessionView {
   #state: ChatState;
   #isFollowing = false;
   /**
-   * The blocks from before the chat started. Undefined after all of them are read; new blocks are
-   * then printed.
+   * The blocks of records from before the chat started. Undefined after all of these records are
+   * read. New blocks are then printed.
    */
   #earlier: EarlierBlocks | undefined;
   #onRead: () => void = () => {};
@@ -46,7 +46,7 @@ export class SessionView {
     return this.#isFollowing;
   }
 
-  /** Approvals that wait for an answer, including those of sub-agents. */
+  /** Approvals that wait for an answer, including approvals of sub-agents. */
   get approvals(): readonly PendingApproval[] {
     return this.#state.approvals.filter(({ isAnswered }) => !isAnswered);
   }
@@ -99,16 +99,16 @@ export class SessionView {
   }
 }
 
-/** The number of earlier blocks that are kept. No screen shows more. */
+/** Maximum number of earlier blocks to keep. No screen shows more. */
 const maxBlocks = 256;
 
-/** The last blocks from before the chat started, and the total number of such blocks. */
+/** The last blocks from before the chat started, and the total number of earlier blocks. */
 export class EarlierBlocks {
   readonly #through: number;
   #blocks: readonly Block[] = [];
   #count = 0;
 
-  /** `through` is the offset of the last record at the start of the chat. */
+  /** `through` is the offset of the last record when the chat starts. */
   constructor(through: number) {
     this.#through = through;
   }
@@ -121,7 +121,7 @@ export class EarlierBlocks {
     return this.#count;
   }
 
-  /** Adds blocks. Returns true when all earlier records were read. */
+  /** Adds blocks. Returns true when all earlier records are read. */
   add(blocks: readonly Block[], through: number): boolean {
     this.#blocks = [...this.#blocks, ...blocks].slice(-maxBlocks);
     this.#count += blocks.length;

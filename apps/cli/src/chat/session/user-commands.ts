@@ -7,18 +7,21 @@ interface UserCommandsOptions {
   readonly print: (...blocks: readonly Block[]) => void;
 }
 
-/** Maximum number of outputs for the next message. The oldest ones are dropped. */
+/** Maximum number of command outputs for the next message. The oldest outputs are dropped. */
 const maxOutputs = 20;
 const openTag = '<user_command>\n$ ';
 
-/** Returns the command of a text part that `UserCommands` created. */
+/**
+ * Returns the command in a text part that `UserCommands` created. Returns undefined for other
+ * parts.
+ */
 export function commandOfPart(text: string): string | undefined {
   return text.startsWith(openTag) ? text.slice(openTag.length).split('\n', 1)[0] : undefined;
 }
 
 /**
- * The commands that the user runs with `!`. It shows their output, and keeps the output until the
- * next message takes it to the model.
+ * The commands that the user runs with `!`. It shows their output and keeps it. The next message
+ * sends the output to the model.
  */
 export class UserCommands {
   readonly #options: UserCommandsOptions;
@@ -50,12 +53,12 @@ export class UserCommands {
     }
   }
 
-  /** Stops the commands that run. */
+  /** Stops all running commands. */
   stop(): void {
     for (const one of this.#running) one.abort();
   }
 
-  /** Returns the outputs for the next message, and forgets them. */
+  /** Returns the command outputs for the next message, and removes them from this object. */
   takeOutputs(): readonly string[] {
     const outputs = this.#outputs;
     this.#outputs = [];

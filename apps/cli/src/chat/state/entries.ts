@@ -12,7 +12,7 @@ export function withNote(state: ChatState, at: Attempt, block: NoteBlock): ChatS
   return withEntry(state, { kind: 'note', at, block });
 }
 
-/** Maps the entries. An entry for which `change` returns undefined is removed. */
+/** Changes the entries. If `change` returns undefined, the entry is removed. */
 export function mapEntries(
   state: ChatState,
   change: (entry: Entry) => Entry | undefined,
@@ -39,7 +39,8 @@ export function replaceEntry(state: ChatState, old: Entry, entry: Entry): ChatSt
 }
 
 /**
- * Marks the cut-off entries of an item as done, because the item has ended and was not retracted.
+ * Marks incomplete entries of an item as done. The item has ended and was not retracted, so they
+ * can be printed.
  */
 export function release(state: ChatState, itemId: ItemId): ChatState {
   return mapEntries(state, (entry) =>

@@ -17,7 +17,7 @@ import { addLength, beginPart } from './usage-stats.ts';
 
 type CallEvent = Extract<AgentEvent, { readonly toolCallId: ToolCard['id'] }>;
 
-/** Folds the events of tool calls, from the first argument character to the result. */
+/** Folds the events of tool calls, from the first streamed argument to the result. */
 export function foldCalls(state: ChatState, event: AgentEvent): ChatState {
   switch (event.type) {
     case 'tool_call_started':
@@ -64,11 +64,11 @@ function changeCard(
 }
 
 /**
- * Marks a call as rejected. Calls that did not run because of a stop are reported together at the
+ * Marks a call as rejected. Calls that did not start because of a stop get one common note at the
  * end of their turn.
  */
 function rejectCall(state: ChatState, event: EventOf<'tool_call_rejected'>): ChatState {
-  // The call ran and is already printed.
+  // The call has run and is already printed, so it stays as it is.
   if (state.printedCalls.has(event.toolCallId)) return state;
   const known = ensureCall(state, event);
   const entry = callEntry(known, event.toolCallId);
@@ -91,8 +91,8 @@ function startCall(state: ChatState, event: EventOf<'tool_call_started'>): ChatS
 }
 
 /**
- * Adds an entry for a call that was made before the known events, in a settled turn or before a
- * restart.
+ * Adds an entry for a call if the events so far do not contain it. The call was made in a settled
+ * turn or before a restart.
  */
 function ensureCall(state: ChatState, event: CallEvent & { readonly name: string }): ChatState {
   if (callEntry(state, event.toolCallId) !== undefined) return state;
@@ -106,8 +106,9 @@ function askApproval(state: ChatState, event: EventOf<'approval_asked'>): ChatSt
   const { session, toolCallId: id, name, reason, rule, judged } = event;
   const others = state.approvals.filter((one) => one.id !== id);
   if (event.from !== undefined) {
-    const { agents, toolCallId: of, input, itemId } = event.from;
-    const about = { session, id, name, input, reason, judged, agents, of, isAnswered: false };
+    const { agents, toolCallId: of, input, itemId, form } = event.from;
+    const asker = { session, id, name, input, reason, judged, agents, of, isAnswered: false };
+    const about = form === undefined ? asker : { ...asker, form };
     const question = itemId === undefined ? about : { ...about, isGuardrail: true as const };
     const own = rule && withoutAgents(rule, agents);
     return { ...state, approvals: [...others, { ...question, rule: own }] };
@@ -122,8 +123,8 @@ function askApproval(state: ChatState, event: EventOf<'approval_asked'>): ChatSt
 }
 
 /**
- * Returns the rule in the form of the sub-agent's policy. Each calling agent has put the name of
- * the sub-agent before it.
+ * Removes the names of agents from a rule. Each calling agent added the name of its sub-agent as a
+ * prefix.
  */
 function withoutAgents(rule: string, agents: readonly string[]): string {
   return agents.reduce((text, agent) => {
@@ -143,8 +144,8 @@ function answerApproval(state: ChatState, event: EventOf<'approval_answered'>): 
 }
 
 /**
- * Returns the rules of the session. If the user answered for the session, they include the rule of
- * the answered request.
+ * Returns the rules of the session. If the answer is for the session, the rules include the rule of
+ * the approval.
  */
 function withSessionRule(
   { approvals, sessionRules }: ChatState,
@@ -168,9 +169,9 @@ function startExecution(state: ChatState, event: EventOf<'tool_execution_started
   return changeCard(ensureCall(state, event), event, (card) => startCard(card, event));
 }
 
-/** Marks a call as finished. The card of a discarded execution is removed. */
+/** Marks a call as finished. If the execution was discarded, the card is removed. */
 function finishExecution(before: ChatState, event: EventOf<'tool_execution_finished'>): ChatState {
-  // A parked call, or one whose process died, keeps the open approvals of its sub-agent.
+  // If a call was parked, or its process died, the open approvals of its sub-agent stay.
   const isOpen = event.outcome === 'parked' || event.outcome === 'lost';
   const state = isOpen ? before : withoutApproval(before, event);
   if (event.outcome !== 'discarded')

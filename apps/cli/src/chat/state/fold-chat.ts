@@ -6,6 +6,7 @@ import { foldCalls } from './fold-calls.ts';
 import { foldContent } from './fold-content.ts';
 import { foldFacts } from './fold-facts.ts';
 import { foldSettled } from './fold-settled.ts';
+import { foldTasks } from './fold-tasks.ts';
 import { isOver } from './tool-card.ts';
 import { emptyStats } from './usage-stats.ts';
 
@@ -17,6 +18,8 @@ export function emptyChat(session: SessionId): ChatState {
       hasFailed: false,
       isStopping: false,
       isSummarising: false,
+      isPlanning: false,
+      tasks: [],
       lastThought: undefined,
     },
     ...{ stats: emptyStats, items: new Map(), printed: new Set(), isStopReported: false },
@@ -25,11 +28,12 @@ export function emptyChat(session: SessionId): ChatState {
 }
 
 /**
- * Folds one event and returns the blocks to print. The time does not depend on the length of the
+ * Folds one event and returns the blocks to print. The cost does not depend on the length of the
  * session.
  */
 export function foldChat(state: ChatState, event: AgentEvent): ChatStep {
-  const next = foldSettled(foldFacts(foldCalls(foldContent(state, event), event), event), event);
+  const called = foldTasks(foldCalls(foldContent(state, event), event), event);
+  const next = foldSettled(foldFacts(called, event), event);
   if (next === state) return { state, blocks: [] };
   const { entries, blocks, parts } = drain(next.entries);
   if (entries === next.entries) return { state: next, blocks };
@@ -45,11 +49,14 @@ export function foldChat(state: ChatState, event: AgentEvent): ChatStep {
 interface DrainResult {
   readonly entries: readonly Entry[];
   readonly blocks: readonly Block[];
-  /** The parts of which at least a piece is printed. */
+  /** The parts that are printed at least partly. */
   readonly parts: readonly PartId[];
 }
 
-/** Takes the finished entries from the front. Entries after an unfinished one must wait. */
+/**
+ * Takes the finished entries from the start of the list. The first unfinished entry holds back all
+ * entries after it.
+ */
 function drain(entries: readonly Entry[]): DrainResult {
   const first = entries[0];
   if (first === undefined || isWaiting(first)) return { entries, blocks: [], parts: [] };
@@ -66,7 +73,7 @@ function drain(entries: readonly Entry[]): DrainResult {
   return { entries: left, blocks, parts };
 }
 
-/** Returns true if nothing of the entry can be printed now. */
+/** Returns true if no content of the entry can be printed now. */
 function isWaiting(entry: Entry): boolean {
   return !isFinished(entry) && !(entry.kind === 'text' && entry.ready.length > 0);
 }
@@ -106,7 +113,7 @@ function answerBlocks({ partId, ready, stream, end }: TextEntry): readonly Block
 }
 
 /**
- * Returns the block of a finished reasoning. Redacted reasoning has no text, but it also gets a
+ * Returns the block for finished reasoning. Redacted reasoning has no text, but it also gets a
  * block.
  */
 function thoughtBlocks({ text, form, startedAt, finishedAt }: ThoughtEntry): readonly Block[] {

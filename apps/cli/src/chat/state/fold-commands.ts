@@ -5,6 +5,7 @@ import {
   type JsonValue,
   transcriptVersion,
 } from '@millrace/core';
+import { isModeNote } from '../../agent/session-mode.ts';
 import type { ChatState, EventOf, QueuedMessage } from '../contract/chat-state.ts';
 
 export function foldQueuedCommand(state: ChatState, event: EventOf<'command_queued'>): ChatState {
@@ -26,8 +27,8 @@ export function foldQueuedCommand(state: ChatState, event: EventOf<'command_queu
 }
 
 /**
- * Returns the message of a command, or undefined for other commands. The text is empty if the
- * message cannot be read.
+ * Returns the message of a command. Returns undefined for other commands. If the message is
+ * invalid, its text is empty.
  */
 function queuedMessage(key: string, command: JsonObject): QueuedMessage | undefined {
   if (command['type'] !== 'message') return undefined;
@@ -38,7 +39,9 @@ function queuedMessage(key: string, command: JsonObject): QueuedMessage | undefi
 function textOf(items: JsonValue | undefined): string {
   try {
     const read = decodeTranscript(JSON.stringify({ v: transcriptVersion, items }));
-    const parts = read.flatMap((item) => item.parts);
+    const parts = read
+      .flatMap((item) => item.parts)
+      .filter((part) => part.kind !== 'text' || !isModeNote(part.text));
     return parts.map((part) => (part.kind === 'text' ? part.text : `[${part.kind}]`)).join('\n');
   } catch {
     return '';
@@ -47,7 +50,7 @@ function textOf(items: JsonValue | undefined): string {
 
 type CommandQueued = Extract<AgentEvent, { readonly type: 'command_queued' }>;
 
-/** Returns the call that an approve or deny command is about. */
+/** Returns the id of the call that an approve or deny command refers to. */
 function decidedCall({ command }: CommandQueued): string | undefined {
   const { type, toolCallId } = command;
   const isDecision = type === 'approve' || type === 'deny';

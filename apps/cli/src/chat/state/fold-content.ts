@@ -1,5 +1,7 @@
 import type { AgentEvent, Attempt, Part } from '@millrace/core';
 import { MarkdownStream } from '@millrace/markdown';
+import { isModeNote, planNote } from '../../agent/session-mode.ts';
+import { promptOfPart } from '../../extensions/slash-prompts.ts';
 import { note } from '../contract/block.ts';
 import type { ChatState, EventOf } from '../contract/chat-state.ts';
 import type { Entry, EntryEnd, MessageEntry, TextEntry, ThoughtEntry } from '../contract/entry.ts';
@@ -86,7 +88,7 @@ function appendText(entry: TextEntry, more: string): TextEntry {
   return { ...entry, text: entry.text + more, ready };
 }
 
-/** Appends text to an item that streams, and that the model did not write. */
+/** Appends text to a streaming item that does not come from the model. */
 function appendMessage(state: ChatState, itemId: MessageEntry['itemId'], text: string): ChatState {
   const entry = state.entries.find((one) => one.kind === 'message' && one.itemId === itemId);
   if (entry?.kind !== 'message') return state;
@@ -96,6 +98,8 @@ function appendMessage(state: ChatState, itemId: MessageEntry['itemId'], text: s
 function finishPart(state: ChatState, event: EventOf<'part_finished'>): ChatState {
   const { itemId, part } = event;
   const kind = state.items.get(itemId);
+  if (kind === 'user' && part?.kind === 'text' && isModeNote(part.text))
+    return { ...state, isPlanning: part.text === planNote };
   if (kind === 'user' || kind === 'notification')
     return appendMessage(state, itemId, textOfMessagePart(part));
   if (kind !== 'assistant') return state;
@@ -106,10 +110,7 @@ function finishPart(state: ChatState, event: EventOf<'part_finished'>): ChatStat
     : replacePart(state, entry, event, part);
 }
 
-/**
- * Closes a part. A part that was cut off is `held` until a later event decides whether it is
- * printed.
- */
+/** Closes a part. An incomplete part is `held`. A later event decides whether it is printed. */
 function closePart(state: ChatState, entry: Entry, event: EventOf<'part_finished'>): ChatState {
   const end: EntryEnd = event.partial ? 'held' : 'done';
   if (entry.kind === 'text') return replaceEntry(state, entry, { ...entry, end });
@@ -117,7 +118,7 @@ function closePart(state: ChatState, entry: Entry, event: EventOf<'part_finished
   return replaceEntry(state, entry, { ...entry, end, finishedAt: event.time });
 }
 
-/** Adds a part that did not stream. */
+/** Adds a part that arrived complete, without streaming. */
 function addWholePart(state: ChatState, event: EventOf<'part_finished'>, part: Part): ChatState {
   const at = { turn: event.turn, attempt: event.attempt };
   switch (part.kind) {
@@ -141,8 +142,8 @@ function addWholePart(state: ChatState, event: EventOf<'part_finished'>, part: P
 }
 
 /**
- * Replaces streamed content with another part. Content that is already printed is reported as
- * retracted.
+ * Replaces streamed content with a different part. If the content is already printed, a note
+ * reports that it is retracted.
  */
 function replacePart(
   state: ChatState,
@@ -150,7 +151,7 @@ function replacePart(
   event: EventOf<'part_finished'>,
   part: Part,
 ): ChatState {
-  // A structured part contains the JSON that streamed as text, so the content is the same.
+  // A structured part contains the JSON that was streamed as text. So the content did not change.
   const isSame = part.kind === 'structured' || ('text' in entry && entry.text === textOfPart(part));
   if (isSame || entry.kind === 'call') return closePart(state, entry, event);
   return addWholePart(retractEntry(state, entry, 'replaced by the text below'), event, part);
@@ -171,14 +172,18 @@ function retractEntry(state: ChatState, entry: Entry, reason: string): ChatState
   return isPrinted ? withNote(left, entry.at, note('mark', `⌫ retracted: ${reason}`)) : left;
 }
 
-/** Returns the text of a part of a message. Pictures and the output of commands get a short name. */
+/**
+ * Returns the text of a message part. For pictures and command outputs, it returns a short name.
+ */
 function textOfMessagePart(part: Part | undefined): string {
   if (part?.kind === 'media') return `\n[picture: ${part.mimeType}]`;
+  const prompt = part?.kind === 'text' ? promptOfPart(part.text) : undefined;
+  if (prompt !== undefined) return `\n[text of ${prompt}]`;
   const command = part?.kind === 'text' ? commandOfPart(part.text) : undefined;
   return command === undefined ? textOfPart(part) : `\n[output of !${command}]`;
 }
 
-/** Returns the text of a part, or a name for it. */
+/** Returns the text of a part. For a part without text, it returns a name. */
 export function textOfPart(part: Part | undefined): string {
   switch (part?.kind) {
     case undefined:

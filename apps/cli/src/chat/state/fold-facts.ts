@@ -102,8 +102,8 @@ function startAttempt(state: ChatState, event: EventOf<'response_started'>): Cha
 }
 
 /**
- * Reports an error. An overflow of the context is reported only when the run ends, because
- * compaction may solve it.
+ * Reports an error. If the context was too long, the error is reported only when the run ends,
+ * because compaction may solve the problem before that.
  */
 function reportError(state: ChatState, event: EventOf<'error_reported'>): ChatState {
   const { error, turn, attempt } = event;
@@ -114,8 +114,8 @@ function reportError(state: ChatState, event: EventOf<'error_reported'>): ChatSt
 }
 
 /**
- * Removes the content of a superseded attempt. Printed content stays in the scrollback, and a note
- * says that it is no longer valid.
+ * Removes the content of a superseded attempt. Content that is already printed stays in the
+ * scrollback, and a note tells that it no longer counts.
  */
 function supersedeAttempt(state: ChatState, event: EventOf<'attempt_superseded'>): ChatState {
   const { turn, attempt, reason } = event;
@@ -123,19 +123,22 @@ function supersedeAttempt(state: ChatState, event: EventOf<'attempt_superseded'>
   const left = mapEntries(state, (entry) => (isOfAttempt(entry, event) ? undefined : entry));
   const isPrinted = [...state.printed].some((id) => id.startsWith(prefix));
   const more = isPrinted ? '. The text above does not count' : '';
-  // Only the first retry gets a note. The activity line shows further retries.
+  // Only the first retry gets a note. The activity line shows the later ones.
   if (attempt > 1 && !isPrinted) return { ...left, approvals: [] };
   const noteBlock = note('mark', `↻ ${problemText(reason)}${more}`);
   const approvals: ChatState['approvals'] = [];
   return withNote({ ...left, approvals }, { turn, attempt: 0 }, noteBlock);
 }
 
-/** Finishes the entries of a turn, so that they are printed, and drops the state of the turn. */
+/**
+ * Marks all entries of a turn as done, so that they are printed. Also drops the state of the turn.
+ */
 function finishTurn(state: ChatState, event: EventOf<'turn_finished'>): ChatState {
   const { turn, stop } = event;
   const done = mapEntries(joinUnstartedCalls(state, turn), (entry) => {
     if (entry.at.turn !== turn) return entry;
-    // A call that is unfinished at the end of its turn gets no more events, so its entry is removed.
+    // A call that is still unfinished when its turn ends gets no more events. So its entry is
+    // removed.
     if (entry.kind === 'call')
       return isOver(entry.card) ? { ...entry, isUnplaced: false } : undefined;
     return 'end' in entry && entry.end !== 'done' ? { ...entry, end: 'done' } : entry;
@@ -192,7 +195,7 @@ function reportCompaction(
   return withNote({ ...state, stats, overflowError: undefined }, { turn, attempt }, noteBlock);
 }
 
-/** Replaces the calls of a turn that did not run because of a stop by one note. */
+/** A stop can prevent several calls of a turn. This function replaces their entries by one note. */
 function joinUnstartedCalls(state: ChatState, turn: number): ChatState {
   const isUnstarted = (entry: Entry) =>
     entry.kind === 'call' && entry.at.turn === turn && entry.card.phase === 'unstarted';

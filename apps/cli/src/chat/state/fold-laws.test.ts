@@ -13,7 +13,10 @@ import { FoldedChat } from '../../testing/folded-chat.ts';
 import type { Block } from '../contract/block.ts';
 import { sessionUsage } from './usage-stats.ts';
 
-/** The content of a transcript that the user must have seen, whichever way it was recorded. */
+/**
+ * Returns the content of a transcript that the user must have seen. It does not depend on how the
+ * content was recorded.
+ */
 function contentOf(items: readonly Item[]) {
   const parts = (kind: Item['kind']) =>
     items.filter((item) => item.kind === kind).flatMap((item) => item.parts);
@@ -33,7 +36,7 @@ async function checkPrinted(log: Log, which: SessionId): Promise<readonly Block[
     seen.messages,
   );
   const printed = blocks.flatMap((block) => (block.type === 'call' ? [block.card] : []));
-  // Several calls that did not run are joined into one line.
+  // Several calls that did not run are shown in one line.
   const joined = blocks.flatMap((block) =>
     block.type === 'note' ? Number(/(\d+) calls were not run/.exec(block.text)?.[1] ?? 0) : 0,
   );

@@ -14,7 +14,7 @@ import type { ToolCard } from '../contract/tool-card.ts';
 import { textOfPart } from './fold-content.ts';
 import { newCard, withResult } from './tool-card.ts';
 
-/** Folds a settled turn. The turn arrives as one event, after the facts about its calls. */
+/** Folds a settled turn. It arrives as one event, after the facts about its calls. */
 export function foldSettled(state: ChatState, event: AgentEvent): ChatState {
   if (event.type !== 'turn_settled') return state;
   const others = state.entries.filter(({ at }) => at.turn !== event.turn);
@@ -30,7 +30,7 @@ export function foldSettled(state: ChatState, event: AgentEvent): ChatState {
   return { ...state, entries: [...others, ...entries] };
 }
 
-/** Returns the card of a call, with the input and the result from the settled turn. */
+/** Returns the card of a call with the input and the result from the settled turn. */
 function settledCard(
   { toolCallId: id, name, input }: ToolCallPart,
   cards: readonly ToolCard[],
@@ -61,7 +61,7 @@ function settledEntries(location: PartLocation, part: Part): readonly Entry[] {
     }
     case 'reasoning': {
       const { form, text } = part;
-      // The duration is unknown, because settling removed the deltas.
+      // The log of a settled turn has no deltas, so the duration is unknown.
       const times = { startedAt: 0, finishedAt: 0 };
       return [{ kind: 'thought', at, ...location, form, text, ...times, end: 'done' }];
     }

@@ -3,13 +3,18 @@ import { type NoteBlock, note } from '../contract/block.ts';
 import type { ChatState, EventOf } from '../contract/chat-state.ts';
 import type { Entry } from '../contract/entry.ts';
 
-/** Maximum length of a shown error. */
+/** Maximum length of an error message that is shown. */
 const maxErrorLength = 600;
 
-/** Maximum length of an error that is searched for tags. The search takes quadratic time. */
+/**
+ * Maximum length of an error message in which tags are searched. The search takes quadratic time.
+ */
 const maxSearchedLength = 4096;
 
-/** Formats an error message. Of an HTML page, only the text is kept, in one line. */
+/**
+ * Formats an error message. If it is an HTML page, the result is only the text of the page, in one
+ * line.
+ */
 export function errorText(given: string): string {
   const message = given.slice(0, maxSearchedLength);
   const isPage = /<(?:!doctype|html|head|body|title|h1|p|div)\b[^>]*>/i.test(message);
@@ -23,7 +28,9 @@ export function errorText(given: string): string {
   return words.length > maxErrorLength ? `${words.slice(0, maxErrorLength)}…` : words;
 }
 
-/** Returns a note if the answer of a turn is empty, so that the user does not wait for more. */
+/**
+ * Returns a note if the answer of a turn is empty. The note shows the user that nothing follows.
+ */
 export function emptyAnswerNote(
   { printed, entries, isSummarising }: ChatState,
   { turn, stop }: EventOf<'turn_finished'>,
@@ -34,7 +41,7 @@ export function emptyAnswerNote(
   return isEmpty && !isSummarising ? note('dim', '(the model returned no answer)') : undefined;
 }
 
-/** Describes an unusual end of a turn or run. Returns undefined for a normal one. */
+/** Describes an unusual end of a turn or run. Returns undefined for a normal end. */
 export function stopNote({ reason, cause }: Stop): NoteBlock | undefined {
   switch (reason) {
     case 'stop':
@@ -68,7 +75,7 @@ export function reasonSuffix(reason: string | undefined): string {
   return reason === undefined ? '' : `: ${reason}`;
 }
 
-/** Descriptions of request problems for users, by code. */
+/** Descriptions of request errors for users, by error code. */
 const problemTexts: ReadonlyMap<string, string> = new Map([
   ['network', 'the connection to the provider failed'],
   ['overloaded', 'the provider is overloaded'],

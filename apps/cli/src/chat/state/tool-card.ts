@@ -2,7 +2,7 @@ import type { JsonValue, ToolCallId, ToolResultPart } from '@millrace/core';
 import type { EventOf } from '../contract/chat-state.ts';
 import type { ArgumentsDraft, CardPhase, Tail, ToolCard } from '../contract/tool-card.ts';
 
-/** Maximum length of a result that is kept. No screen shows more of one result. */
+/** Maximum length of a stored result. No screen shows more of it. */
 const maxShownLength = 24_000;
 
 export function newCard(id: ToolCallId, name: string, phase: CardPhase): ToolCard {
@@ -17,7 +17,9 @@ export function isOver({ phase }: ToolCard): boolean {
   return !['writing', 'ready', 'asking', 'running'].includes(phase);
 }
 
-/** Adds a result to a card. A running call stays running until the event of its end arrives. */
+/**
+ * Adds a result to a card. A running call keeps its state until the event about its end arrives.
+ */
 export function withResult(card: ToolCard, { text, value, isError }: ToolResultPart): ToolCard {
   const length = printedLength(value) ?? text.length;
   const result = { text: headAndTail(text), length, value };
@@ -29,7 +31,10 @@ function headAndTail(text: string): string {
   return text.length <= maxShownLength ? text : `${text.slice(0, half)}\n${text.slice(-half)}`;
 }
 
-/** Returns the length of a command's full output, if the result text contains only a part of it. */
+/**
+ * Returns the length of the full output of a command. Returns undefined if the result text contains
+ * the full output.
+ */
 function printedLength(value: JsonValue | undefined): number | undefined {
   const { outputLength, wholeOutput } = (value ?? {}) as {
     readonly outputLength?: unknown;
@@ -67,7 +72,7 @@ const headLength = 1024;
 
 const tailLength = 1024;
 
-/** Appends text to the draft. The time depends only on the length of the appended text. */
+/** Appends text to the draft. The cost depends only on the length of the appended text. */
 export function appendArguments(draft: ArgumentsDraft, more: string): ArgumentsDraft {
   const room = Math.max(0, headLength - draft.head.length);
   const head = room === 0 ? draft.head : draft.head + more.slice(0, room);
@@ -82,8 +87,8 @@ export const emptyTail: Tail = { text: '', droppedLines: 0 };
 const keptTailLength = 4096;
 
 /**
- * Appends text to the tail. The tail is cut only when it has twice the kept length, so that cuts
- * are rare.
+ * Appends text to the tail. The tail is cut only when its length is twice the limit. So cuts are
+ * rare.
  */
 export function appendTail(tail: Tail, more: string): Tail {
   const text = tail.text + more;
@@ -94,8 +99,8 @@ export function appendTail(tail: Tail, more: string): Tail {
 }
 
 /**
- * Returns the last lines, and the number of lines before them. A newline at the end does not start
- * another line.
+ * Returns the last lines, and the number of lines above them. A newline at the end does not start a
+ * new line.
  */
 export function lastLines(
   tail: Tail,
@@ -108,7 +113,7 @@ export function lastLines(
 }
 
 /**
- * Returns the position at which to cut. It prefers a line break nearby, and is never inside a
+ * Returns the position for a cut. It is at a line break if one is near, and never inside a
  * surrogate pair.
  */
 function cutPosition(text: string, at: number): number {

@@ -29,7 +29,7 @@ export function childUsage({ children }: UsageStats): readonly ChildUsage[] {
   }));
 }
 
-/** Sets the usage of an attempt of a sub-agent. A later report replaces an earlier one. */
+/** Sets the usage of one attempt of a sub-agent. A later report replaces an earlier one. */
 export function reportChildUsage(
   stats: UsageStats,
   { of, usage }: EventOf<'child_usage_reported'>,
@@ -50,8 +50,8 @@ export function startResponse(
 }
 
 /**
- * Records the time of the first output. It uses the start of a part, because the first deltas of a
- * part can be merged with later ones.
+ * Records the time of the first output. This is the start of a part. The first delta is not exact,
+ * because deltas can be merged.
  */
 export function beginPart(stats: UsageStats, time: number): UsageStats {
   const { last } = stats;
@@ -60,7 +60,7 @@ export function beginPart(stats: UsageStats, time: number): UsageStats {
   return { ...stats, ...timed, last: { ...last, firstAt: time } };
 }
 
-/** Adds streamed characters of an answer, of reasoning or of a call. */
+/** Adds the number of streamed characters of an answer, of reasoning or of a call. */
 export function addLength(stats: UsageStats, time: number, length: number): UsageStats {
   const begun = beginPart(stats, time);
   const { last } = begun;
@@ -69,8 +69,8 @@ export function addLength(stats: UsageStats, time: number, length: number): Usag
 }
 
 /**
- * Sets the usage of the current attempt. A later report replaces an earlier one. A report about an
- * earlier attempt is ignored, because that attempt is already counted.
+ * Sets the usage of the current attempt. A later report replaces an earlier one. Reports about
+ * earlier attempts are ignored, because these attempts are already counted.
  */
 export function reportUsage(
   stats: UsageStats,
@@ -81,7 +81,7 @@ export function reportUsage(
   return { ...stats, last: { ...last, usage } };
 }
 
-/** The shortest duration for which a speed is computed. */
+/** Minimum duration for which a speed is computed. */
 const shortestMs = 200;
 
 export function finishResponse(stats: UsageStats, event: EventOf<'response_finished'>): UsageStats {

@@ -10,7 +10,7 @@ import {
 } from '@millrace/providers/scripted-server';
 import type { TestContext } from 'vitest';
 
-/** A model whose answers and timing the test controls. */
+/** A model. The test controls its answers and their timing. */
 interface ScriptedModel {
   readonly server: ScriptedServer;
   /** Files for the test workspace. */
@@ -35,13 +35,13 @@ export async function scriptedModel({
 
 interface GatedAnswer {
   readonly reply: ScriptedReply;
-  /** The gates. There is one after each passage except the last. */
+  /** The gates between the passages. The test opens them. */
   readonly gates: readonly ScriptGate[];
 }
 
 /**
- * Returns an answer in passages. Each passage after the first waits until the test opens the gate
- * before it.
+ * Returns an answer in passages. Each passage after the first one waits until the test opens its
+ * gate.
  */
 export function gatedAnswer(
   passages: readonly string[],

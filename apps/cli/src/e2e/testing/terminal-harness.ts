@@ -42,17 +42,19 @@ export async function startChat(terminal: TestTerminal, args = ''): Promise<stri
 
 /**
  * Waits until a dialog accepts keys. A new dialog ignores keys for a second, because the user may
- * still be typing. On a busy machine this second takes longer, so this function waits for the hint
- * of the dialog.
+ * still be typing. On a busy machine this takes longer, so this function waits for the hint of the
+ * dialog.
  */
 export async function waitForDialog(terminal: TestTerminal): Promise<string> {
   const first = secondsOf(await terminal.waitFor('waiting for your answer'));
-  // The time is shown in tenths at first, and later in whole seconds. Both are rounded.
+  // At first, the screen shows the time in tenths of a second, and later in whole seconds. Both are
+  // rounded.
   const settled = first < 8 ? first + 1.3 : first + 3;
   const isReady = (screen: string) => {
     const seconds = secondsOf(screen);
     if (seconds >= settled && readyHint.test(screen)) return true;
-    // This hint does not depend on the second, so this function waits a little longer.
+    // This hint may appear before the quiet period has ended. So this function waits one more
+    // second.
     return seconds >= settled + 1 && screen.includes('Read all of it first');
   };
   return terminal.waitUntil(isReady, `an ask that accepts keys after ${settled} s`);
@@ -60,14 +62,14 @@ export async function waitForDialog(terminal: TestTerminal): Promise<string> {
 
 const readyHint = /y approves|Choose an answer/;
 
-/** Returns for how many seconds the dialog on the screen has been waiting. */
+/** Returns the number of seconds that the dialog on the screen has waited. */
 export function secondsOf(screen: string): number {
   const [, minutes = '0', seconds = '0'] =
     /waiting for your answer · (?:(\d+) min )?([\d.]+) s/.exec(screen) ?? [];
   return 60 * Number(minutes) + Number(seconds);
 }
 
-/** Removes everything that depends on the width: line breaks and margins. */
+/** Removes line breaks and margins, because they depend on the width. */
 export function withoutLayout(text: string): string {
   return text.replaceAll(/[\s│]+/g, ' ').trim();
 }
@@ -80,7 +82,7 @@ const { status } = spawnSync('tmux', ['-V']);
 const missing = 'tmux is not there, and these tests need a real terminal: npm run test:setup';
 
 /**
- * Returns the function that groups tests which press keys in a real terminal. Without tmux, these
+ * Returns the `describe` function for tests that press keys in a real terminal. Without tmux, these
  * tests are skipped with a message.
  */
 export function describeInTmux(): Pick<SuiteAPI, 'concurrent'> {

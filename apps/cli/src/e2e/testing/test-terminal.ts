@@ -27,7 +27,7 @@ export class TestTerminal {
     this.#name = name;
   }
 
-  /** Returns the visible screen, without colours. */
+  /** Returns the visible screen without colors. */
   screen(): Promise<string> {
     return this.#command('capture-pane', '-p');
   }
@@ -66,7 +66,7 @@ export class TestTerminal {
   }
 
   /**
-   * Types one character after the other, with a pause before each. tmux itself times the pauses, so
+   * Types one character after the other, with a pause before each. tmux itself makes the pauses. So
    * they do not depend on how fast a busy machine starts processes.
    */
   async typeAtPace(text: string, pauseMs: number): Promise<void> {
@@ -85,7 +85,7 @@ export class TestTerminal {
     await this.press('Enter');
   }
 
-  /** Sends several keys in one write, as a slow connection delivers them. */
+  /** Sends several keys in one write, as a slow connection does. */
   async typeAtOnce(bytes: string): Promise<void> {
     await this.#command('set-buffer', '--', bytes);
     await this.#command('paste-buffer', '-r');
@@ -117,8 +117,7 @@ export class TestTerminal {
   }
 
   /**
-   * Saves the screen so that a person can look at it. It does so only if MILLRACE_SCREENS names a
-   * folder.
+   * Saves the screen for a person to look at, if MILLRACE_SCREENS contains the path of a folder.
    */
   async saveScreen(name: string): Promise<void> {
     const folder = process.env['MILLRACE_SCREENS'];
@@ -132,7 +131,7 @@ export class TestTerminal {
     await this.tmux('kill-server').catch(() => {});
   }
 
-  /** Runs commands of tmux in a new process. `;` separates the commands. */
+  /** Runs tmux commands in a new process. `;` separates the commands. */
   async tmux(...args: readonly string[]): Promise<string> {
     const { env, project: cwd } = this.#workspace;
     const { stdout } = await execute('tmux', [...this.#server(), ...args], { env, cwd });
@@ -140,8 +139,8 @@ export class TestTerminal {
   }
 
   /**
-   * Runs one command of tmux without a new process. The waits read the screen 25 times a second, and
-   * a process for each would take more CPU time than the programs under test.
+   * Runs one tmux command without a new process. Waiting reads the screen 25 times a second. A
+   * process for each read would take more CPU time than the programs under test.
    */
   #command(...args: readonly string[]): Promise<string> {
     const { env, project: cwd } = this.#workspace;

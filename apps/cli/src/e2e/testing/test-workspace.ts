@@ -6,15 +6,15 @@ import { childEnv, patientMs } from '../../../../../packages/core/src/testing/ru
 import { builtProgram } from '../../testing/built-program.ts';
 
 /**
- * The home folder of a test user with a small project. The program can access nothing else of the
- * machine's user.
+ * The home folder of a test user with a small project. The program cannot access other files of the
+ * real user.
  */
 export interface TestWorkspace {
   readonly folder: string;
   /** Folder of the project. */
   readonly project: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Process ids of the programs that were started here, in order. */
+  /** Returns the ids of the processes that were started here, in order. */
   readonly pids: () => readonly number[];
   readonly close: () => Promise<void>;
 }
@@ -25,8 +25,8 @@ const files: Readonly<Record<string, string>> = {
   'project/src/refunds.ts': '// TODO: refund faster\nexport const refunds = 3;\n',
   'project/src/index.ts': "export { refunds } from './refunds.ts';\n",
   'project/millrace-demo.md': '# Millrace was here\n\nVisit 1.\n\nYou can delete it.\n',
-  // The scrollback is long enough for the tests. There is no status line, so the terminal has every
-  // row.
+  // The scrollback is long enough for the tests. There is no status line, so the program can use
+  // every row.
   'tmux.conf': 'set -g history-limit 5000\nset -g status off\nset -s escape-time 0\n',
 };
 
@@ -60,8 +60,7 @@ function envOf(folder: string): Readonly<Record<string, string>> {
     SHELL: '/bin/sh',
     PS1: '$ ',
     LC_ALL: 'C.UTF-8',
-    // The demo is used, because it does not depend on the models that are available on this
-    // machine.
+    // The demo model is used, because it is available on every machine.
     MILLRACE_MODEL: 'demo',
   };
 }
@@ -81,8 +80,8 @@ export async function waitForExit(pid: number): Promise<void> {
 }
 
 /**
- * The timeout is slightly shorter than the timeout of a test, so that the error message with the
- * screen is shown.
+ * The timeout is slightly shorter than the timeout of a test. So the error message can show the
+ * screen.
  */
 export const waitOptions: { readonly timeout: number; readonly interval: number } = {
   timeout: patientMs(60_000),

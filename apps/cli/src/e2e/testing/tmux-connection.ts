@@ -7,26 +7,29 @@ interface OpenCommand {
 }
 
 /**
- * A client of a tmux server in control mode: it sends commands and receives their output as lines of
- * text. The client does not influence the size of the window.
+ * A client of a tmux server in control mode. It sends commands and receives their output as lines
+ * of text. The client does not affect the size of the window.
  */
 export class TmuxConnection {
   readonly #client: ChildProcessWithoutNullStreams;
-  /** The commands without a reply, the oldest first. tmux replies in order. */
+  /** The commands that wait for a reply, oldest first. tmux replies in order. */
   readonly #open: OpenCommand[] = [];
-  /** The number that tmux gave the command whose reply is being received. */
+  /** The number that tmux gave to the command whose reply is arriving now. */
   #number: string | undefined;
   #lines: string[] = [];
   #hasEnded = false;
 
-  /** Connects to the only session of a server. `server` has the flags of tmux that name the server. */
+  /**
+   * Connects to the only session of a server. `server` contains the tmux flags that select the
+   * server.
+   */
   constructor(server: readonly string[], options: Pick<SpawnOptions, 'env' | 'cwd'>) {
     const attach = ['-C', 'attach-session', '-f', 'ignore-size,no-output'];
     this.#client = spawn('tmux', [...server, ...attach], { ...options, stdio: 'pipe' });
     createInterface({ input: this.#client.stdout, crlfDelay: 0 }).on('line', (line) =>
       this.#receive(line),
     );
-    // The client ends with its server, and writes fail from then on.
+    // When the server ends, the client ends too, and later writes fail.
     this.#client.stdin.on('error', () => {});
     this.#client.on('error', () => this.#end());
     this.#client.on('close', () => this.#end());
@@ -44,7 +47,7 @@ export class TmuxConnection {
   #receive(line: string): void {
     const [, kind, number, isOwn] = /^%(begin|end|error) \d+ (\d+) (\d)$/.exec(line) ?? [];
     if (this.#number === undefined) {
-      // tmux also replies to the command that attached this client.
+      // tmux also replies to the command that attached this client. That reply is ignored.
       if (kind === 'begin' && isOwn === '1') this.#number = number;
       this.#lines = [];
       return;
@@ -67,7 +70,7 @@ export class TmuxConnection {
   }
 }
 
-/** Quotes a word for the parser of tmux. A command is one line, so control characters are escaped. */
+/** Quotes a word for tmux. A command is one line, so control characters are escaped. */
 function quote(word: string): string {
   const escaped = word
     .replaceAll(/["\\$]/g, (sign) => `\\${sign}`)

@@ -3,15 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { namedKey } from '../keys/key.ts';
 import { AnswerGuard, quietMs, settleMs } from './answer-guard.ts';
 
-// A process that is busy reads keys late. Its timers are late too, and they run before the keys
-// are read, as in the event loop of Node.
+// A busy process reads keys late. Its timers are also late, and they run before the keys are read,
+// as in Node's event loop.
 
 interface Timer {
   readonly dueMs: number;
   readonly run: () => void;
 }
 
-/** A clock whose process is busy at times. */
+/** The clock of a process that is busy at times. */
 class BusyClock implements Clock {
   #nowMs = 0;
   readonly #timers = new Set<Timer>();
@@ -26,7 +26,7 @@ class BusyClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
-  /** The process is busy for a time. Then it runs each timer that is due by now. */
+  /** Makes the process busy for a time. After that, it runs all timers that are due. */
   busy(ms: number): void {
     this.#nowMs += ms;
     for (const timer of [...this.#timers].filter(({ dueMs }) => dueMs <= this.#nowMs)) {
@@ -53,7 +53,7 @@ describe('keys that a busy process reads late', () => {
       guard.restart();
       clock.busy(ms);
       expect(guard.isQuiet).toBe(false);
-      // The key that waited is read now.
+      // The process reads the waiting key now.
       guard.restart();
       clock.idle(quietMs);
       expect(guard.isQuiet).toBe(true);

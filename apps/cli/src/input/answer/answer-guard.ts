@@ -3,31 +3,32 @@ import type { Key } from '../keys/key.ts';
 import type { KeyRead } from '../keys/key-reader.ts';
 
 /**
- * How long the quiet period lasts. A key answers a question only if no other key arrived in this
- * time before it. The period starts when the question is on the screen, and starts again with each
- * key. One second is longer than the pause between two typed words, and shorter than the time to
- * read a question.
+ * The length of the quiet period. A key can answer a question only if no other key arrived in this
+ * time before it. The period starts when the question is on the screen, and restarts with each key.
+ * One second is longer than the pause between two typed words, and shorter than the time to read a
+ * question.
  */
 export const quietMs = 1000;
 
 /**
- * How long an approval waits for another key. If another key follows in this time, it is not an
- * approval, but for example a sentence that starts with "y".
+ * How long an approval is held back. If a further key arrives in this time, the first key was not
+ * an approval. It was, for example, the start of a sentence.
  */
 export const settleMs = 300;
 
 /**
- * The last part of both periods, in which the process must be able to read keys. A busy process
- * runs its timers late, before it reads the keys that arrived meanwhile. So a period ends only
- * after this part was on time.
+ * The length of the last part of both periods. A busy process runs its timers late, and before it
+ * reads keys that have arrived. So a period ends only if the timer of this last part was on time.
  */
 const readableMs = 50;
-/** The maximum delay of a timer in a process that is not busy. */
+/** Maximum delay of a timer while the process is not busy. */
 const toleranceMs = 20;
 
 interface AnswerGuardOptions {
   readonly clock: Clock;
-  /** Called when the quiet period ends, and when a held answer takes effect or is cancelled. */
+  /**
+   * Called when the quiet period ends. Also called when a held answer takes effect or is cancelled.
+   */
   readonly onChange: () => void;
 }
 
@@ -39,7 +40,7 @@ interface HeldAnswer {
 
 /**
  * Decides whether a key may answer a question. Only a single key press is an answer. No other key
- * may arrive in the same read, in the quiet period before it, or shortly after it.
+ * may arrive in the same read, in the quiet period before, or shortly after.
  */
 export class AnswerGuard {
   readonly #options: AnswerGuardOptions;
@@ -51,18 +52,18 @@ export class AnswerGuard {
     this.#options = options;
   }
 
-  /** True if the quiet period is over, so that the next key can answer. */
+  /** True after the quiet period. The next key can then answer. */
   get isQuiet(): boolean {
     return this.#isQuiet;
   }
 
-  /** The key of an answer that takes effect soon. */
+  /** The key of an answer that is held back. Undefined if there is none. */
   get heldKey(): Key | undefined {
     return this.#held?.key;
   }
 
   /**
-   * Starts the quiet period again. Call it when the question appears or changes, or when a key
+   * Restarts the quiet period. Call it when the question appears or changes, and when a key
    * arrives.
    */
   restart(): void {
@@ -77,7 +78,7 @@ export class AnswerGuard {
     });
   }
 
-  /** Waits a moment, and then calls `answer` if no other key has followed. */
+  /** Holds an answer back for a moment. Then calls `answer`, unless a further key has arrived. */
   hold(key: Key, answer: () => void): void {
     const { clock, onChange } = this.#options;
     const cancel = afterReading(clock, settleMs, () => {
@@ -88,7 +89,7 @@ export class AnswerGuard {
     this.#held = { key, cancel };
   }
 
-  /** Cancels a held answer and returns its key. */
+  /** Cancels the answer that is held back, and returns its key. */
   release(): Key | undefined {
     const held = this.#held;
     this.#held = undefined;
@@ -96,7 +97,7 @@ export class AnswerGuard {
     return held?.key;
   }
 
-  /** Cancels the quiet period and a held answer. Call it when no question is open. */
+  /** Ends the quiet period and cancels a held answer. Call it when no question is open. */
   close(): void {
     this.release();
     this.#cancelQuiet?.();
@@ -105,7 +106,7 @@ export class AnswerGuard {
   }
 }
 
-/** Calls `done` after a time, when all keys that arrived in that time were read. */
+/** Calls `done` after a time, but not before all keys that arrived in this time are read. */
 function afterReading(clock: Clock, ms: number, done: () => void): () => void {
   let cancel = () => {};
   const waitForKeys = () => {
@@ -120,17 +121,17 @@ function afterReading(clock: Clock, ms: number, done: () => void): () => void {
   return () => cancel();
 }
 
-/** A refusal that was typed or pasted in one piece. */
+/** A refusal that the user typed or pasted as one text. */
 export interface Refusal {
-  /** The words after "no", if there are any. */
+  /** The words after "no". Undefined if there are none. */
   readonly reason: string | undefined;
   /** True if the text ended with Enter. */
   readonly isSent: boolean;
 }
 
 /**
- * Returns the refusal in keys that arrived together: "n" or "no", possibly with more words and
- * Enter.
+ * Returns the refusal in keys that arrived together. A refusal is "n" or "no", with optional
+ * further words and Enter.
  */
 export function refusalIn({ keys }: KeyRead): Refusal | undefined {
   const text = typedText(keys);
@@ -154,7 +155,9 @@ const editKeys: ReadonlySet<string> = new Set([
   'end',
 ]);
 
-/** Returns the keys that the prompt keeps while a question is open: text and edits of text. */
+/**
+ * Returns the keys that go to the prompt while a question is open: text, and keys that edit text.
+ */
 export function keysForPrompt(keys: readonly Key[]): readonly Key[] {
   return keys.filter(
     (key) =>

@@ -6,19 +6,22 @@ import { fileKind } from '@millrace/tools';
 import { UsageError } from '../../contract/errors.ts';
 import { mentionsIn } from '../completion/file-completions.ts';
 
-/** Maximum size of a picture. It is the limit of the tool `read`, which providers accept. */
+/**
+ * Maximum size of a picture. The `read` tool has the same limit, and providers accept this size.
+ */
 const maxBytes = 5_000_000;
 const maxPictures = 20;
 
 interface PictureOptions {
-  /** The folder at which relative paths start. */
+  /** The folder to which relative paths refer. */
   readonly cwd: string;
   readonly home?: string | undefined;
 }
 
 /**
- * Returns the paths in a message that look like pictures: `@shot.png`, `./shot.png`, `'/a b/shot.png'`
- * and `/a\ b/shot.png`, as terminals write a file that is dropped on them.
+ * Returns the paths in a message that look like pictures. Examples are `@shot.png` and
+ * `./shot.png`. Terminals insert the forms `'/a b/shot.png'` and `/a\ b/shot.png` when the user
+ * drops a file.
  */
 export function picturePaths(text: string): readonly string[] {
   const mentions = mentionsIn(text).map(({ path }) => path);
@@ -33,8 +36,8 @@ const pictureName = /\.(?:png|jpe?g|gif|webp)$/i;
 const pathForm = /(?<![^\s(])(?:"([^"\n]+)"|'([^'\n]+)'|((?:\\.|[^\s\\"'@,;()])+))/g;
 
 /**
- * Reads the pictures that a message names. A path without a picture stays text. Throws if a picture
- * is too large for a model.
+ * Reads the pictures that a message mentions. If a path is not a picture, it stays text. Throws if
+ * a picture is too large for a model.
  */
 export async function readPictures(
   text: string,

@@ -1,23 +1,24 @@
 /** One item of a completion list. */
 export interface CompletionItem {
   readonly kind: 'command' | 'argument' | 'file' | 'folder';
-  /** The text that the list shows, such as `/model` or `src/main.ts`. */
+  /** The text of the item in the list, such as `/model` or `src/main.ts`. */
   readonly label: string;
   readonly description?: string | undefined;
   /** The text that replaces the typed text. */
   readonly insert: string;
   /**
-   * If true, Enter accepts the item and sends the prompt at once, because nothing can follow it.
+   * If true, Enter inserts the item and sends the prompt immediately, because no further input is
+   * needed.
    */
   readonly isComplete: boolean;
 }
 
 /** The possible completions at the cursor. */
 export interface Completions {
-  /** The start of the typed text that an item replaces. `end` is the end of that text. */
+  /** The start of the typed text that an item replaces. `end` is its end. */
   readonly start: number;
   readonly end: number;
-  /** The best match comes first. Never empty. */
+  /** The items, best match first. Never empty. */
   readonly items: readonly CompletionItem[];
 }
 
@@ -33,20 +34,20 @@ export interface Command {
   readonly name: string;
   readonly description: string;
   /**
-   * Returns the possible arguments. It is called each time, so the list can change. Undefined if
-   * the command has no list of arguments.
+   * Returns the possible arguments. It is called each time, because the list can change. Undefined
+   * if the command has no list of arguments.
    */
   readonly choices?: (() => readonly Choice[]) | undefined;
   /**
-   * True if the command takes an argument that cannot be listed. Enter on the list then inserts the
-   * command and does not send it.
+   * True if the command takes an argument that cannot be listed. In this case, Enter inserts the
+   * command but does not send it.
    */
   readonly takesText?: boolean | undefined;
 }
 
 export interface CompletionSources {
   readonly commands?: readonly Command[] | undefined;
-  /** The files that `@` offers: paths relative to the workspace, separated by `/`. */
+  /** The files that `@` offers, as paths relative to the workspace, with `/` as the separator. */
   readonly files?: readonly string[] | undefined;
 }
 

@@ -12,8 +12,8 @@ import { fileCompletions, openMention } from './file-completions.ts';
 import { fuzzyScore } from './fuzzy-search.ts';
 
 /**
- * Returns the completions at the cursor: commands and their arguments at the start of the prompt,
- * files after an `@`.
+ * Returns the completions at the cursor. At the start of the prompt, these are commands and their
+ * arguments. After an `@`, these are files.
  */
 export function completions(
   content: Content,
@@ -24,12 +24,12 @@ export function completions(
   return command ?? shiftCompletions(fileCompletions(text, files), start);
 }
 
-/** Returns true if the cursor is in an `@` mention, so that files are offered. */
+/** Returns true if the cursor is in an `@` mention. The prompt then offers files. */
 export function isNamingFile(content: Content): boolean {
   return openMention(textBeforeCursor(content).text) !== undefined;
 }
 
-/** Returns the text of the cursor's line before the cursor, without folded text. */
+/** Returns the text before the cursor in its line, without folded text. */
 function textBeforeCursor(content: Content): { readonly start: number; readonly text: string } {
   const { text, cursor } = content;
   const start = Math.max(gapAround(content, cursor).start, lineStart(content, cursor));
@@ -47,8 +47,8 @@ function shiftCompletions(
 const maxItems = 50;
 
 /**
- * Returns the completions after a slash at the start of the prompt: first the command names, then
- * the arguments.
+ * Returns the completions after a slash at the start of the prompt. For the first word, these are
+ * command names. After it, these are arguments.
  */
 function commandCompletions(
   textBefore: string,
@@ -74,7 +74,7 @@ function completionsOf(
 
 /**
  * Returns the matching commands. Commands that start with the typed text come first, then commands
- * that contain it. Within each group, the given order is kept.
+ * that contain it. Both groups keep the order of `commands`.
  */
 function namesFor(typed: string, commands: readonly Command[]): readonly CompletionItem[] {
   const wanted = typed.toLowerCase();

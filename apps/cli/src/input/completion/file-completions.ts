@@ -1,10 +1,7 @@
 import type { CompletionItem, Completions } from './completion.ts';
 import { fuzzyScore, topScored } from './fuzzy-search.ts';
 
-/**
- * Maximum number of items. A longer list is not useful, because the user can type more to find the
- * rest.
- */
+/** Maximum number of items. To find further files, the user can type more. */
 const maxItems = 50;
 
 interface Candidate {
@@ -14,8 +11,8 @@ interface Candidate {
 }
 
 /**
- * The files and folders of each list, sorted by name, with the values for the ranking. They are
- * computed once per list.
+ * Caches the files and folders of each list. They are sorted by name and have the values for the
+ * ranking.
  */
 const candidateCache = new WeakMap<readonly string[], readonly Candidate[]>();
 
@@ -34,14 +31,14 @@ export function fileCompletions(
 function itemOf(path: string): CompletionItem {
   const isFolder = path.endsWith('/');
   const mention = mentionOf(path);
-  // The user usually continues after a folder, so the mention stays open for the next path segment.
+  // After a folder, the user usually types a further path segment. So the mention stays open.
   const insert = isFolder ? mention.replace(/"$/, '') : `${mention} `;
   return { kind: isFolder ? 'folder' : 'file', label: path, insert, isComplete: false };
 }
 
 function rankPaths(all: readonly Candidate[], typed: string): readonly string[] {
   const wanted = typed.toLowerCase().replace(/^\.\//, '');
-  // If the user has typed nothing, files near the root come before deeply nested ones.
+  // If the user has typed nothing, files near the root come first.
   const scoreOf = ({ lower, depth }: Candidate) =>
     wanted === '' ? -depth : fuzzyScore(lower, wanted);
   return topScored(all, scoreOf, maxItems).map(({ path }) => path);
@@ -81,18 +78,20 @@ interface Mention {
 }
 
 /**
- * Matches a position where an `@` can start a mention: after a space, an opening bracket or a
- * quote. So the `@` in an email address is not a mention.
+ * Matches a position at which an `@` can start a mention: after a space, an opening bracket or a
+ * quote. So the `@` in an email address does not match.
  */
 const notInWord = String.raw`(?<![^\s([{<'"\x60])`;
 const quoted = String.raw`"((?:[^"\\\n]|\\.)*)"`;
-// Punctuation at the end belongs to the sentence, not to the path. A path that ends with
-// punctuation must be quoted.
+// Punctuation at the end belongs to the sentence, not to the path. If a path ends with punctuation,
+// the user must quote it.
 const unquoted = String.raw`([^\s"]*[^\s"',.;:!?()[\]{}<>\x60])`;
 const mentionForm = new RegExp(`${notInWord}@(?:${quoted}|${unquoted})`, 'g');
 const openForm = new RegExp(String.raw`${notInWord}@(?:"((?:[^"\\\n]|\\.)*)|([^\s"]*))$`);
 
-/** Returns the paths that a text mentions: `@src/main.ts`, `@"a name with spaces.txt"`. */
+/**
+ * Returns the paths that a text mentions, such as `@src/main.ts` or `@"a name with spaces.txt"`.
+ */
 export function mentionsIn(text: string): readonly Mention[] {
   return [...text.matchAll(mentionForm)].map((match) => ({
     start: match.index,
@@ -109,7 +108,7 @@ export function openMention(text: string): Mention | undefined {
   return { start: match.index, end: text.length, path };
 }
 
-/** Formats a path as a mention. Paths with spaces or quotes are quoted. */
+/** Formats a path as a mention. Paths with spaces or quotes are put in quotes. */
 export function mentionOf(path: string): string {
   return /[\s"'\\]/.test(path) ? `@"${path.replaceAll(/["\\]/g, '\\$&')}"` : `@${path}`;
 }

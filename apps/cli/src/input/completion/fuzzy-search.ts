@@ -1,9 +1,9 @@
 /**
- * Returns how well a path matches the typed text. A higher score is better; undefined means no
- * match. Both arguments must be lower case.
+ * Returns how well a path matches the typed text. A higher score is better, and undefined means no
+ * match. Both arguments must be in lower case.
  *
- * A match of the whole typed text scores higher than a match of its letters in order. A match in
- * the file name scores higher than a match in the folders.
+ * The score is higher if the path contains the whole typed text, and lower if it contains only its
+ * letters in order. A match in the file name scores higher than a match in the folders.
  */
 export function fuzzyScore(path: string, typed: string): number | undefined {
   const nameStart = path.lastIndexOf('/', path.length - 2) + 1;
@@ -26,8 +26,8 @@ function wholeScore(path: string, typed: string, nameStart: number): number | un
 }
 
 /**
- * Returns the score of a match letter by letter. It compares from the end, so that the file name is
- * tried before the folders.
+ * Returns the score of a match letter by letter. The comparison starts at the end of the path, so
+ * that the file name is tried first.
  */
 function lettersScore(path: string, typed: string, nameStart: number): number | undefined {
   let score = 0;
@@ -49,8 +49,8 @@ function isWordStart(path: string, at: number): boolean {
 }
 
 /**
- * Returns the `count` items with the highest scores, the highest first. Items with equal scores
- * keep their order. It does not sort the whole list.
+ * Returns the `count` items with the highest scores, highest first. Items with equal scores keep
+ * their order. This is faster than sorting the whole list.
  */
 export function topScored<T>(
   all: readonly T[],

@@ -13,8 +13,8 @@ import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { workspaceFiles } from './workspace-files.ts';
 
-// The user opens a hostile repository and types `@`. The attack works if a program of the
-// repository runs, or if the list never comes.
+// The user opens a hostile repository and types `@`. The attack succeeds if a program of the
+// repository runs, or if the file list never arrives.
 
 let home: string;
 let cwd: string;
@@ -36,7 +36,7 @@ const env = () => ({ PATH: process.env['PATH'], HOME: home, SECRET: 'key' });
 const git = (...words: readonly string[]) =>
   execFileSync('git', words, { cwd, env: env(), stdio: ['ignore', 'pipe', 'ignore'] }).toString();
 
-/** Writes a program into the project that leaves a mark when it runs. */
+/** Writes a program into the project. The program creates a mark when it runs. */
 function program(name: string): string {
   const path = join(cwd, name);
   writeFileSync(path, `#!/bin/sh\nenv > '${marker}'\n`);

@@ -8,7 +8,7 @@ interface FileListOptions {
   readonly list: (signal: AbortSignal) => Promise<readonly string[]>;
   /** Called when the list has changed. */
   readonly onChange: (files: readonly string[]) => void;
-  /** Maximum age of a list before it is read again. Default: 10 s. */
+  /** Maximum age of the list. An older list is read again. Default: 10 s. */
   readonly maxAgeMs?: number | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -31,7 +31,7 @@ export class FileList {
     return this.#files;
   }
 
-  /** Resolves when the list is fresh enough. If listing fails, the old list stays. */
+  /** Resolves when the list is fresh enough. If the files cannot be listed, the old list stays. */
   refresh(): Promise<void> {
     const { clock = systemClock, maxAgeMs = 10_000 } = this.#options;
     const isFresh = clock.now() - this.#listedMs < maxAgeMs;
@@ -50,7 +50,7 @@ export class FileList {
   async #list(clock: Clock): Promise<void> {
     const { list, onChange } = this.#options;
     const files = await list(this.#stop.signal).catch(() => undefined);
-    // A failed listing also sets the time, so that it is not repeated on every key.
+    // The time is also set after a failure. Otherwise each key would repeat the failed listing.
     this.#listedMs = clock.now();
     if (files === undefined || this.#stop.signal.aborted || sameFiles(files, this.#files)) return;
     this.#files = files;
@@ -65,8 +65,8 @@ type WorkspaceFilesOptions = Pick<ListOptions, 'cwd' | 'env'> &
   Partial<Pick<ListOptions, 'maxPaths' | 'signal'>>;
 
 /**
- * Returns the files of a folder that .gitignore does not exclude. Paths are relative to the folder
- * and use `/`.
+ * Returns the files of a folder, except files that .gitignore excludes. The paths are relative to
+ * the folder and use `/`.
  */
 export async function workspaceFiles(options: WorkspaceFilesOptions): Promise<readonly string[]> {
   const list = {
@@ -74,7 +74,7 @@ export async function workspaceFiles(options: WorkspaceFilesOptions): Promise<re
     maxPaths: options.maxPaths ?? maxWorkspaceFiles,
     signal: options.signal ?? new AbortController().signal,
   };
-  // Inside a repository, git is the fastest source. Elsewhere, the code walks through the folder
+  // In a repository, git is the fastest way to list files. Elsewhere, the code searches the folder
   // with the same rules as the tools.
   return (await gitFiles(list)) ?? (await walkFiles(list));
 }
@@ -85,15 +85,15 @@ function sameFiles(a: readonly string[], b: readonly string[]): boolean {
 
 interface ListOptions {
   readonly cwd: string;
-  /** The environment of the user, whose PATH leads to git. */
+  /** The environment of the user. Its PATH is used to find git. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly maxPaths: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Returns the files below a folder that git tracks or would add. Returns undefined outside a
- * repository, without git, or if it is not safe to run git in the repository.
+ * Returns the files below a folder that git tracks or would add. Returns undefined if there is no
+ * repository or no git, or if running git there is not safe.
  */
 async function gitFiles(options: ListOptions): Promise<readonly string[] | undefined> {
   const [there, deleted] = await Promise.all([
@@ -109,16 +109,16 @@ async function lsFiles(
   { cwd, env, signal }: ListOptions,
 ): Promise<readonly string[] | undefined> {
   const result = await runGit(['ls-files', '-z', ...which], { cwd, env, signal });
-  // The text after the last NUL is empty, or a part of a path if the output was cut.
+  // The text after the last NUL is empty, or it is an incomplete path because the output was cut.
   return result?.output.toString('utf8').split('\0').slice(0, -1);
 }
 
-/** Maximum length of git's output. It is enough for the longest list of paths. */
+/** Maximum length of git's output. It is enough for the maximum number of files. */
 const maxOutputLength = 2 ** 25;
 
 /**
- * Returns the files below a folder that .gitignore does not exclude. It uses the glob tool, which
- * runs in its own thread.
+ * Returns the files below a folder, except files that .gitignore excludes. It uses the glob tool,
+ * which runs in a separate thread.
  */
 async function walkFiles({
   cwd,
@@ -144,8 +144,8 @@ async function walkFiles({
 }
 
 /**
- * Returns the paths in the output of the glob tool. An empty line separates the paths from the
- * summary. The tool prints names with control characters as JSON; these names are skipped.
+ * Returns the paths in the output of the glob tool. After the paths, there is an empty line and a
+ * summary. The tool prints names with control characters as JSON. These names are skipped.
  */
 function pathsIn(result: unknown): readonly string[] {
   const { text, value } = (result as { output: { text: string; value: { files: number } } }).output;

@@ -34,15 +34,15 @@ function unitAround(content: FoldedText, index: number): { start: number; end: n
   if (index >= length) return { start: length, end: length };
   const fold = foldAround(content, index);
   if (fold !== undefined) return fold;
-  // A grapheme never crosses the edge of a fold, even if the characters on both sides would
+  // A grapheme never crosses the edge of a fold, even if the characters on both sides could
   // combine.
   const isEdge = content.folds.some(({ start, end }) => start === index || end === index);
   return isEdge ? { start: index, end: index } : graphemeAt(content, index);
 }
 
 /**
- * Returns the grapheme that contains the character at an offset. A grapheme ends at a fold and at
- * the end of a line.
+ * Returns the grapheme that contains the character at an offset. It ends at the latest at a fold or
+ * at the end of the line.
  */
 function graphemeAt(content: FoldedText, index: number): { start: number; end: number } {
   const { text } = content;
@@ -62,7 +62,7 @@ function graphemeAt(content: FoldedText, index: number): { start: number; end: n
 const wordForm = /^[\p{L}\p{N}\p{M}_]/u;
 
 /**
- * Returns the start of the word that contains an offset or precedes it. A fold counts as a word.
+ * Returns the start of the word that contains an offset or is before it. A fold counts as a word.
  */
 export function wordBefore(content: FoldedText, index: number): number {
   const { text, folds } = content;
@@ -80,7 +80,7 @@ export function wordBefore(content: FoldedText, index: number): number {
   return folds.find(({ end }) => end === at)?.start ?? at;
 }
 
-/** Returns the end of the word that contains an offset or follows it. */
+/** Returns the end of the word that contains an offset or is after it. */
 export function wordAfter(content: FoldedText, index: number): number {
   const { text, folds } = content;
   const gap = gapAround(content, index);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { edit } from './edit.ts';
 import { createEditor, type EditAction, type EditorState, type Target } from './editor-state.ts';
 
-/** The reference model: an array of cursor steps, and the number of steps before the cursor. */
+/** The reference model is an array of cursor steps, and the number of steps before the cursor. */
 interface Step {
   readonly text: string;
   readonly isFold: boolean;
@@ -17,8 +17,8 @@ interface Model {
 const segmenter = new Intl.Segmenter();
 
 /**
- * Joins both sides of the cursor again. The characters that meet may form one grapheme, and the
- * cursor is then behind it.
+ * Joins the text on both sides of the cursor. The adjacent characters may form one grapheme. The
+ * cursor is then after it.
  */
 function model(left: readonly Step[], right: readonly Step[]): Model {
   const runs: Step[] = [];
@@ -111,10 +111,10 @@ const targets: readonly Target[] = [
 ];
 
 const long = 'pasted '.repeat(200);
-/** Without the fold, its ends would join with the text beside it. */
+/** Without the fold, its first and last characters would combine with the text around it. */
 const joining = `\u0301${long}👩\u200d`;
 const tame = ['a', 'Zß', '9', '_', ' ', '.', '\n', 'é', '漢字', '👩‍👩‍👧', '🇨🇭', 'नि', '@', '\t'];
-/** Characters that join with their neighbours: marks, joiners, halves of flags, jamo. */
+/** Characters that combine with their neighbors: marks, joiners, halves of flags, jamo. */
 const nasty = [...tame, '\u0301', '\u200d', '🇩', '\ufe0f', 'ᄀ', 'ᅡ', '👩', '\u200b'];
 
 function actions(letters: readonly string[], to: readonly Target[]): fc.Arbitrary<EditAction> {

@@ -21,8 +21,8 @@ import { redo, replaceRange, undo } from './replace-range.ts';
 import { columnOf, cursorRow, offsetAt, type Row, rowsAt, rowsBeside } from './rows.ts';
 
 /**
- * Returns the editor state after an action. The function is pure. An action that is not possible
- * changes nothing.
+ * Returns the editor state after an action. The function is pure. An impossible action has no
+ * effect.
  */
 export function edit(state: EditorState, action: EditAction): EditorState {
   const { editGroup, goalColumn } = state;
@@ -31,7 +31,11 @@ export function edit(state: EditorState, action: EditAction): EditorState {
     case 'insert':
       return insertAtCursor({ ...now, editGroup }, plainText(action.text), 'typing');
     case 'paste':
-      return replaceRange(now, [state.cursor, state.cursor], pastedText(plainText(action.text)));
+      return replaceRange(
+        now,
+        [state.cursor, state.cursor],
+        insertedText(state.cursor, action.text),
+      );
     case 'replace':
       return replaceRange(now, clampRange(state, action), unfoldedText(action.text));
     case 'move':
@@ -66,8 +70,17 @@ function insertAtCursor(state: EditorState, text: string, editGroup: 'typing'): 
 
 function putBack(state: EditorState, text: string): EditorState {
   const gap = state.text === '' ? '' : '\n';
-  const before = replaceRange(state, [0, 0], pastedText(plainText(text) + gap));
+  const before = replaceRange(state, [0, 0], insertedText(0, `${text}${gap}`));
   return { ...before, cursor: before.text.length };
+}
+
+/**
+ * Returns a text that somebody else may have written. A prompt that starts with `!` is a command, which runs
+ * without a question because the user typed it. So such a text gets a space at its start.
+ */
+function insertedText(at: number, text: string) {
+  const plain = plainText(text);
+  return pastedText(at === 0 && plain.startsWith('!') ? ` ${plain}` : plain);
 }
 
 function unfoldedText(text: string) {
@@ -82,7 +95,7 @@ function clampRange(
   return [from, Math.max(from, Math.min(end, text.length))];
 }
 
-/** Returns the range between the cursor and a target, in ascending order. */
+/** Returns the range between the cursor and a target, with the lower offset first. */
 function rangeTo(state: EditorState, name: Target): readonly [number, number] {
   const there = offsetOf(state, name);
   return [Math.min(there, state.cursor), Math.max(there, state.cursor)];
@@ -111,8 +124,8 @@ function offsetOf(state: EditorState, name: Target): number {
 }
 
 /**
- * Returns the range that a kill removes. If the cursor is already at the end of its line, the range
- * is the next newline. If it is already at the start, the range is the previous newline.
+ * Returns the range that a kill removes. At the end of a line, the range is the following newline.
+ * At the start of a line, it is the previous newline.
  */
 function killRange(state: EditorState, name: Target): readonly [number, number] {
   const [start, end] = rangeTo(state, name);
@@ -146,8 +159,8 @@ function withHistory(state: EditorState, entries: readonly HistoryEntry[]): Edit
 }
 
 /**
- * Moves the cursor one row up or down. Beyond the first or the last row, it moves through the
- * history.
+ * Moves the cursor one row up or down. From the first or the last row, it moves to the previous or
+ * next history entry.
  */
 function moveVertically(
   state: EditorState,
@@ -177,7 +190,7 @@ function nextRow(
   return direction === 'up' ? beside?.at(-1) : beside?.[0];
 }
 
-/** Shows another history entry. The current text is kept with its undo steps. */
+/** Shows a different history entry. The current text and its undo steps are kept. */
 function showHistoryEntry(state: EditorState, index: number): EditorState {
   const next = state.drafts.get(index) ?? draftOfEntry(state, index);
   if (next === undefined) return state;

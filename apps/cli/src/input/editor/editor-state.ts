@@ -1,17 +1,17 @@
 /**
- * A long paste. The prompt shows it as one short label. The cursor moves over it, and erases it, as
- * one unit. It is sent in full.
+ * A long paste that the prompt shows as a short label. The cursor treats it as one character. The
+ * prompt sends its full text.
  */
 export interface Fold {
   readonly start: number;
   readonly end: number;
-  /** The number of lines in the fold. It is stored, so that the lines are counted only once. */
+  /** The number of lines in the fold. It is stored to avoid counting the lines again. */
   readonly lines: number;
 }
 
 /** Text that can contain folds. */
 export interface FoldedText {
-  /** The full text. This text is sent. Lines end in `\n`. */
+  /** The full text, which is sent. A line feed ends each line. */
   readonly text: string;
   /** The folds in ascending order, without overlaps. No fold is empty. */
   readonly folds: readonly Fold[];
@@ -19,11 +19,11 @@ export interface FoldedText {
 
 /** The text in the prompt and the cursor position. */
 export interface Content extends FoldedText {
-  /** A UTF-16 offset that is never inside a grapheme or a fold. */
+  /** The cursor as a UTF-16 offset. It is never inside a grapheme or a fold. */
   readonly cursor: number;
 }
 
-/** One undo step. It stores only the difference, so that large texts are not stored many times. */
+/** One undo step. It stores only the difference between two texts, which saves memory. */
 export interface Change {
   readonly at: number;
   readonly removed: string;
@@ -32,10 +32,7 @@ export interface Change {
   readonly after: Omit<Content, 'text'>;
 }
 
-/**
- * The group of a change. Consecutive changes of one group become one undo step: typing with typing,
- * kills with kills.
- */
+/** The group of a change. Consecutive changes of the same group become one undo step. */
 export type EditGroup = 'typing' | 'erasing' | 'killing';
 
 /** A text that the user sent before. */
@@ -45,8 +42,8 @@ export interface HistoryEntry {
 }
 
 /**
- * A prompt with its undo steps. The editor stores one for each history entry that the user has
- * edited and left.
+ * A prompt with its undo steps. The editor stores one for each history entry that the user edited
+ * and then left.
  */
 export interface Draft extends Content {
   /** The undo steps. The newest step is last. */
@@ -54,25 +51,26 @@ export interface Draft extends Content {
   readonly redo: readonly Change[];
 }
 
-/** The prompt editor as an immutable value. `edit` returns the next one. */
+/** The prompt editor as an immutable value. `edit` returns the next value. */
 export interface EditorState extends Draft {
   /** The last killed text, which yank inserts. */
   readonly killed: FoldedText;
   /** The group of the last change. Undefined if the last action was not a change. */
   readonly editGroup: EditGroup | undefined;
-  /** The column, in cells, to which repeated up and down moves return. */
+  /** The column, in cells, that repeated up and down moves try to keep. */
   readonly goalColumn: number | undefined;
-  /** Why the last action had no effect. The prompt shows this text to the user. */
+  /** The reason why the last action had no effect. The prompt shows this text. */
   readonly notice: string | undefined;
-  /** The texts that were sent before, the oldest first. */
+  /** The texts that the user sent before, oldest first. */
   readonly history: readonly HistoryEntry[];
   /**
-   * The position in the history. If it is the length of the history, the prompt shows the draft.
+   * The position in the history. If it equals the length of the history, the prompt shows the
+   * draft.
    */
   readonly historyIndex: number;
   /**
-   * The edited texts at other history positions, including the draft while a history entry is
-   * shown.
+   * The edited texts of history positions that are not shown now. While a history entry is shown,
+   * they include the draft.
    */
   readonly drafts: ReadonlyMap<number, Draft>;
 }
@@ -98,7 +96,7 @@ export function createEditor(history: readonly HistoryEntry[] = []): EditorState
 export const maxTextLength: number = 2 ** 22;
 
 /**
- * A position to which one key moves the cursor. Lines are lines of the text, not rows of the
+ * A position to which one key moves the cursor. A line here is a line of the text, not a row of the
  * screen.
  */
 export type Target =
@@ -113,15 +111,15 @@ export type Target =
 
 export type EditAction =
   /**
-   * Inserts typed text. Typed letters are joined, so that each word is one undo step. A newline is
-   * `\n`.
+   * Inserts typed text. Consecutive letters are joined, so that each word is one undo step. A
+   * new line is a line feed.
    */
   | { readonly type: 'insert'; readonly text: string }
   /** Inserts a paste as one undo step. A long paste is folded. */
   | { readonly type: 'paste'; readonly text: string }
   /**
-   * Replaces the text from `start` to `end`, for example with a completion. The cursor moves to the
-   * end of the new text.
+   * Replaces the text from `start` to `end`, for example with a completion. The cursor is then at
+   * the end of the new text.
    */
   | {
       readonly type: 'replace';
@@ -133,26 +131,26 @@ export type EditAction =
   /** Removes the text between the cursor and the target. */
   | { readonly type: 'erase'; readonly to: Target }
   /**
-   * Removes the text between the cursor and the target, and keeps it for yank. Consecutive kills
-   * are joined.
+   * Removes the text between the cursor and the target, and stores it for yank. The texts of
+   * consecutive kills are joined.
    */
   | { readonly type: 'kill'; readonly to: Target }
   | { readonly type: 'yank' }
   /**
-   * Moves the cursor one screen row up or down. `width` is the width of a row in cells, at which
-   * the text wraps. Beyond the first or the last row, it moves through the history.
+   * Moves the cursor one screen row up or down. `width` is the number of cells at which a row
+   * wraps. From the first or the last row, the cursor moves to the previous or next history entry.
    */
   | { readonly type: 'up' | 'down'; readonly width?: number | undefined }
   | { readonly type: 'undo' }
   | { readonly type: 'redo' }
-  /** Replaces the text in one undo step and moves the cursor to its end. */
+  /** Replaces the text in one undo step. The cursor is then at the end. */
   | { readonly type: 'set'; readonly text: string }
   /** Inserts a withdrawn message before the text of the prompt. */
   | { readonly type: 'put_back'; readonly text: string }
   /**
-   * Empties the prompt after the text was sent. The text becomes the newest history entry, unless
+   * Empties the prompt after its text was sent. The text becomes the newest history entry, unless
    * it starts with a space.
    */
   | { readonly type: 'sent' }
-  /** Sets the history after it was read. The text in the prompt stays. */
+  /** Sets the history when it is loaded. The text in the prompt does not change. */
   | { readonly type: 'history'; readonly entries: readonly HistoryEntry[] };

@@ -1,11 +1,11 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { Fold, FoldedText } from './editor-state.ts';
 
-/** A paste with more lines or characters than this is folded. */
+/** A paste with more lines than this is folded. */
 const maxShownLines = 10;
 const maxShownLength = 1000;
 
-/** Returns a paste as text, folded if it is long. */
+/** Returns pasted text. If it is long, the text is folded. */
 export function pastedText(text: string): FoldedText {
   const lines = countLines(text);
   const isLong = lines > maxShownLines || text.length > maxShownLength;
@@ -39,12 +39,12 @@ function shiftFold(fold: Fold, by: number): Fold {
   return by === 0 ? fold : { ...fold, start: fold.start + by, end: fold.end + by };
 }
 
-/** Returns the fold that contains an offset, but not at its edge. */
+/** Returns the fold that contains an offset. An offset at the edge of a fold is not inside it. */
 export function foldAround({ folds }: FoldedText, index: number): Fold | undefined {
   return folds.find(({ start, end }) => start < index && index < end);
 }
 
-/** Returns the range around an offset that contains no fold. */
+/** Returns the largest range around an offset that contains no fold. */
 export function gapAround(
   { text, folds }: FoldedText,
   index: number,
@@ -54,12 +54,15 @@ export function gapAround(
   return { start, end };
 }
 
-/** Matches control characters to remove. Tabs and newlines are kept, because they are text. */
+/**
+ * Matches control characters that must be removed. Tabs and newlines are kept, because they are
+ * text.
+ */
 const controls = /(?![\t\n])\p{Cc}/gu;
 
 /**
- * Cleans a text for the prompt. Lines end in `\n`. Terminal control sequences and lone surrogates
- * are removed.
+ * Cleans a text for the prompt. All lines end with a line feed. Terminal control sequences and
+ * unpaired surrogates are removed.
  */
 export function plainText(text: string): string {
   const lines = stripVTControlCharacters(text).replaceAll(/\r\n?|[\u2028\u2029\u0085]/g, '\n');

@@ -9,7 +9,9 @@ import {
 } from './editor-state.ts';
 import { joinTexts, sliceText } from './folded-text.ts';
 
-/** Replaces a range with a text, as one undo step. The cursor moves to the end of the new text. */
+/**
+ * Replaces a range with a text, as one undo step. The cursor is then at the end of the new text.
+ */
 export function replaceRange(
   state: EditorState,
   [start, end]: readonly [number, number],
@@ -46,10 +48,10 @@ function tooLongNotice(): string {
 }
 
 const maxSteps = 200;
-/** Limit for the text of all undo steps together, in UTF-16 code units. */
+/** Maximum length of the texts of all undo steps together, in UTF-16 code units. */
 const maxKeptLength = 2 ** 24;
 
-/** Adds an undo step. If `isRun` is true, the step is joined with the last one where possible. */
+/** Adds an undo step. If `isRun` is true, the step is joined with the last step if possible. */
 function pushChange(steps: readonly Change[], change: Change, isRun: boolean): readonly Change[] {
   const last = steps.at(-1);
   const joined = isRun && last !== undefined ? joinChanges(last, change) : undefined;

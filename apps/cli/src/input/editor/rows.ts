@@ -9,13 +9,16 @@ export interface Row {
   readonly start: number;
   readonly end: number;
   readonly atoms: readonly Atom[];
-  /** True if the row ends because it is full. Its end is then the start of the next row. */
+  /**
+   * True if the row ends because it is full. In this case, its end is also the start of the next
+   * row.
+   */
   readonly isWrapped: boolean;
 }
 
 /**
- * Returns the rows of the line from `start` to `end`, at least one. One cell stays free for a
- * cursor at the end.
+ * Returns the rows of the line from `start` to `end`. There is at least one row. One cell per row
+ * stays free for a cursor at the end.
  */
 export function rowsOfLine(
   content: FoldedText,
@@ -35,7 +38,9 @@ export function rowsOfLine(
   return rows;
 }
 
-/** Clips an atom to the room, because the label of a fold can be wider than a narrow screen. */
+/**
+ * Shortens an atom to the available width. The label of a fold can be wider than a narrow screen.
+ */
 function fitAtom(atom: Atom, room: number): Atom {
   if (atom.width <= room) return atom;
   const shown = clipCells(atom.shown, room);
@@ -48,8 +53,8 @@ function rowOf(atoms: readonly Atom[], isWrapped: boolean, start: number): Row {
 }
 
 /**
- * Returns the end of the row that starts at an atom. It is the last position at which the row can
- * break, or the position where the row is full.
+ * Returns the end of the row that starts at an atom. It is the last position at which the row may
+ * break. If there is none, the row ends where it is full.
  */
 function rowEnd(atoms: readonly Atom[], from: number, room: number): number {
   let used = 0;
@@ -59,8 +64,8 @@ function rowEnd(atoms: readonly Atom[], from: number, room: number): number {
     if (atom === undefined) return index;
     used += atom.width;
     if (used > room && index > from) {
-      // A space after a full row takes the cell that is reserved for the cursor. Otherwise the next
-      // row would start with the space.
+      // A space after a full row uses the cell that is reserved for the cursor. Otherwise the next
+      // row would start with this space.
       if (atom.shown === ' ' && used === room + 1 && index + 1 < atoms.length) return index + 1;
       const canBreakHere = atom.shown.startsWith(' ') || isBreak(atoms[index - 1], atom);
       return canBreakHere || lastBreak === from ? index : lastBreak;
@@ -71,8 +76,8 @@ function rowEnd(atoms: readonly Atom[], from: number, room: number): number {
 }
 
 /**
- * Returns true if a row can break between two atoms. It can break between words, and next to wide
- * characters, because languages with wide characters can break anywhere.
+ * Returns true if a row may break between two atoms. It may break between words and next to wide
+ * characters. Languages with wide characters allow breaks anywhere.
  */
 function isBreak(before: Atom | undefined, after: Atom): boolean {
   if (before === undefined || after.shown === ' ') return false;
@@ -94,14 +99,16 @@ export function columnOf({ atoms }: Row, cursor: number): number {
   return column;
 }
 
-/** Returns the offset in a row that is nearest to a column, rounded to the left. */
+/**
+ * Returns the offset in a row that is nearest to a column. It is never to the right of the column.
+ */
 export function offsetAt({ atoms, end, isWrapped }: Row, column: number): number {
   let left = 0;
   for (const atom of atoms) {
     left += atom.width;
     if (left > column) return atom.start;
   }
-  // In a wrapped row, the end is not a valid position, because it belongs to the next row.
+  // The end of a wrapped row belongs to the next row, so it is not a valid position in this row.
   return isWrapped ? (atoms.at(-1)?.start ?? end) : end;
 }
 
@@ -123,21 +130,23 @@ export function rowsBeside(
   return edge < 0 || edge > content.text.length ? undefined : rowsAt(content, edge, width);
 }
 
-/** A unit that the cursor passes in one step: a grapheme or a fold. */
+/** A unit over which the cursor moves in one step: a grapheme or a fold. */
 export interface Atom {
   readonly start: number;
   readonly end: number;
   readonly shown: string;
-  /** Width in cells. At least one, so that the cursor can be on it. */
+  /** The width in cells. It is at least one, so that the cursor can be visible on the atom. */
   readonly width: number;
   readonly isFold: boolean;
 }
 
 const shownTab = '    ';
-/** The character that is shown for invisible characters, so that a prompt has no hidden content. */
+/**
+ * The character that the prompt shows for invisible characters. So a prompt has no hidden content.
+ */
 const replacementCharacter = '\ufffd';
 
-/** Returns the graphemes and folds of a range of a line. */
+/** Returns the graphemes and folds in a part of a line. */
 function atomsOf(content: FoldedText, start: number, end: number): readonly Atom[] {
   const atoms: Atom[] = [];
   let at = start;
@@ -154,7 +163,7 @@ function atomsOf(content: FoldedText, start: number, end: number): readonly Atom
 
 function addGraphemes(text: string, start: number, end: number, atoms: Atom[]): void {
   const part = text.slice(start, end);
-  // Most lines are ASCII and need neither a segmenter nor width tables.
+  // Most lines are ASCII. For them, a segmenter and width tables are not needed.
   if (/^[ -~]*$/.test(part)) {
     for (let at = start; at < end; at++)
       atoms.push({ start: at, end: at + 1, shown: text.charAt(at), width: 1, isFold: false });

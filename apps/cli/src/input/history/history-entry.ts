@@ -4,12 +4,12 @@ import { countLines, plainText } from '../editor/folded-text.ts';
 
 export const maxHistoryEntries = 1000;
 
-/** Returns true if the history records a text. A text that starts with a space is not recorded. */
+/** Returns true if a text is added to the history. A text that starts with a space is not added. */
 export function isRecorded(text: string): boolean {
   return text.trim() !== '' && !text.startsWith(' ');
 }
 
-/** Adds an entry as the newest. An older entry with the same text is removed. */
+/** Adds an entry as the newest one. An older entry with the same text is removed. */
 export function addEntry(
   entries: readonly HistoryEntry[],
   entry: HistoryEntry,
@@ -18,14 +18,14 @@ export function addEntry(
   return [...others, entry].slice(-maxHistoryEntries);
 }
 
-/** Formats an entry as a line of the history file, without the newline. */
+/** Formats an entry as one line of the history file, without the newline at the end. */
 export function historyLine({ text, folds = [] }: HistoryEntry): string {
   const ranges = folds.map(({ start, end }) => [start, end]);
   return JSON.stringify(ranges.length > 0 ? { text, folds: ranges } : { text });
 }
 
 /**
- * Parses a line of the history file. Returns undefined if the line is incomplete or has another
+ * Parses a line of the history file. Returns undefined if the line is incomplete or has a different
  * format.
  */
 export function parseHistoryLine(line: string): HistoryEntry | undefined {
@@ -46,7 +46,7 @@ function isObject(value: JsonValue): value is { readonly [key: string]: JsonValu
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the folds if all of them are in order and inside the text, otherwise none. */
+/** Returns the folds. Returns an empty list if they are not in order or not inside the text. */
 function foldsIn(text: string, ranges: JsonValue | undefined): readonly Fold[] {
   if (!Array.isArray(ranges)) return [];
   let last = 0;

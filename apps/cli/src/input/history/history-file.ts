@@ -2,25 +2,27 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 
 /**
- * The number of bytes at the end of the file that are read. When the file is shortened, only these
- * are kept.
+ * The number of bytes at the end of the file that are read. Older bytes are dropped when the file
+ * is shortened.
  */
 const maxReadBytes = 2 ** 23;
 const ownerOnly = 0o600;
-// Without O_NONBLOCK, opening a FIFO that replaced the file would block.
+// Without O_NONBLOCK, the process would block if a FIFO is at the path of the file.
 const nonBlocking = constants.O_NONBLOCK ?? 0;
 const readFlags = constants.O_RDONLY | nonBlocking;
 const appendFlags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | nonBlocking;
-/** The age at which a lock belongs to a process that ended. Shortening takes far less time. */
+/**
+ * A lock of this age belongs to a process that has ended. Shortening the file takes much less time.
+ */
 const staleLockMs = 60_000;
 
 interface HistoryLines {
   readonly lines: readonly string[];
-  /** True if the file has more lines before these. */
+  /** True if the file has further lines before these lines. */
   readonly isCut: boolean;
 }
 
-/** Reads the lines at the end of the file. */
+/** Reads the last lines of the file. */
 export async function readLines(path: string): Promise<HistoryLines> {
   const file = await open(path, readFlags);
   try {
@@ -35,7 +37,8 @@ export async function readLines(path: string): Promise<HistoryLines> {
  * Appends a line. Other processes may append at the same time. The line starts with a newline, so
  * that it is not joined to an incomplete line.
  *
- * If another process replaces the file during the write, the line is written again to the new file.
+ * If a different process replaces the file during the write, the line is written again to the new
+ * file.
  */
 export async function appendLine(
   path: string,
@@ -59,11 +62,11 @@ function openToAppend(path: string): Promise<FileHandle> {
 }
 
 /**
- * Replaces the file with a shorter one that has the lines which `shorten` returns. Only one process
- * at a time does this.
+ * Replaces the file with a shorter one. It contains the lines that `shorten` returns. Only one
+ * process at a time can do this.
  *
- * Other processes can append meanwhile. Lines that they wrote to the old file are copied to the new
- * one. A writer that sees the new file writes its line again, so a line can occur twice.
+ * Other processes can still append lines. Lines in the old file are copied to the new one. A writer
+ * that finds a new file writes its line again, so a line can occur twice.
  */
 export async function shortenFile(
   path: string,
@@ -100,8 +103,9 @@ async function takeLock(lock: string, nowMs: number): Promise<boolean> {
     return true;
   }
   const existing = await stat(lock).catch(() => undefined);
-  // Two processes can find the same stale lock. If both removed and took it, one would often remove
-  // the new lock of the other. So this call only removes the lock, and the next call can take it.
+  // Two processes can find the same stale lock. If both removed it and then took the lock, one
+  // could remove the other's new lock. So this call only removes the lock, and a later call can
+  // take it.
   if (existing !== undefined && nowMs - existing.mtimeMs > staleLockMs)
     await rm(lock, { force: true });
   return false;

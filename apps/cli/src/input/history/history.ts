@@ -5,30 +5,28 @@ import { historyLine, isRecorded, maxHistoryEntries, parseHistoryLine } from './
 import { appendLine, readLines, shortenFile } from './history-file.ts';
 
 /**
- * Maximum length of an entry in the file, in UTF-16 code units. Longer entries stay in memory only.
+ * Maximum length of an entry in the file, in UTF-16 code units. Longer entries are kept only in
+ * memory.
  */
 const maxEntryLength = 65_536;
-/**
- * The number of lines by which the file may exceed its limit, so that it is not shortened on every
- * start.
- */
+/** The file may exceed its limit by this many lines. So it is not shortened on every start. */
 const maxExtraLines = 500;
 
 interface HistoryOptions {
   readonly path: string;
-  /** Current time in milliseconds since 1970, used to detect a stale lock. */
+  /** Returns the current time in milliseconds since 1970. It is used to detect a stale lock. */
   readonly now?: (() => number) | undefined;
 }
 
 /**
- * The prompt history. All terminals share its file, which has one JSON object per line and which
- * only its owner can read.
+ * The prompt history. All terminals share its file. The file has one JSON object per line, and only
+ * its owner can read it.
  */
 export interface History {
-  /** The entries at the time of opening, the oldest first. */
+  /** The entries when the history was opened, oldest first. */
   readonly entries: readonly HistoryEntry[];
   /**
-   * Adds an entry. An entry that starts with a space is not recorded. Rejects with a `HistoryError`
+   * Adds an entry. An entry that starts with a space is not stored. Rejects with a `HistoryError`
    * if the file cannot be written.
    */
   add(entry: HistoryEntry): Promise<void>;
@@ -39,7 +37,7 @@ export async function openHistory({ path, now = Date.now }: HistoryOptions): Pro
     await ensurePrivateFile(path);
     return readLines(path);
   });
-  // If shortening fails, the file is still readable, and the next start tries again.
+  // If shortening fails, the file is still readable. The next start tries again.
   if (isCut || lines.length > maxHistoryEntries + maxExtraLines)
     await shortenFile(path, shortenLines, now()).catch(() => {});
   let last = Promise.resolve();
@@ -57,7 +55,7 @@ export async function openHistory({ path, now = Date.now }: HistoryOptions): Pro
 }
 
 function entriesOf(lines: readonly string[]): readonly HistoryEntry[] {
-  // Of equal entries, only the newest is kept. A Map iterates its keys in insertion order.
+  // If entries are equal, only the newest one is kept. A Map iterates its keys in insertion order.
   const newest = new Map<string, HistoryEntry>();
   for (const entry of lines.map(parseHistoryLine)) {
     if (entry === undefined || !isRecorded(entry.text)) continue;
@@ -87,7 +85,7 @@ function historyError(action: 'read' | 'write', path: string, cause: unknown): H
   return new HistoryError(action, path, { cause });
 }
 
-/** Thrown if the history file cannot be used. The prompt works without it. */
+/** Thrown if the history file cannot be used. The prompt works without a history. */
 export class HistoryError extends MillraceError<'history_unusable'> {
   constructor(action: 'read' | 'write', path: string, options: ErrorOptions) {
     const { cause } = options;

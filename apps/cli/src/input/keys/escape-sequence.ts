@@ -3,13 +3,15 @@ import { applicationKey, sequenceKey } from './sequence-key.ts';
 
 const esc = '\u001b';
 /**
- * Maximum length of a control sequence. Real sequences are far shorter. A longer one is dropped.
+ * Maximum length of a control sequence. Real sequences are much shorter, so a longer one is
+ * dropped.
  */
 const maxControlLength = 128;
 const maxStringLength = 65_536;
 
 /**
- * A sequence that starts with Esc. `end` is the position after it. If it has no key, it is ignored.
+ * A sequence that starts with Esc. `end` is the position after it. If `key` is undefined, the
+ * sequence is ignored.
  */
 interface Sequence {
   readonly end: number;
@@ -17,7 +19,7 @@ interface Sequence {
   readonly isPasteStart?: boolean;
 }
 
-/** Reads the escape sequence at a position. Returns `more` if it depends on the next input. */
+/** Reads the escape sequence at a position. Returns `more` if the sequence is not complete yet. */
 export function readEscape(input: string, at: number): Sequence | 'more' {
   const next = input[at + 1];
   switch (next) {
@@ -38,8 +40,8 @@ export function readEscape(input: string, at: number): Sequence | 'more' {
 }
 
 /**
- * Returns the keys of an incomplete sequence when no more input comes. A sequence that was cut off
- * is dropped.
+ * Returns the keys of an incomplete sequence when no more input arrives. A truncated sequence is
+ * dropped.
  */
 export function flushEscape(input: string): readonly Key[] {
   if (input === esc) return [namedKey('escape')];
@@ -48,8 +50,8 @@ export function flushEscape(input: string): readonly Key[] {
 }
 
 /**
- * Reads Esc followed by another escape sequence. Some terminals send Alt with an arrow key this
- * way.
+ * Reads Esc and a second escape sequence after it. Some terminals send this for Alt with an arrow
+ * key.
  */
 function readTwice(input: string, at: number): Sequence | 'more' {
   const third = input[at + 2];
@@ -71,11 +73,11 @@ function readAlt(input: string, at: number): Sequence | 'more' {
 
 function readControl(input: string, at: number): Sequence | 'more' {
   const start = at + 2;
-  // Function keys of the Linux console and the oldest mouse reports continue after the usual end of
-  // a sequence.
+  // Two kinds of sequences continue after the usual end: function keys of the Linux console, and
+  // the oldest mouse reports.
   const extra = input[start] === '[' ? 1 : input[start] === 'M' ? 3 : 0;
   if (extra > 0) return readExtra(input, start + 1, extra);
-  // In rxvt, `$` ends a sequence. In other terminals a character follows it.
+  // In rxvt, `$` ends a sequence. In other terminals, further characters follow it.
   const shifted = /^[2-8]\$/.exec(input.slice(start, start + 2));
   if (shifted !== null) return { end: start + 2, key: sequenceKey(shifted[0].charAt(0), '$') };
   return readFinal(input, at);
@@ -95,7 +97,7 @@ function readFinal(input: string, at: number): Sequence | 'more' {
   const [, parameters = '', final] = form.exec(input) ?? [];
   const end = form.lastIndex;
   if (end - at > maxControlLength) return { end: at + maxControlLength };
-  // If another character cuts the sequence short, that character is read separately.
+  // If an unexpected character ends the sequence, that character is read separately.
   if (final === undefined) return end < input.length ? { end } : 'more';
   if (final === '~' && parameters === '200') return { end, isPasteStart: true };
   return { end, key: sequenceKey(parameters, final) };
@@ -111,8 +113,8 @@ function readApplication(input: string, at: number): Sequence | 'more' {
 }
 
 /**
- * Skips answers of the terminal (OSC and DCS). The text of such an answer starts with a character
- * that nobody types with Alt.
+ * Skips answers of the terminal (OSC and DCS). Such an answer starts with a character that users do
+ * not type with Alt.
  */
 function readString(input: string, at: number): Sequence | 'more' {
   const first = input[at + 2];

@@ -4,10 +4,12 @@ import { emptyKeyState, flushKeys, type KeyState, parseKeys } from './parse-keys
 
 /** The keys that arrived together. */
 export interface KeyRead {
-  /** The keys. Empty if the read has only a part of a sequence, or a report of the terminal. */
+  /**
+   * The keys. Empty if the read contains only an incomplete sequence, or a report of the terminal.
+   */
   readonly keys: readonly Key[];
   /**
-   * True if the read was one key press and nothing else: no other key, no paste, no part of a
+   * True if the read contains exactly one key press and nothing else: no paste, and no incomplete
    * sequence. A slow connection can deliver several key presses in one read.
    */
   readonly isAlone: boolean;
@@ -17,15 +19,15 @@ interface KeyReaderOptions {
   readonly onRead: (read: KeyRead) => void;
   readonly clock?: Clock | undefined;
   /**
-   * If no input follows Esc in this time, Esc is a key and not the start of a sequence. Default: 50
-   * ms, because slow connections split sequences.
+   * If no input follows Esc in this time, Esc is a key. Otherwise it is the start of a sequence.
+   * Default: 50 ms, because slow connections split sequences.
    */
   readonly escapeTimeoutMs?: number | undefined;
-  /** If a paste pauses for this time, the received part is reported. Default: 1 s. */
+  /** If a paste pauses for this time, the part that has arrived is reported. Default: 1 s. */
   readonly pasteTimeoutMs?: number | undefined;
 }
 
-/** Turns chunks of input into keys. Where the chunks are ambiguous, a timer decides. */
+/** Turns chunks of input into keys. If a chunk is ambiguous, a timer decides. */
 export class KeyReader {
   readonly #options: KeyReaderOptions;
   #state: KeyState = emptyKeyState;
@@ -65,8 +67,7 @@ export class KeyReader {
   }
 
   /**
-   * Sets the state and then calls `onRead`. The state is set first, because a key can cause a
-   * reset.
+   * Sets the state and then calls `onRead`. This order matters, because a key can cause a reset.
    */
   #take(state: KeyState, read: KeyRead): void {
     this.#state = state;

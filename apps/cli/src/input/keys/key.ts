@@ -21,16 +21,16 @@ export interface Modifiers {
   readonly shift: boolean;
 }
 
-/** One input of the user, decoded from the bytes of the terminal. */
+/** One input from the user, decoded from the bytes of the terminal. */
 export type Key =
-  /** Typed characters. They are several if they arrive together. */
+  /** One or more typed characters. Several characters can arrive together. */
   | { readonly type: 'text'; readonly text: string }
   /** A complete bracketed paste. */
   | { readonly type: 'paste'; readonly text: string }
   | ({ readonly type: 'key'; readonly name: KeyName } & Modifiers)
   /**
-   * A character with Ctrl or Alt. The character is lower case; `shift` is true if it was upper
-   * case.
+   * A character with Ctrl or Alt. The character is in lower case. `shift` is true if it was in
+   * upper case.
    */
   | ({ readonly type: 'chord'; readonly char: string } & Modifiers);
 
@@ -41,8 +41,8 @@ export function namedKey(name: KeyName, modifiers: Modifiers = noModifiers): Key
 }
 
 /**
- * Creates a chord. An upper-case character means Shift, because some terminals send Shift and
- * others an upper-case character.
+ * Creates a chord. An upper-case character counts as Shift. Some terminals report Shift, and others
+ * send an upper-case character.
  */
 export function chord(char: string, modifiers: Modifiers): Key {
   const lower = char.toLowerCase();
@@ -50,8 +50,8 @@ export function chord(char: string, modifiers: Modifiers): Key {
 }
 
 /**
- * Returns the key with Alt. Terminals encode Alt as a leading Esc. A single character becomes a
- * chord.
+ * Returns the key with Alt, because terminals encode Alt as Esc before the key. A single character
+ * becomes a chord.
  */
 export function withAlt(key: Key): Key {
   switch (key.type) {

@@ -120,7 +120,7 @@ function joined(keys: readonly Key[]): readonly Key[] {
   return all;
 }
 
-/** Splits the input into chunks, also inside surrogate pairs. */
+/** Splits the input into chunks. A split can be inside a surrogate pair. */
 function cut(input: string, places: readonly number[]): readonly string[] {
   const characters = input.split('');
   const at = [...new Set(places.map((place) => place % (characters.length + 1)))].sort(

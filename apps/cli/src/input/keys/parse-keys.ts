@@ -5,27 +5,29 @@ import { controlKey, type Key } from './key.ts';
 /** Input that is not a complete key yet. */
 export interface KeyState {
   readonly pending: string;
-  /** The received part of a paste whose end has not arrived. */
+  /** The received part of a paste that has not ended. Undefined if there is none. */
   readonly paste: string | undefined;
-  /** True if the paste has paused for long, so its end marker may be lost. */
+  /** True if the paste has paused for a long time. Its end marker may be lost. */
   readonly isStale: boolean;
 }
 
 interface ParsedKeys {
   readonly state: KeyState;
   readonly keys: readonly Key[];
-  /** Number of sequences in the input that are not keys, such as reports of the terminal. */
+  /**
+   * The number of sequences in the input that are not keys, for example reports of the terminal.
+   */
   readonly skipped: number;
 }
 
 export const emptyKeyState: KeyState = { pending: '', paste: undefined, isStale: false };
 
 /**
- * Decodes the keys in the input of a terminal. The function is pure and incremental, so it does not
- * matter how the input is split into chunks.
+ * Decodes the keys in the input of a terminal. The function is pure and incremental: the result
+ * does not depend on how the input is split. An incomplete sequence stays in the state.
  *
- * An incomplete sequence stays in the state. Esc can be a key or the start of a sequence. So call
- * `flushKeys` when no input follows for a while.
+ * Esc can be a key or the start of a sequence. So call `flushKeys` when no input follows for a
+ * while.
  */
 export function parseKeys(before: KeyState, chunk: string): ParsedKeys {
   const keys: Key[] = [];
@@ -52,8 +54,8 @@ export function parseKeys(before: KeyState, chunk: string): ParsedKeys {
 }
 
 /**
- * Returns the pending keys when no input follows. Of an unfinished paste, it returns the received
- * part, and more of the paste may follow.
+ * Returns the pending keys when no input follows. For an unfinished paste, it returns the received
+ * part. The rest of the paste may still arrive.
  */
 export function flushKeys({ pending, paste }: KeyState): ParsedKeys {
   if (paste === undefined) return { state: emptyKeyState, keys: flushEscape(pending), skipped: 0 };
@@ -62,8 +64,8 @@ export function flushKeys({ pending, paste }: KeyState): ParsedKeys {
 }
 
 /**
- * Drops a paste that has paused for long, if a single control key arrives. The user then wants to
- * leave the paste.
+ * Drops a paste that has paused for a long time, if a single control key arrives. This key means
+ * that the user wants to leave the paste.
  */
 function dropStalePaste(state: KeyState, chunk: string): KeyState {
   const isKey = chunk.length === 1 && chunk < ' ';
@@ -105,7 +107,7 @@ function isControl(code: number): boolean {
 }
 
 /**
- * Reads text up to a control character. A high surrogate at the end of the input is left for the
+ * Reads text up to a control character. A high surrogate at the end of the input is kept for the
  * next read.
  */
 function readText(input: string, at: number): string {
@@ -119,12 +121,12 @@ function readText(input: string, at: number): string {
 const pasteEnd = '\u001b[201~';
 
 /**
- * Maximum length of a paste. It is one more than the limit of the editor, so that the editor can
- * reject the paste as too long.
+ * Maximum length of a paste. It is larger than the limit of the editor by one, so that the editor
+ * can reject the paste.
  */
 const maxPasteLength = maxTextLength + 1;
 
-/** Continues a paste. It reads only the new input, so a long paste takes linear time. */
+/** Continues a paste. It reads only the new input, so the total time is linear. */
 function readPaste(
   paste: string,
   input: string,
@@ -139,7 +141,7 @@ function readPaste(
   return { text, rest: input.slice(input.length - held), isEnded: false };
 }
 
-/** Returns the length of the end of the input that may be the start of the end marker. */
+/** Returns how many characters at the end of the input may be the start of the end marker. */
 function partialMarkLength(input: string): number {
   for (let length = pasteEnd.length - 1; length > 0; length--)
     if (input.endsWith(pasteEnd.slice(0, length))) return length;

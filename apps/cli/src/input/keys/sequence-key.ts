@@ -21,8 +21,8 @@ const byNumber: Readonly<Record<string, KeyName>> = {
 };
 
 /**
- * The modifiers by the last character of a sequence. rxvt ends a sequence with another character
- * than `~` while a modifier is held.
+ * The modifiers, by the last character of a sequence. While the user holds a modifier, rxvt ends a
+ * sequence with a character other than `~`.
  */
 const modifiersByEnd: Readonly<Record<string, Modifiers>> = {
   '~': noModifiers,
@@ -31,9 +31,12 @@ const modifiersByEnd: Readonly<Record<string, Modifiers>> = {
   '@': { ...noModifiers, ctrl: true, shift: true },
 };
 
-/** Returns the key for an `ESC [` sequence. Returns undefined for reports and for unused keys. */
+/**
+ * Returns the key for an `ESC [` sequence. Returns undefined for reports of the terminal and for
+ * unused keys.
+ */
 export function sequenceKey(parameters: string, final: string): Key | undefined {
-  // Mouse reports and answers to queries start this way.
+  // Mouse reports and answers of the terminal start with these characters.
   if (/^[<=>?]/.test(parameters)) return undefined;
   const fields = parameters.split(';').map((field) => field.split(':'));
   const [first = ''] = fields[0] ?? [];
@@ -51,7 +54,7 @@ export function sequenceKey(parameters: string, final: string): Key | undefined 
 }
 
 /**
- * Returns the key for a letter at the end of a sequence. In rxvt, lower-case letters are arrow keys
+ * Returns the key for a letter that ends a sequence. In rxvt, lower-case letters mean arrow keys
  * with Shift.
  */
 function letterKey(final: string, held: Modifiers): Key | undefined {
@@ -62,8 +65,8 @@ function letterKey(final: string, held: Modifiers): Key | undefined {
 }
 
 /**
- * Returns the key for an `ESC O` sequence. These are rxvt's arrow keys with Ctrl, the Enter key of
- * the keypad, and keys in application mode.
+ * Returns the key for an `ESC O` sequence. Examples are rxvt's arrow keys with Ctrl, the Enter key
+ * of the keypad, and keys in application mode.
  */
 export function applicationKey(parameters: string, final: string): Key | undefined {
   if (final === 'M') return namedKey('enter');
@@ -92,8 +95,8 @@ function numberOf(field: readonly string[] | undefined): number {
 }
 
 /**
- * Returns the modifiers of a sequence. Returns undefined if Super or Hyper is held, because these
- * keys are shortcuts of the desktop.
+ * Returns the modifiers of a sequence. Returns undefined if the user holds Super or Hyper, because
+ * desktops use these keys for shortcuts.
  */
 function modifiersIn(field: string | undefined): Modifiers | undefined {
   const bits = Math.max(0, Number(field || 1) - 1);
@@ -116,7 +119,7 @@ const namedCodePoints: ReadonlyMap<number, KeyName> = new Map([
   [13, 'enter'],
   [27, 'escape'],
   [127, 'backspace'],
-  // The keypad keys, with the numbers of the kitty protocol.
+  // The keypad keys, with their numbers in the kitty protocol.
   [57414, 'enter'],
   [57417, 'left'],
   [57418, 'right'],
@@ -133,10 +136,13 @@ const namedCodePoints: ReadonlyMap<number, KeyName> = new Map([
 const firstOfKeypad = 57399;
 const keypad = '0123456789./*-+';
 
-/** A key that the terminal reports with its code point, by CSI u or by xterm's modifyOtherKeys. */
+/**
+ * A key that the terminal reports as a code point, in the form of CSI u or of xterm's
+ * modifyOtherKeys.
+ */
 interface CodePointKey extends Modifiers {
   readonly code: number;
-  /** Code point with Shift, if the terminal reports it. */
+  /** The code point with Shift. Undefined if the terminal does not report it. */
   readonly shifted?: number | undefined;
   /** Code point of the same key on a Latin keyboard. */
   readonly base?: number | undefined;
@@ -152,7 +158,7 @@ function codePointKey(report: CodePointKey): Key | undefined {
   const text = onKeypad === '' ? textOf(report) : onKeypad;
   if (text === undefined) return undefined;
   if (!ctrl && !alt) return { type: 'text', text };
-  // Shortcuts are named after Latin letters, also on other keyboards.
+  // Shortcuts use Latin letters, even on keyboards with a different script.
   const char = charOf(base ?? code) ?? text;
   return chord(onKeypad || char, { ctrl, alt, shift });
 }
@@ -167,7 +173,7 @@ function textOf({ code, shifted, text, shift }: CodePointKey): string | undefine
 
 /**
  * Returns the character of a code point. Returns undefined for control characters, surrogates and
- * private-use code points, because they mean other keys.
+ * private-use code points, because terminals use these for other keys.
  */
 function charOf(code: number): string | undefined {
   const isCharacter = code >= 32 && code <= 0x10ffff && !(code >= 0x7f && code < 0xa0);

@@ -4,7 +4,7 @@ import { useEffect, useEffectEvent } from 'react';
 import { type KeyRead, KeyReader } from './key-reader.ts';
 
 interface UseKeysOptions {
-  /** False while another component receives the keys. Default: true. */
+  /** False while a different component receives the keys. Default: true. */
   readonly isActive?: boolean | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -12,17 +12,15 @@ interface UseKeysOptions {
 /**
  * Calls `onRead` with the keys of each read from the terminal. It uses the parser of this folder.
  *
- * Ink's `useInput` is not enough. It treats one read as one key unless the read starts with Esc. If
- * `hello` and Enter arrive together (slow connection, type-ahead, tests), it reports text with a
- * line end, and nothing is sent. It does not support xterm's modifyOtherKeys, which terminals use
- * for Shift-Enter. It also decides after 20 ms of real time that Esc is a key, which is too short
- * for slow connections.
+ * Ink's `useInput` has three problems. It treats one read as one key, unless the read starts with
+ * Esc. So if `hello` and Enter arrive together, it reports one text with a line break, and the text
+ * is not sent. It does not support xterm's modifyOtherKeys, which terminals use for Shift-Enter. It
+ * decides after 20 ms that Esc is a key, which is too early for slow connections.
  *
- * This hook listens to stdin itself and leaves the shared parts to Ink. `usePaste` switches raw
- * mode and bracketed paste on and off, counts its users, and restores the terminal when Ink is
- * suspended or ends. Ink reads the stream, and each read emits `data`. Both parsers see all input.
- * So a component with `useInput` can be active at the same time, and Ink still receives the
- * terminal's answers about its keyboard.
+ * This hook listens to stdin itself. Ink still does the rest: `usePaste` switches raw mode and
+ * bracketed paste on and off, and restores the terminal when Ink ends. Ink also reads the stream,
+ * and each read emits `data`. Both parsers receive all input. So a component with `useInput` can be
+ * active at the same time, and Ink receives the answers of the terminal.
  */
 export function useKeys(onRead: (read: KeyRead) => void, options: UseKeysOptions = {}): void {
   const { stdin, isRawModeSupported } = useStdin();
@@ -33,12 +31,12 @@ export function useKeys(onRead: (read: KeyRead) => void, options: UseKeysOptions
   useEffect(() => {
     if (!isActive) return;
     const reader = new KeyReader({ clock, onRead: (read) => handle(read) });
-    // Ink sets the stream's encoding, so no chunk ends inside a character.
+    // Ink sets the encoding of the stream, so a chunk never ends inside a character.
     let isFirst = true;
     const listen = (chunk: string | Buffer) => {
       const text = String(chunk);
       reader.push(isFirst ? typedBeforeStart(text) : text);
-      // The terminal itself may answer first, with a sequence that starts with Esc.
+      // The first input may be an answer of the terminal. It starts with Esc.
       if (!text.startsWith('\u001b')) isFirst = false;
     };
     stdin.on('data', listen);
@@ -50,12 +48,14 @@ export function useKeys(onRead: (read: KeyRead) => void, options: UseKeysOptions
 }
 
 /**
- * Returns the text that was typed before the terminal was in raw mode. The terminal has turned Enter
- * into a line feed, which would be Ctrl-J, a new line, afterwards.
+ * Returns text that the user typed before raw mode was on. Until then, the terminal turns Enter
+ * into a line feed, which the parser would read as Ctrl-J. So line feeds become Enter again.
  */
 function typedBeforeStart(text: string): string {
   return text.startsWith('\u001b') ? text : text.replaceAll('\n', '\r');
 }
 
-/** Ignores Ink's paste event, because the paste also arrives in order with the other keys. */
+/**
+ * Ignores Ink's paste event. The paste also arrives as a key, in the correct order with other keys.
+ */
 function ignorePaste(): void {}

@@ -3,7 +3,7 @@ import { clipCells, fitCells } from '../../text/cells/clip-text.ts';
 import type { CompletionItem, Menu } from '../completion/completion.ts';
 import { type StyledLine, singleLine, span } from './styled-line.ts';
 
-/** Draws the completion list around the selected item, one row per item. */
+/** Draws the part of the completion list around the selected item, one row per item. */
 export function menuLines(
   { items, selected }: Menu,
   width: number,
@@ -17,8 +17,8 @@ export function menuLines(
 }
 
 /**
- * Returns the width of the label column. Descriptions get the rest: at least half of the width,
- * except on a very narrow screen.
+ * Returns the width of the label column. At least half of the width is for descriptions, except on
+ * a very narrow screen.
  */
 function labelWidthOf(items: readonly CompletionItem[], room: number): number {
   const widest = Math.max(0, ...items.map(({ label }) => cellWidth(singleLine(label))));
@@ -60,8 +60,8 @@ interface HintOptions {
 }
 
 /**
- * Returns the hint below the prompt. It says why the last key had no effect, or what the keys do.
- * An empty string shows no hint.
+ * Returns the hint below the prompt. It tells why the last key had no effect, or what the keys do.
+ * An empty text shows no hint.
  */
 export function hintText({ notice, hint, menu, isBusy, width }: HintOptions): string {
   if (notice !== undefined) return clipCells(singleLine(notice), width);
@@ -77,7 +77,7 @@ function firstFitting(texts: readonly string[], width: number): string {
   return texts.find(({ length }) => length <= width) ?? clipCells(texts.at(-1) ?? '', width);
 }
 
-/** Clips a text at its start, because paths differ most at their end. */
+/** Removes the start of a text that is too long, because paths differ most at their end. */
 function clipStart(text: string, cells: number): string {
   if (cellWidth(text) <= cells) return text;
   let used = 1;

@@ -3,14 +3,14 @@ import { edit } from '../editor/edit.ts';
 import type { EditAction, EditorState, Target } from '../editor/editor-state.ts';
 import type { Key } from '../keys/key.ts';
 
-/** An action that the caller must perform after a key, in addition to the edit. */
+/** An action that the caller must perform after a key. It is in addition to the edit. */
 export type Effect =
   /**
-   * Sends or queues a message. `sent` is the editor state with the text. The prompt of the view is
-   * already empty.
+   * Sends or queues a message. `sent` is the editor state with the text. The prompt in the new view
+   * is already empty.
    */
   | { readonly type: 'submit' | 'queue'; readonly sent: EditorState }
-  /** Records a text that the user cleared in the history. */
+  /** Adds a text that the user cleared to the history. */
   | { readonly type: 'keep'; readonly sent: EditorState }
   /** Withdraws the last queued message. */
   | { readonly type: 'take_back' }
@@ -28,7 +28,7 @@ interface KeyResult {
 
 export interface PressContext {
   readonly isBusy: boolean;
-  /** True if Alt-Enter queues a message. This is so during a run. */
+  /** True if Alt-Enter queues a message. This is only possible during a run. */
   readonly canQueue: boolean;
   /** True if Up in an empty prompt withdraws a queued message. */
   readonly canTakeBack?: boolean | undefined;
@@ -38,7 +38,7 @@ export interface PressContext {
   readonly completions: Completions | undefined;
 }
 
-/** Applies a key. The function is pure: the caller performs the effect. */
+/** Applies a key. The function is pure. The caller performs the effect. */
 export function pressKey(before: EditorView, key: Key, context: PressContext): KeyResult {
   const view = context.completions === undefined ? { ...before, closedAt: undefined } : before;
   if (key.type === 'text' || key.type === 'paste') return applyBinding(view, key);
@@ -83,8 +83,8 @@ function newline(view: EditorView): KeyResult {
 }
 
 /**
- * Handles Enter. It accepts the selected completion, or continues a line that ends with a
- * backslash, or sends the prompt.
+ * Handles Enter. It accepts the selected completion, adds a line after a backslash, or sends the
+ * prompt.
  */
 function enter(view: EditorView, context: PressContext): KeyResult {
   const { state } = view;
@@ -94,16 +94,15 @@ function enter(view: EditorView, context: PressContext): KeyResult {
     return item.isComplete ? send(accepted, 'submit') : { view: accepted };
   }
   const { cursor } = state;
-  // Some terminals are configured to send a backslash and Enter for Shift-Enter. A user can also
-  // type them.
+  // Some terminals send a backslash and Enter for Shift-Enter. A user can also type these keys.
   if (cursor > 0 && state.text[cursor - 1] === '\\')
     return applyEdit(view, { type: 'replace', start: cursor - 1, end: cursor, text: '\n' });
   return send(view, 'submit');
 }
 
 /**
- * Returns the item that Enter accepts. Returns undefined if the user has already typed the whole
- * item.
+ * Returns the completion item that Enter accepts. Returns undefined if the user has already typed
+ * the whole item.
  */
 function itemForEnter(view: EditorView, { completions }: PressContext): CompletionItem | undefined {
   const menu = menuOf(view, completions);
@@ -140,8 +139,8 @@ function closeMenuOrStop(view: EditorView, { isBusy, completions }: PressContext
 }
 
 /**
- * Handles Ctrl-C. It stops the run, or clears the text, or leaves the program. A cleared text is
- * kept in the history.
+ * Handles Ctrl-C. It stops the run, clears the text, or leaves the program. The history keeps a
+ * cleared text.
  */
 function interrupt(view: EditorView, { isBusy }: PressContext): KeyResult {
   if (isBusy) return { view, effect: { type: 'stop' } };
@@ -168,12 +167,15 @@ function moveVertically(view: EditorView, type: 'up' | 'down', context: PressCon
 /** The editor and its completion list. */
 export interface EditorView {
   readonly state: EditorState;
-  /** True after typing, so the list can be shown. False after cursor moves and history changes. */
+  /**
+   * True after the user typed, so that the list can open. False after cursor moves and history
+   * changes.
+   */
   readonly mayComplete: boolean;
   readonly selected: number;
   /**
-   * The start of the list that the user closed. The list stays closed while the user continues to
-   * type.
+   * The start position of the list that the user closed. The list stays closed while the user types
+   * more at this position.
    */
   readonly closedAt: number | undefined;
 }
@@ -224,15 +226,15 @@ const bindings: ReadonlyMap<string, EditAction> = new Map([
   ...kill('ctrl+u', 'line_start'),
   ...kill('ctrl+k', 'line_end'),
   ...bindKeys('ctrl+y', { type: 'yank' }),
-  // Terminals send different codes for these keys, so several codes are bound.
+  // Terminals send different codes for the same key, so several codes are bound to undo.
   ...bindKeys('ctrl+_ ctrl+- ctrl+/', { type: 'undo' }),
   ...bindKeys('alt+_ alt+- alt+/', { type: 'redo' }),
   ...bindKeys('ctrl+j', { type: 'insert', text: '\n' }),
 ]);
 
 /**
- * Returns the edit that is bound to a key. Returns undefined if the effect of the key depends on
- * more than the text.
+ * Returns the edit that is bound to a key. Returns undefined if the effect of the key also depends
+ * on other state.
  */
 function boundAction(key: Key): EditAction | undefined {
   switch (key.type) {
@@ -247,8 +249,8 @@ function boundAction(key: Key): EditAction | undefined {
 }
 
 /**
- * Returns an id such as `ctrl+alt+left` or `alt+b`. Shift is left out, because only Enter and Tab
- * depend on it.
+ * Returns an id such as `ctrl+alt+left` or `alt+b`. It does not contain Shift, because Shift
+ * matters only for Enter and Tab.
  */
 function keyId(key: Exclude<Key, { readonly type: 'text' | 'paste' }>): string {
   const name = key.type === 'key' ? key.name : key.char;

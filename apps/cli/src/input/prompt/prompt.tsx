@@ -10,22 +10,26 @@ import { type TextLines, textLines } from './text-lines.ts';
 export interface PromptProps {
   readonly state: EditorState;
   readonly menu?: Menu | undefined;
-  /** True during a run. The hint then describes the keys of a run. Default: false. */
+  /** True during a run. The hint then describes the keys that work during a run. Default: false. */
   readonly isBusy?: boolean | undefined;
-  /** False if another component receives the keys. Then no cursor is drawn. Default: true. */
+  /**
+   * False if a different component receives the keys. The prompt then shows no cursor. Default:
+   * true.
+   */
   readonly isActive?: boolean | undefined;
-  /** Replaces the default hint. An empty string shows no hint. */
+  /** A hint that replaces the default hint. An empty text shows no hint. */
   readonly hint?: string | undefined;
   readonly placeholder?: string | undefined;
-  /** Width in cells. The prompt uses all of it. */
+  /** The width of the prompt, in cells. */
   readonly width: number;
   /** Maximum number of text rows. Longer text scrolls. Default: 10. */
   readonly maxRows?: number | undefined;
   /** Maximum number of rows of the completion list. Default: 8. */
   readonly maxMenuRows?: number | undefined;
   /**
-   * The number of rows of the live region above the prompt. If it is set, the terminal's own cursor
-   * is moved into the prompt, because input methods need it there. Default: a cursor is drawn.
+   * The number of rows of the live region above the prompt. If it is set, the cursor of the
+   * terminal moves into the prompt, because input methods need it there. Default: the prompt draws
+   * its own cursor.
    */
   readonly top?: number | undefined;
 }
@@ -75,8 +79,8 @@ function promptLines(props: PromptProps): TextLines {
 }
 
 function lineElement(line: StyledLine): ReactElement {
-  // Every line fits the width. If a terminal measures a line differently, truncation keeps the
-  // height.
+  // Every line fits the width. If a terminal measures characters differently, truncation still
+  // keeps the height.
   return createElement(Text, { wrap: 'truncate-end' }, ...line.map(spanElement));
 }
 
@@ -92,7 +96,8 @@ function spanElement({ text: raw, style }: Span): ReactElement | string {
     case 'accent':
       return createElement(Text, { color: 'cyan' }, text);
     case 'cursor':
-      // Reverse video is written as a control sequence, because it must also work without colours.
+      // Reverse video is written as a control sequence, because the cursor must be visible even
+      // without colors.
       return `\u001b[7m${text}\u001b[27m`;
   }
 }

@@ -1,8 +1,8 @@
 import { printable } from '../../text/cells/printable.ts';
 
 /**
- * The style of a span. A line must be understandable without styles, because some terminals show no
- * colours.
+ * The style of a span. Lines must be understandable without styles, because some terminals show no
+ * colors.
  */
 type SpanStyle = 'plain' | 'dim' | 'bold' | 'accent' | 'cursor';
 
@@ -11,16 +11,14 @@ export interface Span {
   readonly style: SpanStyle;
 }
 
-/** A row of the screen that fits its width. */
+/** A row of the screen. It is not wider than the screen. */
 export type StyledLine = readonly Span[];
 
 export function span(text: string, style: SpanStyle = 'plain'): Span {
   return { text, style };
 }
 
-/**
- * Returns a text as one line without control sequences, because file names can contain anything.
- */
+/** Returns a text as one line without control sequences. File names can contain any characters. */
 export function singleLine(text: string): string {
   return printable(text).replaceAll(/[\n\t]/g, ' ');
 }

@@ -4,8 +4,8 @@ import { type Atom, columnOf, cursorRow, type Row, rowsAt, rowsBeside } from '..
 import { type Span, type StyledLine, singleLine, span } from './styled-line.ts';
 
 /**
- * The number of cells before the text of each row. They hold a mark in the first row, and arrows
- * where the text continues.
+ * The number of cells before the text of each row. The first row has a mark there. If rows are
+ * hidden, an arrow is there.
  */
 export const markWidth = 2;
 
@@ -19,7 +19,7 @@ interface TextLinesOptions {
 
 export interface TextLines {
   readonly lines: readonly StyledLine[];
-  /** Cursor position in cells from the left and rows from the top. */
+  /** The cursor position: cells from the left, and rows from the top. */
   readonly cursor: { readonly x: number; readonly y: number };
 }
 
@@ -54,7 +54,7 @@ function placeholderLine({ width, placeholder, drawsCursor }: TextLinesOptions):
   return { lines: [[span('> ', 'accent'), ...text]], cursor: { x: markWidth, y: 0 } };
 }
 
-/** Returns the spans of a row. Adjacent spans of the same style are joined. */
+/** Returns the spans of a row. Adjacent spans with the same style are joined. */
 function spansOf({ atoms, end }: Row, cursor: number | undefined): readonly Span[] {
   const spans: Span[] = [];
   for (const atom of atoms) {
@@ -73,8 +73,8 @@ function atomSpan({ shown, isFold }: Atom): Span {
 }
 
 /**
- * Returns the spans of the atom under the cursor. A tab has several cells, and the cursor is on the
- * first one.
+ * Returns the spans of the atom under the cursor. A tab is several cells wide, and the cursor
+ * covers only the first cell.
  */
 function cursorSpans({ shown }: Atom): readonly Span[] {
   return shown.startsWith(' ')
@@ -92,7 +92,7 @@ interface VisibleRows {
 
 /**
  * Returns the rows around the cursor. Lines far from the cursor are not processed, so a long text
- * takes no more time.
+ * is not slower.
  */
 export function visibleRows(content: Content, width: number, maxRows: number): VisibleRows {
   const line = rowsAt(content, content.cursor, width);

@@ -14,7 +14,7 @@ import { type UseEditorOptions, useEditor } from './use-editor.ts';
 const history: readonly HistoryEntry[] = [{ text: 'earlier' }];
 const sources: CompletionSources = { commands: [{ name: '/help', description: 'What there is' }] };
 
-/** Receives the keys itself while the editor is not active. */
+/** A component that receives the keys while the editor is not active. */
 function Chat(options: UseEditorOptions & { readonly onOther: (key: Key) => void }): ReactElement {
   const { state, menu } = useEditor(options);
   useKeys(({ keys }) => keys.forEach(options.onOther), { isActive: options.isActive === false });

@@ -41,30 +41,30 @@ export interface UseEditorOptions {
   readonly onInterrupt?: (() => void) | undefined;
   /** Called on Esc while idle with an empty prompt. */
   readonly onEscape?: (() => void) | undefined;
-  /** Called on Up in an empty prompt. If it is undefined, Up shows the history. */
+  /** Called on Up in an empty prompt, to withdraw a queued message. If undefined, Up shows the history. */
   readonly onTakeBack?: (() => void) | undefined;
   /** Called on Enter in an empty prompt. */
   readonly onEmptyEnter?: (() => void) | undefined;
-  /** Called first for each key. If it returns true, the editor ignores the key. */
+  /**
+   * Called for each key before the editor handles it. If it returns true, the editor ignores the
+   * key.
+   */
   readonly onKey?: ((key: Key) => boolean) | undefined;
-  /** Called for each text that the history records. Pass `history.add`. */
+  /** Called for each text that is added to the history. Pass `history.add`. */
   readonly onSent?: ((entry: HistoryEntry) => void) | undefined;
-  /** Called while the user types an `@` mention. Refresh the file list here. */
+  /** Called while the user types an `@` mention. The caller can refresh the file list. */
   readonly onFilesWanted?: (() => void) | undefined;
   readonly isBusy: boolean;
   /**
-   * False while another component, such as a dialog, receives the keys. The text is kept. Default:
-   * true.
+   * False while a different component, such as a dialog, receives the keys. The text stays.
+   * Default: true.
    */
   readonly isActive?: boolean | undefined;
-  /** Width of the whole prompt in cells, as `<Prompt>` gets it. */
+  /** The width of the whole prompt in cells. Pass the same value to `<Prompt>`. */
   readonly width: number;
-  /**
-   * The commands and files to offer. It must be the same object as long as its content does not
-   * change.
-   */
+  /** The commands and files to offer. Pass the same object while its content does not change. */
   readonly sources?: CompletionSources | undefined;
-  /** Texts that were sent before, the oldest first. A new list replaces the old one. */
+  /** Texts that the user sent before, oldest first. A new list replaces the old one. */
   readonly history?: readonly HistoryEntry[] | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -74,10 +74,12 @@ export interface Editor {
   readonly menu: Menu | undefined;
   /** Applies an edit that does not come from a key, such as `{ type: 'set', text }`. */
   readonly dispatch: (action: EditAction) => void;
-  /** Applies a key. It works also while the editor is not active. */
+  /** Applies a key. It also works while the editor is not active. */
   readonly press: (key: Key) => void;
-  /** Returns the current text. `state` has the text of the last render. */
+  /** Returns the current text. `state` contains the text of the last render, which may be older. */
   readonly currentText: () => string;
+  /** Returns the current state. It is always the same function. */
+  readonly snapshot: () => { readonly state: EditorState };
 }
 
 const noSources: CompletionSources = {};
@@ -107,7 +109,7 @@ export function useEditor(options: UseEditorOptions): Editor {
   };
   useKeys(({ keys }) => keys.forEach(press), { isActive, clock });
   const currentText = () => store.snapshot().state.text;
-  return { state, menu, dispatch: store.dispatch, press, currentText };
+  return { state, menu, dispatch: store.dispatch, press, currentText, snapshot: store.snapshot };
 }
 
 function isPlainEnter(key: Key): boolean {
@@ -151,8 +153,8 @@ interface EditorSnapshot {
 }
 
 /**
- * Stores the editor outside React. So each key of a chunk sees the result of the key before it, and
- * a change is drawn at once instead of waiting for streamed output.
+ * Stores the editor outside of React. So each key of a chunk sees the result of the previous key. A
+ * change is drawn immediately, and does not wait for streamed output.
  */
 export class EditorStore {
   #view: EditorView;

@@ -2,14 +2,15 @@ import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import type { Line } from './span.ts';
 
-// Matches text in which every character takes one cell: ASCII, Latin, Greek and Cyrillic letters,
-// punctuation, arrows, lines, and pictures of control characters.
+// Matches text in which every character is one cell wide. These are ASCII, Latin, Greek and
+// Cyrillic letters, punctuation, arrows, lines, and pictures of control characters.
 const singleCells =
   /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0377\u037a-\u037f\u0384-\u038a\u038e-\u03a1\u03a3-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2400-\u2426\u2500-\u257f\ufffd]*$/;
 const segmenter = new Intl.Segmenter();
 
 /**
- * The measured widths. With this cache, a page of Chinese needs only a few thousand measurements.
+ * Caches measured widths. With this cache, a page of Chinese text needs only a few thousand
+ * measurements.
  */
 const widthCache = new Map<string, number>();
 const maxCacheSize = 20_000;
@@ -22,8 +23,8 @@ export function isSingleCells(text: string): boolean {
 }
 
 /**
- * Returns the number of terminal cells of a text. If terminals differ, it is the larger number.
- * Escape sequences take no cells.
+ * Returns the width of a text in terminal cells. If terminals differ, it returns the largest width.
+ * Escape sequences have no width.
  */
 export function cellWidth(text: string): number {
   if (singleCells.test(text)) return text.length;
@@ -60,15 +61,15 @@ function graphemeWidth(grapheme: string): number {
 }
 
 /**
- * Matches one emoji or one Korean syllable, which terminals draw as one character, or a single code
- * point.
+ * Matches one emoji or one Korean syllable. Terminals draw these as one character. Also matches a
+ * single code point.
  */
 const oneCharacter = /^(?:\p{RGI_Emoji}|[\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]+|.)$/sv;
 
 /**
- * Measures a character of several code points. Unicode joins Indian consonants, Thai vowels and
- * emoji without a limit, but most terminals draw each of them in its own cells. If the measured
- * width were too small, a line would be too wide and would move other lines off the screen.
+ * Measures a character of several code points. Unicode can join any number of Indian consonants,
+ * Thai vowels or emoji into one character. Most terminals draw them in separate cells. If the
+ * measured width were too small, the line would wrap and move other lines off the screen.
  */
 function measuredWidth(grapheme: string): number {
   const width = stringWidth(grapheme);
@@ -78,7 +79,7 @@ function measuredWidth(grapheme: string): number {
   return Math.max(width, sum);
 }
 
-/** Returns the width of the longest piece without a possible line break. */
+/** Returns the width of the longest part of a line that cannot be broken. */
 export function longestWord(line: Line): number {
   let longest = 0;
   for (const { text } of line) {
@@ -90,8 +91,8 @@ export function longestWord(line: Line): number {
 }
 
 /**
- * Returns the width of the longest run of narrow characters, or of a single wide character. A line
- * may break before and after a wide character.
+ * Returns the width of the longest run of narrow characters, or of one wide character. A line may
+ * break before and after a wide character.
  */
 function longestNarrowRun(word: string): number {
   let [longest, current] = [0, 0];

@@ -10,7 +10,7 @@ import { parseAnsi } from './span.ts';
 const bold = (text: string) => `\u001b[1m${text}\u001b[22m`;
 const red = (text: string) => `\u001b[31m${text}\u001b[39m`;
 
-/** Painted text, with wide characters, marks and emoji. */
+/** Styled text with wide characters, marks and emoji. */
 const painted = fc
   .array(
     fc.oneof(
@@ -45,7 +45,7 @@ const painted = fc
   )
   .map((pieces) => pieces.join(''));
 
-/** Each visible character with how it looks. */
+/** Returns each visible character with its style. */
 const looks = (text: string) =>
   [...parseAnsi(text)].flatMap(({ text: shown, style, link }) =>
     [...shown].filter((char) => char.trim() !== '').map((char) => ({ char, style, link })),
@@ -64,7 +64,7 @@ describe('the width of text in cells', () => {
     ['long text of which 漢字 are wide', 32],
   ])('%j is %i', (text, width) => {
     expect(cellWidth(text)).toBe(width);
-    // Once more, when it may be known.
+    // The second call may use the cache.
     expect(cellWidth(text)).toBe(width);
   });
 });

@@ -4,22 +4,23 @@ import { paintLine, parseAnsi, type Span } from './span.ts';
 import { clipSpans, wrapSpans } from './wrap-spans.ts';
 
 /**
- * Wraps a text into lines of a maximum width. The text may contain styles. Each line contains its
- * own styles.
+ * Wraps a text into lines of a maximum width. The text may contain styles. Each resulting line sets
+ * its own styles.
  */
 export function wrapCells(text: string, cells: number): readonly string[] {
   return wrapSpans(parseAnsi(text), cells).map(paintLine);
 }
 
 /**
- * Clips a text to one line of a maximum width, with a mark at the cut. The text may contain styles.
+ * Shortens a text to one line of a maximum width, with a mark at the end. The text may contain
+ * styles.
  */
 export function clipCells(text: string, cells: number, mark = '…'): string {
   if (text.length <= cells && isSingleCells(text)) return text;
   return paintLine(clipSpans(asOneLine(text), cells, { text: mark, style: plain }));
 }
 
-/** Clips or pads a text to an exact width. */
+/** Shortens or pads a text to an exact width. */
 export function fitCells(text: string, cells: number, mark = '…'): string {
   const clipped = clipCells(text, cells, mark);
   return clipped + ' '.repeat(Math.max(0, cells - cellWidth(clipped)));
@@ -30,14 +31,15 @@ function* asOneLine(text: string): Generator<Span> {
 }
 
 interface ClipLines {
-  /** Which lines to keep. Default: `start`. */
+  /** Selects the lines to keep. Default: `start`. */
   readonly keep?: 'start' | 'end';
   /** Creates the line that replaces the hidden lines. */
   readonly note?: (hidden: number) => string;
 }
 
 /**
- * Returns at most `max` lines. If some are hidden, one of the lines is a note with their number.
+ * Returns at most `max` lines. If lines are hidden, one of the returned lines is a note with their
+ * number.
  */
 export function clipLines(
   lines: readonly string[],

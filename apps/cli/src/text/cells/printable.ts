@@ -1,7 +1,6 @@
 /**
- * Matches a character that a terminal would interpret instead of showing. These are C0 and C1
- * controls except newline and tab, delete, characters that change the text direction, and line
- * separators.
+ * Matches a character that a terminal would interpret and not show. These are C0 and C1 controls
+ * except newline and tab, delete, characters that change the text direction, and line separators.
  */
 export const controlCharacter: RegExp =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to replace
@@ -46,7 +45,7 @@ export function oneLine(text: string, length: number): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences start with it
 const styleSequence = /\u001b\[[0-9;:]*m/g;
 
-/** Removes the colours and styles that programs write for a terminal. */
+/** Removes the terminal colors and styles from the output of a program. */
 export function withoutStyles(text: string): string {
   return text.replace(styleSequence, '');
 }

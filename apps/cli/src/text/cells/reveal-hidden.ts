@@ -1,9 +1,9 @@
 import { printableLine } from './printable.ts';
 
 /**
- * Matches characters that take no cell, change the direction, or join their neighbours. Terminals
- * draw joined emoji differently: as one picture, or as several. A variation selector after an emoji
- * is not matched.
+ * Matches characters that have no width, change the direction, or join their neighbors. Terminals
+ * draw joined emoji as one picture or as several. A variation selector after an emoji does not
+ * match.
  */
 const invisible =
   /(?<!\p{Extended_Pictographic})\ufe0f|\u20e3|(?!\ufe0f)[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}\p{Emoji_Modifier}\p{Regional_Indicator}]/gu;
@@ -11,18 +11,18 @@ const invisible =
 const unusualSpace = /(?! )[\p{Zs}\u2800]/gu;
 
 /**
- * Matches letters and digits that are written from right to left, with their marks. Some terminals then draw
- * what is between two such words in the opposite order.
+ * Matches words that are written from right to left, including digits and marks. Some terminals
+ * reverse the order of the text between two of these words.
  */
 const rightToLeft =
   /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}][\p{M}\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]*/gu;
 
-/** Matches combining marks at the start, which have no letter that they belong to. */
+/** Matches combining marks at the start of a text. They have no base letter. */
 const loneMarks = /^\p{M}+/u;
 
 /**
- * Matches a word. Each word is checked for a mix of Latin letters and letters that look like Latin
- * ones.
+ * Matches a word. A word that mixes Latin letters with letters that look like Latin ones is
+ * suspicious.
  */
 const mixedWord = /\p{L}[\p{L}\p{M}]*/gu;
 const latin = /\p{Script=Latin}/u;
@@ -30,8 +30,8 @@ const lookAlike =
   /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}]/gu;
 
 /**
- * Maximum number of spaces that are shown at the start of a line. It is larger than elsewhere,
- * because indentation is common.
+ * Maximum number of spaces that are shown at the start of a line. Elsewhere, fewer spaces are
+ * shown, because only indentation is usually long.
  */
 const maxIndentation = 40;
 const maxSpaces = 8;
@@ -52,7 +52,7 @@ export function revealHidden(text: string): string {
 }
 
 /**
- * Shows invisible characters as their code, and changes nothing else. Use this function for the
+ * Replaces invisible characters with their code. Other characters do not change. Use this for the
  * content of files, where tabs and unusual spaces are normal.
  */
 export function revealInvisible(text: string): string {
@@ -66,7 +66,8 @@ function revealLine(line: string): string {
     .replace(invisible, codeOf)
     .replace(unusualSpace, codeOf)
     .replace(loneMarks, (marks) => [...marks].map(codeOf).join(''))
-    // Latin letters after a word end its direction, so that the rest keeps its order.
+    // The Latin letters of `‹rtl›` end the right-to-left direction. So the rest of the line keeps
+    // its order.
     .replace(rightToLeft, (word) => `${word}‹rtl›`);
   return revealSpaces(printableLine(visible));
 }

@@ -5,7 +5,7 @@ import { expandTabs, printable } from './printable.ts';
 export interface Span {
   readonly text: string;
   readonly style: Style;
-  /** The target of a hyperlink. */
+  /** The target of a hyperlink. Undefined if the text is not a link. */
   readonly link?: string | undefined;
 }
 
@@ -16,8 +16,8 @@ function isSameAppearance(a: Span, b: Span): boolean {
 }
 
 /**
- * Returns a line with escape codes. The line resets all its styles at its end, so lines can be put
- * in any order.
+ * Returns a line with escape codes. All styles are reset at the end of the line, so lines can be
+ * written in any order.
  */
 export function paintLine(line: Line): string {
   return mergeSpans(line).map(paint).join('');
@@ -50,13 +50,15 @@ export function trimLine(line: Line): Line {
 }
 
 /**
- * Matches the supported escape sequences: SGR and hyperlinks. All other sequences are shown as
- * text.
+ * Matches the supported escape sequences: SGR and hyperlinks. Other sequences are shown as text.
  */
 const escapeSequence =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: sequences are made of these
   /\u001b\[([\d;:]*)m|\u001b\]8;[^;\u0000-\u001f\u007f-\u009f]*;([^\u0000-\u001f\u007f-\u009f]*)(?:\u0007|\u001b\\)/g;
-/** Maximum length of a span. It limits the work for callers that read only the start of a text. */
+/**
+ * Maximum length of a span. So a caller that reads only the start of a text does not parse all of
+ * it.
+ */
 const maxSpanLength = 1024;
 
 /** Parses styled text into spans. */
@@ -82,8 +84,8 @@ function* pieces(text: string, from: number, to: number): Generator<string> {
 }
 
 /**
- * Returns the end of the next piece. It is before a letter or a space if there is one nearby, so
- * that no character is split.
+ * Returns the end of the next piece. If possible, the end is before a letter or a space, so that no
+ * character is split.
  */
 function pieceEnd(text: string, from: number, to: number): number {
   if (to - from <= maxSpanLength) return to;
@@ -91,7 +93,7 @@ function pieceEnd(text: string, from: number, to: number): number {
   return from + maxSpanLength + Math.max(near, 0);
 }
 
-/** Matches one SGR code. 38;5;n and 38;2;r;g;b are one code each. */
+/** Matches one SGR code. The colors 38;5;n and 38;2;r;g;b count as one code each. */
 const sgrCode = /[345]8[;:](?:5[;:]\d+|2[;:]\d*(?:[;:]\d+){2,3})|\d+/g;
 
 function applyCodes(style: Style, codes: string): Style {

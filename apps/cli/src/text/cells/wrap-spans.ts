@@ -5,8 +5,8 @@ import type { Line, Span } from './span.ts';
 const textRun = /\n| +|[^ \n]+/g;
 
 /**
- * Wraps text into lines of a maximum width. Lines break at spaces, which are dropped, and around
- * wide characters. A word that is wider than a line is cut.
+ * Wraps text into lines of a maximum width. Lines break at spaces and next to wide characters. A
+ * space at a break is dropped. A word that is wider than a line is cut.
  */
 export function wrapSpans(spans: Iterable<Span>, cells: number): readonly Line[] {
   const wrap = new LineWrapper(Math.max(1, cells));
@@ -94,7 +94,8 @@ class LineWrapper {
   }
 
   #cut(word: Line): void {
-    // The line may already contain zero-width characters.
+    // The current line may already contain characters without width. So it is cut together with the
+    // word.
     const rows = cutSpans([...this.#line, ...word], this.#cells);
     this.#line = [];
     const last = rows.at(-1) ?? [];
@@ -116,7 +117,7 @@ class LineWrapper {
   }
 }
 
-/** Cuts a line into rows of a maximum width. It cuts between characters and keeps all of them. */
+/** Cuts a line into rows of a maximum width. It cuts between characters and drops none. */
 export function cutSpans(line: Iterable<Span>, cells: number): readonly Line[] {
   const width = Math.max(1, cells);
   const rows: Span[][] = [[]];
@@ -140,7 +141,7 @@ interface Slice {
 }
 
 /**
- * Yields slices of a text. If all characters take one cell, the slices are as wide as the free
+ * Yields slices of a text. If all characters are one cell wide, each slice is as wide as the free
  * space. Otherwise each slice is one character. A character that is wider than a whole line is cut
  * between its code points.
  */
@@ -164,14 +165,14 @@ function slice(text: string): Slice {
 }
 
 /**
- * Returns the start of a line, up to a maximum width. If something was cut, the result ends with
- * the mark.
+ * Returns the start of a line, up to a maximum width. If the line was shortened, the result ends
+ * with the mark.
  */
 export function clipSpans(line: Iterable<Span>, cells: number, mark: Span): Line {
   const kept: Span[] = [];
   const room = Math.max(0, cells - cellWidth(mark.text));
   let used = 0;
-  /** The number of spans that leave enough room for the mark. */
+  /** The number of spans that fit together with the mark. */
   let roomFor = 0;
   for (const span of line) {
     for (const grapheme of graphemes(span.text)) {

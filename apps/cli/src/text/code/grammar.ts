@@ -3,14 +3,14 @@ import type { HLJSApi, LanguageFn } from 'highlight.js';
 import type { CodeRole } from '../theme/theme.ts';
 import { grammarsOf } from './languages.ts';
 
-// Grammars are loaded on demand, because most sessions use few languages. `require` is used,
-// because rendering is synchronous.
+// Grammars are loaded on demand, because most sessions use few languages. Rendering is synchronous,
+// so they are loaded with `require`.
 const load = createRequire(import.meta.url);
 let engine: HLJSApi | undefined;
 
 /**
- * The open modes of a grammar, for example a comment. The innermost mode is first. Empty at the top
- * level.
+ * The open modes of a grammar, for example a comment. The innermost mode is first. The list is
+ * empty at the top level.
  */
 export type Modes = readonly object[];
 
@@ -19,7 +19,9 @@ interface Highlighted {
   readonly modes: Modes;
 }
 
-/** Splits code of a known language into pieces. The joined pieces are the same code. */
+/**
+ * Splits code of a known language into pieces. Joined together, the pieces are the original code.
+ */
 export function highlightWith(language: string, code: string): Highlighted {
   const { _emitter, _top } = engineWith(language).highlight(code, {
     language,
@@ -50,8 +52,8 @@ interface Mode {
 }
 
 /**
- * Returns the open modes. highlight.js creates a new object for each mode, but its prototype
- * identifies the mode.
+ * Returns the open modes. highlight.js creates a new object each time a mode opens. The prototype
+ * of this object identifies the mode.
  */
 function modesOf(top: Mode | undefined): Modes {
   const modes: object[] = [];
@@ -67,7 +69,7 @@ export interface CodePiece {
   readonly role?: CodeRole | undefined;
 }
 
-/** The roles of the scopes of highlight.js. The longest matching scope is used. */
+/** Maps the scopes of highlight.js to roles. The longest matching scope is used. */
 const roles: Readonly<Record<string, CodeRole | undefined>> = {
   keyword: 'keyword',
   literal: 'number',
@@ -101,11 +103,11 @@ const roles: Readonly<Record<string, CodeRole | undefined>> = {
   link: 'string',
   addition: 'added',
   deletion: 'removed',
-  // Code inside a string, such as `${…}`, is code again.
+  // A `${…}` inside a string contains code, so it does not have the role of a string.
   subst: undefined,
 };
 
-/** Collects the scopes of highlight.js directly. This avoids parsing its HTML. */
+/** Collects the scopes from highlight.js directly. So its HTML need not be parsed. */
 class ScopeEmitter {
   readonly pieces: CodePiece[] = [];
   readonly #roles: (CodeRole | undefined)[] = [];
@@ -122,7 +124,7 @@ class ScopeEmitter {
     this.#roles.pop();
   }
 
-  // highlight.js calls both names of each method.
+  // highlight.js has two names for each method and calls both.
   openNode(scope: string): void {
     this.startScope(scope);
   }

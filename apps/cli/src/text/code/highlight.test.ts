@@ -150,7 +150,7 @@ describe('code line by line', () => {
   });
 
   test('forgets what it cannot keep', () => {
-    // A hundred such lines are more than it keeps.
+    // A hundred of these lines are longer than the maximum context.
     const line = `\`\${${' '.repeat(40)}\n`;
     expect(workOf('ts', line.repeat(800))).toBeLessThan(2.2 * workOf('ts', line.repeat(400)));
   });

@@ -8,7 +8,7 @@ import { type CodePiece, highlightWith, type Modes } from './grammar.ts';
 import { languageOf } from './languages.ts';
 
 /**
- * Returns code in colours. Code of an unknown language, and very long code, stays plain. Lines are
+ * Returns code in colors. Code in an unknown language and very long code have no colors. Lines are
  * not wrapped.
  */
 export function highlight(code: string, language: string, theme: Theme): string {
@@ -19,12 +19,10 @@ export function highlight(code: string, language: string, theme: Theme): string 
     .join('\n');
 }
 
-/** Maximum length of highlighted lines and code. Longer code would take too long. */
+/** Maximum length of a highlighted line. Highlighting longer lines would be too slow. */
 const maxLine = 20_000;
 const maxCode = 500_000;
-/**
- * Maximum length of the lines that are kept as context, in characters. A longer context is dropped.
- */
+/** Maximum length of the context lines together, in characters. A longer context is dropped. */
 const maxContext = 4_000;
 
 interface ContextLine {
@@ -35,7 +33,8 @@ interface ContextLine {
 
 /**
  * Highlights code line by line. As context, it keeps only the lines that opened the current modes,
- * such as the start of a comment. So the time for a line does not depend on its position.
+ * such as the start of a comment. So the time for a line does not depend on the number of earlier
+ * lines.
  */
 export class LineHighlighter {
   #language: string | undefined;
@@ -73,7 +72,7 @@ export class LineHighlighter {
 
 /**
  * Returns the context after a line. If the modes are the same as after an earlier line, the lines
- * since then are not needed.
+ * in between are dropped.
  */
 function contextAfter(context: readonly ContextLine[], step: ContextLine): readonly ContextLine[] {
   if (step.modes.length === 0) return [];
@@ -99,18 +98,18 @@ function slicePieces(pieces: readonly CodePiece[], from: number, to: number): re
   return cut;
 }
 
-/** How a line that is too wide is shown: wrapped or clipped. */
+/** Selects how a line that is too wide is shown: wrapped or shortened. */
 export type LongLines = 'wrap' | 'clip';
 
 interface CodeRowOptions {
   readonly width: number;
   readonly theme: Theme;
   readonly longLines: LongLines;
-  /** True if the line continues the previous one. */
+  /** True if the line is the continuation of the previous line. */
   readonly isCut: boolean;
 }
 
-/** The width of the column that marks continued rows. */
+/** The width of the column that marks continuation rows. */
 const gutter = 2;
 /** Minimum width of a block with a gutter. */
 const minWidth = 6;
@@ -122,7 +121,7 @@ export function piecesToLine(pieces: readonly CodePiece[], theme: Theme): Line {
   }));
 }
 
-/** Splits a line of code into the rows to show. */
+/** Splits a line of code into rows for the screen. */
 export function codeRows(line: Line, options: CodeRowOptions): readonly Line[] {
   const { width, theme, longLines, isCut } = options;
   const room = width < minWidth ? width : width - gutter;

@@ -1,4 +1,4 @@
-/** The known languages, each with its other names. */
+/** The known languages and their alternative names. */
 const aliases: Readonly<Record<string, string>> = {
   bash: 'sh zsh',
   c: 'h',
@@ -34,10 +34,10 @@ const aliases: Readonly<Record<string, string>> = {
   yaml: 'yml',
 };
 
-/** The names of the grammars that may be loaded. */
+/** The names of all grammars that may be loaded. */
 export const knownLanguages: readonly string[] = Object.keys(aliases);
 
-/** Languages that can be embedded in other languages. */
+/** The languages that a language can contain. For example, XML can contain CSS. */
 const embeddedLanguages: Readonly<Record<string, readonly string[]>> = {
   xml: ['css', 'javascript'],
   shell: ['bash'],
@@ -53,21 +53,21 @@ const byName: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * Grammars that differ from the name that users write. highlight.js uses `shell` for terminal
- * sessions, but users mean scripts.
+ * Languages for which the name that users write is not the right grammar. In highlight.js, `shell`
+ * means terminal sessions, but users mean scripts.
  */
 const preferredGrammar: ReadonlyMap<string, string> = new Map([['shell', 'bash']]);
 
 /**
- * Returns the language of a code block from its info string, such as `ts title=x`. Returns
- * undefined if it is unknown.
+ * Returns the language in the info string of a code block, such as `ts title=x`. Returns undefined
+ * if the language is unknown.
  */
 export function languageOf(info: string): string | undefined {
   const [name = ''] = /^[\w#+.-]+/.exec(info.toLowerCase().replace(/^\{?\.?/, '')) ?? [];
   return preferredGrammar.get(name) ?? byName.get(name);
 }
 
-/** Returns the grammars to load for a language, including embedded languages. */
+/** Returns the grammars to load for a language. They include grammars of embedded languages. */
 export function grammarsOf(language: string): readonly string[] {
   return [...(embeddedLanguages[language] ?? []), language];
 }

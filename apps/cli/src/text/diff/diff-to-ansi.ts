@@ -6,21 +6,21 @@ import { plain, type Style } from '../theme/style.ts';
 import type { Theme } from '../theme/theme.ts';
 import { type DiffRow, parseDiff } from './parse-diff.ts';
 
-/** Minimum width that is left for a sign and some text beside the line numbers. */
+/** Minimum width for the sign and the text next to the line numbers. */
 const minRoom = 8;
 
 interface DiffOptions {
   readonly width: number;
   readonly theme: Theme;
   /**
-   * Maximum number of lines. If lines are hidden, the last line says how many. Default: no limit.
+   * Maximum number of lines. If lines are hidden, the last line tells how many. Default: no limit.
    */
   readonly maxLines?: number;
-  /** How lines that are too wide are shown. Default: `wrap`, so that nothing is hidden. */
+  /** Selects how lines that are too wide are shown. Default: `wrap`, which hides nothing. */
   readonly longLines?: LongLines;
 }
 
-/** Formats a unified diff with colours and line numbers, and highlights changes within a line. */
+/** Formats a unified diff with colors and line numbers. Changes within a line are highlighted. */
 export function diffToAnsi(diff: string, options: DiffOptions): string {
   const { maxLines = Number.POSITIVE_INFINITY } = options;
   const rows = parseDiff(diff).map(printableRow);
@@ -49,14 +49,19 @@ function moreLinesNote(count: number, { theme, width }: DiffOptions): string {
   return paintLine(clipSpans([{ text, style: muted }], width, { text: '', style: plain }));
 }
 
-/** Returns the width of the line numbers. Returns 0 if the text would not have enough space. */
+/**
+ * Returns the width of the line numbers. Returns 0 if too little space would remain for the text.
+ */
 function numberWidth(rows: readonly DiffRow[], width: number): number {
   const highest = rows.reduce((most, { number = 0 }) => Math.max(most, number), 0);
   const digits = String(highest).length;
   return highest === 0 || width < digits + minRoom ? 0 : digits;
 }
 
-/** Returns the changed range of a line, if exactly one line was replaced by one other line. */
+/**
+ * Returns the changed range of a line. Returns undefined unless one line was replaced by exactly
+ * one line.
+ */
 function changedRange(rows: readonly DiffRow[], index: number): TextRange | undefined {
   const row = rows[index];
   if (row?.kind !== 'added' && row?.kind !== 'removed') return undefined;
@@ -131,7 +136,7 @@ function styleOf(kind: DiffRow['kind'], { styles }: Theme): Style {
   }
 }
 
-/** The range in which a line differs from another. */
+/** The range in which a line differs from the line that it is compared with. */
 interface TextRange {
   readonly from: number;
   readonly to: number;

@@ -4,7 +4,7 @@ export interface DiffRow {
   readonly kind: DiffRowKind;
   /** The line without its leading sign. */
   readonly text: string;
-  /** The line number in the new text, or in the old text for removed lines. */
+  /** The line number in the new text. For removed lines, the number in the old text. */
   readonly number?: number;
 }
 
@@ -12,8 +12,8 @@ const hunkHead = /^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 const fileHead = /^(?:---|\+\+\+|diff |Index: |===)/;
 
 /**
- * Parses a unified diff. It counts the lines of each hunk, so that `--- x` inside a hunk is a
- * removed line and not a header.
+ * Parses a unified diff. It counts the lines of each hunk. So `--- x` inside a hunk is a removed
+ * line and not a header.
  */
 export function parseDiff(diff: string): readonly DiffRow[] {
   const lines = diff.split('\n');

@@ -20,7 +20,7 @@ interface OpenMark {
   readonly from: number;
 }
 
-/** Maximum length of a link address. Terminals ignore longer ones. */
+/** Maximum length of a link address. Terminals ignore longer addresses. */
 const maxLink = 2048;
 
 /** Converts inline Markdown to styled spans. `base` is the style of the surrounding text. */
@@ -92,8 +92,8 @@ class SpanWriter {
   }
 
   /**
-   * Writes the address after the text of a link. It is left out if the text is the address. It is
-   * also left out if the terminal supports links, unless the text looks like an address.
+   * Adds the address after the text of a link. It is omitted if the text is the address. If the
+   * terminal supports links, it is also omitted, unless the text looks like an address.
    */
   #showAddress(address: string, text: string, isLinked: boolean): void {
     if (address === '' || showsAddress(text, address)) return;

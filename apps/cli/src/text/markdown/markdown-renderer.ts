@@ -20,14 +20,14 @@ import { renderTable } from './render-table.ts';
 
 export interface MarkdownOptions {
   readonly theme: Theme;
-  /** How code that is wider than the terminal is shown. Default: `wrap`. */
+  /** Selects how code that is wider than the terminal is shown. Default: `wrap`. */
   readonly longLines?: LongLines;
   readonly onWork?: OnWork;
 }
 
 const maxRule = 40;
 
-/** Renders Markdown for a terminal. No character of the text can control the terminal. */
+/** Renders Markdown for a terminal. The text cannot control the terminal. */
 export function markdownToAnsi(
   text: string,
   options: MarkdownOptions & { readonly width: number },
@@ -39,9 +39,9 @@ export function markdownToAnsi(
 }
 
 /**
- * Renders blocks as lines for a terminal. It stores the state of the highlighter, because the lines
- * of a code block arrive one by one. Blocks contain untrusted text, so the renderer replaces
- * control characters in them.
+ * Renders blocks as lines for a terminal. The lines of a code block arrive one by one, so it keeps
+ * the state of the highlighter. Blocks contain untrusted text, so the renderer replaces control
+ * characters.
  */
 export class MarkdownRenderer {
   readonly #theme: Theme;
@@ -60,7 +60,7 @@ export class MarkdownRenderer {
     return blocks.flatMap((block) => this.#block(block, width));
   }
 
-  /** Renders unfinished blocks. They are rendered again when they are complete. */
+  /** Renders unfinished blocks. When they are complete, they are rendered again. */
   preview(blocks: readonly Block[], width: number): readonly string[] {
     const code = this.#code;
     this.#code = code?.copy();
@@ -115,8 +115,8 @@ export class MarkdownRenderer {
   }
 
   #label(info: string, width: number, block: Block): readonly Line[] {
-    // A code block without a label needs a line only if it starts a list item, for the marker of
-    // that item.
+    // A code block without a label needs no line for it, unless the block starts a list item. The
+    // marker of that item needs the line.
     if (info === '') return startsItem(block) ? [[]] : [];
     const { symbols, styles } = this.#theme;
     const label = { text: `${symbols.rule.repeat(2)} ${info}`, style: styles.muted };
@@ -147,9 +147,9 @@ interface Prefix {
 }
 
 /**
- * Returns the prefix of a block. It takes at most half of the width. If it would be wider, the
- * marks of the outermost containers are left out. A checkbox replaces the bullet of the innermost
- * item.
+ * Returns the prefix of a block. It takes at most half of the width. If there are too many marks,
+ * the marks of the outermost containers are omitted. A checkbox replaces the bullet of the
+ * innermost item.
  */
 function prefixOf(within: readonly Container[], theme: Theme, width: number, task?: Task): Prefix {
   const box = task && `[${task.isChecked ? 'x' : ' '}]`;

@@ -21,8 +21,8 @@ export interface TableOptions {
 }
 
 /**
- * Renders a table. If it is too wide, its columns shrink and their cells wrap. If that is not enough,
- * each row is shown as a list of fields.
+ * Renders a table. If it is too wide, its columns get narrower and their cells wrap. If it is still
+ * too wide, each row is shown as a list of fields.
  */
 export function renderTable(
   { rows, isRest }: TableBlock,
@@ -50,12 +50,12 @@ interface Column {
   readonly word: number;
 }
 
-/** Maximum width that is reserved for a word. A longer word can be cut. */
+/** Maximum width that is reserved for a word. Longer words can be cut. */
 const maxWord = 20;
 
 /**
- * Returns the widths of the columns. If the columns do not fit, the widest ones shrink until words
- * would be cut. Returns undefined if that is not enough.
+ * Returns the widths of the columns. If the columns do not fit, the widest ones get narrower until
+ * words would be cut. Returns undefined if they still do not fit.
  */
 export function columnWidths(
   columns: readonly Column[],

@@ -72,14 +72,14 @@ test('a line keeps the colours of our renderer, and nothing else', () => {
   );
 });
 
-/** Files that may write to a stream, and why. */
+/** Files that may write to a stream, with the reason. */
 const writers: Readonly<Record<string, string>> = {
   'text/terminal/terminal-gate.ts': 'it is the gate',
   'main.ts': 'it prints the version without loading anything',
   'chat/screen/coalesced-output.ts': 'it passes on the frames of Ink, whose lines passed the gate',
   'demo/essay.ts': 'its text contains an example program',
 };
-/** Files that may give text to Ink, each of which uses the gate for it. */
+/** Files that may pass text to Ink. Each of them uses the gate. */
 const drawers: Readonly<Record<string, RegExp>> = {
   'chat/screen/chat-screen.tsx': /onlyStyles\(line\)/,
   'input/prompt/prompt.tsx': /printable\(raw\)/,

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { UsageError } from '../../contract/errors.ts';
 import { controlCharacter, printable } from '../cells/printable.ts';
 
 /**
@@ -29,10 +30,31 @@ export class TerminalText {
     return new TerminalText(hasColor ? styleText(style, safe, { validateStream: false }) : safe);
   }
 
-  /** Accepts a text that our own code painted. Only its colours and hyperlinks are kept. */
+  /** Wraps base64 in the sequence that sets the clipboard. Only `clipboardText` calls it. */
+  static clipboard(base64: string): TerminalText {
+    return new TerminalText(`\u001b]52;c;${base64.replace(/[^\w+/=]/g, '')}\u0007`);
+  }
+
+  /** Accepts a text that our own code painted. Only its colors and hyperlinks are kept. */
   static painted(text: string): TerminalText {
     return new TerminalText(onlyStyles(text));
   }
+}
+
+/** Maximum size of a text for the clipboard. Many terminals ignore longer texts. */
+const maxClipboardBytes = 100_000;
+
+/**
+ * Returns the sequence that sets the clipboard of the terminal (OSC 52). Call it only because the user asked
+ * for it. The text is encoded, so it cannot end the sequence.
+ */
+export function clipboardText(text: string): TerminalText {
+  const bytes = Buffer.from(text.toWellFormed());
+  if (bytes.length > maxClipboardBytes)
+    throw new UsageError(
+      `Cannot copy ${bytes.length} bytes: terminals accept at most ${maxClipboardBytes}. Use /export`,
+    );
+  return TerminalText.clipboard(bytes.toString('base64'));
 }
 
 type TextStyle = 'dim' | 'green' | 'yellow' | 'red';
@@ -43,22 +65,21 @@ function ansiOf(text: string | TerminalText): string {
 
 /**
  * Makes a text safe. Carriage returns are removed, because they move the cursor to the start of the
- * line. Their newline may be in the next piece.
+ * line. The newline after a carriage return may be in the next piece.
  */
 function safeText(text: string): string {
   return printable(text.replaceAll('\r', ''));
 }
 
-/** Matches colours and hyperlinks. */
+/** Matches colors and hyperlinks. */
 const styles =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: sequences are made of these
   /\u001b\[[\d;:]*m|\u001b\]8;[^;\u0000-\u001f\u007f-\u009f]*;[^\u0000-\u001f\u007f-\u009f]*(?:\u0007|\u001b\\)/;
 const stylesAndControls = new RegExp(`(${styles.source})|${controlCharacter.source}`, 'g');
 
 /**
- * Keeps the colours and hyperlinks of a line that our own renderer painted, and makes all other
- * control characters visible. The renderer already makes untrusted text safe, so this is only a
- * second check.
+ * Keeps the colors and hyperlinks of a line from our own renderer. All other control characters are
+ * made visible. The renderer already makes untrusted text safe, so this is a second check.
  */
 export function onlyStyles(line: string): string {
   if (!controlCharacter.test(line)) return line;
@@ -69,7 +90,7 @@ type TextStream = Pick<NodeJS.WritableStream, 'write'>;
 type WriteCallback = (error?: Error | null) => void;
 
 /**
- * Writes a message. Control characters in plain strings are replaced with visible ones, also in
+ * Writes a message. Control characters in plain strings are replaced with visible ones, even in
  * files and pipes.
  */
 export function writeText(
@@ -81,7 +102,7 @@ export function writeText(
 }
 
 /**
- * Writes data, such as the answer of a model or JSON. A file or a pipe gets the data unchanged,
+ * Writes data, such as JSON or the answer of a model. A file or a pipe gets the data unchanged,
  * because a program reads it. On a terminal, control characters are made visible.
  */
 export function writeData(

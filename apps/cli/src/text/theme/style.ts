@@ -12,8 +12,8 @@ const noCodes: EscapeCodes = { on: '', off: '' };
 const codesByStyle = new WeakMap<Style, EscapeCodes>();
 
 /**
- * Combines two nested styles. The inner colour replaces the outer one, so the result does not grow
- * with the depth.
+ * Combines two nested styles. The inner color replaces the outer color, so nesting does not make
+ * the result longer.
  */
 export function joinStyles(outer: Style, inner: Style): Style {
   if (outer.length === 0) return inner;
@@ -36,8 +36,8 @@ export function sameStyle(a: Style, b: Style): boolean {
 }
 
 /**
- * Returns the escape codes before and after a styled text. Each code has its own end code instead
- * of a reset, so that styled texts can be nested.
+ * Returns the escape codes before and after a styled text. Each code has its own end code. A full
+ * reset is not used, so that styled texts can be nested.
  */
 export function escapeCodes(style: Style): EscapeCodes {
   if (style.length === 0) return noCodes;
@@ -50,7 +50,7 @@ export function escapeCodes(style: Style): EscapeCodes {
   return switches;
 }
 
-/** Returns the code that ends the effect of another code. */
+/** Returns the code that ends the effect of a given code. */
 export function offCode(code: string): string {
   const number = Number.parseInt(code, 10);
   if (number === 1 || number === 2) return '22';

@@ -1,6 +1,7 @@
+import type { ThemeName } from '../../contract/config.ts';
 import { joinStyles, plain, type Style } from './style.ts';
 
-/** The role of a text. A theme assigns a style to each. */
+/** The role of a text. A theme assigns a style to each role. */
 export type Role =
   | 'heading1'
   | 'heading'
@@ -35,7 +36,7 @@ type DiffRole = 'addedPart' | 'removedPart' | 'hunk' | 'file';
 
 /** The symbols for drawing, each one cell wide. */
 interface Symbols {
-  /** The bullets by list depth. The last one is used for all deeper levels. */
+  /** The bullets by list depth. The last bullet is used for all deeper levels. */
   readonly bullets: readonly string[];
   readonly quote: string;
   readonly rule: string;
@@ -50,9 +51,9 @@ interface Symbols {
 export interface Theme {
   readonly styles: { readonly [R in Role]: Style };
   readonly symbols: Symbols;
-  /** True if links are written as OSC 8 sequences. Otherwise the address is written out. */
+  /** True if links are written as OSC 8 sequences. Otherwise the address is written as text. */
   readonly hyperlinks: boolean;
-  /** True if Markdown's own marks show headings and code, because there are no styles. */
+  /** True if headings and code keep their Markdown marks, because the theme has no styles. */
   readonly marks: boolean;
 }
 
@@ -62,8 +63,8 @@ interface TerminalInfo {
 }
 
 /**
- * Chooses the theme for a terminal. FORCE_COLOR has priority over NO_COLOR, which has priority over
- * the abilities of the terminal.
+ * Chooses the theme for a terminal. FORCE_COLOR has the highest priority, then NO_COLOR, then the
+ * features of the terminal.
  */
 export function themeFor({ env, isTTY }: TerminalInfo): Theme {
   const isDumb = env['TERM'] === 'dumb';
@@ -78,7 +79,7 @@ function hasColor(env: TerminalInfo['env'], isAble: boolean): boolean {
 }
 
 const hyperlinkTerminals = ['iTerm.app', 'WezTerm', 'vscode', 'ghostty', 'Hyper'];
-/** The first VTE version in which hyperlinks work. */
+/** The first version of VTE in which hyperlinks work. */
 const minHyperlinkVte = 5000;
 
 /**
@@ -88,7 +89,7 @@ const minHyperlinkVte = 5000;
 function hasHyperlinks(env: TerminalInfo['env']): boolean {
   const forced = env['FORCE_HYPERLINK'];
   if (forced !== undefined) return forced !== '0';
-  // Whether a multiplexer supports links depends on its version, which is unknown.
+  // Support for links in a multiplexer depends on its version, which is unknown.
   if (env['TMUX'] !== undefined || /^(screen|tmux|dumb)/.test(env['TERM'] ?? '')) return false;
   return (
     hyperlinkTerminals.includes(env['TERM_PROGRAM'] ?? '') ||
@@ -118,7 +119,7 @@ const ascii: Symbols = {
   cut: '~',
 };
 
-/** The basic colours. They are readable on black and on white. */
+/** The basic colors. They are readable on black and on white. */
 const colors: Theme['styles'] = {
   heading1: ['1', '4', '35'],
   heading: ['1', '35'],
@@ -159,6 +160,24 @@ export const colorTheme: Theme = {
   marks: false,
 };
 
+/** Codes that are easier to read on black: the bright colors. */
+const onDark: Readonly<Record<string, string>> = {
+  ...{ 31: '91', 32: '92', 33: '93', 34: '94', 35: '95', 36: '96' },
+};
+/** Codes that are easier to read on white: darker colors of the 256-color palette. */
+const onLight: Readonly<Record<string, string>> = {
+  ...{ 31: '38;5;124', 32: '38;5;28', 33: '38;5;94', 34: '38;5;25', 35: '38;5;90', 36: '38;5;30' },
+};
+
+/** Returns the theme with a name. `base` is the theme that `themeFor` chose for the terminal. */
+export function themeNamed(name: ThemeName, base: Theme): Theme {
+  if (name === 'auto') return base;
+  if (name === 'none') return { ...base, styles: plainStyles, hyperlinks: false, marks: true };
+  const codes = name === 'dark' ? onDark : onLight;
+  const styles = mapStyles(base.styles, (style) => style.map((code) => codes[code] ?? code));
+  return { ...base, styles };
+}
+
 /** A theme without escape sequences. */
 export const plainTheme: Theme = {
   styles: plainStyles,
@@ -167,7 +186,7 @@ export const plainTheme: Theme = {
   marks: true,
 };
 
-/** The plain theme with ASCII symbols, for terminals without capabilities. */
+/** The plain theme with ASCII symbols, for terminals with minimal features. */
 export const dumbTheme: Theme = { ...plainTheme, symbols: ascii };
 
 export function withHyperlinks(theme: Theme): Theme {

@@ -1,13 +1,15 @@
+import { IconButton, ShareIcon } from '@millrace/react/controls';
 import { lazy, Suspense, useState } from 'react';
-import { IconButton } from '../../design/button.tsx';
-import { ShareIcon } from '../../design/icons.tsx';
 import { useAccess } from '../app-context.ts';
 
 const ShareDialog = lazy(async () => ({
   default: (await import('./share-dialog.tsx')).ShareDialog,
 }));
 
-/** A button that opens the links of a session. It is shown only to users who may create links. */
+/**
+ * A button that opens the dialog with the shared links of a session. Only users who may create
+ * links see it.
+ */
 export function ShareButton({ id }: { readonly id: string }) {
   const { canShare } = useAccess();
   const [isOpen, setOpen] = useState(false);

@@ -1,14 +1,12 @@
+import { errorText } from '@millrace/react';
+import { Button, Dialog, dayOrTime, TimeText } from '@millrace/react/controls';
 import { type FormEvent, useCallback, useEffect, useRef, useState } from 'react';
-import { Button } from '../../design/button.tsx';
-import { Dialog } from '../../design/dialog.tsx';
-import { dayOrTime, TimeText } from '../../design/time.tsx';
-import { errorText } from '../../server/api.ts';
 import { useAccess, useApp } from '../app-context.ts';
 import { hrefOf } from '../route.tsx';
 import '../forms.css';
 import './share-dialog.css';
 
-/** How long a link can work, in seconds. */
+/** The lifetimes that the user can choose for a link, in seconds. */
 const lifetimes = [
   ['1 hour', 3600],
   ['1 day', 24 * 3600],
@@ -16,10 +14,13 @@ const lifetimes = [
   ['30 days', 30 * 24 * 3600],
 ] as const;
 
-/** The label by which the page finds the tokens of its links. */
+/** The label of all tokens for shared links. The page uses it to find these tokens. */
 const label = 'share link';
 
-/** A link that was created before. Its text is not stored anywhere. */
+/**
+ * A link that was created earlier. The server does not store its address, so the page cannot show
+ * it again.
+ */
 interface SharedLink {
   readonly id: string;
   readonly label: string | null;
@@ -33,7 +34,7 @@ export interface ShareDialogProps {
   readonly onClose: () => void;
 }
 
-/** Creates links with which others can read one session, and revokes them. */
+/** A dialog to create and revoke links. A link lets other people read one session. */
 export function ShareDialog({ id, onClose }: ShareDialogProps) {
   const { api } = useApp();
   const { isTokenRequired } = useAccess();
@@ -124,13 +125,17 @@ export function ShareDialog({ id, onClose }: ShareDialogProps) {
   );
 }
 
-/** Shows a new link. The server does not store its text, so it is shown only once. */
+/**
+ * Shows the address of a new link. The server does not store the address, so the page shows it only
+ * once.
+ */
 function NewLink({ link }: { readonly link: string }) {
   const field = useRef<HTMLInputElement>(null);
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
     field.current?.select();
-    // Browsers refuse the clipboard on pages without TLS. The link is selected for Ctrl+C then.
+    // Browsers refuse access to the clipboard on pages without TLS. In this case the page selects
+    // the link, and the user presses Ctrl+C.
     await navigator.clipboard?.writeText(link).then(
       () => setCopied(true),
       () => {},

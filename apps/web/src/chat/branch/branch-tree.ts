@@ -10,7 +10,7 @@ export interface BranchTask {
 interface Fork {
   /** The id of the task that this task was forked from. */
   readonly of: string;
-  /** The last item that both tasks share. Null if they share none. */
+  /** The last item that this task shares with the task `of`. Null if they share no items. */
   readonly after: string | null;
 }
 
@@ -20,8 +20,8 @@ interface BranchPosition {
 }
 
 /**
- * Returns the branches of a conversation after an item, and the branch to which a task belongs.
- * Returns undefined if there is only one branch.
+ * Returns all branches of a conversation that start after an item. Also returns the position of the
+ * branch that contains the current task. Returns undefined if there is only one branch.
  */
 export function branchesAfter(
   tasks: readonly BranchTask[],
@@ -61,7 +61,7 @@ type Forks = ReadonlyMap<string, Fork | undefined>;
 /** Returns the ids of the task, its parent, the parent of that parent, and so on. */
 function ancestorsOf(forks: Forks, id: string): readonly string[] {
   const path: string[] = [];
-  // The metadata from the server can contain a cycle.
+  // The metadata from the server can contain a cycle. The check of `path` prevents an endless loop.
   for (let at: string | undefined = id; at !== undefined && !path.includes(at); ) {
     path.push(at);
     at = forks.get(at)?.of;

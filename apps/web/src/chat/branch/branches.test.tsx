@@ -1,8 +1,8 @@
 import { type ItemId, itemId } from '@millrace/core';
+import type { LiveSource } from '@millrace/react';
 import { expect, test } from 'vitest';
-import { openDomPage } from '../../testing/dom-page.ts';
+import { openDomPage } from '../../../../../packages/react/src/testing/dom-page.ts';
 import { fakeApp, loopTask } from '../../testing/fake-app.ts';
-import type { LiveSource } from '../state/live-source.ts';
 
 const [question, answer] = [itemId('question'), itemId('answer')];
 const file = { file_id: 'file_1', name: 'a.png', type: 'image/png', size: 3 };
@@ -15,7 +15,7 @@ const live = {
 async function renderBranches(post: () => Promise<never>) {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../../app/app-context.ts');
-  const { useItemActions } = await import('./branch-switch.tsx');
+  const { useItemActions } = await import('@millrace/react');
   const { Branches } = await import('./branches.tsx');
   const { app, posted } = fakeApp({ tasks: [loopTask('s')], post });
   const Again = () => {

@@ -1,13 +1,12 @@
 import type { Attachment, Task } from '@millrace/client';
 import type { ItemId, JsonObject, Metadata } from '@millrace/core';
+import type { LiveSource } from '@millrace/react';
+import { errorText, type ItemActions, ItemActionsContext } from '@millrace/react';
 import { type ReactNode, useMemo, useRef, useState } from 'react';
 import { type App, useApp, useDirectory, useListedTask } from '../../app/app-context.ts';
 import { navigate } from '../../app/route.tsx';
 import { setTaskTitle } from '../../app/task-text.ts';
-import { errorText } from '../../server/api.ts';
 import type { ListedTask } from '../../server/directory.ts';
-import type { LiveSource } from '../state/live-source.ts';
-import { type ItemActions, ItemActionsContext } from './branch-switch.tsx';
 import { branchesAfter } from './branch-tree.ts';
 import './branches.css';
 
@@ -17,7 +16,10 @@ export interface BranchesProps {
   readonly children: ReactNode;
 }
 
-/** Provides the actions that branch the conversation at an item. Each branch is a separate task. */
+/**
+ * Provides actions that start a branch of the conversation at an item. Each branch is a separate
+ * task.
+ */
 export function Branches({ live, isPast, children }: BranchesProps) {
   const app = useApp();
   const tasks = useKnownTasks();
@@ -40,6 +42,7 @@ export function Branches({ live, isPast, children }: BranchesProps) {
         });
     };
     return {
+      open: (id) => navigate({ page: 'task', id }),
       branches: (id) => branchesAfter(tasks, live.id, itemBefore(live, id)),
       ...(isLoop &&
         !isPast && {
@@ -64,7 +67,7 @@ export function Branches({ live, isPast, children }: BranchesProps) {
   );
 }
 
-/** Returns the tasks of the list, and older tasks that the user has opened. */
+/** Returns the tasks of the session list, and older tasks that the user has opened. */
 function useKnownTasks(): readonly ListedTask[] {
   const { tasks, others } = useDirectory();
   return useMemo(() => {
@@ -89,7 +92,8 @@ async function fork({ api, directory }: App, taskId: string, body: ForkBody): Pr
     body as unknown as JsonObject,
   );
   const { id, task_metadata } = response as unknown as Task;
-  // The first message of a session is its title.
+  // The title of a session is its first message. If the branch replaces this message, it gets a new
+  // title.
   const isFirst = (task_metadata?.['branch'] as Metadata | undefined)?.['after'] === null;
   if (isFirst && body.content !== undefined) await setTaskTitle(api, id, body.content.content);
   await directory.refresh();
@@ -101,8 +105,8 @@ function itemBefore({ itemIds }: LiveSource, id: ItemId): string | null {
 }
 
 /**
- * Returns the first item of an answer, because an answer of several turns is generated again as a
- * whole.
+ * Returns the first item of an answer. An answer can have several turns, and the agent regenerates
+ * all of them.
  */
 function answerStart(live: LiveSource, id: ItemId): ItemId {
   const { itemIds } = live;

@@ -1,12 +1,13 @@
+import type { LiveSource } from '@millrace/react';
 import { expect, test } from 'vitest';
-import { openDomPage } from '../../testing/dom-page.ts';
-import { fakeApp, memoryStorage } from '../../testing/fake-app.ts';
-import type { LiveSource } from '../state/live-source.ts';
+import { openDomPage } from '../../../../../packages/react/src/testing/dom-page.ts';
+import { memoryStorage } from '../../../../../packages/react/src/testing/memory-storage.ts';
+import { fakeApp } from '../../testing/fake-app.ts';
 import { type Delivery, Outbox } from './outbox.ts';
 
 const connection = { state: 'live' };
 
-/** A session whose conversation gets its messages from the test. */
+/** A session. The test adds the messages of its conversation. */
 function fakeLive() {
   const listeners = new Set<() => void>();
   const live = {
@@ -31,7 +32,7 @@ function fakeLive() {
 async function renderOutbox() {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../../app/app-context.ts');
-  const { drafts } = await import('./draft.ts');
+  const { drafts } = await import('@millrace/react');
   const { OutboxView } = await import('./outbox-view.tsx');
   const answers: PromiseWithResolvers<Delivery>[] = [];
   const deliver = () => {

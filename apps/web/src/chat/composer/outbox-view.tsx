@@ -1,17 +1,17 @@
 import type { ItemId } from '@millrace/core';
-import { lazy, Suspense, useEffect, useRef, useSyncExternalStore } from 'react';
+import type { LiveSource } from '@millrace/react';
+import {
+  Attachments,
+  type ChatSource,
+  drafts,
+  useConnection,
+  useSourceValue,
+} from '@millrace/react';
+import { Button } from '@millrace/react/controls';
+import { useEffect, useRef, useSyncExternalStore } from 'react';
 import { useApp } from '../../app/app-context.ts';
-import { Button } from '../../design/button.tsx';
-import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
-import type { LiveSource } from '../state/live-source.ts';
-import { useConnection } from '../state/use-live.ts';
-import { drafts } from './draft.ts';
 import type { OutgoingMessage } from './outbox.ts';
 import './outbox-view.css';
-
-const AttachmentNames = lazy(async () => ({
-  default: (await import('./file-chips.tsx')).AttachmentNames,
-}));
 
 /** Returns the messages of a task that are not in the server's log yet. */
 export function useOutgoingMessages(task: string): readonly OutgoingMessage[] {
@@ -22,9 +22,9 @@ export function useOutgoingMessages(task: string): readonly OutgoingMessage[] {
 const selectItemIds = ({ itemIds }: ChatSource) => itemIds;
 
 /**
- * Returns the messages that the conversation does not show yet. The stream can be faster than the
- * answer to the request that sent a message. An item counts if it is newer than the message and has its
- * text.
+ * Returns the messages that the conversation does not show yet. The stream can deliver a message
+ * before the request that sent it is answered. So a message counts as shown if a newer item has the
+ * same text.
  */
 function useUnseenMessages(live: LiveSource): readonly OutgoingMessage[] {
   const outgoing = useOutgoingMessages(live.id);
@@ -64,11 +64,7 @@ export function OutboxView({ live }: { readonly live: LiveSource }) {
               {message.text}
             </p>
           )}
-          {message.attachments && (
-            <Suspense fallback={null}>
-              <AttachmentNames files={message.attachments} />
-            </Suspense>
-          )}
+          <Attachments files={message.attachments ?? []} />
           {message.state === 'failed' ? (
             <Failed message={message} />
           ) : (
@@ -82,7 +78,7 @@ export function OutboxView({ live }: { readonly live: LiveSource }) {
 
 function Failed({ message }: { readonly message: OutgoingMessage }) {
   const { outbox } = useApp();
-  // The buttons disappear together with the message, so the focus moves to the message field.
+  // The buttons disappear together with the message. So the focus moves to the message field.
   const answered = (work: () => void) => () => {
     work();
     document.querySelector<HTMLElement>('.composer textarea')?.focus();
@@ -97,7 +93,7 @@ function Failed({ message }: { readonly message: OutgoingMessage }) {
       <Button size="small" onClick={answered(() => outbox.retry(message))}>
         Try again
       </Button>
-      {/* The message field cannot show files that the server already has. */}
+      {/* The message field cannot show files that are already uploaded. */}
       {message.attachments === undefined && (
         <Button size="small" look="quiet" onClick={answered(edit)}>
           Edit

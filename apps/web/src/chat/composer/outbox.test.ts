@@ -1,14 +1,17 @@
 import { ClientError } from '@millrace/client';
 import { expect, test } from 'vitest';
 import { settled } from '../../../../../packages/client/src/testing/settled.ts';
-import { memoryStorage } from '../../testing/fake-app.ts';
+import { memoryStorage } from '../../../../../packages/react/src/testing/memory-storage.ts';
 import { type Delivery, Outbox, type OutgoingMessage } from './outbox.ts';
 
 interface TestDelivery extends PromiseWithResolvers<Delivery> {
   readonly message: OutgoingMessage;
 }
 
-/** A browser that can open several pages in turn. The test answers in place of the server. */
+/**
+ * A browser that can open several pages one after the other. The test answers in place of the
+ * server.
+ */
 function setUp() {
   const storage = memoryStorage();
   const deliveries: TestDelivery[] = [];

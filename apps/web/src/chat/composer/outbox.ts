@@ -1,8 +1,8 @@
 import type { Attachment } from '@millrace/client';
 import { type JsonValue, parseJson } from '@millrace/core';
-import { readStored, sharedStorage, writeStored } from '../../app/browser-storage.ts';
-import { errorText, isUnreachable } from '../../server/api.ts';
-import type { LiveSource, LiveSources } from '../state/live-source.ts';
+import type { LiveSource, LiveSources } from '@millrace/react';
+import { attachmentsIn, errorText, isUnreachable } from '@millrace/react';
+import { readStored, sharedStorage, writeStored } from '@millrace/react/storage';
 
 export interface Delivery {
   /** Resolves when the conversation shows the message. */
@@ -11,14 +11,14 @@ export interface Delivery {
 
 interface OutboxOptions {
   /**
-   * Sends a message. Resolves when the server has stored it. The server ignores a message whose key
-   * it already has.
+   * Sends a message. Resolves when the server has stored it. If the server already has a message
+   * with this key, it ignores the new one.
    */
   readonly deliver: (message: OutgoingMessage) => Promise<Delivery>;
   readonly newKey: () => string;
   /** Returns the current time in ms since 1970. */
   readonly now: () => number;
-  /** The storage of the messages. Default: the storage that all tabs of the browser share. */
+  /** The storage of the messages. Default: the local storage, which all tabs share. */
   readonly storage?: (() => Storage) | undefined;
 }
 
@@ -28,8 +28,8 @@ const storageKey = 'outbox';
 const none: readonly OutgoingMessage[] = [];
 
 /**
- * Stores messages until the server has them. They are in the browser's storage, so that they
- * survive a reload or an unavailable server. The messages of one session are sent in order.
+ * Stores messages until the server has them. Messages are in the browser's storage, so they survive
+ * a reload and a server outage. The messages of one session are sent in order.
  */
 export class Outbox {
   readonly #options: OutboxOptions;
@@ -37,7 +37,7 @@ export class Outbox {
   readonly #listeners = new Set<() => void>();
   readonly #busy = new Set<string>();
   /**
-   * The keys of messages that failed since the page was opened, because the server did not answer.
+   * The keys of messages that failed because the server did not answer, since the page was opened.
    */
   readonly #unanswered = new Set<string>();
   #isResumed = false;
@@ -53,12 +53,15 @@ export class Outbox {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Returns the same array until the messages of the task change. */
+  /**
+   * Returns the unsent messages of a task. Returns the same array until the messages of the task
+   * change.
+   */
   of(task: string): readonly OutgoingMessage[] {
     return this.#byTask.get(task) ?? none;
   }
 
-  /** Loads and sends the messages that an earlier page could not send. */
+  /** Loads and sends the messages that an earlier visit to the page could not send. */
   resume(): void {
     if (this.#isResumed) return;
     this.#isResumed = true;
@@ -112,8 +115,8 @@ export class Outbox {
   }
 
   /**
-   * Sends again the messages that failed because the server did not answer. Call it when the server
-   * is back.
+   * Resends the messages that failed because the server did not answer. Call it when the server is
+   * available again.
    */
   retryUnanswered(task: string): void {
     for (const message of this.of(task)) if (this.#unanswered.has(message.key)) this.retry(message);
@@ -166,8 +169,8 @@ export class Outbox {
   }
 
   /**
-   * Stores or removes one message and keeps the others, because other tabs use the same storage
-   * entry.
+   * Stores or removes one message. It keeps all other messages, because other tabs use the same
+   * storage entry.
    */
   #persist(key: string, message: OutgoingMessage | undefined): void {
     const others = parseMessages(readStored(this.#storage, storageKey)).filter(
@@ -182,14 +185,14 @@ export class Outbox {
   }
 }
 
-/** A message that the server may not have yet. */
+/** A message for which no confirmation from the server has arrived. */
 export interface OutgoingMessage {
   readonly task: string;
   /** The idempotency key. */
   readonly key: string;
   readonly text: string;
   readonly when: 'steer' | 'follow_up';
-  /** The files of the message. The server has their content. */
+  /** The files of the message. They are already uploaded to the server. */
   readonly attachments?: readonly Attachment[] | undefined;
   /** When the user sent the message, in ms since 1970. */
   readonly at: number;
@@ -235,16 +238,6 @@ function parseMessage(value: JsonValue): readonly OutgoingMessage[] {
   ];
 }
 
-/** Returns the attachments in stored data, and skips invalid entries. */
-export function attachmentsIn(value: JsonValue | undefined): readonly Attachment[] {
-  if (!Array.isArray(value)) return [];
-  return value.flatMap((entry) => {
-    const { file_id, name, type, size } = (entry ?? {}) as Readonly<Record<string, JsonValue>>;
-    const isText = [file_id, name, type].every((text) => typeof text === 'string');
-    return isText && typeof size === 'number' ? [entry as unknown as Attachment] : [];
-  });
-}
-
 function serializeMessages(messages: readonly OutgoingMessage[]): string | undefined {
   return messages.length === 0
     ? undefined
@@ -252,8 +245,8 @@ function serializeMessages(messages: readonly OutgoingMessage[]): string | undef
 }
 
 /**
- * Delivers messages through the handle of their session. The delivery is complete when the
- * session's stream contains the message.
+ * Delivers messages through the handle of their session. A delivery ends when the stream of the
+ * session contains the message.
  */
 export function deliverWith(sources: LiveSources, onSent: () => void): OutboxOptions['deliver'] {
   return async ({ task, text, when, key, attachments }) => {

@@ -1,11 +1,15 @@
 import type { Task, TaskStatus } from '@millrace/client';
 import { type DraftRecord, runId, type Stop } from '@millrace/core';
+import type { LiveSource } from '@millrace/react';
 import { expect, test } from 'vitest';
-import { openDomPage } from '../../testing/dom-page.ts';
+import { openDomPage } from '../../../../../packages/react/src/testing/dom-page.ts';
+import { GrowingSource } from '../../../../../packages/react/src/testing/growing-source.ts';
+import {
+  factDraft,
+  foldDrafts,
+  numberDrafts,
+} from '../../../../../packages/react/src/testing/records.ts';
 import { fakeApp, loopTask } from '../../testing/fake-app.ts';
-import { GrowingSource } from '../../testing/growing-source.ts';
-import { factDraft, foldDrafts, numberDrafts } from '../../testing/records.ts';
-import type { LiveSource } from '../state/live-source.ts';
 
 const run = (stop: Stop): readonly DraftRecord[] => [
   factDraft({ type: 'run_started', runId: runId('r1') }, 1, 1),
@@ -24,7 +28,7 @@ async function renderRow(drafts: readonly DraftRecord[], status: TaskStatus = 'F
     retries.push('retry');
     return Promise.reject(new Error('No room'));
   };
-  // The stream of a failed task ends.
+  // When a task fails, its stream ends.
   const connection = { state: 'ended', reason: 'over' };
   const snapshot = { connection, task: { id: 's', status } as Task };
   const live = Object.assign(source, { handle: { snapshot: () => snapshot, retry } });

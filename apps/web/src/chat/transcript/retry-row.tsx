@@ -1,17 +1,20 @@
+import type { LiveSource } from '@millrace/react';
+import {
+  type ChatSource,
+  errorText,
+  isClosed,
+  isUnfinished,
+  useSourceValue,
+  useTaskRow,
+} from '@millrace/react';
+import { Button, RetryIcon } from '@millrace/react/controls';
 import { useState } from 'react';
 import { useApp, useListedTask } from '../../app/app-context.ts';
-import { isClosed } from '../../app/task-text.ts';
-import { Button } from '../../design/button.tsx';
-import { RetryIcon } from '../../design/icons.tsx';
-import { errorText } from '../../server/api.ts';
 import { useOutgoingMessages } from '../composer/outbox-view.tsx';
-import { type ChatSource, isUnfinished, useSourceValue } from '../state/chat-source.ts';
-import type { LiveSource } from '../state/live-source.ts';
-import { useTaskRow } from '../state/use-live.ts';
 
 /**
- * A button after a run that failed. An agent loop sends its last request again. Another agent gets
- * the last message again.
+ * A button that appears after a failed run. An agent loop then repeats its last model request. For
+ * all other agents, the page sends the last message again.
  */
 export function RetryRow({ live }: { readonly live: LiveSource }) {
   const { outbox } = useApp();
@@ -48,7 +51,7 @@ function isFailed(source: ChatSource): boolean {
   return source.facts.lastStop?.reason === 'error' && !isUnfinished(source);
 }
 
-/** Returns the text of the last message of the user. */
+/** Returns the text of the user's last message. */
 function lastMessage(live: LiveSource): string {
   const id = live.itemIds.findLast((one) => live.item(one)?.kind === 'user');
   const parts = (id && live.item(id)?.parts) ?? [];

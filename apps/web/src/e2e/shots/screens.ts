@@ -13,13 +13,13 @@ export interface Stage {
 
 type SessionName = 'answer' | 'tools' | 'approval' | 'error';
 
-/** One screen of the page: how to reach it in a new tab. */
+/** A screen of the app, and the steps to open it in a new tab. */
 export interface Screen {
   readonly name: string;
   readonly open: (page: Page, stage: Stage) => Promise<unknown>;
 }
 
-/** The screens of a server without sessions. */
+/** The screens of a server that has no sessions. */
 export const emptyScreens: readonly Screen[] = [
   { name: 'empty-new', open: (page, { server }) => openNew(page, server) },
   {
@@ -31,7 +31,7 @@ export const emptyScreens: readonly Screen[] = [
   },
 ];
 
-/** The screens of a server with the sessions of the stage. */
+/** The screens of a server that has the prepared sessions. */
 export const screens: readonly Screen[] = [
   { name: 'new', open: (page, { server }) => openNew(page, server) },
   { name: 'answer', open: (page, stage) => openSession(page, stage, 'answer') },
@@ -99,7 +99,7 @@ export const screens: readonly Screen[] = [
     async open(page, { server }) {
       await page.goto(`${server.url}/app/design`);
       await page.getByRole('heading', { name: 'Dark' }).waitFor();
-      // The gallery scrolls inside of the page, so a high screen shows all of it.
+      // The gallery scrolls inside the page. A tall viewport shows all of it.
       const { width } = page.viewportSize() ?? { width: 1280 };
       const inside = await page.evaluate<number>("document.querySelector('.gallery').scrollHeight");
       await page.setViewportSize({ width, height: Math.min(inside + 64, 16_000) });
@@ -123,7 +123,7 @@ export const screens: readonly Screen[] = [
   },
 ];
 
-/** The first message of each prepared session, and a text of its last answer. */
+/** The first message of each prepared session, and a text that the page shows at the end of it. */
 const sessions: Readonly<Record<SessionName, readonly [message: string, shown: string]>> = {
   answer: ['tell me about Millrace', 'See the protocol'],
   tools: ['tools', 'Done: a duplicate record'],
@@ -131,7 +131,7 @@ const sessions: Readonly<Record<SessionName, readonly [message: string, shown: s
   error: ['fail', 'This answer will fail'],
 };
 
-/** Creates the sessions of the stage. Returns their paths. */
+/** Creates the prepared sessions. Returns their paths. */
 export async function prepareSessions(page: Page, server: PageServer): Promise<Stage['paths']> {
   const paths: Partial<Record<SessionName, string>> = {};
   for (const [name, [message, shown]] of Object.entries(sessions)) {
@@ -140,7 +140,7 @@ export async function prepareSessions(page: Page, server: PageServer): Promise<S
     await tab.send(message);
     paths[name as SessionName] = await tab.taskPath();
     await page.getByText(shown).first().waitFor();
-    // A session that asks for an approval can be stopped, so it keeps the button.
+    // A session that waits for an approval can be stopped, so its stop button stays.
     if (name !== 'approval') await tab.stop.waitFor({ state: 'detached' });
   }
   return paths as Stage['paths'];

@@ -19,8 +19,8 @@ const moreRules = { 'target-size': { enabled: true } };
 const withoutColors = { rules: { ...moreRules, [colorRule]: { enabled: false } } };
 
 /**
- * The page in light mode, in dark mode and on a phone. Dark mode changes only the colors, so only
- * they are checked there. The phone changes the layout, so everything except the colors is checked.
+ * The page in light mode, in dark mode and on a phone. Dark mode changes only colors, so only
+ * colors are checked there. On the phone, everything except colors is checked.
  */
 const modes = [
   { colorScheme: 'light', width: 1280, height: 800, run: { rules: moreRules } },

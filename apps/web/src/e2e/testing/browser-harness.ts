@@ -14,8 +14,8 @@ interface PageHost {
 interface BrowserHarness<S extends PageHost = PageServer> {
   readonly server: S;
   /**
-   * Opens a new browser context, which records faults of the page. `atEnd` receives the function that
-   * closes it. Default: it is closed after the test.
+   * Opens a new browser context that records faults of the page. `atEnd` receives a function that
+   * closes the context. Default: the context is closed after the test.
    */
   visitor(
     options?: BrowserContextOptions,
@@ -37,7 +37,7 @@ export function useBrowserHarnessFor<S extends PageHost>(
   beforeAll(async () => {
     server = await start();
     browser = await sharedChromium();
-    // Building the page and starting a browser are slow on a busy machine.
+    // On a busy machine, it takes long to build the page and to start a browser.
   }, patientMs(60_000));
   afterAll(async () => {
     await server?.close();

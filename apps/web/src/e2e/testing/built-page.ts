@@ -6,9 +6,9 @@ import { buildOnce } from '../../../../../scripts/process-folder.ts';
 const root = fileURLToPath(new URL('../../../../../', import.meta.url));
 
 /**
- * Builds the page as it is shipped, once for all tests of a run, and returns its folder. A fresh
- * clone has no built page, and a rebuild in place would break the page for other processes that
- * serve it.
+ * Builds the page as it is published, once for all tests of a run. Returns its folder. A fresh
+ * clone has no built page. Rebuilding in place would break the page for other processes that serve
+ * it.
  */
 export function builtPage(): string {
   return buildOnce('millrace-page', build);

@@ -44,14 +44,14 @@ export class ChatTab {
     return new URL(this.page.url()).pathname;
   }
 
-  /** Returns the number of the last counted word on the page. */
+  /** Returns the number of the last word that the model counted on the page. */
   lastCount(): Promise<number> {
     return this.page.evaluate(() => (globalThis as unknown as Watched).lastCount());
   }
 
   /**
    * Waits until the page shows at least this many counted words. Returns the number of the last
-   * one.
+   * word.
    */
   async waitForCount(minimum: number): Promise<number> {
     const hasCount = (count: number) => (globalThis as unknown as Watched).lastCount() >= count;
@@ -65,8 +65,8 @@ export class ChatTab {
   }
 
   /**
-   * Unfolds reasoning or a tool card if it is folded. Parts that appeared while they streamed are
-   * already unfolded.
+   * Unfolds reasoning or a tool card if it is folded. Parts that the page showed while they
+   * streamed are already unfolded.
    */
   async unfold(name: RegExp): Promise<void> {
     const head = this.page.getByRole('button', { name });
@@ -90,7 +90,7 @@ export class ChatTab {
     await this.page.locator('[role=slider][aria-disabled=false]').waitFor();
   }
 
-  /** Drags the scrubber to a fraction of the session. */
+  /** Drags the scrubber to a position, given as a fraction of the session. */
   async dragTo(share: number): Promise<void> {
     await this.waitForScrubber();
     const box = await this.slider.boundingBox();
@@ -102,7 +102,7 @@ export class ChatTab {
     await this.page.mouse.up();
   }
 
-  /** Steps record by record until the word with this number is the last one. */
+  /** Moves record by record until the word with this number is the last one on the page. */
   async stepTo(word: number): Promise<void> {
     await this.slider.focus();
     for (let at = await this.lastCount(); at !== word; at = await this.lastCount())

@@ -1,10 +1,10 @@
 import { type DeltaWriter, type Part, toolCallPart } from '@millrace/core';
 import { createProvider, type ModelRequest, type Provider } from '@millrace/providers';
 import { type ScriptedContent, scriptedProvider } from '@millrace/providers/scripted';
+import { hostilePayloads } from '../../../../../packages/react/src/testing/hostile-payloads.ts';
 import { demoProvider } from '../../testing/demo-provider.ts';
-import { hostilePayloads } from '../../testing/hostile-payloads.ts';
 
-/** A command that a test sends to the model while it streams. */
+/** A command that a test sends to the model while the model streams. */
 export type ModelCommand = 'go' | 'enough';
 
 interface ControlledProviderOptions {
@@ -13,10 +13,10 @@ interface ControlledProviderOptions {
 }
 
 /**
- * Creates the demo model with five more commands. `count` streams `w1 w2 w3 …` until the test
- * sends `enough`, so that a test never has to be fast. `hostile` sends all hostile payloads.
- * `write` calls the write tool once for each following line, which is JSON. `say` answers with the
- * following lines, and `stream` streams them with pauses.
+ * Creates the demo model with five additional commands. `count` streams `w1 w2 w3 …` until the test
+ * sends `enough`, so that a test need not be fast. `hostile` sends all hostile payloads. `write`
+ * calls the write tool once for each further line, which is JSON. `say` answers with the further
+ * lines, and `stream` streams them with pauses.
  */
 export function controlledProvider({ pauseMs, command }: ControlledProviderOptions): Provider {
   const demo = demoProvider({ pauseMs });
@@ -73,7 +73,7 @@ function* streamed(writer: DeltaWriter, source: string): Generator<void> {
   yield;
 }
 
-/** Maximum number of words. It stops the model if a test never sends `enough`. */
+/** Maximum number of words, for the case that a test never sends `enough`. */
 const maxCount = 100_000;
 
 function* counted(writer: DeltaWriter, command: () => ModelCommand): Generator<void> {

@@ -7,8 +7,8 @@ import { miller, runnerOf } from '../../../../../packages/openai-agents/src/test
 import { builtPage } from './built-page.ts';
 
 /**
- * A server with an agent of the OpenAI Agents SDK. The agent has a tool and a hand-off, and is
- * served as a sync agent and as an async agent.
+ * A server with an agent of the OpenAI Agents SDK. The agent has a tool and a hand-off. The server
+ * offers it as a sync agent and as an async agent.
  */
 export class HandoffServer {
   readonly model = new PausingProvider();
@@ -70,7 +70,8 @@ export class HandoffServer {
 const pauseMark = '…';
 
 /**
- * A model that calls the weather tool, hands over and answers. At each `…` it waits for `resume()`.
+ * A model that calls the weather tool, hands off to a second agent, and answers. At each `…` it
+ * waits for `resume()`.
  */
 class PausingProvider {
   readonly provider: Provider;

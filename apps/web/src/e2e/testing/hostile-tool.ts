@@ -1,14 +1,15 @@
 import { defineTool, type Tool } from '@millrace/agent';
 import type { FilePart, MediaPart } from '@millrace/core';
 import { z } from 'zod';
-import { hostilePayloads } from '../../testing/hostile-payloads.ts';
+import { hostilePayloads } from '../../../../../packages/react/src/testing/hostile-payloads.ts';
 
 const page = `<!doctype html><script>globalThis.ran = 'a file'</script>`;
 const pixel = 'https://evil.example/pixel.png';
 const svg = `<svg xmlns="http://www.w3.org/2000/svg" onload="globalThis.ran = 'a picture'"><script>globalThis.ran = 1</script></svg>`;
 
 /**
- * Types of documents that could run scripts, and types that only look like audio and video types.
+ * Media types of documents that could run scripts, and types that only look like audio or video
+ * types.
  */
 export const documentTypes: readonly string[] = [
   ...['text/html', 'TEXT/HTML', 'text/html; charset=utf-8', 'application/xhtml+xml', 'text/xml'],
@@ -17,7 +18,7 @@ export const documentTypes: readonly string[] = [
   ...['audio/html', 'video/svg+xml', 'application/json', '', 'text/javascript'],
 ];
 
-/** Returns the name of the file with a type of `documentTypes`. */
+/** Returns the name of the test file for a type of `documentTypes`. */
 export function documentName(type: string): string {
   return `document ${documentTypes.indexOf(type)}`;
 }

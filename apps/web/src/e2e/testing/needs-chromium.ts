@@ -5,8 +5,8 @@ import { describe, type SuiteAPI } from 'vitest';
 import { isRequirementMissing } from '../../../../../packages/log/src/testing/external-programs.ts';
 
 /**
- * The programs, the best first. The headless shell draws pages with the same engine and has no windows.
- * It starts in a quarter of the CPU time of Chromium, and so does each of its browser contexts.
+ * The programs, best first. The headless shell uses the same engine as Chromium, but has no
+ * windows. It needs only a quarter of the CPU time, both to start and to open a browser context.
  */
 const names = [
   'chromium-headless-shell',
@@ -41,12 +41,15 @@ export function launchChromium(): Promise<Browser> {
   });
 }
 
-/** Modules are loaded once per file or once per process. The global object is always the same. */
+/**
+ * Some test runners load a module again for each file. The global object is always the same, so it
+ * holds the browser.
+ */
 const shared = globalThis as { millraceChromium?: Promise<Browser> };
 
 /**
- * Returns the Chromium of this test process. All files that the process runs use it, because each start
- * costs seconds of CPU. Playwright ends it with the process.
+ * Returns the Chromium of this test process. All test files of the process share it, because each
+ * start costs seconds of CPU time. Playwright closes it when the process ends.
  */
 export async function sharedChromium(): Promise<Browser> {
   const running = await shared.millraceChromium?.catch(() => undefined);

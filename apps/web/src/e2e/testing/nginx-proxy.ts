@@ -19,7 +19,10 @@ export interface NginxProxy {
   close(): Promise<void>;
 }
 
-/** Starts nginx with the configuration of docs/proxy.md, for another port, name and certificate. */
+/**
+ * Starts nginx with the configuration of docs/proxy.md. The port, the name and the certificate are
+ * changed.
+ */
 export async function startNginx(serverPort: number, name: string): Promise<NginxProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-nginx-'));
   const port = await freePort();

@@ -12,7 +12,8 @@ import type { ModelCommand } from './controlled-provider.ts';
 const script = fileURLToPath(new URL('./serve-for-tests.ts', import.meta.url));
 
 /**
- * The page's server in a separate process. A test can kill it and restart it with the same data.
+ * The page's server in a separate process. A test can kill it and start it again with the same
+ * data.
  */
 export class PageServer {
   readonly #folder: string;
@@ -38,9 +39,7 @@ export class PageServer {
     return this.#url;
   }
 
-  /**
-   * Starts the process with the same data. From the second start on, it also uses the same port.
-   */
+  /** Starts the process with the same data. After the first start, it also uses the same port. */
   async restart(): Promise<void> {
     const port = this.#url === '' ? '0' : new URL(this.#url).port;
     const token = this.#token === undefined ? [] : ['8', this.#token];

@@ -40,5 +40,6 @@ const server = createServer({
 });
 const { url } = await server.listen({ port: Number(port) });
 process.send?.(url);
-// The tests kill this process, so it stores its compiled code for the next one now.
+// The tests kill this process, so it cannot store its compiled code at its end. It stores the code
+// now, for the next process.
 flushCompileCache();

@@ -3,8 +3,8 @@ import { patientMs } from '../../../../../packages/core/src/testing/runs.ts';
 import { ChatTab } from './chat-tab.ts';
 
 /**
- * The script that watches each page. It records violations of the content security policy. In each
- * frame that differs from the last one, it also checks that the counted words are in order.
+ * The script that watches each page. It records violations of the content security policy. After
+ * each change of the page, it also checks that the counted words are in order.
  */
 const watcher = `
 globalThis.refused = [];
@@ -28,7 +28,7 @@ new MutationObserver(() => {
 }).observe(document, { childList: true, characterData: true, subtree: true });
 `;
 
-/** A browser context that records everything that a page must not do. */
+/** A browser context that records everything that a page is not allowed to do. */
 export class WatchedBrowser {
   readonly context: BrowserContext;
   readonly faults: string[] = [];
@@ -45,7 +45,7 @@ export class WatchedBrowser {
     options: BrowserContextOptions = {},
   ): Promise<WatchedBrowser> {
     const context = await browser.newContext({ baseURL: url, ...options });
-    // All waits are limited, so that a hanging test fails with the name of the missing element.
+    // All waits are limited. So a hanging test fails with the name of the missing element.
     context.setDefaultTimeout(patientMs(20_000));
     const watched = new WatchedBrowser(context, url);
     await context.addInitScript(watcher);
@@ -66,7 +66,7 @@ export class WatchedBrowser {
     return new ChatTab(page);
   }
 
-  /** Returns all faults of all pages so far. */
+  /** Returns all faults of all pages. */
   async allFaults(): Promise<readonly string[]> {
     const reports = await Promise.all(
       this.context.pages().map((page) =>

@@ -1,10 +1,10 @@
+import { clockTime, dayOrTime } from '@millrace/react/controls';
 import { useId } from 'react';
-import { clockTime, dayOrTime } from '../../design/time.tsx';
 import type { ChartData } from './chart-data.ts';
 
 export interface BarChartProps {
   readonly chart: ChartData;
-  /** The starts of the buckets, in ms since 1970. */
+  /** The start times of the buckets, in ms since 1970. */
   readonly starts: readonly number[];
   readonly bucketMs: number;
 }
@@ -13,7 +13,7 @@ const width = 600;
 const height = 120;
 const dayMs = 24 * 3_600_000;
 
-/** A bar chart. Its values are also in a table, which anybody can open. */
+/** A bar chart. The user can also open a table with the same values. */
 export function BarChart({ chart, starts, bucketMs }: BarChartProps) {
   const { title, series, format } = chart;
   const titleId = useId();

@@ -1,5 +1,5 @@
+import { duration } from '@millrace/react/controls';
 import type { OverviewFilter } from '../../app/route.tsx';
-import { duration } from '../../design/time.tsx';
 
 /** A median and a 95th percentile in milliseconds. */
 interface Percentiles {
@@ -7,7 +7,7 @@ interface Percentiles {
   readonly p95: number;
 }
 
-/** The measured values of a set of attempts, as the server sends them. */
+/** The measured values of a group of attempts, as the server sends them. */
 export interface Measures {
   readonly attempts: number;
   readonly errors: number;
@@ -44,14 +44,14 @@ export const ranges = [
   ['30d', 'Last 30 days', 30 * 24 * hourMs],
 ] as const;
 
-/** The range if the URL names none, or an unknown one. */
+/** The range that is used if the URL has no range or an unknown one. */
 const defaultRange = ranges[1];
 
 export function rangeOf({ range }: OverviewFilter): (typeof ranges)[number] {
   return ranges.find(([name]) => name === range) ?? defaultRange;
 }
 
-/** Returns the path of the statistics for a filter, up to a moment. */
+/** Returns the path of the statistics for a filter. `now` is the end of the range. */
 export function statisticsPath(filter: OverviewFilter, now: number): string {
   const query = new URLSearchParams({ from: String(now - rangeOf(filter)[2]), to: String(now) });
   if (filter.agent !== undefined) query.set('agent_name', filter.agent);
@@ -66,13 +66,19 @@ export interface ChartData {
   readonly format: (value: number) => string;
 }
 
-/** One series. `values` has an entry for each bucket, null if nothing was measured. */
+/**
+ * One series of a chart. `values` has an entry for each bucket. The entry is null if the bucket has
+ * no measurement.
+ */
 interface ChartSeries {
   readonly name: string;
   readonly values: readonly (number | null)[];
 }
 
-/** Returns the charts of the overview. In each, a later series is drawn over an earlier one. */
+/**
+ * Returns the charts of the overview. In each chart, a later series is drawn on top of an earlier
+ * one.
+ */
 export function chartsOf({ buckets }: Pick<AttemptStatistics, 'buckets'>): readonly ChartData[] {
   const series = (name: string, value: (bucket: Measures) => number | null): ChartSeries => ({
     name,

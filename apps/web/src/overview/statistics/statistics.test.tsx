@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { settled } from '../../../../../packages/client/src/testing/settled.ts';
-import { openDomPage } from '../../testing/dom-page.ts';
+import { openDomPage } from '../../../../../packages/react/src/testing/dom-page.ts';
 import { type AttemptStatistics, chartsOf, type Measures, statisticsPath } from './chart-data.ts';
 
 const nothing: Measures = {

@@ -1,7 +1,8 @@
+import { errorText } from '@millrace/react';
+import { duration } from '@millrace/react/controls';
 import { useEffect, useState } from 'react';
 import { Link, type OverviewFilter } from '../../app/route.tsx';
-import { duration } from '../../design/time.tsx';
-import { type Api, errorText } from '../../server/api.ts';
+import type { Api } from '../../server/api.ts';
 import { BarChart } from './bar-chart.tsx';
 import {
   type AttemptStatistics,
@@ -18,7 +19,9 @@ export interface StatisticsProps {
   readonly filter: OverviewFilter;
 }
 
-/** Charts of the model requests in a range of time. The filters are links, so they can be shared. */
+/**
+ * Charts of the model requests in a range of time. Each filter is a link, so users can share it.
+ */
 export function Statistics({ api, filter }: StatisticsProps) {
   const { statistics, error } = useStatistics(api, filter);
   return (
@@ -127,7 +130,7 @@ function GroupTable({ groups }: Pick<AttemptStatistics, 'groups'>) {
 }
 
 const pollIntervalMs = 15_000;
-/** The pause while the server still reads sessions. */
+/** The pause between two requests while the server is still reading sessions. */
 const continueIntervalMs = 2_000;
 
 interface StatisticsState {
@@ -135,7 +138,7 @@ interface StatisticsState {
   readonly error: string | undefined;
 }
 
-/** Reads the statistics, and reads them again from time to time while the page is visible. */
+/** Returns the statistics. The hook reads them at regular intervals while the page is visible. */
 function useStatistics(api: Pick<Api, 'get'>, filter: OverviewFilter): StatisticsState {
   const [state, setState] = useState<StatisticsState>({ statistics: undefined, error: undefined });
   const { range, agent, model } = filter;

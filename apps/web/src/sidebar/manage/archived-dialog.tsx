@@ -1,17 +1,18 @@
+import { errorText } from '@millrace/react';
+import { Button, Dialog, dayOrTime, TimeText } from '@millrace/react/controls';
 import { useCallback, useEffect, useState } from 'react';
 import { useApp } from '../../app/app-context.ts';
 import { Link } from '../../app/route.tsx';
 import { taskTitle } from '../../app/task-text.ts';
-import { Button } from '../../design/button.tsx';
-import { Dialog } from '../../design/dialog.tsx';
-import { dayOrTime, TimeText } from '../../design/time.tsx';
-import { errorText } from '../../server/api.ts';
 import type { ListedTask } from '../../server/directory.ts';
 import { changeTasks } from './task-actions.ts';
 
 const pageSize = 50;
 
-/** Lists the archived sessions, page by page. A session can be opened or put back into the list. */
+/**
+ * Lists the archived sessions, page by page. The user can open a session or move it back to the
+ * session list.
+ */
 export function ArchivedDialog({ onClose }: { readonly onClose: () => void }) {
   const app = useApp();
   const [tasks, setTasks] = useState<readonly ListedTask[]>();

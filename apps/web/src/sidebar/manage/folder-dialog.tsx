@@ -1,6 +1,5 @@
+import { Button, Dialog } from '@millrace/react/controls';
 import { type FormEvent, useId, useState } from 'react';
-import { Button } from '../../design/button.tsx';
-import { Dialog } from '../../design/dialog.tsx';
 import type { ListedTask } from '../../server/directory.ts';
 import { folderOf } from '../task-groups.ts';
 import { maxNameLength } from './task-actions.ts';
@@ -8,12 +7,12 @@ import { maxNameLength } from './task-actions.ts';
 export interface FolderDialogProps {
   readonly tasks: readonly ListedTask[];
   readonly folders: readonly string[];
-  /** Called with the name of a folder, or with null to take the sessions out of their folders. */
+  /** Called with the name of a folder. Null removes the sessions from their folders. */
   readonly onFolder: (folder: string | null) => void;
   readonly onClose: () => void;
 }
 
-/** Asks for the folder of sessions. A new name creates a folder. */
+/** Asks for a folder for the sessions. A new name creates a folder. */
 export function FolderDialog({ tasks, folders, onFolder, onClose }: FolderDialogProps) {
   const names = new Set(tasks.map((task) => folderOf(task) ?? ''));
   const [name, setName] = useState(names.size === 1 ? ([...names][0] ?? '') : '');

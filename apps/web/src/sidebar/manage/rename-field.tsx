@@ -1,7 +1,7 @@
+import { errorText } from '@millrace/react';
 import { type FormEvent, useRef, useState } from 'react';
 import { useApp } from '../../app/app-context.ts';
 import { taskTitle } from '../../app/task-text.ts';
-import { errorText } from '../../server/api.ts';
 import type { ListedTask } from '../../server/directory.ts';
 import { changeTasks, maxNameLength } from './task-actions.ts';
 
@@ -11,12 +11,16 @@ export interface RenameFieldProps {
   readonly onDone: (byKey: boolean) => void;
 }
 
-/** A field in place of a session's title. Enter stores the title, and Escape keeps the old one. */
+/**
+ * A text field that replaces a session's title. Enter stores the new title, and Escape keeps the
+ * old one.
+ */
 export function RenameField({ task, onDone }: RenameFieldProps) {
   const app = useApp();
   const [title, setTitle] = useState(taskTitle(task));
   const [error, setError] = useState<string>();
-  // Storing closes the field, which then loses the focus. It must not store twice.
+  // Enter stores the title and closes the field. The field then loses the focus, which would store
+  // the title again.
   const isEnding = useRef(false);
   const store = async (byKey: boolean) => {
     const trimmed = title.trim();

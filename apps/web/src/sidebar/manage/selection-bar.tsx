@@ -1,8 +1,14 @@
+import { errorText } from '@millrace/react';
+import {
+  ArchiveIcon,
+  Button,
+  FolderIcon,
+  IconButton,
+  PinIcon,
+  TrashIcon,
+} from '@millrace/react/controls';
 import { useState } from 'react';
 import { useApp } from '../../app/app-context.ts';
-import { Button, IconButton } from '../../design/button.tsx';
-import { ArchiveIcon, FolderIcon, PinIcon, TrashIcon } from '../../design/icons.tsx';
-import { errorText } from '../../server/api.ts';
 import type { ListedTask } from '../../server/directory.ts';
 import { isPinned } from '../task-groups.ts';
 import { changeTasks, type ManageRequest } from './task-actions.ts';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
+import { openDomPage } from '../../../../../packages/react/src/testing/dom-page.ts';
 import type { ListedTask } from '../../server/directory.ts';
-import { openDomPage } from '../../testing/dom-page.ts';
 import { fakeApp, loopTask } from '../../testing/fake-app.ts';
 
 const titled = (id: string, title: string, metadata: object = {}): ListedTask => ({
@@ -19,7 +19,8 @@ async function renderList(tasks: readonly ListedTask[]) {
   vi.stubGlobal('dispatchEvent', vi.fn());
   const { AppContext } = await import('../../app/app-context.ts');
   const { TaskList } = await import('../task-list.tsx');
-  // React loads the parts when it shows them. The test must not depend on how long this takes.
+  // React loads these components when it shows them. They are loaded here first, so that the test
+  // does not depend on the loading time.
   await Promise.all([import('./session-manager.tsx'), import('./selection-bar.tsx')]);
   await import('./rename-field.tsx');
   const { app, changed } = fakeApp({ tasks });

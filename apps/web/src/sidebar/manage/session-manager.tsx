@@ -1,9 +1,8 @@
+import { errorText } from '@millrace/react';
+import { Button, Dialog } from '@millrace/react/controls';
 import { useState } from 'react';
 import { useApp } from '../../app/app-context.ts';
 import { taskTitle } from '../../app/task-text.ts';
-import { Button } from '../../design/button.tsx';
-import { Dialog } from '../../design/dialog.tsx';
-import { errorText } from '../../server/api.ts';
 import type { ListedTask } from '../../server/directory.ts';
 import { isPinned } from '../task-groups.ts';
 import { ArchivedDialog } from './archived-dialog.tsx';
@@ -15,17 +14,20 @@ import './manage.css';
 
 export interface SessionManagerProps {
   readonly request: ManageRequest;
-  /** The names of the folders that exist. */
+  /** The names of the existing folders. */
   readonly folders: readonly string[];
-  /** Shows something else, for example a question after an entry of the menu. */
+  /**
+   * Called to show a different menu or dialog, for example a confirmation after a menu entry.
+   * Undefined closes it.
+   */
   readonly onRequest: (request: ManageRequest | undefined) => void;
   readonly onRename: (task: ListedTask) => void;
   readonly onSelect: (task: ListedTask) => void;
-  /** Called after an action on several sessions is done. */
+  /** Called after an action on the sessions has succeeded. */
   readonly onDone: () => void;
 }
 
-/** Shows the menu of a session and the dialogs of the session list, and carries out the actions. */
+/** Shows the menu of a session and the dialogs of the session list. Also performs their actions. */
 export function SessionManager(props: SessionManagerProps) {
   const { request, folders, onRequest, onRename, onSelect, onDone } = props;
   const app = useApp();

@@ -3,7 +3,7 @@ import type { App } from '../../app/app-context.ts';
 import { navigate, routeOf } from '../../app/route.tsx';
 import type { ListedTask } from '../../server/directory.ts';
 
-/** What the user wants to do with sessions of the list. It is shown by `SessionManager`. */
+/** A menu or a dialog for sessions of the list. `SessionManager` shows it. */
 export type ManageRequest =
   | { readonly kind: 'menu'; readonly task: ListedTask; readonly anchor: HTMLElement }
   | { readonly kind: 'folder'; readonly tasks: readonly ListedTask[] }
@@ -12,21 +12,21 @@ export type ManageRequest =
 
 type Services = Pick<App, 'api' | 'directory'>;
 
-/** Maximum length of a title and of the name of a folder. */
+/** Maximum length of a title and of a folder name. */
 export const maxNameLength = 200;
 
-/** Number of requests at the same time, when an action changes several sessions. */
+/** Number of concurrent requests for an action that changes several sessions. */
 const concurrentRequests = 4;
 
 /**
- * Sets fields of the metadata of sessions. Null removes a field. Throws the first error after all
- * requests have ended, because the other sessions are changed anyway.
+ * Sets metadata fields of sessions. Null removes a field. If a request fails, the other sessions
+ * are still changed. The first error is thrown after all requests have ended.
  */
 export function changeTasks(app: Services, ids: readonly string[], metadata: JsonObject) {
   return forEachTask(app, ids, (path) => app.api.put(path, { merge_metadata: metadata }));
 }
 
-/** Deletes sessions. If one of them is open, the page for a new session is shown. */
+/** Deletes sessions. If one of them is open, the app shows the page for a new session. */
 export async function deleteTasks(app: Services, ids: readonly string[]): Promise<void> {
   await forEachTask(app, ids, (path) => app.api.delete(path));
   const route = routeOf(location.href);

@@ -1,5 +1,3 @@
-import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
-import { taskTitle } from '../../app/task-text.ts';
 import {
   ArchiveIcon,
   EditIcon,
@@ -7,7 +5,9 @@ import {
   PinIcon,
   SelectIcon,
   TrashIcon,
-} from '../../design/icons.tsx';
+} from '@millrace/react/controls';
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
+import { taskTitle } from '../../app/task-text.ts';
 import type { ListedTask } from '../../server/directory.ts';
 import { isPinned } from '../task-groups.ts';
 
@@ -16,7 +16,10 @@ export type MenuAction = 'rename' | 'pin' | 'folder' | 'archive' | 'select' | 'd
 
 export interface TaskMenuProps {
   readonly task: ListedTask;
-  /** The button that opened the menu. The menu is below it, and the focus returns to it. */
+  /**
+   * The button that opened the menu. The menu appears below it. When the menu closes, the focus
+   * returns to the button.
+   */
   readonly anchor: HTMLElement;
   readonly onAction: (action: MenuAction) => void;
   readonly onClose: () => void;
@@ -75,7 +78,9 @@ export function TaskMenu({ task, anchor, onAction, onClose }: TaskMenuProps) {
   );
 }
 
-/** Returns the entry that a key moves to. Returns undefined for other keys. */
+/**
+ * Returns the index of the entry to which a key moves the focus. Returns undefined for other keys.
+ */
 function nextIndex(key: string, at: number, count: number): number | undefined {
   switch (key) {
     case 'ArrowDown':

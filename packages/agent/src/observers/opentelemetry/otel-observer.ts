@@ -11,30 +11,32 @@ import type { SpanTracer } from './timed-span.ts';
 export interface OpenTelemetryOptions {
   /** The tracer: `trace.getTracer('my-app')` of `@opentelemetry/api`. */
   readonly tracer: SpanTracer;
-  /** The parent context of runs. Default: the context that is active when a run starts. */
+  /** The parent context for the spans of runs. Default: the context that is active when a run starts. */
   readonly context?: TraceContext | undefined;
   /**
-   * The `idGenerator` of the tracer's provider. With it, spans have the ids that requests and tools got
-   * as their parent, even if another process resumes the run. Without it, spans belong to the same trace
-   * but have random ids. Default: none.
+   * The `idGenerator` of the tracer provider. With it, the spans of a run have the ids that requests and
+   * tools received as their parent. This is also true if a different process resumes the run. Without it,
+   * spans belong to the same trace but have random ids. Default: none.
    */
   readonly ids?: RunSpanIds | undefined;
-  /** The name of the main agent in spans. Default: the agent's own name. */
+  /** The name that spans use for the main agent. Default: the agent's own name. */
   readonly agentName?: string | undefined;
-  /** Records messages, tool arguments and tool results, which may be private. Default: false. */
+  /**
+   * Whether spans contain messages, tool arguments and tool results, which may be private. Default: false.
+   */
   readonly recordContent?: boolean | undefined;
 }
 
-/** An observer that writes spans. */
+/** An observer that creates spans. */
 export interface OpenTelemetryObserver {
-  /** Pass this to `observers`. */
+  /** The observer function. Pass it to `observers`. */
   readonly observe: Observer;
   /** Ends the open spans, for example before the process exits. */
   end(): void;
 }
 
 /**
- * The names of the options. An exporter from `otlpExporter` has a tracer and ids, so it can be passed as
+ * The names of the options. The result of `otlpExporter` has a tracer and ids, so a program can pass it as
  * the options.
  */
 const optionNames: OptionNames<OpenTelemetryOptions & OtlpExporter> = {
@@ -42,13 +44,16 @@ const optionNames: OptionNames<OpenTelemetryOptions & OtlpExporter> = {
   ...{ export: true, flush: true, close: true },
 };
 
-/** Maximum number of traced sessions. If there are more, the oldest one is dropped. */
+/**
+ * Maximum number of sessions that are traced at the same time. If there are more, the oldest session is
+ * dropped.
+ */
 const maxSessions = 10_000;
 
 /**
- * Creates an observer that traces runs by OpenTelemetry's conventions for generative AI. A run span
- * contains turn spans. A turn span contains attempts and tool executions. A run with a `trace` option
- * continues that trace, also when another process resumes the run.
+ * Creates an observer that traces runs by OpenTelemetry's conventions for generative AI. A run span contains
+ * turn spans. A turn span contains attempts and tool executions. A run with a `trace` option continues that
+ * trace, even if a different process resumes the run.
  *
  * @example const { observe } = openTelemetryObserver({ tracer: trace.getTracer('my-app') });
  */
@@ -59,13 +64,13 @@ export function openTelemetryObserver(options: OpenTelemetryOptions): OpenTeleme
   const traces = new Map<SessionId, SessionTrace>();
 
   const begin = (session: SessionId): SessionTrace => {
-    // A sub-agent's run is a child of the execution that started it.
+    // The span of a sub-agent's run is a child of the tool execution that started the run.
     const spans = traces.values().map((trace) => trace.parentOf(session));
     const parent = spans.find((span) => span !== undefined);
     const trace = new SessionTrace(session, { ...options, agentName, recordContent, parent });
     traces.set(session, trace);
-    // This bounds the map. A session that ends in another process is not reported here, so its entry
-    // would stay.
+    // Dropping the oldest session bounds the map. If a session ends in a different process, this process gets
+    // no end record, so the entry would never be removed.
     const [oldest = session] = traces.keys();
     if (traces.size > maxSessions) traces.delete(oldest);
     return trace;

@@ -16,23 +16,25 @@ export interface OtlpOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The `service.name` attribute. Default: `millrace`. */
   readonly serviceName?: string | undefined;
-  /** Maximum number of queued spans. Further spans are dropped and reported. Default: 4096. */
+  /**
+   * Maximum number of queued spans. If the queue is full, new spans are dropped and reported. Default: 4096.
+   */
   readonly maxQueued?: number | undefined;
   /** Maximum number of spans per request. Default: 512. */
   readonly maxBatch?: number | undefined;
-  /** How long the first span of a batch waits for others. Default: 1 s. */
+  /** How long the first span of a batch waits for more spans. Default: 1 s. */
   readonly everyMs?: number | undefined;
   /** Timeout of one request. Default: 10 s. */
   readonly timeoutMs?: number | undefined;
-  /** Source of span ids. Default: a new `RunSpanIds`. */
+  /** The generator of span ids. Default: a new `RunSpanIds`. */
   readonly ids?: RunSpanIds | undefined;
   /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
-  /** Time source. Default: the system clock. */
+  /** The clock of the exporter. Default: the system clock. */
   readonly clock?: Clock | undefined;
   /**
-   * Called for spans that were dropped or refused. The text never contains content of the session.
-   * Default: such problems are ignored.
+   * Called for spans that were dropped, or that the collector refused. The text never contains content of the
+   * session. Default: these problems are ignored.
    */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
 }
@@ -41,23 +43,23 @@ export interface OtlpOptions {
 export interface SpanExporter {
   /** The tracer for `openTelemetryObserver`. Use it together with `ids`. */
   readonly tracer: SpanTracer;
-  /** The id source of the tracer. */
+  /** The generator of the tracer's span ids. */
   readonly ids: RunSpanIds;
-  /** Sends a span that another program or tracer created. */
+  /** Sends a span that a different program or tracer created. */
   export(span: FinishedSpan): void;
 }
 
 /** A span exporter that sends OTLP/JSON. */
 export interface OtlpExporter extends SpanExporter {
-  /** Resolves when all spans that were exported so far are sent or dropped. */
+  /** Resolves when all spans exported before this call are sent or dropped. */
   flush(): Promise<void>;
-  /** Sends the queued spans and accepts no more. */
+  /** Sends the queued spans. The exporter accepts no further spans. */
   close(): Promise<void>;
 }
 
 /**
  * Creates an exporter that sends spans to a collector as OTLP/JSON over HTTP, without any OpenTelemetry
- * package. It never blocks a run, because it drops spans that it cannot send in time.
+ * package. The exporter never blocks a run. It drops spans that it cannot send in time.
  *
  * @example
  * ```ts
@@ -177,7 +179,7 @@ class SpanQueue {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, maxBatch);
       const problem = await this.#try(batch);
-      // Spans count as queued while they are sent.
+      // Spans stay counted as queued while a request sends them.
       this.#waiting = this.#waiting.slice(batch.length);
       if (problem !== undefined)
         onDiagnostic(`The collector did not take ${batch.length} spans: ${problem}`);
@@ -186,7 +188,7 @@ class SpanQueue {
     this.#dropped = 0;
   }
 
-  /** Sends a batch, with retries. Returns a description of the problem if it failed. */
+  /** Sends a batch, with retries. Returns a description of the problem if all attempts failed. */
   async #try(batch: readonly FinishedSpan[]): Promise<string | undefined> {
     const { send, clock, everyMs } = this.#options;
     for (let tries = 1; ; tries++) {

@@ -11,12 +11,10 @@ import type { RunSpanIds } from './run-span-ids.ts';
 import { parentSpanOf, type SpanTracer, type TracedSpan } from './timed-span.ts';
 
 const sampled = 1;
-/** Maximum number of events per span, so that the span of a run that lasts for days stays bounded. */
+/** Maximum number of events per span. It bounds the size of the span if a run lasts for days. */
 const maxEvents = 128;
 
-/**
- * Returns a tracer that passes its spans to `give` when they end. Spans of unsampled traces are dropped.
- */
+/** Returns a tracer that passes its spans to `give` when they end. Spans of unsampled traces are dropped. */
 export function otlpTracer(ids: RunSpanIds, give: (span: FinishedSpan) => void): SpanTracer {
   return {
     startSpan: (name, options, context) => new OtlpSpan(name, options, { ids, give, context }),
@@ -98,7 +96,7 @@ function toMs([seconds, nanos]: HrTime): number {
   return seconds * 1000 + nanos / 1_000_000;
 }
 
-/** A span that has ended. The kinds and status codes have the numbers of OpenTelemetry's API. */
+/** A span that has ended. The kinds and status codes use the numbers of OpenTelemetry's API. */
 export interface FinishedSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -122,8 +120,8 @@ interface SpanEvent {
 }
 
 /**
- * Maximum length of a text, in characters. Longer texts are cut, because a collector could refuse the
- * whole batch.
+ * Maximum length of a text, in characters. Longer texts are cut, because otherwise a collector could refuse
+ * the whole batch.
  */
 const maxTextLength = 32 * 1024;
 
@@ -132,7 +130,7 @@ export function otlpSpan(span: FinishedSpan): object {
   const { traceId, spanId, parentSpanId, name, kind, startMs, endMs, attributes, status } = span;
   return {
     ...{ traceId, spanId, ...(parentSpanId !== undefined && { parentSpanId }) },
-    // OTLP counts kinds from 1, because 0 means unspecified.
+    // In OTLP, the numbers of kinds start with 1, because 0 means unspecified.
     ...{ name, kind: kind + 1, flags: 1 },
     ...{ startTimeUnixNano: nanos(startMs), endTimeUnixNano: nanos(endMs) },
     attributes: otlpAttributes(attributes),
@@ -159,7 +157,10 @@ function otlpValue(value: AttributeValue | null | undefined): object {
   return { arrayValue: { values: (value ?? []).map((one) => otlpValue(one ?? '')) } };
 }
 
-/** Returns the time in nanoseconds. It is a text, because the number exceeds JSON's safe integers. */
+/**
+ * Returns the time in nanoseconds. The result is a string, because the number is larger than the safe
+ * integers of JSON.
+ */
 function nanos(timeMs: number): string {
   return String(BigInt(Math.round(timeMs * 1000)) * 1000n);
 }

@@ -2,7 +2,7 @@ import type { NewBytes } from '@millrace/core';
 
 /** The ids for a span that is about to start. */
 export interface SpanIds {
-  /** The id of the trace. It is used if the span has no parent. */
+  /** The id of the trace. It is used only if the span has no parent. */
   readonly traceId: string;
   readonly spanId: string;
 }
@@ -35,7 +35,7 @@ export class RunSpanIds {
   /** Returns the id of the next span. */
   readonly generateSpanId = (): string => this.#next?.spanId ?? this.#random(8);
 
-  /** Calls `start`. The span that it creates gets these ids. */
+  /** Calls `start`. The span that `start` creates gets these ids. */
   withIds<T>(name: SpanIds, start: () => T): T {
     this.#next = name;
     try {

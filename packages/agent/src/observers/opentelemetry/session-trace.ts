@@ -37,7 +37,8 @@ interface TraceOptions extends SpanFactory {
   readonly agentName: string | undefined;
   readonly recordContent: boolean;
   /**
-   * The span of the tool execution that runs this session. Undefined if it is not a sub-agent's session.
+   * The span of the tool execution that runs this session. Undefined if this is not the session of a
+   * sub-agent.
    */
   readonly parent: TimedSpan | undefined;
 }
@@ -45,14 +46,14 @@ interface TraceOptions extends SpanFactory {
 type SpanIdOf = (run: RunId) => string;
 type FactOf<Type extends Fact['type']> = Extract<Fact, { readonly type: Type }>;
 
-/** The open spans of one session. A run contains turns, and a turn contains attempts and executions. */
+/** The open spans of one session. A run contains turns, and a turn contains attempts and tool executions. */
 export class SessionTrace {
   readonly #session: SessionId;
   readonly #options: TraceOptions;
   readonly #content: TracedContent | undefined;
   readonly #executions = new Map<ExecutionId, ExecutionSpan>();
   #run: TimedSpan | undefined;
-  /** The run whose id the span ids are computed from. */
+  /** The run. The ids of the spans are computed from its id. */
   #runInfo: ObservedRun | undefined;
   #lastTurn = 0;
   #turn: { readonly turn: number; readonly span: TimedSpan } | undefined;
@@ -70,7 +71,7 @@ export class SessionTrace {
     return !this.#run && !this.#turn && !this.#attempt && this.#executions.size === 0;
   }
 
-  /** Returns the span of the execution that runs the given session, if there is one. */
+  /** Returns the span of the tool execution that runs the given session, if there is one. */
   parentOf(session: SessionId): TimedSpan | undefined {
     return this.#executions.values().find(({ child }) => child === session)?.span;
   }
@@ -139,7 +140,7 @@ export class SessionTrace {
     }
   }
 
-  /** Continues the spans of a run that another process started. They get the same ids. */
+  /** Continues the spans of a run that a different process started. The spans get the same ids. */
   #resumeRun(record: FactRecord, run: ObservedRun): void {
     const { fact, turn } = record;
     if (fact.type === 'run_started') return;
@@ -163,10 +164,10 @@ export class SessionTrace {
   }
 
   #startRun({ time: timeMs }: FactRecord, runId: RunId, more: Attributes = {}): void {
-    // The previous driver of the session did not finish its run.
+    // The previous driver of the session stopped without finishing its run.
     this.end(timeMs, 'interrupted');
     const { parent } = this.#options;
-    // The `agentName` option names the main agent, not its sub-agents.
+    // The `agentName` option applies only to the main agent, not to its sub-agents.
     const given = parent ? undefined : this.#options.agentName;
     const agentName = given ?? this.#runInfo?.agent;
     const name = agentName === undefined ? 'invoke_agent' : `invoke_agent ${agentName}`;
@@ -219,10 +220,7 @@ export class SessionTrace {
     span.end(timeMs);
   }
 
-  /**
-   * Marks the span as failed. The message is recorded only with `recordContent`, because it may quote
-   * content.
-   */
+  /** Marks the span as failed. The message may quote content, so it is recorded only with `recordContent`. */
   #fail(span: TimedSpan, code: string, message: string | undefined): void {
     span.fail(code, this.#options.recordContent ? message : undefined);
   }
@@ -309,7 +307,7 @@ export class SessionTrace {
   }
 }
 
-/** Returns the run of a `run_started` record. It is used if the caller passes no run to the observer. */
+/** Returns the run of a `run_started` record. It is used if the observer is called without a run. */
 function runInfoOf({ fact }: LogRecord): ObservedRun | undefined {
   return fact?.type === 'run_started' ? { id: fact.runId, trace: fact.trace } : undefined;
 }

@@ -1,8 +1,8 @@
 import type { AgentEvent, Fact, Part, SessionId, Stop, ToolCallId, Usage } from '@millrace/core';
 import type { Attributes } from '../../contract/telemetry.ts';
 
-// Attribute names follow OpenTelemetry's semantic conventions for generative AI. All others start
-// with `millrace.`.
+// Attribute names follow OpenTelemetry's semantic conventions for generative AI. Attributes that these
+// conventions do not define start with `millrace.`.
 
 type Started = Extract<Fact, { readonly type: 'response_started' }>;
 type Execution = Extract<Fact, { readonly type: 'tool_execution_started' }>;
@@ -23,7 +23,7 @@ export function ofRequest({ provider, model }: Started): Attributes {
   return {
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': name,
-    // `gen_ai.system` is the name of this attribute before version 1.36 of the conventions.
+    // The name of `gen_ai.provider.name` up to version 1.36 of the semantic conventions.
     'gen_ai.system': name,
     'gen_ai.request.model': model,
     'gen_ai.request.stream': true,
@@ -69,8 +69,8 @@ export function ofResponse({ raw, reason }: Stop): Attributes {
 }
 
 /**
- * The provider names of the conventions, by patterns of provider ids. A provider id may end with the name
- * of a wire format.
+ * The provider names that the conventions define, with patterns for provider ids. A provider id may end with
+ * the name of a wire format.
  */
 const providerNames: readonly (readonly [RegExp, string])[] = [
   [/^openai(-responses|\.\w+)?$/, 'openai'],
@@ -91,18 +91,18 @@ function providerName(id: string): string {
   return providerNames.find(([form]) => form.test(id))?.[1] ?? id;
 }
 
-/** Maximum length of a text attribute, because backends refuse spans that are too large. */
+/** Maximum length of a text attribute, in characters. Backends refuse spans that are too large. */
 const maxLength = 32_768;
 const maxParts = 64;
 
-/** A message part in the format of the conventions. */
+/** A message part in the format of OpenTelemetry's conventions. */
 interface MessagePart {
   readonly type: 'text' | 'reasoning' | 'tool_call';
   readonly content?: string;
   readonly [field: string]: unknown;
 }
 
-/** Collects the content of a turn for the span attributes. It is cleared at the end of the turn. */
+/** Collects the content of a turn for the span attributes. The content is cleared at the end of the turn. */
 export class TracedContent {
   /** The parts of each attempt, by part id. */
   readonly #parts = new Map<string, MessagePart>();
@@ -110,7 +110,7 @@ export class TracedContent {
   readonly #results = new Map<ToolCallId, string>();
 
   onEvent(event: AgentEvent): void {
-    // User input belongs to no attempt, so it is not collected.
+    // Events with turn 0 are user input. It belongs to no attempt, so it is not collected.
     if (event.turn === 0) return;
     switch (event.type) {
       case 'assistant_text_delta':

@@ -9,8 +9,8 @@ import type {
 } from '../../contract/telemetry.ts';
 import type { RunSpanIds, SpanIds } from './run-span-ids.ts';
 
-// The values of OpenTelemetry's enums are written as numbers, because `@opentelemetry/api` may not be
-// installed.
+// These are the values of OpenTelemetry's enums. They are written as numbers, because `@opentelemetry/api`
+// may not be installed.
 const kinds = { internal: 0, client: 2 };
 const failed = 2;
 const noTrace = /^0*$/;
@@ -33,7 +33,7 @@ export interface TracedSpan {
 
 /** The method of a tracer that the observer uses. */
 export interface SpanTracer {
-  /** Starts a span. If the context holds a span, the new span is its child. */
+  /** Starts a span. If the context contains a span, the new span is its child. */
   startSpan(name: string, options: SpanOptions, context?: TraceContext): TracedSpan;
 }
 
@@ -43,22 +43,22 @@ export interface SpanStart {
   readonly attributes: Attributes;
   readonly timeMs: number;
   readonly parent: TimedSpan | undefined;
-  /** The parent in another process, if there is no local parent. */
+  /** The parent span in a different process. It is used if there is no local parent. */
   readonly remote?: TraceParent | undefined;
   /** The ids of the span, if they are computed from the run's id. */
   readonly ids?: SpanIds | undefined;
 }
 
-/** The values that all spans of an observer share. */
+/** The values that are common to all spans of an observer. */
 export interface SpanFactory {
   readonly tracer: SpanTracer;
-  /** The parent context of root spans. Default: the context that is active when they start. */
+  /** The parent context of root spans. Default: the context that is active when a root span starts. */
   readonly context?: TraceContext | undefined;
-  /** The tracer's id generator. Set if spans have to use the ids that were sent in headers. */
+  /** The tracer's id generator. Set if spans must have the ids that were sent in request headers. */
   readonly ids?: RunSpanIds | undefined;
 }
 
-/** A span whose start and end are the times of records. */
+/** A span whose start and end times come from records. */
 export class TimedSpan {
   readonly #span: TracedSpan;
   readonly #startMs: number;
@@ -71,7 +71,7 @@ export class TimedSpan {
     const begin = (under: TraceContext | undefined) =>
       ids && spanIds ? ids.withIds(spanIds, () => startIn(under)) : startIn(under);
     if (parent === undefined) this.#span = begin(remote ? remoteContext(remote, context) : context);
-    // Children of an unsampled span must not start separate traces.
+    // If the parent span is not sampled, its children must not start separate traces.
     else if (noTrace.test(parent.#span.spanContext().traceId)) this.#span = parent.#span;
     else this.#span = begin(contextWithSpan(parent.#span, context));
   }
@@ -90,14 +90,14 @@ export class TimedSpan {
   }
 
   end(timeMs: number): void {
-    // Clocks of two writers may differ, and a span must not end before it starts.
+    // The clocks of two writers may differ, but a span must not end before it starts.
     this.#span.end(toHrTime(Math.max(timeMs, this.#startMs)));
   }
 }
 
 /**
- * Converts a time to an `HrTime`. A plain number is not used, because the SDK reads a small number as the
- * time since the process started.
+ * Converts a time to an `HrTime`. The SDK would read a small plain number as the time since the process
+ * started.
  */
 function toHrTime(timeMs: number): HrTime {
   const seconds = Math.floor(timeMs / 1000);
@@ -110,7 +110,7 @@ export interface AttemptSpan {
   readonly span: TimedSpan;
   readonly startMs: number;
   hasBegun: boolean;
-  /** The time at which the attempt failed. Set until the end of the attempt is on the log. */
+  /** The time at which the attempt failed. Set until the log has the end of the attempt. */
   failedMs: number | undefined;
 }
 
@@ -120,7 +120,7 @@ export interface ExecutionSpan {
   readonly child: SessionId | undefined;
 }
 
-/** The context key that all versions of the OpenTelemetry API use for the span. */
+/** The key under which all versions of the OpenTelemetry API store the span in a context. */
 const spanKey = Symbol.for('OpenTelemetry Context Key SPAN');
 
 /** Returns a context in which new spans are children of the span. */
@@ -131,7 +131,7 @@ function contextWithSpan(
   return (base ?? makeContext(new Map())).setValue(spanKey, span);
 }
 
-/** Returns a context in which new spans are children of a span in another process. */
+/** Returns a context in which new spans are children of a span in a different process. */
 function remoteContext(
   { traceId, spanId, flags }: TraceParent,
   base: TraceContext | undefined,
@@ -140,7 +140,7 @@ function remoteContext(
   return contextWithSpan({ spanContext: () => remote }, base);
 }
 
-/** Returns the span that a context holds, which is the parent of new spans. */
+/** Returns the span in a context. It is the parent of new spans. */
 export function parentSpanOf(context: TraceContext | undefined): SpanContext | undefined {
   return (context?.getValue(spanKey) as { spanContext(): SpanContext } | undefined)?.spanContext();
 }

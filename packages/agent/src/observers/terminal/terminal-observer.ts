@@ -15,7 +15,7 @@ import {
 
 /** Options of `terminalObserver`. */
 export interface TerminalOptions {
-  /** Called with the output, for example `process.stdout.write`. */
+  /** Writes the output, for example to `process.stdout`. */
   readonly write: (text: string) => void;
   /** Whether to use ANSI colors. Default: false. */
   readonly color?: boolean | undefined;
@@ -44,7 +44,10 @@ export function terminalObserver(options: TerminalOptions): Observer {
   };
 }
 
-/** Maximum length of the quote from a retracted text, in columns. */
+/**
+ * When a text is retracted, a quote of its start is printed. This is the maximum length of the quote, in
+ * columns.
+ */
 const quoteLength = 40;
 
 type EventOf<Type extends AgentEvent['type']> = Extract<AgentEvent, { readonly type: Type }>;
@@ -54,11 +57,11 @@ class Terminal {
   readonly #screen: TerminalScreen;
   readonly #reasoning: TextStyle;
   /**
-   * The items whose parts are shown. An item is removed with its turn. An item without a turn is removed
-   * when it finishes.
+   * The items whose parts are printed. An item is removed when its turn finishes. An item without a turn is
+   * removed when the item itself finishes.
    */
   readonly #items = new Map<string, EventOf<'item_started'>>();
-  /** The first words of each completed text. They are removed with their turn. */
+  /** The first words of each completed text. They are removed when the turn of the text finishes. */
   readonly #quotes = new Map<string, string>();
   readonly #executions = new Map<string, EventOf<'tool_execution_started'>>();
 
@@ -135,7 +138,7 @@ class Terminal {
     this.#screen.finish(key);
   }
 
-  /** Prints a part that arrived as a whole, or that replaces its streamed text. */
+  /** Prints a part that arrived complete, or a part that replaces its streamed text. */
   #finishWhole(key: string, part: Part, kind: ItemKind): void {
     const shown = this.#screen.textOf(key);
     if (part.kind === 'structured' && shown !== undefined) return;
@@ -183,7 +186,10 @@ class Terminal {
     this.#screen.line(outcome.tone, line);
   }
 
-  /** Returns the line for a tool: its summary, cut so that the outcome fits on the same line. */
+  /**
+   * Returns the line for a tool. The line contains the summary, cut so that the outcome fits on the same
+   * line.
+   */
   #toolLine(summary: string): string {
     return `▸ ${oneLine(summary, Math.max(1, this.#columns - outcomeColumns))}`;
   }
@@ -199,7 +205,10 @@ class Terminal {
 const answer: TextStyle = { tone: 'plain', label: '', isAnswer: true };
 const notice: TextStyle = { tone: 'mark', label: '', isAnswer: true };
 
-/** The number of columns for `▸`, two spaces, the longest outcome and a time. */
+/**
+ * The number of columns that the line needs besides the summary: for `▸`, two spaces, the longest outcome and
+ * a time.
+ */
 const outcomeColumns = 20;
 
 function keyOf({ session, partId }: { readonly session: string; readonly partId: string }): string {

@@ -2,9 +2,9 @@ import type { Paint, Tone } from './terminal-text.ts';
 
 export interface TextStyle {
   readonly tone: Tone;
-  /** A text that is printed before the first text of a block. */
+  /** A text that is printed once, before the text of a block. */
   readonly label: string;
-  /** True for answers. They are printed before other text, such as reasoning, has finished. */
+  /** True for answers. An answer is printed even if other text, such as reasoning, has not finished. */
   readonly isAnswer: boolean;
 }
 
@@ -12,45 +12,46 @@ export interface TextStyle {
 interface TextBlock {
   readonly style: TextStyle;
   /**
-   * The printed text. It is only appended to and rarely read, because reading a growing string costs as
-   * much as its length.
+   * The printed text. The code appends to it and rarely reads it, because reading a growing string takes time
+   * in proportion to its length.
    */
   shown: string;
   /** Text that is not printed yet. */
   waiting: string;
-  /** True if other output was printed after this text. The next text then continues after `… `. */
+  /** True if other output was printed after this text. When the text continues, `… ` is printed first. */
   isCut: boolean;
-  /** True if the text is complete, even if some of it is not printed yet. */
+  /** True if no more text will arrive, even if some of the text is not printed yet. */
   isFinished: boolean;
 }
 
 interface ScreenOptions {
   readonly paint: Paint;
   /**
-   * How much text of other blocks may wait, in characters. If more waits and the current block adds
-   * nothing, that block is interrupted.
+   * Maximum length of waiting text of other blocks while the current block adds no text, in characters. If
+   * more text waits, the current block is interrupted.
    */
   readonly maxSilentLength: number;
 }
 
 /**
- * Maximum waiting text of one block, in characters. If more waits, the block is printed, whatever the
- * current block does.
+ * Maximum length of the waiting text of one block, in characters. If more text waits, the block is printed
+ * even if the current block is still active.
  */
 const maxWaiting = 16_384;
 
 /**
- * Prints several streaming texts one after the other, on a screen that only scrolls. One block is
- * current. The others wait until it finishes or prints nothing for long, so two texts never share a line.
+ * Prints several streaming texts one after the other, on a screen that only scrolls. One block is current.
+ * The other blocks wait until the current block finishes or adds no text for a long time. Two texts therefore
+ * never share a line.
  */
 export class TerminalScreen {
   readonly #options: ScreenOptions;
   readonly #blocks = new Map<string, TextBlock>();
   #current: TextBlock | undefined;
-  /** The length of other blocks' text that arrived after the current block last printed. */
+  /** The length of the text of other blocks that arrived since the current block last printed. */
   #waitingLength = 0;
   #isLineStart = true;
-  /** The key of a line that `endLine` may still complete. */
+  /** The key of the last printed line, if `endLine` may still complete that line. */
   #openLine: string | undefined;
   #out = '';
 
@@ -58,7 +59,7 @@ export class TerminalScreen {
     this.#options = options;
   }
 
-  /** Returns the new output and clears it. */
+  /** Returns the output since the last call of `take`. */
   take(): string {
     const out = this.#out;
     this.#out = '';
@@ -78,7 +79,7 @@ export class TerminalScreen {
       this.#print(block);
   }
 
-  /** Returns the whole text of a block, printed or not. */
+  /** Returns the whole text of a block, including text that is not printed yet. */
   textOf(id: string): string | undefined {
     const block = this.#blocks.get(id);
     return block && block.shown + block.waiting;
@@ -93,7 +94,7 @@ export class TerminalScreen {
     this.#printWaiting();
   }
 
-  /** Removes a block and returns its printed text. The next call of `line` prints before other blocks. */
+  /** Removes a block and returns its printed text. The next call of `line` prints before the other blocks. */
   remove(id: string): string {
     const block = this.#blocks.get(id);
     this.#blocks.delete(id);
@@ -113,14 +114,17 @@ export class TerminalScreen {
     this.#printWaiting();
   }
 
-  /** Prints the start of a line that `endLine` may complete. */
+  /** Prints the start of a line. `endLine` may complete that line later. */
   beginLine(key: string, tone: Tone, text: string): void {
     this.#breakLine();
     this.#write(tone, text);
     this.#openLine = key;
   }
 
-  /** Completes the line if no other output was printed since `beginLine`. Returns true if it did. */
+  /**
+   * Completes the line if no other output was printed since `beginLine`. Returns true if it completed the
+   * line.
+   */
   endLine(key: string, tone: Tone, text: string): boolean {
     if (this.#openLine !== key) return false;
     this.#openLine = undefined;
@@ -152,7 +156,7 @@ export class TerminalScreen {
     block.isCut = false;
   }
 
-  /** Prints waiting blocks, up to the first one that is not complete. */
+  /** Prints the waiting blocks in order, up to and including the first block that is not complete. */
   #printWaiting(): void {
     for (const [id, block] of this.#blocks) {
       if (this.#current !== undefined) return;

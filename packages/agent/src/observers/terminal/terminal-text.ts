@@ -6,8 +6,8 @@ export interface Line {
 }
 
 /**
- * Returns the line for an event, or undefined if the event has none. Control characters are not removed
- * yet.
+ * Returns the line to print for an event, or undefined if the event is not printed. Control characters are
+ * not removed yet.
  */
 export function lineOf(event: AgentEvent): Line | undefined {
   switch (event.type) {
@@ -70,7 +70,10 @@ function toneOf({ reason }: Stop): Tone {
 // The control characters C0 and C1 except newline and tab, and delete.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to replace
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
-/** The characters that reorder a line, so that a reader sees something other than the text. */
+/**
+ * Characters that change the visible order of a line. With them, a reader could see a different text than the
+ * real one.
+ */
 const reorderings = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const breaks = /[\n\t\u2028\u2029]+/g;
 const zeroWidth = /^[\p{M}\u200b-\u200d]$/u;
@@ -84,7 +87,8 @@ export function printable(text: string): string {
 
 function picture(control: string): string {
   const code = control.charCodeAt(0);
-  // A carriage return would overwrite the line. It is dropped, because line breaks also have a newline.
+  // A carriage return would make the next text overwrite the line. It is dropped, because line breaks also
+  // contain a newline.
   if (control === '\r') return '';
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
   return code === 0x7f ? '\u2421' : '\ufffd';
@@ -92,7 +96,7 @@ function picture(control: string): string {
 
 /** Returns the text cut to one line of at most `columns` columns. */
 export function oneLine(text: string, columns: number): string {
-  // The slice is longer than needed, so only `clip` decides where the text is cut.
+  // The slice is longer than the line needs, so `clip` alone decides where the text is cut.
   const start = text.slice(0, columns * 8).replace(breaks, ' ');
   const shown = printable(start.replace(reorderings, '\ufffd')).trim().toWellFormed();
   return clip(shown, columns);
@@ -101,7 +105,7 @@ export function oneLine(text: string, columns: number): string {
 function clip(text: string, columns: number): string {
   let width = 0;
   let end = 0;
-  /** The last position at which the ellipsis still fits. */
+  /** The last position after which the ellipsis still fits. */
   let lastRoom = 0;
   for (const char of text) {
     width += widthOf(char);

@@ -1,20 +1,19 @@
 import { hash } from 'node:crypto';
 
 /**
- * Maximum time in milliseconds that a transaction may be idle. A stalled process blocks a session no longer
- * than this.
+ * Maximum idle time of a transaction in milliseconds. A stalled process cannot block a session for longer.
  */
 export const idleInTransactionMs = 5_000;
 /**
- * Maximum time in milliseconds to wait for a lock. It is longer than `idleInTransactionMs`, so that a
- * process that waits for a stalled one still gets the lock.
+ * Maximum time in milliseconds to wait for a lock. It is longer than `idleInTransactionMs`, so that a process
+ * that waits for a stalled process still gets the lock.
  */
 export const lockTimeoutMs = 10_000;
 
 /**
  * The statements that begin a transaction and set its timeouts. The timeouts are local to the transaction,
- * because a connection pooler may give each transaction another connection. Without a pooler, a connection
- * has its timeouts from its start.
+ * because a connection pooler may use a different connection for each transaction. Without a pooler, the
+ * connection itself has these timeouts.
  */
 export const beginTransaction: string = `BEGIN; SET LOCAL lock_timeout = ${lockTimeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${idleInTransactionMs}`;
 
@@ -29,7 +28,7 @@ export function sortedKeys(keys: readonly bigint[]): readonly bigint[] {
   return [...new Set(keys)].sort((a, b) => (a < b ? -1 : Number(a > b)));
 }
 
-/** Up to this number, blobs are locked one by one. For more blobs, one lock covers all blobs. */
+/** Up to this number of blobs, each blob has its own lock. For more blobs, one lock covers all blobs. */
 const maxSingleLocks = 256;
 
 interface LockQuery {

@@ -14,20 +14,20 @@ export type Query = <Row>(sql: string, values: readonly unknown[]) => Promise<re
 export interface DatabaseOptions {
   readonly target: Target;
   /**
-   * A schema that was the default earlier. It is used if it has the tables and the schema of `target` does
-   * not have them. Default: none.
+   * A schema that was the default in earlier versions. It is used if it has the tables and the schema of
+   * `target` does not have them. Default: none.
    */
   readonly formerSchema?: FormerSchema | undefined;
   /**
-   * The connection URL for notifications, which connects without a connection pooler. Default: the URL of
-   * `target`, unless a pooler answers there.
+   * The connection URL for notifications, without a connection pooler. Default: the URL of `target`, unless
+   * that URL belongs to a pooler.
    */
   readonly directUrl?: string | undefined;
-  /** SQL scripts. Each script migrates the tables from the previous version to the next one. */
+  /** SQL scripts. Each script migrates the tables to the next version. */
   readonly migrations: readonly string[];
-  /** Called once, after the tables were created or migrated. Default: nothing. */
+  /** Called once, after the tables were created or migrated. Default: none. */
   readonly onReady?: ((target: Target, client: ClientBase) => Promise<void>) | undefined;
-  /** How long to retry while the server does not answer, in milliseconds. */
+  /** The time in milliseconds for which to retry while the server does not answer. */
   readonly retryMs: number;
   /**
    * Maximum number of connections for reading. There is one more for writing and one more for
@@ -50,7 +50,10 @@ export class Database {
   #pool: Pool | undefined;
   readonly #closed = new AbortController();
   #ready: Promise<void> | undefined;
-  /** True once the server has answered. Before that, nothing is retried, because the URL may be wrong. */
+  /**
+   * True after the first answer of the server. Before the first answer, no operation is retried, because the
+   * URL may be wrong.
+   */
   #hasAnswered = false;
   #isPooled = false;
   /** The number of operations that have not finished. */
@@ -74,8 +77,8 @@ export class Database {
   }
 
   /**
-   * True if a connection pooler may give each transaction another connection. Features that belong to one
-   * connection, such as named statements, must not be used then. The value is final after `ready`.
+   * True if a connection pooler may use a different connection for each transaction. In this case, features
+   * of a single connection, such as named statements, must not be used. The value is final after `ready`.
    */
   get isPooled(): boolean {
     return this.#isPooled;
@@ -89,7 +92,7 @@ export class Database {
   /** Resolves when the tables exist in the current version. */
   ready(): Promise<void> {
     this.#ready ??= this.#setUp().catch((error: unknown) => {
-      // The next call tries again.
+      // The failed attempt is forgotten, so that the next call tries again.
       this.#ready = undefined;
       throw error;
     });
@@ -98,8 +101,8 @@ export class Database {
 
   /**
    * Runs a query on a connection of the pool, and retries it if the connection is lost. Use it only for
-   * queries that change nothing. A query with a name becomes a prepared statement, unless a connection
-   * pooler is used. If `sql` is a function, it is called after the schema is known.
+   * queries that do not change data. A query with a name becomes a prepared statement, unless a connection
+   * pooler is used. If `sql` is a function, `read` calls it after the schema is known.
    */
   read<Row>(
     sql: string | (() => string),
@@ -206,7 +209,7 @@ export class Database {
     }
   }
 
-  /** Waits for some milliseconds. It returns early when the database is closed. */
+  /** Waits for some milliseconds. Returns early if the database is closed. */
   async pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#closed.signal }).catch(() => {});
   }
@@ -224,8 +227,8 @@ export class Database {
   }
 
   /**
-   * The timeouts of a connection. With a pooler there are none, because a pooler refuses such settings when
-   * a connection starts.
+   * The timeouts of a connection. With a pooler, a connection has no timeouts, because a pooler refuses these
+   * settings.
    */
   get #timeouts(): ClientConfig {
     return this.#isPooled ? {} : sessionTimeouts;
@@ -260,8 +263,8 @@ function closedDatabase({ what }: Target, cause?: unknown): LogError {
 }
 
 /**
- * Maximum time to wait for the answer to a query, in milliseconds. It is needed if the server is stopped or
- * unreachable.
+ * Maximum time to wait for the answer to a query, in milliseconds. Without it, a query to a stopped or
+ * unreachable server would wait forever.
  */
 const answerTimeoutMs = 30_000;
 const connectTimeoutMs = 5_000;
@@ -275,8 +278,8 @@ const numbers = {
 };
 
 /**
- * A client with methods that are missing in the driver's types. `ref` and `unref` decide whether the
- * connection keeps the process alive.
+ * A client with methods that are missing in the types of `pg`. `ref` and `unref` set whether the connection
+ * keeps the process alive.
  */
 export type Connection = Client & {
   ref(): void;
@@ -292,8 +295,8 @@ const sessionTimeouts: ClientConfig = {
 
 function createPool(config: PoolConfig): Pool {
   const pool = new Pool(config);
-  // The pool removes an idle connection that breaks, and the next query uses another connection. Without a
-  // listener, the error event would end the process.
+  // The pool removes an idle connection that breaks, and the next query uses a different connection. Without
+  // a listener, the error event would end the process.
   pool.on('error', () => {});
   // If a connection breaks during a query, the query is rejected. Without a listener, the error event would
   // end the process.
@@ -305,8 +308,8 @@ function createPool(config: PoolConfig): Pool {
 }
 
 /**
- * Returns the settings of every connection. It contains no settings of a server session, because poolers
- * refuse them.
+ * Returns the settings of every connection. The result contains no settings that the server would apply to
+ * the connection, because poolers refuse them.
  */
 function clientConfig(target: Target): ClientConfig {
   return {
@@ -321,7 +324,7 @@ function clientConfig(target: Target): ClientConfig {
 
 /**
  * Returns whether a connection pooler answers. A server sends its real process id to each client, but a
- * pooler sends an invented number.
+ * pooler sends a different number.
  */
 async function isPooled(client: Connection): Promise<boolean> {
   const { rows } = await client.query<{ readonly pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -331,7 +334,8 @@ async function isPooled(client: Connection): Promise<boolean> {
 /** Opens a separate connection. */
 async function connect(target: Target, config: ClientConfig = {}): Promise<Connection> {
   const client = new Client({ ...clientConfig(target), ...config }) as Connection;
-  // The next query throws the error. Without a listener, the error event would end the process.
+  // The next query throws the error of a broken connection. Without a listener, the error event would end the
+  // process.
   client.on('error', () => {});
   try {
     await client.connect();
@@ -343,15 +347,15 @@ async function connect(target: Target, config: ClientConfig = {}): Promise<Conne
   }
 }
 
-/** The socket of a client. It is missing in the driver's types. */
+/** The socket of a client. It is missing in the types of `pg`. */
 interface ClientSocket {
   readonly connection?: { readonly stream?: Socket };
 }
 
 /**
- * Makes an error in the driver's parser end the connection, and with it the query. The parser runs in an
- * event handler of the socket, so the error would otherwise end the process. An example is an answer that
- * is longer than the longest possible string.
+ * Ends the connection and its query if the parser of `pg` throws. The parser runs in an event handler of the
+ * socket, so the error would otherwise end the process. For example, the parser throws if an answer is longer
+ * than the longest possible string.
  */
 function guardParser(client: ClientBase): void {
   const { stream } = (client as ClientBase & ClientSocket).connection ?? {};

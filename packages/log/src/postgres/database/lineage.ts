@@ -2,9 +2,9 @@ import type { ClientBase } from 'pg';
 import { jumpRange, leastJump } from '../../storage/incarnation.ts';
 
 /**
- * A query that returns an identifier for the history of a database server. A newly created cluster has
- * another system identifier. A cluster that was recovered to an earlier moment, or whose standby took over,
- * has another timeline. A hosted server may refuse these functions.
+ * A query that returns an identifier for the history of a database server. A newly created cluster has a new
+ * system identifier. A cluster that was recovered to an earlier moment, or whose standby took over, has a new
+ * timeline. A hosted server may refuse these functions.
  */
 const historyQuery = `SELECT system_identifier || '/' ||
   substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS history FROM pg_control_system()`;
@@ -37,8 +37,9 @@ async function serverHistory(client: ClientBase): Promise<string | undefined> {
 const [least, range] = [36 ** 7, 36 ** 8 - 36 ** 7];
 
 /**
- * The migration to version 2 of the tables, which adds incarnations. A program of version 1 writes to
- * `writers` at each commit. A trigger on this name stops such programs that are still running.
+ * The migration to version 2 of the tables, which adds incarnations. A program of version 1 writes to the
+ * table `writers` at each commit. A trigger with this table name makes these writes fail, if such a program
+ * still runs.
  */
 export const addIncarnations: string = `
   CREATE TABLE log_state (incarnation bigint NOT NULL, history text);

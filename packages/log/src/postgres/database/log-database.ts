@@ -28,7 +28,7 @@ export class LogDatabase extends Database {
   }
 }
 
-/** SQL scripts. Each script migrates the schema from the previous version to the next one. */
+/** SQL scripts. Each script migrates the schema to the next version. */
 const migrations: readonly string[] = [
   `CREATE TABLE sessions (
      -- By code points, as every other store has them.

@@ -6,7 +6,7 @@ import type { Target } from './target.ts';
 /** A schema that was the default in an earlier version. */
 export interface FormerSchema {
   readonly name: string;
-  /** If the schema has a table with this name, it contains this kind of data. */
+  /** The name of a table. If the schema has this table, the schema contains the expected kind of data. */
   readonly table: string;
 }
 
@@ -27,7 +27,7 @@ export async function findSchema(
 }
 
 /**
- * Returns whether a schema has a table. It does not use `to_regclass`, which may miss a table that was
+ * Returns whether a schema has a table. It does not use `to_regclass`, which may not find a table that was
  * created a moment ago.
  */
 async function hasTable(client: ClientBase, schema: string, table: string): Promise<boolean> {
@@ -35,7 +35,9 @@ async function hasTable(client: ClientBase, schema: string, table: string): Prom
   return (await client.query(sql, [schema, table])).rows.length > 0;
 }
 
-/** Creates the tables or migrates older ones. Throws if a later version created the tables. */
+/**
+ * Creates the tables, or migrates tables of an earlier version. Throws if a later version created the tables.
+ */
 export async function migrate(
   client: ClientBase,
   target: Target,
@@ -45,8 +47,8 @@ export async function migrate(
   if ((await versionOf(client, target, steps.length)) === steps.length) return;
   await client.query(beginTransaction);
   try {
-    // If several processes start together, one migrates. The others wait here and then find the current
-    // version.
+    // If several processes start at the same time, one process migrates the tables. The other processes wait
+    // here and then find the current version.
     await client.query(`SELECT pg_advisory_xact_lock(${lockKey(target.schema, 'schema', '')})`);
     const found = await versionOf(client, target, steps.length);
     if (found === 0) await assertNotUserSchema(client, target);
@@ -64,8 +66,8 @@ async function apply(
   steps: readonly string[],
   version: number,
 ): Promise<void> {
-  // The schema is searched first, because a user may use an existing schema without the right to create
-  // one.
+  // The code looks for the schema first, because a user may have an existing schema but no right to create a
+  // schema.
   const { rows } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
   if (rows.length === 0) await client.query(`CREATE SCHEMA ${schema}`);
   await client.query(`SET LOCAL search_path = ${schema}`);
@@ -75,7 +77,7 @@ async function apply(
   await client.query('INSERT INTO version VALUES ($1)', [version]);
 }
 
-/** Returns the version of the tables, or 0 if there are none. */
+/** Returns the version of the tables, or 0 if there are no tables. */
 async function versionOf(client: ClientBase, target: Target, known: number): Promise<number> {
   const { schema } = target;
   if (!(await hasTable(client, schema, 'version'))) return 0;
@@ -86,9 +88,8 @@ async function versionOf(client: ClientBase, target: Target, known: number): Pro
 }
 
 /**
- * Throws if the schema has the name of the user. Postgres searches the schema with the user's name first
- * and creates tables without a schema name there. The tables of the application would then be in the log's
- * schema.
+ * Throws if the schema has the name of the user. Postgres creates tables without a schema name in the schema
+ * with the user's name. The tables of the application would then be in the log's schema.
  */
 async function assertNotUserSchema(
   client: ClientBase,

@@ -37,7 +37,7 @@ const updates = sessionColumns
 const arrays = (types: readonly string[], from: number): string =>
   `unnest(${types.map((type, index) => `$${from + index}::${type}[]`).join(', ')})`;
 
-/** How long the row of a killed writer is kept after its last commit or connection, in hours. */
+/** The row of a killed writer is kept for this number of hours after its last commit or connection. */
 export const writerRetentionHours = 24;
 
 type StatementName =
@@ -73,7 +73,10 @@ type StatementName =
   | 'putSnapshotParts'
   | 'dropSnapshotParts';
 
-/** SQL for the server's clock in milliseconds since 1970. The clock also advances during a transaction. */
+/**
+ * SQL for the server's clock in milliseconds since 1970. Unlike `now()`, it also advances during a
+ * transaction.
+ */
 export const serverTime: string = '(extract(epoch FROM clock_timestamp()) * 1000)::float8';
 
 export type Statements = { readonly [Name in StatementName]: string } & {
@@ -86,11 +89,12 @@ export function statementsIn(schema: string): Statements {
   const afterSessions = sessionColumns.length + 1;
   const incarnation = `(SELECT incarnation FROM ${table('log_state')}) AS incarnation`;
   return {
-    // The row must exist before the first commit, because a missing row cannot be locked. Another process
-    // may be deleting the row of this idle writer. The statement then waits for that transaction.
+    // The row must exist before the first commit, because a missing row cannot be locked. Another process may
+    // be deleting this row because the writer was idle. The statement then waits for the end of that
+    // transaction.
     register: `INSERT INTO ${table('log_writers')} VALUES ($1, 0, now())
       ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`,
-    // The comparison uses only the server's clock. Locked rows are skipped, because their writers are
+    // The comparison uses only the server's clock. The statement skips locked rows, because their writers are
     // alive.
     dropGoneWriters: `DELETE FROM ${table('log_writers')} WHERE id IN (
       SELECT id FROM ${table('log_writers')}
@@ -123,8 +127,8 @@ export function statementsIn(schema: string): Statements {
       ) c ON true WHERE s.id = $1 ORDER BY c.last`,
     usesOf: `SELECT hash, count FROM ${table('blob_uses')} WHERE made = $1`,
     /**
-     * Reads a slice of a blob. Postgres counts bytes from 1. A large blob is stored in pieces. $4 and $5
-     * are the first and last piece, and $6 is the start of the slice inside of them.
+     * Reads a slice of a blob. Postgres counts bytes from 1. A large blob is stored in pieces. $4 and $5 are
+     * the first and last piece, and $6 is the start of the slice inside these pieces.
      */
     blobSlice: `SELECT coalesce(length, octet_length(bytes)) AS length, CASE
         WHEN length IS NULL THEN substring(bytes FROM $2::int FOR $3::int)

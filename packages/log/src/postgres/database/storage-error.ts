@@ -5,7 +5,7 @@ import { type Target, withoutSecrets } from './target.ts';
 const diskFull = '53100';
 
 /**
- * Explanations of system error codes and Postgres error classes. If several match, the longest code is
+ * Explanations of system error codes and Postgres error classes. If several codes match, the longest code is
  * used.
  */
 const meaningsByCode: readonly (readonly [string, string])[] = [
@@ -52,7 +52,7 @@ export function isConnectionLoss(error: unknown): boolean {
   return lossCodes.test(codeOf(error)) || lossMessages.test(messageOf(error));
 }
 
-/** Returns whether two transactions conflicted. The work can then be retried. */
+/** Returns whether two transactions conflicted. If so, the work can be retried. */
 export function isSerializationFailure(error: unknown): boolean {
   const state = isMillraceError(error) ? error.place['sqlstate'] : undefined;
   return state === '40001' || state === '40P01';
@@ -79,7 +79,7 @@ export function storageError(error: unknown, target: Target): Error {
     ...(isLost ? { way: 'lost' } : {}),
     ...(code === '' ? {} : { sqlstate: code }),
   };
-  // The original error is not the cause, because it may contain the URL with the password.
+  // The original error is not passed as the cause, because it may contain the URL with the password.
   const kind = code === diskFull ? 'storage_full' : 'storage';
   return new LogError(kind, message, place, { cause: new Error(text) });
 }
@@ -107,7 +107,7 @@ function codeOf(error: unknown): string {
 }
 
 function messageOf(error: unknown): string {
-  // The driver tried several addresses. The last error is shown.
+  // The driver tried several addresses. The message contains only the last error.
   if (error instanceof AggregateError) return messageOf(error.errors.at(-1));
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,7 @@
 import { LogError } from '../../contract/log-error.ts';
 import { decodeUrlPart } from '../../engine/check-options.ts';
 
-/** A Postgres database and schema, with a name that can be shown safely. */
+/** A Postgres database and schema, with a name for messages that contains no secrets. */
 export interface Target {
   /** The kind of data that is stored there, for error messages. Example: "a log". */
   readonly what: string;
@@ -37,8 +37,8 @@ export function withoutSecrets(text: string, { secrets }: Pick<Target, 'secrets'
 }
 
 /**
- * Returns whether the URL contains characters that should be escaped. The password would then end too
- * early, and its rest would be shown as the host.
+ * Returns whether the URL contains unescaped special characters. The parser would then end the password too
+ * early, and messages would show the rest of the password as the host.
  */
 function isTruncated({ hash, pathname }: URL): boolean {
   return hash !== '' || pathname.includes('@') || pathname.lastIndexOf('/') > 0;

@@ -22,8 +22,8 @@ export async function fetchRequests(
   const of = <What extends RowRequest['what']>(what: What) =>
     requests.filter((request): request is RequestOf<What> => request.what === what);
   await Promise.all([
-    // Also fetches one epoch per new session, because most new sessions get a driver at once. An epoch that
-    // is not used leaves a gap in the numbers.
+    // Also fetches one epoch per new session, because most new sessions get a driver immediately. An unused
+    // epoch only leaves a gap in the numbers.
     fetchEpochs(ask, statements.nextEpochs, of('epoch').length + of('made').length, fetched),
     fetchMade(ask, statements.nextMade, of('made').length, fetched),
     fetchProducers(ask, statements.producers, fetched, of('producer')),
@@ -122,7 +122,7 @@ async function fetchRecords(
   const { made, through } = owner.row;
   const ranges = await ask<ChunkRow>(sql, [made, after]);
   const reader = new ChunkReader(session, after);
-  // Whole rows are decoded, because replacing a part of a row means that the rest is written again.
+  // Whole rows are decoded, because a change of a part of a row writes the whole row again.
   for (const chunk of ranges) reader.add(chunk, true);
   if (reader.end < through) throw reader.missing();
   const start = Math.min(after, (ranges[0]?.first ?? after + 1) - 1);

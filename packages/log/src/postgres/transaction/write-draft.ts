@@ -58,8 +58,8 @@ export async function writeDraft(draft: TransactionDraft, options: WriteOptions)
     options.notice,
   ]);
   const { version } = answer ?? options;
-  // A later version of the program may have migrated the tables while this program runs. Nothing is
-  // committed then.
+  // A later version of the program may have migrated the tables while this program runs. In this case, the
+  // transaction must not be committed.
   if (version !== options.version) throw tooNew(options.target, version, options.version);
   await writeBlobs(draft, drafts, options);
   await writeSnapshots(draft, options);
@@ -116,7 +116,7 @@ async function writeBlobs(
       changes.map(([, { least }]) => least),
       changes.map(([, { putAt }]) => putAt),
     ];
-    // Updates come before inserts, so that a row that was just inserted is not updated too.
+    // Updates run before inserts, so that rows that the insert adds are not updated as well.
     await ask(statements.changeHolds, values);
     await ask(statements.holdBlobs, values);
     await ask(statements.dropHolds, [hashes]);

@@ -26,8 +26,8 @@ interface TransactionResult {
   readonly outcomes: readonly JobOutcome[];
   readonly commit: number;
   /**
-   * When the commit was sent, in milliseconds since 1970. The time of day also advances while the machine
-   * sleeps.
+   * The time at which the commit was sent, in milliseconds since 1970. The time of day is used, because it
+   * also advances while the machine sleeps.
    */
   readonly sentAt?: number;
   readonly lost?: unknown;
@@ -39,13 +39,13 @@ interface TimeRow {
 
 const maxCollisions = 5;
 /**
- * Maximum number of rounds per transaction. Each round fetches at least one missing row, and no work needs
- * this many rows.
+ * Maximum number of rounds per transaction. Each round fetches at least one missing row, and real work needs
+ * far fewer rows.
  */
 const maxRounds = 10_000;
 /**
- * How long after a commit its outcome can be read. Later, another process may have deleted the row with the
- * commit number, for example because this machine slept.
+ * The outcome of a commit can be read for this time. After that, another process may have deleted the row
+ * with the commit number, for example if this machine slept for a long time.
  */
 const readableMs = (writerRetentionHours / 2) * 3_600_000;
 
@@ -63,7 +63,10 @@ export class PostgresWriter implements PrefetchWriter {
   readonly #onPoint: OnCommitPoint | undefined;
   readonly #clock: ServerClock;
   #client: Connection | undefined;
-  /** True if the last transaction has begun. Only then can the work itself be the cause of a failure. */
+  /**
+   * True if the last transaction could begin. If it could not begin, the work cannot be the cause of a
+   * failure.
+   */
   hasBegun = false;
   /** The number of the last commit. Each transaction also stores this number. */
   #commits = 0;
@@ -76,8 +79,8 @@ export class PostgresWriter implements PrefetchWriter {
 
   /**
    * Runs one transaction. It locks the requested sessions, fetches missing rows, and runs the work again
-   * until no row is missing. If the connection is lost, it runs the transaction again. It does not do so if
-   * the stored commit number shows that the transaction was committed.
+   * until no row is missing. If the connection is lost, it reads the stored commit number. If that number
+   * shows that the transaction was not committed, it runs the transaction again.
    */
   async transact(work: (fetched: FetchedRows) => WorkPass): Promise<readonly JobOutcome[]> {
     this.hasBegun = false;
@@ -165,9 +168,9 @@ export class PostgresWriter implements PrefetchWriter {
   }
 
   /**
-   * Begins a transaction and locks the ids of the sessions. It locks ids because a session that does not
-   * exist has no row to lock. Returns the server's time after the locking. The work uses this time to
-   * decide whether leases have expired.
+   * Begins a transaction and locks the ids of the sessions. It locks ids, because a session that does not
+   * exist yet has no row to lock. Returns the server's time after all locks are taken. The work uses this
+   * time to decide whether leases have expired.
    */
   async #begin(client: Connection, sessions: readonly SessionId[]): Promise<number | undefined> {
     // The driver returns one result per statement. The last row comes from the last lock.
@@ -179,8 +182,7 @@ export class PostgresWriter implements PrefetchWriter {
   #locks(sessions: readonly SessionId[]): string {
     const { schema } = this.#database.target;
     const keys = sortedKeys(sessions.map((session) => lockKey(schema, 'session', session)));
-    // A migration waits for this lock. The version that `write` returns is therefore valid until the
-    // commit.
+    // A migration waits for this lock, so the version that `write` returns stays valid until the commit.
     const shared = `SELECT pg_advisory_xact_lock_shared(${lockKey(schema, 'schema', '')})`;
     const begin = `${this.#database.begin}; ${shared}`;
     if (keys.length === 0) return `${begin}, ${serverTime} AS now`;
@@ -276,7 +278,7 @@ export class PostgresWriter implements PrefetchWriter {
     await client.query(register, [this.id]);
     // A standby may have taken over after the previous connection.
     await checkLineage(client, this.#database.target.schema);
-    // An error is ignored, because the next registration tries again.
+    // Errors are ignored, because the next registration deletes these rows.
     await client.query(dropGoneWriters).catch(() => {});
   }
 

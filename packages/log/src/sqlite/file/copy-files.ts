@@ -7,9 +7,9 @@ export interface FileCopy {
   readonly to: string;
 }
 
-/** How long to wait for a transaction of another process, in milliseconds. */
+/** The time to wait for a transaction of another process, in milliseconds. */
 const busyTimeoutMs = 5000;
-/** More pages than a file can have. With this number the copy is made in one step. */
+/** A number larger than the number of pages of any file. With this number, the copy is made in one step. */
 const allPages = 2 ** 31 - 1;
 
 /**
@@ -21,7 +21,8 @@ const allPages = 2 ** 31 - 1;
 export async function copySqliteFiles(files: readonly FileCopy[]): Promise<void> {
   const readers = atOneMoment(files.map(({ from }) => from));
   try {
-    // The backup reads in the transaction of its connection, so it sees the state of that moment.
+    // The backup reads in the transaction of its connection, so it copies the state at the start of the
+    // transaction.
     for (const [index, { from, to }] of files.entries()) {
       const reader = readers[index];
       if (reader === undefined) continue;
@@ -46,7 +47,7 @@ function atOneMoment(paths: readonly string[]): readonly DatabaseSync[] {
     }
     for (const path of paths) {
       const reader = open(path, opened);
-      // A transaction begins with its first read, so this statement reads something.
+      // A transaction begins with its first read, so this statement reads from the database.
       guard(path, () => reader.exec('BEGIN; SELECT count(*) FROM sqlite_schema'));
     }
     return opened;

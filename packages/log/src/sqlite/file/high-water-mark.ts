@@ -2,8 +2,8 @@ import { closeSync, constants, fsyncSync, openSync, readSync, statSync, writeSyn
 import { crc32 } from 'node:zlib';
 
 /**
- * The newest commit that a process has seen, described by the state of one session after it. SQLite loses
- * commits only from the end. If a file does not contain this state, it has lost commits.
+ * Describes the newest commit that a process has seen: the state of one session after this commit. SQLite
+ * loses commits only from the end. If a file does not contain this state, it has lost commits.
  */
 export interface Mark {
   /** The incarnation of the file. */
@@ -11,7 +11,7 @@ export interface Mark {
   /** The number of the session's row in the file. 0 if no session has changed yet. */
   readonly key: number;
   readonly made: number;
-  /** The state of the session. These three numbers never decrease. */
+  /** The state of the session after the commit. These three numbers never decrease. */
   readonly through: number;
   readonly rewrites: number;
   readonly epoch: number;
@@ -25,12 +25,12 @@ export interface Mark {
  */
 const markBytes = 160;
 const format = 'millrace-mark-1';
-/** How often a mark is read, because a read can happen during a write. */
+/** The maximum number of tries to read a mark. A try can fail if it happens during a write. */
 const maxReads = 3;
 
 /**
- * The file with the mark beside a database. It is a separate file, so that damage to one does not affect
- * the other.
+ * The file beside a database that contains the mark. It is a separate file, so that damage to the database
+ * does not damage the mark.
  */
 export class HighWaterMark {
   readonly path: string;
@@ -55,9 +55,9 @@ export class HighWaterMark {
   }
 
   /**
-   * Stores the mark. If only the process crashes, the system still writes it to the disk. Errors are
-   * ignored, because an older mark is also correct. If the disk has failed, the next commit throws the
-   * error.
+   * Stores the mark. If only the process crashes, the operating system still writes the mark to the disk.
+   * Errors are ignored, because an older mark is also correct. If the disk has failed, the next commit throws
+   * the error.
    */
   write(mark: Mark): void {
     this.#bytes.fill(' ').write(encodeMark(mark), 'latin1');

@@ -4,8 +4,8 @@ import { inTransaction } from '../schema.ts';
 import type { HighWaterMark, Mark } from './high-water-mark.ts';
 
 /**
- * The reason why a log got a new incarnation. `lost_tail`: its last commits are missing. `replaced`: the
- * mark beside the file describes another file, or there is no mark. `restored`: a backup was opened for the
+ * The reason why a log got a new incarnation. `lost_tail`: its last commits are missing. `replaced`: the mark
+ * beside the file belongs to a different file, or there is no mark. `restored`: a backup was opened for the
  * first time.
  */
 export type RewindReason = 'lost_tail' | 'replaced' | 'restored';
@@ -23,29 +23,28 @@ interface Counters {
 }
 
 /**
- * Special incarnations. `none` is that of a file from before incarnations existed, and `backupIncarnation`
- * is that of a backup that was never opened.
+ * Special incarnations. A file that was created before incarnations existed has `none`. A backup that was
+ * never opened has `backupIncarnation`.
  */
 const none = 0;
 export const backupIncarnation = -1;
 
 /**
- * Compares the file with its mark, and gives it a new incarnation if it was rewound. Returns the
- * reason, or `undefined` if nothing is missing.
+ * Compares the file with its mark, and gives it a new incarnation if it was rewound. Returns the reason, or
+ * `undefined` if the file was not rewound.
  */
 export function checkLineage(
   database: DatabaseSync,
   file: HighWaterMark,
 ): RewindReason | undefined {
-  // The mark is read before the file. If another process commits in between, the file is newer than the
-  // mark, never older.
+  // The mark is read before the file. If another process commits between the two reads, the file is newer
+  // than the mark, which is not a rewind.
   const mark = file.read();
   const now = readCounters(database);
   if (now.incarnation > none && !isFirst(now, mark) && rewindReason(database, mark) === undefined)
     return undefined;
   return inTransaction(database, 'IMMEDIATE', () => {
-    // Checks again inside the transaction, because another process may have renewed the incarnation
-    // meanwhile.
+    // Checks again inside the transaction, because another process may already have renewed the incarnation.
     const latest = file.read();
     const counters = readCounters(database);
     const reason = rewindReason(database, latest);
@@ -89,8 +88,8 @@ function contains(database: DatabaseSync, counters: Counters, mark: Mark): boole
   const row = database
     .prepare('SELECT made, through, rewrites, epoch FROM log_sessions WHERE key = ?')
     .get(mark.key);
-  // A missing session was deleted after the mark, or it was never created. The counter of sessions shows
-  // which of the two.
+  // The session was deleted after the mark was written, or its creation was lost. The counter of created
+  // sessions shows which case it is.
   if (row === undefined) return counters.sessions >= mark.made;
   if (row['made'] !== mark.made) return false;
   const isThere = (name: 'through' | 'rewrites' | 'epoch') => Number(row[name]) >= mark[name];
@@ -111,8 +110,8 @@ function startIncarnation(
 }
 
 /**
- * Sets the incarnation in the file and in the mark. The mark is written before the commit. After a crash in
- * between, the two differ and the next check sets them again.
+ * Sets the incarnation in the file and in the mark. The mark is written before the commit. If the process
+ * crashes between the two, the file and the mark differ, and the next check sets both again.
  */
 function setIncarnation(database: DatabaseSync, file: HighWaterMark, next: Counters): void {
   const { incarnation, drivers, sessions } = next;

@@ -1,12 +1,12 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** The scan stops after this many bytes or this many milliseconds. It runs only after an error. */
+/** Limits of the scan in bytes and milliseconds. The scan runs only after an error. */
 const maxBytes = 2 ** 28;
 const maxMs = 1000;
 const blockBytes = 2 ** 20;
 /**
- * How long the result of a scan is kept, and for how many files. Every call may fail with a damaged file,
- * and each failure would start a scan.
+ * The time for which the result of a scan is kept, and the number of files. Without this cache, every call on
+ * a damaged file would fail and start a new scan.
  */
 const keepMs = 5000;
 const maxKept = 16;
@@ -19,9 +19,9 @@ interface Scan {
 const scans = new Map<string, Scan>();
 
 /**
- * Returns the error of the system, such as `EIO`, if the database or its WAL cannot be read. It reads both
- * files. SQLite reports a page that the disk cannot read as damaged, and does not report the error of the
- * system. Returns `undefined` if the files can be read.
+ * Returns the error of the system, such as `EIO`, if the database or its WAL cannot be read. To find out, it
+ * reads both files. SQLite itself reports an unreadable page as damaged, without the error of the system.
+ * Returns `undefined` if the files can be read.
  */
 export function readErrorOf(path: string): string | undefined {
   const now = performance.now();
@@ -46,7 +46,7 @@ function scan(path: string, deadline: number): string | undefined {
     return undefined;
   } catch (error) {
     const { code } = error as { readonly code?: string };
-    // A file that does not exist is not a read error. There is no WAL after a checkpoint.
+    // A missing file is not a read error. For example, there is no WAL file after a checkpoint.
     return code === 'ENOENT' ? undefined : code;
   } finally {
     if (fd !== undefined) closeSync(fd);

@@ -95,7 +95,10 @@ async function checkReaders(world: ModelWorld): Promise<void> {
   for (const reader of world.uncutReaders) await reader.check();
 }
 
-/** Outcomes that a thousand random runs must reach. If one is missing, the runs test too little. */
+/**
+ * Outcomes that a thousand random runs must reach. If an outcome is missing, the random runs do not cover
+ * enough.
+ */
 export const requiredOutcomes: readonly string[] = [
   'admit: done',
   'admit: fenced',

@@ -10,7 +10,7 @@ export interface ResumeOptions {
   /** The drafts to append, in a legal order. */
   readonly script: readonly DraftRecord[];
   /**
-   * Random numbers. They decide the sizes of batches, which reader reads, which reader disconnects, and
+   * Random numbers. They determine the sizes of batches, which reader reads, which reader disconnects, and
    * when a turn is settled.
    */
   readonly numbers: readonly number[];
@@ -19,8 +19,8 @@ export interface ResumeOptions {
 }
 
 /**
- * Appends a script to a log. One follower never disconnects, and several others disconnect and resume.
- * Rejects unless all of them end with the log's state.
+ * Appends a script to a log. One follower never disconnects. Several other followers disconnect and resume.
+ * Rejects unless all followers end with the log's state.
  *
  * @example await checkResume({ log, session, script, numbers: [3, 14, 15], isSettled: false });
  */

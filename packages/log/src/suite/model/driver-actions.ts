@@ -59,8 +59,8 @@ export function appendScript(
 }
 
 /**
- * Returns only the drafts that a real driver would append. It starts each turn only once, even in a fork.
- * In a finished turn it appends only retractions.
+ * Returns only the drafts that a real driver would append. A real driver starts each turn only once, even in
+ * a fork. In a finished turn, it appends only retractions.
  */
 function plausibleDrafts(
   { records }: ReferenceSession,

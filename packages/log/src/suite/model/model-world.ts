@@ -17,12 +17,12 @@ import { nextMacrotask, type TestClock } from '../test-clock.ts';
 import type { CutReader, UncutReader } from './readers.ts';
 import { stateOf } from './script.ts';
 
-/** A driver or producer of both logs, with the logs that opened it. */
+/** A driver or producer of both logs, together with the two logs. */
 export type Opened<T> = Pair<T> & { readonly log: Pair<Log> };
 
 export type OpenProducer = Opened<Producer> & {
   readonly isRequest: boolean;
-  /** The last append. An action can repeat it. */
+  /** The last append, so that an action can repeat it. */
   last: { readonly drafts: readonly DraftRecord[]; readonly sequence: number };
 };
 
@@ -31,7 +31,9 @@ export interface ModelOptions {
   readonly store: LogStore;
   readonly isDurable: boolean;
   readonly clock: TestClock;
-  /** The prefix of this run's session ids. It is needed because many runs may use the same store. */
+  /**
+   * The prefix of this run's session ids. Many runs may use the same store, so each run needs its own prefix.
+   */
   readonly name: string;
   /** The drafts that drivers append, in a legal order. */
   readonly script: readonly DraftRecord[];
@@ -51,7 +53,7 @@ export class ModelWorld {
   /** The highest epoch of each session. */
   readonly epochs: Map<SessionId, number> = new Map();
   readonly #checked = new Map<SessionId, readonly unknown[]>();
-  /** For each session, how much of the script it contains at which offset. */
+  /** For each session, the number of script drafts that it contains at each offset. */
   readonly #scriptPositions = new WeakMap<ReferenceSession, readonly ScriptPosition[]>();
 
   constructor(options: ModelOptions) {

@@ -35,7 +35,9 @@ export function toScript(drafts: readonly DraftRecord[]): readonly DraftRecord[]
   });
 }
 
-/** Turns that only producers write to, so that their attempts do not conflict with the driver's. */
+/**
+ * Turns that only producers write to. Their attempts therefore do not conflict with attempts of the driver.
+ */
 export const producedTurns: readonly number[] = [101, 102];
 
 export function stateOf({ session, records, through }: ReferenceSession): FoldState {
@@ -44,7 +46,7 @@ export function stateOf({ session, records, through }: ReferenceSession): FoldSt
   return folded.state;
 }
 
-/** Returns the drafts that a writer may append one after another. Illegal drafts are left out. */
+/** Returns the drafts that a writer may append one after the other. Omits illegal drafts. */
 export function legalDrafts(
   session: ReferenceSession,
   drafts: readonly DraftRecord[],

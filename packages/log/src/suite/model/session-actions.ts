@@ -123,7 +123,7 @@ export const watch: Action = async (world, { a, b }) => {
   return 'done';
 };
 
-/** Closes a log and opens a new one on the same store. */
+/** Closes a log and opens a new log on the same store. */
 export const reopen: Action = async (world, { a }) => {
   const log = pickRecent(world.logs, a);
   if (log === undefined || !world.options.isDurable) return 'nothing';

@@ -52,7 +52,7 @@ import { produce, ReferenceDriver } from './reference-writers.ts';
 const pageBytes = 2 ** 20;
 
 /**
- * The simplest implementation of the log contract. Tests compare other implementations with it. It stores
+ * The simplest implementation of the log contract. Tests compare other implementations with it. It uses only
  * arrays and maps, and computes each answer from all records. It is slow, but easy to verify.
  */
 export class ReferenceLog implements Log {

@@ -38,8 +38,8 @@ function assertOffset({ session, through }: Extent, offset: number): void {
 
 /**
  * An iteration that the reader can end at any time. `return()` and `throw()` also end a pending `next()`. A
- * generator alone would wait for the next record, which may never arrive. Nothing starts before the first
- * `next()`.
+ * generator would wait for the next record, which may never arrive. The iteration reads nothing before the
+ * first `next()`.
  */
 export class FollowIterator implements AsyncIterableIterator<Batch, undefined, undefined> {
   readonly #outer: AbortSignal | undefined;

@@ -47,7 +47,7 @@ export function redact(
   if (!isOver) throw refusal('bad_records');
   found.records = withoutItem(before, itemId);
   const fact = { type: 'item_redacted', itemId, ...(reason !== undefined && { reason }) } as const;
-  // Readers have removed the items of a superseded attempt, so no fact about them is added.
+  // Readers have already removed the items of a superseded attempt, so the log adds no fact about them.
   if (item !== undefined) store.add(found, [{ turn: 0, attempt: 0, fact }], 'store');
   store.dropBlobs(before);
   store.notifyChange();
@@ -114,7 +114,8 @@ function copySession(
     if (fact?.type === 'turn_finished') copy.producers.delete(producer);
     const last = copy.producers.get(producer)?.attempt ?? 0;
     if (fact?.type === 'turn_finished' || turn === 0 || attempt === 0 || attempt < last) continue;
-    // The attempt is already superseded if the records say so. Otherwise a retry will supersede it.
+    // The attempt is already superseded if the records contain this fact. Otherwise, a retry will supersede
+    // it.
     const isOut =
       fact?.type === 'attempt_superseded' ||
       (attempt === last && copy.producers.get(producer)?.epoch === 0);

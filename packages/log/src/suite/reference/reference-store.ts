@@ -37,11 +37,11 @@ export class ReferenceStore {
   readonly clock: Clock;
   readonly sessions: Map<SessionId, ReferenceSession> = new Map();
   readonly blobs: Map<string, Uint8Array> = new Map();
-  /** For each blob, how often it was put while no record referenced it. */
+  /** The number of holds of each blob. A hold protects a blob until a record references it. */
   readonly heldBlobs: Map<string, number> = new Map();
   /** The last epoch. No epoch is used twice, even after deletions. */
   epochs = 0;
-  /** The number of sessions that were ever created. */
+  /** The number of all sessions that were ever created. */
   #made = 0;
   #change = Promise.withResolvers<void>();
 
@@ -92,7 +92,7 @@ export class ReferenceStore {
     this.heldBlobs.set(hash, Math.max(0, (this.heldBlobs.get(hash) ?? 0) + times));
   }
 
-  /** Deletes the blobs of the given records that no record references any more. */
+  /** Deletes the blobs of the given records that no other record references. */
   dropBlobs(before: readonly LogRecord[]): void {
     const left = new Set(
       [...this.sessions.values()].flatMap((one) => [...referencedBlobs(one.records)]),

@@ -99,7 +99,7 @@ export class ReferenceDriver implements Driver {
     this.end(refusal('fenced', { session: this.session }), { isLoss: false, isGivenBack: false });
   }
 
-  /** Ends the driver. If it still holds the lease, the lease is returned. */
+  /** Ends the driver. If the driver still holds the lease, it returns the lease. */
   end(why: Error, { isLoss = true, isGivenBack = !this.#isDetached }: EndOptions = {}): void {
     const driven = this.#store.sessions.get(this.session);
     if (isGivenBack && driven?.lease?.epoch === this.epoch) driven.lease = undefined;
@@ -117,7 +117,7 @@ export class ReferenceDriver implements Driver {
       this.#renew(driven);
       return driven;
     } catch {
-      // The driver has ended. If it lost its lease, `lost` has resolved.
+      // The driver has ended. If the driver lost its lease, the promise `lost` has already resolved.
       return undefined;
     }
   }

@@ -59,7 +59,10 @@ function toolFor(options: AgentsActivitiesOptions, name: string, work: CallWork)
   );
 }
 
-/** Returns the value of a result. The SDK converts an object to JSON text, and this converts it back. */
+/**
+ * Returns the value of a result. The SDK converts an object to JSON text, and this function converts the text
+ * back.
+ */
 function parsedValue(output: JsonValue): { readonly value?: JsonValue } {
   if (typeof output !== 'string') return { value: output };
   const parsed = /^\s*[[{]/.test(output) ? parseJson(output) : undefined;
@@ -75,7 +78,8 @@ function toolNamed({ tools = {} }: AgentsActivitiesOptions, name: string): Worke
 }
 
 /**
- * Runs a call of an agent that is used as a tool. The call is not logged, and an error becomes a result.
+ * Runs a call of an agent that is used as a tool. The log does not contain this call, and an error becomes a
+ * result.
  */
 async function runUnlogged(
   options: AgentsActivitiesOptions,
@@ -91,8 +95,8 @@ async function runUnlogged(
 }
 
 /**
- * Returns the result as the model receives it. It is read from the log, because the log clips long
- * results.
+ * Returns the result as the model receives it. It reads the result from the log, because the log contains a
+ * shortened form of a long result.
  */
 async function findResult(
   { log }: AgentsActivitiesOptions,

@@ -27,8 +27,8 @@ export const activitiesOptionNames: OptionNames<AgentsActivitiesOptions> = {
 };
 
 /**
- * The limits of the logging agent. There are none, because the SDK decides what to request and when to
- * stop. This agent only writes to the log.
+ * The settings of the logging agent, which has no limits. The SDK decides what to request and when to stop,
+ * and this agent only writes to the log.
  */
 const unlimited = {
   maxTurns: Number.POSITIVE_INFINITY,
@@ -36,7 +36,7 @@ const unlimited = {
   maxRepeats: Number.POSITIVE_INFINITY,
 };
 
-/** A placeholder, because each request has its own provider. */
+/** A provider that is never called. The agent needs a provider, but each request uses its own provider. */
 const noProvider = createProvider('nobody', 'nobody', async function* () {
   yield { deltas: [] };
 });

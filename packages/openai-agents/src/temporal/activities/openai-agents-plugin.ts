@@ -9,7 +9,7 @@ import {
 } from './logging-agent.ts';
 
 /**
- * Options of `openaiAgentsPlugin`. They also accept Millrace agents, because this plugin replaces
+ * Options of `openaiAgentsPlugin`. The options can also contain Millrace agents, because this plugin replaces
  * `millracePlugin`.
  */
 export interface OpenaiAgentsPluginOptions

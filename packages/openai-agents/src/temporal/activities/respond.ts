@@ -29,8 +29,8 @@ import {
 } from './logging-agent.ts';
 
 /**
- * Requests the answer of a turn and streams it to the log. A retry replaces the partial answer of a
- * dead attempt. If the log already has the answer, it is returned without a request.
+ * Requests the answer of a turn and streams it to the log. A retry replaces the partial answer of a dead
+ * attempt. If the log already has the answer, the function returns it without a request.
  */
 export async function respond(
   options: AgentsActivitiesOptions,
@@ -62,7 +62,7 @@ interface LoggedAnswer {
   readonly usage: Usage;
 }
 
-/** Reads the answer from the log. In the log, calls may have other ids than the model gave them. */
+/** Reads the answer from the log. On the log, a call may have a different id than in the model's answer. */
 async function findAnswer(
   { log, session }: { readonly log: Log; readonly session: SessionId },
   { item, turn, attempt }: RequestStepResult,

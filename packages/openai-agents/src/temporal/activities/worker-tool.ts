@@ -2,15 +2,15 @@ import type { Tool, ToolContext, ToolExecution } from '@millrace/agent';
 import type { JsonValue, OptionNames } from '@millrace/core';
 
 /**
- * The context of a tool execution. If an agent is used as a tool, its calls are not on the log and have
+ * The context of a tool execution. The calls of an agent that is used as a tool are not on the log and have
  * no ids.
  */
 export type WorkerToolContext = Pick<ToolContext, 'signal' | 'update'> &
   Partial<Pick<ToolContext, 'session' | 'toolCallId' | 'turn' | 'blobs' | 'trace'>>;
 
 /**
- * The implementation of a tool in the worker. The tool's `parameters` have already parsed the input in
- * the workflow.
+ * The implementation of a tool in the worker. The workflow has already parsed the input with the tool's
+ * `parameters`.
  */
 // biome-ignore lint/suspicious/noExplicitAny: each tool has its own input
 export type WorkerToolFunction = (input: any, context: WorkerToolContext) => ToolExecution;
@@ -36,7 +36,7 @@ export type WorkerTool = WorkerToolFunction | WorkerToolOptions;
 const defaultOutputLength = 30_000;
 
 /**
- * Converts a worker tool to a tool of an agent, so that the agent's code can run it and write its
+ * Converts a worker tool to a tool of an agent. The code of the agent can then run the tool and write its
  * progress and its result to the log. The workflow has already validated the input.
  */
 export function stepTool(name: string, tool: WorkerTool, input: JsonValue): Tool {

@@ -11,9 +11,12 @@ export interface AgentsActivities {
   openaiAgentsHistory(input: HistoryInput): Promise<readonly AgentInputItem[]>;
   /** Streams a provider's answer to the log as the producer of the turn's request. */
   openaiAgentsRespond(input: RespondInput): Promise<Responded>;
-  /** Requests an answer for an agent that is used as a tool. The answer is not logged. */
+  /** Requests an answer for an agent that is used as a tool. The log does not contain this answer. */
   openaiAgentsAsk(input: AskInput): Promise<Responded>;
-  /** Produces the result of a call. A tool of the worker runs, or the workflow passes the result. */
+  /**
+   * Produces the result of a call: it runs a tool of the worker, or records a result that the workflow
+   * passes.
+   */
   openaiAgentsCall(input: CallInput): Promise<CallOutput>;
 }
 
@@ -23,7 +26,7 @@ export interface HistoryInput {
   readonly ids?: readonly string[] | undefined;
 }
 
-/** A request without fields that are not plain data. */
+/** A request that contains only plain data. */
 export type PlainRequest = Omit<ModelRequest, 'signal'>;
 
 export interface AskInput {
@@ -44,8 +47,8 @@ export interface Responded {
 }
 
 /**
- * The input of a call. Calls of an agent that is used as a tool have no location on the log, so their
- * results are not recorded.
+ * The input of a call. The calls of an agent that is used as a tool are not on the log, so their results are
+ * not recorded.
  */
 export type CallInput =
   | { readonly name: string; readonly at: CallLocation; readonly work: CallWork }
@@ -67,7 +70,7 @@ export interface RunWork {
 
 export type CallWork =
   | RunWork
-  /** Work that records a result. The call ran in the workflow or was a hand-off. */
+  /** Work that only records a result, because the call ran in the workflow or was a hand-off. */
   | { readonly do: 'record'; readonly output: JsonValue; readonly isError?: boolean | undefined };
 
 export interface CallOutput {

@@ -6,8 +6,9 @@ import {
 import { cloneOf } from './structured-clone.ts';
 
 /**
- * This file replaces the platform functions that the SDK imports (`@openai/agents-core/_shims`), for
- * workflows. Ids come from the workflow's random source. There is no environment, process or socket.
+ * In workflows, this file replaces the platform functions that the SDK imports
+ * (`@openai/agents-core/_shims`). Ids come from the workflow's random source. A workflow has no environment,
+ * process or socket.
  */
 
 export const randomUUID = (): string => uuid4();
@@ -79,7 +80,7 @@ export class MCPServerStdio extends McpServer {}
 export class MCPServerStreamableHttp extends McpServer {}
 export class MCPServerSSE extends McpServer {}
 
-/** The globals that the SDK uses and that the workflow sandbox lacks. */
+/** Globals that the SDK uses but that do not exist in the workflow sandbox. */
 const missing = {
   structuredClone: cloneOf,
   // The class must come from the same realm as the existing AbortController.

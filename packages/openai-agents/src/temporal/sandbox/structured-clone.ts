@@ -1,7 +1,7 @@
 /**
- * Copies a value. It replaces `structuredClone`, which the workflow sandbox lacks. The SDK uses it to
- * copy plain items. Temporal also uses it for log output, so it must never throw. Values that are not
- * data are dropped, and errors are not copied.
+ * Copies a value. It replaces `structuredClone`, which does not exist in the workflow sandbox. The SDK uses
+ * it to copy plain items. Temporal also uses it for log output, so it must never throw. It drops values that
+ * are not data, such as functions, and returns errors without a copy.
  */
 export function cloneOf<T>(value: T): T {
   return copy(value, new Map()) as T;

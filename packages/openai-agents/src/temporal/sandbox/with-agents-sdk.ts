@@ -9,10 +9,10 @@ type WebpackConfig = Parameters<WebpackHook>[0];
 const shims = fileURLToPath(new URL(`./sdk-shims${extname(import.meta.url)}`, import.meta.url));
 
 /**
- * Changes a webpack configuration so that a workflow bundle can load the SDK. It loads only the core,
- * without OpenAI's client, and replaces the platform functions. The plugin does this automatically. If
- * you bundle the workflow code yourself, call `bundleWorkflowCode({ workflowsPath, webpackConfigHook:
- * withAgentsSdk })`.
+ * Changes a webpack configuration so that a workflow bundle can load the SDK. The bundle loads only the core
+ * of the SDK, without OpenAI's client, and replaces the platform functions. The plugin does this
+ * automatically. If you bundle the workflow code yourself, call `bundleWorkflowCode({ workflowsPath,
+ * webpackConfigHook: withAgentsSdk })`.
  */
 export function withAgentsSdk(config: WebpackConfig): WebpackConfig {
   const { resolve = {}, output, module } = config;
@@ -20,7 +20,7 @@ export function withAgentsSdk(config: WebpackConfig): WebpackConfig {
   const parser = module?.parser as { readonly javascript?: object } | undefined;
   return {
     ...config,
-    // There is only one file, and there is no URL from which others could be loaded.
+    // The bundle is one file, and there is no URL from which further files could be loaded.
     output: { ...output, publicPath: '' },
     module: {
       ...module,

@@ -17,8 +17,8 @@ export interface ActivityTimeouts {
 }
 
 /**
- * The errors after which a retry cannot succeed. After the lease is lost, for example, the workflow must
- * advance first.
+ * Errors after which a retry of the activity cannot succeed. For example, after a lost lease, the workflow
+ * must first take the lease again.
  */
 const nonRetryableErrorTypes = ['fenced', 'bad_option', 'aborted', 'no_session'].map(
   (code) => `millrace.${code}`,
@@ -28,7 +28,7 @@ export function activitiesFor(times: ActivityTimeouts): AgentsActivities {
   const { heartbeatMs = 30_000, timeoutMs = 3_600_000, maxAttempts: maximumAttempts = 10 } = times;
   return proxyActivities<AgentsActivities>({
     ...{ heartbeatTimeout: heartbeatMs, startToCloseTimeout: timeoutMs },
-    // The partial output of a cancelled activity is stored before the workflow continues.
+    // The workflow waits until the partial output of a cancelled activity is stored.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: {
       initialInterval: 200,

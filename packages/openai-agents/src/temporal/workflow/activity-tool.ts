@@ -13,8 +13,8 @@ export interface ActivityToolOptions
   extends ActivityTimeouts,
     Pick<ToolOptions<undefined>, 'isEnabled' | 'errorFunction'> {
   /**
-   * Name of the tool. The worker has the implementation under the same name, in `openaiAgentsPlugin({
-   * tools: { … } })`.
+   * Name of the tool. The worker has an implementation with the same name, in `openaiAgentsPlugin({ tools: {
+   * … } })`.
    */
   readonly name: string;
   /** Description for the model. */
@@ -26,8 +26,8 @@ export interface ActivityToolOptions
 }
 
 /**
- * Creates a function tool that runs in an activity. The worker has the implementation, and the progress
- * of the tool is on the log.
+ * Creates a function tool that runs in an activity. The worker has the implementation, and writes the
+ * progress of the tool to the log.
  */
 export function activityTool(options: ActivityToolOptions): FunctionTool {
   assertKnownOptions('activityTool', options, {

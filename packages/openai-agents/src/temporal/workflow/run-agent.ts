@@ -35,9 +35,9 @@ export interface RunAgentOptions extends ActivityTimeouts {
 }
 
 /**
- * Runs an agent of the SDK in a workflow. Activities request the model's answers and stream them to the
- * log. Tool results and hand-offs are also logged. The run answers all messages, also messages that
- * arrive by signal during the run. Returns undefined if there was no message, or if the run was
+ * Runs an agent of the SDK in a workflow. Activities request the model's answers and stream them to the log.
+ * Activities also write tool results and hand-offs to the log. The run answers all messages, including
+ * messages that arrive by signal during the run. Returns undefined if there was no message, or if the run was
  * interrupted.
  */
 export async function runAgent<A extends AnyAgent>(
@@ -74,7 +74,8 @@ async function answerAll<A extends AnyAgent>(
   for (let next: AnyAgent = agent; ; next = result?.lastAgent ?? next) {
     const task = new TaskRun(agentSession, options);
     const plan = await task.advance();
-    // Another execution started this run and did not finish it. The calls of the run are unknown here.
+    // An earlier execution of the workflow started this run and did not finish it. This execution does not
+    // know the calls of that run.
     if (plan.do === 'tool_calls')
       await endOpenRun(agentSession, 'The workflow that ran it is gone');
     if (plan.do === 'request') result = await runOnce(agentSession, task, next, options);
@@ -86,7 +87,7 @@ async function answerAll<A extends AnyAgent>(
   }
 }
 
-/** Runs the SDK once. No open run stays on the log. */
+/** Runs the SDK once. At the end, the log has no open run. */
 async function runOnce<A extends AnyAgent>(
   agentSession: AgentSession,
   task: TaskRun,
@@ -142,7 +143,7 @@ async function endOpenRun(agentSession: AgentSession, reason: string): Promise<v
 }
 
 /**
- * Converts an SDK error to a failure of the workflow. Otherwise Temporal would retry the workflow task
+ * Converts an SDK error to a failure of the workflow. Without this, Temporal would retry the workflow task
  * forever.
  */
 function toFailure(error: unknown): unknown {

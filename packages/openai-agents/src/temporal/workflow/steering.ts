@@ -4,14 +4,14 @@ import type { AgentInputItem } from '@openai/agents';
 type Input = string | AgentInputItem[];
 
 interface InsertedItems {
-  /** The number of the SDK's own input items before the inserted items. */
+  /** The number of input items of the SDK that come before the inserted items. */
   readonly after: number;
   readonly items: readonly AgentInputItem[];
 }
 
 /**
- * Inserts the messages that users send during a run into the model's input, because the SDK does not have
- * them.
+ * Inserts messages that users send during a run into the model's input, because the SDK does not receive
+ * these messages.
  */
 export class Steering {
   readonly #inserted: InsertedItems[] = [];
@@ -22,8 +22,8 @@ export class Steering {
   }
 
   /**
-   * Returns the ids of items that may be new user messages, each once. The author of an item that
-   * is only a reference is unknown, so it is included.
+   * Returns the ids of items that may be new user messages. It returns each id only once. The kind of an item
+   * that is only a reference is unknown, so the result includes its id.
    */
   newItemIds({ items }: TranscriptAnswer): readonly string[] {
     const newItems = items.slice(this.#seen);

@@ -47,7 +47,7 @@ export class TaskRun {
     this.#steering = new Steering(agentSession.transcript);
   }
 
-  /** Returns the conversation so far as input for the SDK. */
+  /** Returns the current conversation as input for the SDK. */
   async history(): Promise<AgentInputItem[]> {
     this.#steering = new Steering(this.#agentSession.transcript);
     const { session } = this.#agentSession;
@@ -75,7 +75,7 @@ export class TaskRun {
    */
   async respond(model: string | undefined, request: ModelRequest): Promise<ModelResponse> {
     const { signal: _signal, ...rest } = request;
-    // A model request during a tool call comes from an agent inside the tool, so it is not logged.
+    // A model request during a tool call comes from an agent inside the tool, so the log does not contain it.
     if (this.#running.size > 0) {
       const asked = toPayload('a request', { model, request: rest });
       const { response } = await activitiesFor(this.#times).openaiAgentsAsk(asked);
@@ -161,7 +161,7 @@ export class TaskRun {
     try {
       await Promise.all(records);
     } catch (error) {
-      // If the run was interrupted, the log already has results for its calls.
+      // The run was interrupted, so the log already has results for its calls.
       if (failureType(error) !== 'millrace.aborted') throw error;
     }
   }
@@ -209,7 +209,7 @@ function modelResponse({
   };
 }
 
-/** Returns models whose answers are requested in activities. */
+/** Returns models that request their answers in activities. */
 export function workflowModels(task: TaskRun): ModelProvider {
   return {
     getModel: (name): Model => ({

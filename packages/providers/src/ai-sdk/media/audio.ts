@@ -54,8 +54,8 @@ export function speechFromAiSdk(
         ({ audio, response }) => {
           const bytes = typeof audio === 'string' ? fromBase64(audio) : audio;
           const type = response.headers?.['content-type'] ?? '';
-          // Some packages get the audio from a JSON response, so only a type such as `audio/mpeg`
-          // describes it.
+          // Some packages read the audio from a JSON response and report that type. Only a type such as
+          // `audio/mpeg` describes the audio.
           const reported = /^audio\//i.test(type) ? type : '';
           return {
             audio: audioOf(bytes ?? new Uint8Array(), reported, format ?? 'mp3'),
@@ -67,8 +67,8 @@ export function speechFromAiSdk(
 }
 
 /**
- * Converts a transcription model of any AI SDK provider package. Use the result with `transcribe`
- * of `@millrace/providers/media`. The SDK's interface has no language and no prompt. Set them in
+ * Converts a transcription model of any AI SDK provider package. Use the result with `transcribe` of
+ * `@millrace/providers/media`. The SDK's interface has no fields for the language and the prompt. Set them in
  * `providerOptions`.
  *
  * @example

@@ -15,21 +15,21 @@ import { failureOf } from '../errors.ts';
 import type { AiSdkOptions } from '../options.ts';
 
 /**
- * Options of the AI SDK's models that do not chat. The package sends the HTTP requests itself, with
+ * Options for the AI SDK's models that do not chat. The provider package sends the HTTP requests itself, with
  * its own `fetch`.
  */
 export interface AiSdkMediaOptions
   extends MediaTransportOptions,
     Pick<AiSdkOptions, 'headers' | 'secrets'> {}
 
-/** The fields that models of all kinds have. */
+/** The fields that all kinds of models have. */
 interface NamedModel {
   readonly specificationVersion: string;
   readonly provider: string;
   readonly modelId: string;
 }
 
-/** One call of a model. */
+/** One call to a model. */
 interface AiSdkCall<Result> {
   readonly signal?: AbortSignal | undefined;
   /** Calls the model. `extras` contains the signal and the headers. */
@@ -41,7 +41,7 @@ interface CallExtras {
   readonly headers?: Record<string, string>;
 }
 
-/** Calls a model of the AI SDK with the limits, timeouts, retries and errors of this package. */
+/** Calls a model of the AI SDK. The limits, timeouts, retries and errors are those of this package. */
 export interface AiSdkCaller {
   readonly provider: string;
   readonly model: string;
@@ -54,7 +54,7 @@ export interface AiSdkCaller {
 }
 
 /**
- * Creates the caller of a model from its options. Throws a `ProviderError` if an option is unknown.
+ * Creates the `AiSdkCaller` for a model from its options. Throws a `ProviderError` if an option is unknown.
  */
 export function aiSdkCaller(
   of: string,
@@ -67,7 +67,7 @@ export function aiSdkCaller(
   });
   const transport = createTransport(options);
   const retries = completeRetries(options.retry ?? {});
-  // The caller may pass an environment variable that is not set, which is undefined.
+  // The list can contain undefined, if the caller passes an environment variable that is not set.
   const secrets = options.secrets?.filter((secret) => typeof secret === 'string') ?? [];
   const attempt = async <Result, Answer>(
     { signal, call }: AiSdkCall<Result>,
@@ -120,7 +120,7 @@ async function interruptible<Result>(
     controller.abort();
   };
   const onAbort = () => interrupt({ by: 'signal', reason: signal?.reason });
-  // The answer arrives in one piece, so only the deadlines for the first byte and the total apply.
+  // The answer arrives in one piece, so only two deadlines apply: for the first byte and for the total time.
   const deadlines = new Deadlines(clock, timeouts, (deadline, afterMs) =>
     interrupt({ by: 'deadline', deadline, afterMs }),
   );

@@ -11,7 +11,7 @@ export type AiSdkEmbeddingModel = EmbeddingModelV3 | EmbeddingModelV4;
 /** Options of `embeddingFromAiSdk`. */
 export interface AiSdkEmbeddingOptions extends AiSdkMediaOptions {
   /**
-   * Maximum number of texts in one request. Default: the limit of the package if it is a number,
+   * Maximum number of texts in one request. Default: the limit that the package reports if it is a number,
    * otherwise 100.
    */
   readonly maxTexts?: number | undefined;
@@ -38,7 +38,8 @@ export function embeddingFromAiSdk(
     model: caller.model,
     maxTexts,
     maxBytes: 300_000,
-    // Some packages report a promise here. Sending one request after the other is always allowed.
+    // Some packages report a promise here instead of a boolean. Sequential requests are then used, because
+    // every package supports them.
     maxParallel: model.supportsParallelCalls === true ? 4 : 1,
     embed: (request) =>
       caller.call(
@@ -57,8 +58,8 @@ export function embeddingFromAiSdk(
 }
 
 /**
- * Returns the maximum number of texts in one request. It is 100 if the package reports a promise or
- * no limit.
+ * Returns the maximum number of texts in one request. Returns 100 if the package reports a promise or no
+ * limit.
  */
 function limitOf({ maxEmbeddingsPerCall }: AiSdkEmbeddingModel): number {
   return typeof maxEmbeddingsPerCall === 'number' && Number.isSafeInteger(maxEmbeddingsPerCall)

@@ -23,8 +23,8 @@ export function imageFromAiSdk(
   return {
     provider: caller.provider,
     model: caller.model,
-    // If the package does not report a number, each request asks for one image, which every model
-    // can create.
+    // If the package does not report a number, each request asks for only one image. Every model can create
+    // one image.
     maxImages: typeof maxImagesPerCall === 'number' && maxImagesPerCall > 0 ? maxImagesPerCall : 1,
     generate: ({ prompt, count, size, aspectRatio, seed, providerOptions = {}, signal }) =>
       caller.call(

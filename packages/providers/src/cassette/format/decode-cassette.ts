@@ -16,9 +16,8 @@ import { cassetteVersion } from './encode-cassette.ts';
 import { LineFields, lineError } from './line-fields.ts';
 
 /**
- * Parses the text of a cassette. Throws a `CassetteError` with the line and the field if the text
- * is not a valid cassette. An exchange must have an `end` line, so a recording that was cut off is
- * an error.
+ * Parses the text of a cassette. Throws a `CassetteError` with the line and the field if the text is not a
+ * valid cassette. Each exchange must have an `end` line, so a recording that was cut off is an error.
  */
 export function decodeCassette(text: string): Cassette {
   if (text.length > maxCassetteLength) throw tooLarge(text.length);

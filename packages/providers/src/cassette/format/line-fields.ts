@@ -3,7 +3,8 @@ import { decodeBase64 } from '../bytes.ts';
 import { CassetteError, type CassetteErrorCode } from '../cassette.ts';
 
 /**
- * Reads and validates the fields of one cassette line. A field that no method has read is an error.
+ * Reads and validates the fields of one cassette line. If a field is left that no method has read, the line
+ * is invalid.
  */
 export class LineFields {
   readonly #line: number;
@@ -90,7 +91,7 @@ export class LineFields {
   assertNoMoreFields(): void {
     const count = this.#left.size;
     if (count === 0) return;
-    // The message does not contain the names, because unknown content may be secret.
+    // The message does not contain the field names, because unknown content may be secret.
     throw lineError(this.#line, this.#path, `expected no other fields, found ${count}`);
   }
 

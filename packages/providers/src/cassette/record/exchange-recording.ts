@@ -23,12 +23,12 @@ export interface RecordingEnd extends Omit<BodyEnd, 'error'> {
   readonly error?: unknown;
 }
 
-/** Collects one exchange while it runs, up to the limits. The data still contains secrets. */
+/** Collects one exchange while it runs, up to the limits. The collected data still contains secrets. */
 export class ExchangeRecording {
   readonly startedAt: number;
   readonly chunks: RecordedChunk[] = [];
   head: ReceivedResponse | undefined;
-  /** Resolves when `end` is called for the first time. Later calls have no effect. */
+  /** Resolves at the first call of `end`. Later calls have no effect. */
   readonly ended: Promise<RecordingEnd>;
   readonly #options: RecordingOptions;
   readonly #resolveEnded: (end: RecordingEnd) => void;
@@ -45,8 +45,7 @@ export class ExchangeRecording {
   }
 
   /**
-   * Returns the milliseconds since the start. The value never decreases, even if the system clock
-   * is changed.
+   * Returns the milliseconds since the start. The value never decreases, even if the system clock changes.
    */
   elapsedMs(): number {
     this.#lastMs = Math.max(this.#lastMs, msBetween(this.startedAt, this.#options.clock.now()));
@@ -83,8 +82,8 @@ export class ExchangeRecording {
   }
 
   /**
-   * Returns whether a chunk fits into the limits. After the first chunk that did not fit, none
-   * fits, so that a recording can end early but has no gaps.
+   * Returns whether a chunk fits into the limits. After one chunk did not fit, all later chunks are rejected.
+   * A recording can therefore end early, but it has no gaps.
    */
   #isWithinLimits({ length }: Uint8Array): boolean {
     const { budget, maxChunks } = this.#options;
@@ -93,14 +92,14 @@ export class ExchangeRecording {
 }
 
 /**
- * Returns the milliseconds between two times, at least 0. It rounds to microseconds, because more
- * digits make a recording harder to read.
+ * Returns the milliseconds between two times, at least 0. It rounds to microseconds, because more digits make
+ * a recording harder to read.
  */
 export function msBetween(from: number, to: number): number {
   return Math.max(0, Math.round((to - from) * 1000) / 1000);
 }
 
-/** Returns the same response with a body that is recorded while the caller reads it. */
+/** Returns the same response. Its body is recorded while the caller reads it. */
 export function recordResponse(
   response: Response,
   recording: ExchangeRecording,
@@ -114,8 +113,8 @@ export function recordResponse(
 }
 
 /**
- * Returns a stream that records the body. Each read of it causes exactly one read of the original
- * body, so nothing is read early or late.
+ * Returns a stream that records the body. Each read of the stream causes exactly one read of the original
+ * body. The recording therefore does not change the timing.
  */
 function recordBody(
   body: ReadableStream<Uint8Array>,
@@ -133,15 +132,14 @@ function recordBody(
   }
 
   /**
-   * Handles the end of the original body at once, because after an abort there may be no further
-   * read.
+   * Handles the end of the original body immediately, because after an abort there may be no further read.
    */
   async function watch(controller: ByteController): Promise<void> {
     const failure = await reader.closed.then(
       () => undefined,
       (error: unknown) => ({ error }),
     );
-    // The last chunk may not have reached the new stream yet.
+    // A pending read may not have passed its last chunk to the new stream yet.
     await pulling;
     if (isOver) return;
     if (failure === undefined) {
@@ -154,7 +152,7 @@ function recordBody(
   }
 
   async function readOnce(controller: ByteController): Promise<void> {
-    // `watch` handles the error of a failed read.
+    // If the read fails, `watch` handles the error.
     const read = await reader.read().catch(() => undefined);
     if (read === undefined || read.done || isOver) return;
     recording.add(read.value);

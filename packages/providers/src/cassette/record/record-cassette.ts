@@ -33,22 +33,21 @@ export interface RecordOptions {
   /** The fetch that sends the requests. Default: the global fetch. */
   readonly fetch?: typeof fetch | undefined;
   /**
-   * Texts that must not appear in the recording. They are removed from URLs, bodies and errors,
-   * also in their JSON-escaped and percent-encoded forms. Everything that looks like an API key is
-   * removed too.
+   * Texts that must not appear in the recording. They are removed from URLs, bodies and errors, including
+   * their JSON-escaped and percent-encoded forms. Texts that look like an API key are removed too.
    *
-   * A secret that a model spreads over several events is not detected. Read the answers before you
+   * If a model spreads a secret over several events, the secret is not detected. Read the answers before you
    * publish a recording. Default: none.
    */
   readonly secrets?: readonly string[] | undefined;
   /**
-   * Called with each exchange after its body ended. If it throws, `settled` rejects with that
+   * Called with each exchange after its body ended. If the callback throws, `settled` rejects with that
    * error. Default: none.
    */
   readonly onExchange?: ((exchange: RecordedExchange) => void) | undefined;
   /** Limits of the recording. Default: see `CassetteLimits`. */
   readonly limits?: Partial<CassetteLimits> | undefined;
-  /** Source of the recorded times. Default: the system clock. */
+  /** The clock for the recorded times. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
@@ -59,15 +58,15 @@ const limitNames: OptionNames<CassetteLimits> = {
   maxExchanges: true,
 };
 
-/** Records the requests that go through its `fetch`. */
+/** Records the requests that a program sends with its `fetch`. */
 export interface CassetteRecorder {
   /** Use this fetch for requests. It returns the live response unchanged. */
   readonly fetch: typeof fetch;
-  /** Returns the exchanges that have ended so far. */
+  /** Returns the exchanges that have already ended. */
   cassette(): Cassette;
   /**
-   * Resolves when no exchange is running, that is, when each body was read to its end, was
-   * cancelled, or failed.
+   * Resolves when no exchange is running. An exchange ends when its body was read to its end, was cancelled,
+   * or failed.
    */
   settled(): Promise<Cassette>;
 }
@@ -98,7 +97,7 @@ class Recorder implements CassetteRecorder {
   readonly #onExchange: (exchange: RecordedExchange) => void;
   readonly #budget: ByteBudget;
   /**
-   * The exchanges in the order of their start. An entry is undefined while its exchange is running.
+   * The exchanges, in the order in which they started. An entry is undefined while its exchange is running.
    */
   readonly #exchanges: (RecordedExchange | undefined)[] = [];
   readonly #pending = new Set<Promise<void>>();
@@ -107,8 +106,8 @@ class Recorder implements CassetteRecorder {
   #failure: { readonly error: unknown } | undefined;
 
   constructor(options: RecordOptions) {
-    // `fetch` is called without a receiver, because browsers require that. It is looked up at each
-    // call, because a program may replace the global.
+    // `fetch` is called without a receiver, because browsers require this. It is looked up at each call,
+    // because a program may replace the global function.
     this.#send = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
     this.#clock = options.clock ?? systemClock;
     this.#limits = { ...defaultCassetteLimits, ...options.limits };
@@ -146,8 +145,8 @@ class Recorder implements CassetteRecorder {
   }
 
   /**
-   * Captures a request. Returns undefined if the limit is reached or the arguments are invalid. The
-   * real fetch then reports invalid arguments.
+   * Captures a request. Returns undefined if the limit is reached or the arguments are invalid. The real
+   * fetch reports invalid arguments.
    */
   #capture(
     ...[input, init, budget]: Parameters<typeof captureRequest>
@@ -169,7 +168,7 @@ class Recorder implements CassetteRecorder {
         this.#exchanges[index] = exchange;
         this.#onExchange(exchange);
       })
-      // The reader of the body cannot handle this error, so `settled` reports it.
+      // The code that reads the body cannot handle this error, so `settled` reports it.
       .catch((error) => {
         this.#failure ??= { error };
       })
@@ -183,8 +182,8 @@ class Recorder implements CassetteRecorder {
     startMs: number,
   ): Promise<RecordedExchange> {
     const ended = await recording.ended;
-    // After the end of the response, the rest of the request body is never sent, so the copy stops.
-    // A body that is in memory has been read before this macrotask runs.
+    // After the end of the response, the remaining request body is never sent, so the copy stops. A body in
+    // memory has been read completely before this macrotask runs.
     scheduleMacrotask(() => request.copy.stop());
     const described = await toRecordedRequest(request, this.#redactor);
     return toRecordedExchange(startMs, described, recording, ended, this.#redactor);

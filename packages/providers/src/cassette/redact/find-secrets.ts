@@ -11,8 +11,8 @@ export interface SecretFinding {
 }
 
 /**
- * Returns the location of each secret that a recorder with these secrets would have removed. The
- * list is empty for a safe cassette.
+ * Returns the location of each secret that a recorder with these secrets would have removed. If the cassette
+ * is safe, the list is empty.
  */
 export function findSecrets(
   { exchanges }: Cassette,

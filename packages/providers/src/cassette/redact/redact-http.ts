@@ -1,8 +1,8 @@
 import { type Redactor, redacted } from './redactor.ts';
 
 /**
- * The headers that are recorded. The reader of a stream or a retry may need them. They contain no
- * keys, cookies or account ids.
+ * The headers that a recording contains. The code that reads a stream or retries a request may need them.
+ * They contain no keys, cookies or account ids.
  */
 const allowedHeaders: readonly RegExp[] = [
   /^(?:accept|content-type|date)$/,
@@ -14,7 +14,7 @@ const allowedHeaders: readonly RegExp[] = [
   /^openai-(?:version|beta|processing-ms|model)$/,
 ];
 
-/** Returns whether a recording stores the header with this name. All other headers are dropped. */
+/** Returns whether a recording contains the header with this name. All other headers are dropped. */
 export function isAllowedHeader(name: string): boolean {
   return allowedHeaders.some((form) => form.test(name));
 }
@@ -27,10 +27,10 @@ export function redactHeaders(
   return Object.fromEntries(entries.map(([name, value]) => [name, redactor.text(value)]));
 }
 
-/** The origin of URLs without one. A custom fetch may accept a path without an origin. */
+/** The origin for URLs that have no origin. A custom fetch may accept a path without an origin. */
 const noOrigin = 'http://relative.invalid';
 
-/** Matches the ends of parameter names whose values are secret. */
+/** Matches the ends of the names of parameters that have secret values. */
 const secretName =
   /(?:key|token|secret|sig|signature|password|passwd|pwd|auth|authorization|credentials?|jwt|session|sid)$/i;
 
@@ -48,7 +48,7 @@ export function redactUrl(text: string, redactor: Redactor): string {
   url.username = '';
   url.password = '';
   url.hash = '';
-  // The query is edited as text, because URLSearchParams would encode all other parameters again.
+  // The query is edited as text, because URLSearchParams would change the encoding of all other parameters.
   url.search = url.search.slice(1).split('&').map(redactParameter).join('&');
   const { href, origin } = url;
   return redactor.text(origin === noOrigin ? href.slice(noOrigin.length) : href);

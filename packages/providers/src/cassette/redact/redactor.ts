@@ -4,15 +4,13 @@ import { CassetteError } from '../cassette.ts';
 import { secretForms } from './secret-forms.ts';
 
 /**
- * The text that replaces a secret in a URL, a header or a request. Parentheses are valid in all of
- * them, even in a host name. No key contains parentheses, so the text never looks like part of a
- * key.
+ * The text that replaces a secret in a URL, a header or a request. Parentheses are valid in all these places,
+ * even in a host name. Keys never contain parentheses, so the text never looks like part of a key.
  */
 export const redacted = '(redacted)';
 
 /**
- * The character that replaces each byte of a secret in a response, so that every chunk keeps its
- * length.
+ * The character that replaces each byte of a secret in a response. Every chunk therefore keeps its length.
  */
 const mask = '*';
 const maskByte = 42;
@@ -20,7 +18,7 @@ const maskByte = 42;
 /** A range of positions. The end is exclusive. */
 type Range = readonly [start: number, end: number];
 
-/** Removes the given secrets and everything that looks like an API key. */
+/** Removes the given secrets and all texts that look like an API key. */
 export interface Redactor {
   text(text: string): string;
   bytes(bytes: Uint8Array): Uint8Array;
@@ -59,8 +57,8 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
   };
 }
 
-// The maximum number of searches through a text. After one secret is removed, a key next to it may
-// become visible.
+// Maximum number of searches through a text. Removing one secret may reveal a key next to it, so one search
+// is not enough.
 const maxPasses = 8;
 
 function secretRanges(text: string, patterns: readonly RegExp[]): readonly Range[] {
@@ -81,7 +79,7 @@ function rangeOf({ index, 0: match, 1: secret = match }: RegExpExecArray): Range
   return [end - secret.length, end];
 }
 
-/** Sorts the ranges and joins those that overlap or touch, so that nothing is replaced twice. */
+/** Sorts the ranges and joins those that overlap or touch, so that no range is replaced twice. */
 function union(ranges: readonly Range[]): readonly Range[] {
   const merged: Range[] = [];
   for (const [start, end] of ranges.toSorted(([a], [b]) => a - b)) {
@@ -110,12 +108,12 @@ function split(whole: Uint8Array, like: readonly Uint8Array[]): readonly Uint8Ar
   });
 }
 
-// The minimum length of a secret. A shorter secret would also match ordinary words, and an empty
-// one would match everywhere.
+// The minimum length of a secret. A shorter secret would also match ordinary words, and an empty secret would
+// match everywhere.
 const minSecretLength = 6;
 const maxSecretLength = 4096;
 
-/** Throws if a secret cannot be searched for, because it would stay in the recording. */
+/** Throws if a secret is not searchable, because it would otherwise stay in the recording. */
 function checkSecrets(secrets: unknown): void {
   if (!Array.isArray(secrets)) throw badOption('secrets', 'it is not a list', 'pass an array');
   for (const [index, secret] of secrets.entries()) checkSecret(secret, `secrets[${index}]`);

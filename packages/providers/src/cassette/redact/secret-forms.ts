@@ -1,6 +1,6 @@
 import { toLatin1 } from '../bytes.ts';
 
-// JSON puts one backslash before some characters. JSON inside JSON puts several.
+// JSON puts one backslash before some characters. JSON that is nested inside JSON puts several backslashes.
 const slashes = String.raw`\\{1,16}`;
 const maybeSlashes = String.raw`\\{0,16}`;
 
@@ -13,8 +13,8 @@ const shortEscapes: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Matches one incomplete character at the end of a text. It can be part of an escape, of a
- * surrogate pair in escapes, or of a UTF-8 sequence.
+ * Matches one incomplete character at the end of a text. It can be part of an escape, of an escaped surrogate
+ * pair, or of a UTF-8 sequence.
  */
 const cutCharacter = new RegExp(
   [
@@ -25,7 +25,7 @@ const cutCharacter = new RegExp(
   'y',
 );
 
-/** If a text ends with at least this many units of the start of a secret, it reveals the secret. */
+/** If a text ends with at least this many units from the start of a secret, it reveals the secret. */
 const minRevealingUnits = 4;
 
 /** Finds one secret in all its forms: unchanged, JSON-escaped, percent-encoded, or mixed. */
@@ -33,8 +33,8 @@ interface SecretForms {
   /** Matches the whole secret in Latin-1 text. */
   readonly pattern: RegExp;
   /**
-   * Returns the position where a prefix of the secret starts, if the text was cut off inside the
-   * secret.
+   * If the text was cut off inside the secret, returns the position at which the first part of the secret
+   * starts.
    */
   partialStartIn(text: string): number | undefined;
 }
@@ -42,7 +42,7 @@ interface SecretForms {
 export function secretForms(secret: string): SecretForms {
   const units = [...secret.matchAll(/\\+|[^\\]/gsu)].map(([unit], at) => formsOf(unit, at));
   const prefixPatterns = units.map((forms) => forms.map((form) => new RegExp(form, 'y')));
-  // The longest form of a character is two `\uXXXX` with all their backslashes.
+  // The longest form of one character is two `\uXXXX` escapes with all their backslashes.
   const longest = units.length * 48;
   return {
     pattern: new RegExp(units.map((forms) => `(?:${forms.join('|')})`).join(''), 'g'),
@@ -56,8 +56,8 @@ export function secretForms(secret: string): SecretForms {
 }
 
 /**
- * Returns whether the rest of the text is a part of the secret, starting at the unit `next`, and is
- * long enough to reveal the secret.
+ * Returns whether the rest of the text matches the secret, starting at the unit `next`, and is long enough to
+ * reveal the secret.
  */
 function matchesPrefix(
   units: readonly (readonly RegExp[])[],
@@ -75,8 +75,8 @@ function matchesPrefix(
 }
 
 /**
- * Returns all forms of one character as regular expressions. Several backslashes in a row are one
- * unit, because each level of escaping doubles them.
+ * Returns all forms of one character as regular expressions. A sequence of backslashes counts as one unit,
+ * because each level of escaping doubles them.
  */
 function formsOf(unit: string, at: number): readonly string[] {
   const forms = [rawForm(unit, at), unicodeForm(unit), percentForm(unit)];
@@ -88,7 +88,7 @@ function formsOf(unit: string, at: number): readonly string[] {
 
 function rawForm(unit: string, at: number): string {
   if (unit.startsWith('\\')) return `\\\\{${unit.length},${unit.length * 16}}`;
-  // The first unit includes the backslashes before it. Otherwise a lone backslash would remain.
+  // The match includes the backslashes before the first unit. Otherwise a single backslash would remain.
   const isEscaped = at === 0 || `"'/`.includes(unit);
   const raw = [...toLatin1(new TextEncoder().encode(unit))].map(byteSource).join('');
   return isEscaped ? maybeSlashes + raw : raw;

@@ -3,7 +3,7 @@ import { type BodyEnd, CassetteError, type RecordedResponse } from '../cassette.
 import { rebuildError } from '../recorded-error.ts';
 import { type ByteController, closeByteStream, scheduleMacrotask } from '../web-platform.ts';
 
-/** Streams the recorded body: one chunk per read, each not earlier than its recorded time. */
+/** Streams the recorded body. Each read returns one chunk, never earlier than its recorded time. */
 export function replayBody(
   { chunks }: RecordedResponse,
   end: BodyEnd,
@@ -53,8 +53,8 @@ export function replayBody(
 }
 
 /**
- * Returns the error with which the replayed body ends, or undefined if the recorded body ended
- * normally. A cut or clipped recording ends with an error, because the rest of its body is unknown.
+ * Returns the error with which the replayed body ends, or undefined if the recorded body ended normally. If
+ * the recording was cut or clipped, the body ends with an error, because the rest of the body is unknown.
  */
 export function errorAtEnd({ how, error, clipped }: BodyEnd): Error | undefined {
   if (clipped !== undefined) {
@@ -80,8 +80,8 @@ export function errorAtEnd({ how, error, clipped }: BodyEnd): Error | undefined 
 }
 
 /**
- * The speed of a replay. `instant` replays as fast as the reader reads, with one macrotask per
- * chunk. A number is a factor, so 2 replays in half the recorded time.
+ * The speed of a replay. `instant` replays as fast as the reader reads, with one macrotask per chunk. A
+ * number is a factor: 2 replays in half the recorded time.
  */
 export type ReplaySpeed = number | 'instant';
 
@@ -94,7 +94,7 @@ export type ReplaySchedule = (ms: number, run: () => void) => () => void;
 /** The longest delay that a timer supports, in milliseconds. */
 const maxDelayMs = 2 ** 31 - 1;
 
-/** Starts a schedule now. All times are relative to its start, so that delays do not add up. */
+/** Starts a schedule immediately. All times are relative to this start, so delays do not accumulate. */
 export function startSchedule(speed: ReplaySpeed, clock: Clock): ReplaySchedule {
   if (speed === 'instant') return (_, run) => scheduleMacrotask(run);
   const startedAt = clock.now();

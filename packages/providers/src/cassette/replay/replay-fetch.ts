@@ -25,29 +25,29 @@ export interface ReplayFetchOptions {
   /** Speed of the replay. Default: `instant`. */
   readonly speed?: ReplaySpeed | undefined;
   /**
-   * Secrets of the current requests. They are removed before a request is compared with the
-   * recording, which contains no secrets either. Default: none.
+   * Secrets of the current requests. They are removed before a request is compared, because the recording
+   * does not contain secrets. Default: none.
    */
   readonly secrets?: readonly string[] | undefined;
   /** Clock for the replayed delays. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
-/** A fetch that answers from a cassette. */
+/** A fetch that returns recorded responses from a cassette. */
 export type ReplayFetch = typeof fetch & {
   /**
-   * Throws a `CassetteError` with the code `unused` if exchanges of the cassette have not answered a
+   * Throws a `CassetteError` with the code `unused` if the cassette has exchanges that did not answer any
    * request. Call it at the end of a test.
    */
   readonly assertUsedUp: () => void;
 };
 
 /**
- * Creates a fetch that answers from a cassette without a network, with the same bytes in the same
- * chunks. A request gets the first unused exchange with the same method, path, query and body.
- * The fields `prompt_cache_key` and `session_id` of the body may differ, because they name the
- * session. If no exchange matches, the promise rejects with a `CassetteError` that lists the
- * differences. At the end of a test, `assertUsedUp` checks that all exchanges were used.
+ * Creates a fetch that answers from a cassette without a network, with the same bytes in the same chunks. A
+ * request gets the first unused exchange with the same method, path, query and body. The fields
+ * `prompt_cache_key` and `session_id` of the body may differ, because they identify the session. If no
+ * exchange matches, the promise rejects with a `CassetteError` that lists the differences. At the end of a
+ * test, `assertUsedUp` checks that all exchanges were used.
  *
  * @example
  * const replay = replayFetch(decodeCassette(text), { speed: 'instant' });
@@ -103,7 +103,7 @@ async function respond(
   );
 }
 
-/** Returns whether a response with this status has no body, as the fetch standard says. */
+/** Returns whether a response with this status has no body, according to the fetch standard. */
 function isNullBody(status: number): boolean {
   return status < 200 || status === 204 || status === 205 || status === 304;
 }
@@ -117,7 +117,7 @@ function responseHead(
 }
 
 /**
- * Runs a task that the signal can abort. An abort cancels the task and rejects with the signal's
+ * Runs a task that the signal can abort. An abort cancels the task, and the promise rejects with the signal's
  * reason.
  */
 async function abortable<T>(

@@ -20,8 +20,8 @@ export class UnusedExchanges {
   }
 
   /**
-   * Removes and returns the first exchange that matches the request. It searches all exchanges,
-   * because concurrent requests may arrive in another order than recorded.
+   * Removes and returns the first exchange that matches the request. It searches all exchanges, because
+   * concurrent requests may arrive in a different order than in the recording.
    */
   take(request: RecordedRequest): RecordedExchange {
     this.#requests += 1;
@@ -39,7 +39,7 @@ export class UnusedExchanges {
     throw this.#refusal(request, differences);
   }
 
-  /** Throws if exchanges are left. */
+  /** Throws if the cassette has unused exchanges. */
   assertNone(): void {
     const [first] = this.#unused.entries();
     if (first === undefined) return;
@@ -71,9 +71,9 @@ export class UnusedExchanges {
 const maxPaths = 5;
 
 /**
- * Returns the differences between a request and a recorded one, without values. An empty list means
- * that they match. The host is not compared, so that a recording works with any base URL. Fields
- * that name the session are not compared either.
+ * Returns the differences between a request and a recorded request, without their values. An empty list means
+ * that they match. The host is not compared, so a recording works with any base URL. Fields that identify the
+ * session are not compared either.
  */
 function requestDifferences(
   recorded: RecordedRequest,
@@ -114,8 +114,8 @@ function bodyDifferences(recorded: RecordedRequest, requested: RecordedRequest):
 }
 
 /**
- * The fields that name the session. Providers use them to find their prompt cache. They differ in
- * each run, and the answer does not depend on them.
+ * The fields that identify the session. Providers use them to find their prompt cache. They differ in each
+ * run, and the answer does not depend on them.
  */
 const sessionFields: ReadonlySet<string> = new Set(['prompt_cache_key', 'session_id']);
 

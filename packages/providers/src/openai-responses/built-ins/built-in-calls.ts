@@ -5,17 +5,19 @@ import { arrayIn, countIn, isObject, objectIn, objectsIn, textIn } from '../../j
 /** Describes the calls of a built-in tool. */
 export interface BuiltInCall {
   readonly id: BuiltInTool;
-  /** The type of the tool. It is also the name of a call that no tool answers. */
+  /** The type of the tool. If no tool answers the call, it is also the name of the call. */
   readonly tool: string;
-  /** The field of the item with the id that the output must repeat. */
+  /** The field of the item that contains the call's id. The output must repeat this id. */
   readonly idField: 'call_id' | 'id';
-  /** Whether the API rejects the item without its own id. */
+  /** Whether the API rejects the item if its own id is missing. */
   readonly needsOwnId: boolean;
-  /** Fields that the API requires, although it may send them as null or leave them out. */
+  /**
+   * Fields that the API requires in requests, although it may send them as null or omit them in responses.
+   */
   readonly requiredFields?: JsonObject;
   /** Returns whether the client runs the call. Otherwise the provider runs it. */
   isClientRun(item: JsonObject): boolean;
-  /** Returns the input of the tool that answers the call. */
+  /** Returns the input for the tool that answers the call. */
   inputOf(item: JsonObject): JsonObject;
 }
 
@@ -90,12 +92,12 @@ export function builtInToolType(id: BuiltInTool): string {
   return id.slice(id.indexOf('.') + 1);
 }
 
-/** Returns whether a shell runs at the provider. */
+/** Returns whether a shell runs on the provider's machines. */
 export function isInContainer(environment: JsonObject | undefined): boolean {
   return textIn(environment, 'type')?.startsWith('container') === true;
 }
 
-/** Returns arguments as an object. They arrive as an object or as its JSON text. */
+/** Returns arguments as an object. They arrive as an object or as JSON text. */
 function objectOf(given: JsonValue | undefined): JsonObject {
   const parsed = typeof given === 'string' ? parseJson(given) : undefined;
   const value = parsed?.ok ? parsed.value : given;
@@ -103,8 +105,8 @@ function objectOf(given: JsonValue | undefined): JsonObject {
 }
 
 /**
- * Returns the text of arguments that the parsed object does not show exactly. The provider makes
- * the call with the text, so the user must see it.
+ * Returns the original text of the arguments, if the parsed object does not represent it exactly. The
+ * provider makes the call with the original text, so the user must see it.
  */
 function textIfInexact(given: JsonValue | undefined): JsonObject {
   if (given === undefined || given === null || given === '' || isObject(given)) return {};
@@ -112,7 +114,7 @@ function textIfInexact(given: JsonValue | undefined): JsonObject {
   return isExact(text) ? {} : { arguments_text: text };
 }
 
-/** Returns whether the text is an object in which no key is repeated and no number is rounded. */
+/** Returns whether the text is a JSON object in which no key is repeated and no number is rounded. */
 function isExact(text: string): boolean {
   const parsed = parseJson(text);
   if (!parsed.ok || !isObject(parsed.value)) return false;
@@ -142,15 +144,15 @@ function computerInput(item: JsonObject): JsonObject {
 }
 
 /**
- * Converts a shell action to the input of the tool. The commands run one after the other, in one
- * shell.
+ * Converts a shell action to the input of the tool. The commands run one after the other in the same shell.
  */
 function shellInput(action: JsonObject | undefined): JsonObject {
   return { command: textsIn(action, 'commands').join('\n'), ...timeLimit(action) };
 }
 
 /**
- * Converts a program and its arguments to one command line, with its folder and its environment.
+ * Converts a program and its arguments to one command line. The command line includes the folder and the
+ * environment.
  */
 function localShellInput(action: JsonObject | undefined): JsonObject {
   const folder = textIn(action, 'working_directory');
@@ -166,8 +168,8 @@ function localShellInput(action: JsonObject | undefined): JsonObject {
 }
 
 /**
- * Returns words as one command line. If a shell runs a script (`bash -c`), the script itself is the
- * command.
+ * Returns words as one command line. If the words run a script in a shell (`bash -c`), the script itself is
+ * the command.
  */
 function commandLine(words: readonly string[]): string {
   const [program = '', option = '', script] = words;

@@ -3,20 +3,20 @@ import { attachmentContent, contentUrl } from '../../history/attachment.ts';
 import { arrayIn, countIn, isObject, objectIn, objectsIn, textIn } from '../../json/fields.ts';
 import { functionTool } from '../tools.ts';
 
-/** The call that an output answers: the sent item, and the id that the output must repeat. */
+/** The call that an output answers: the item that was sent, and the id that the output must repeat. */
 interface AnsweredCall {
   readonly item: JsonObject;
   readonly callId: string;
 }
 
 /**
- * Converts the result of a built-in tool to the item that answers its call. Returns undefined if
- * the API cannot express the result. For example, a computer must answer with an image.
+ * Converts the result of a built-in tool to the item that answers its call. Returns undefined if the API
+ * cannot express the result. For example, the computer tool must return an image.
  */
 export function builtInOutput(call: AnsweredCall, result: ToolResultPart): JsonObject | undefined {
   const { item, callId: call_id } = call;
   const { text, isError } = result;
-  // If a program made the call, the output must name that program.
+  // If a program made the call, the output must contain the id of that program.
   const caller = objectIn(item, 'caller');
   const head = { call_id, ...(caller === undefined ? {} : { caller }) };
   switch (item['type']) {
@@ -57,9 +57,7 @@ export function builtInOutput(call: AnsweredCall, result: ToolResultPart): JsonO
   }
 }
 
-/**
- * Returns the output of a shell: the tool's own list of outputs, or one output for all commands.
- */
+/** Returns the output of a shell. It is the tool's own list of outputs, or one output for all commands. */
 function shellOutput(item: JsonObject, result: ToolResultPart): JsonObject {
   const limit = countIn(objectIn(item, 'action'), 'max_output_length');
   const outputs = isObject(result.value) ? arrayIn(result.value, 'output') : [];
@@ -69,10 +67,7 @@ function shellOutput(item: JsonObject, result: ToolResultPart): JsonObject {
   };
 }
 
-/**
- * Returns the output of a command. A call that did not run has an error, but neither an exit code
- * nor a timeout.
- */
+/** Returns the output of a command. A call that did not run has an error, but no exit code and no timeout. */
 function commandOutput({ text, isError, value }: ToolResultPart): JsonObject {
   const facts = isObject(value) ? value : {};
   if (facts['timedOut'] === true) return { stdout: text, stderr: '', outcome: { type: 'timeout' } };

@@ -6,9 +6,9 @@ import { type ItemContext, OutputItem, type ReasoningOrigin } from './output-ite
 import { isChanged, isIncomplete, takeCallId } from './tool-calls.ts';
 
 /**
- * A call of a built-in tool. If the client runs it, it becomes a tool call with the input of the
- * tool that answers it. Otherwise it is stored in the provider's format. Only the end of the item
- * shows who runs it.
+ * A call of a built-in tool. If the client runs the call, it becomes a tool call with the input for the tool
+ * that answers it. Otherwise it is stored in the provider's format. Only the end of the item shows whether
+ * the client or the provider runs it.
  */
 export class BuiltInItem extends OutputItem {
   readonly type: string;
@@ -23,7 +23,7 @@ export class BuiltInItem extends OutputItem {
     this.#builtIn = builtIn;
   }
 
-  /** Whether there is a call that the client can run. */
+  /** True if there is a call that the client can run. */
   get isCallable(): boolean {
     return this.#callId !== undefined;
   }
@@ -56,8 +56,8 @@ export class BuiltInItem extends OutputItem {
   }
 
   /**
-   * Handles a response without an end of this item. Only that end confirms that the call is
-   * complete, so a whole response without it throws.
+   * Handles the end of a response in which this item has no end. Only the item's end confirms that the call
+   * is complete. If the response claims to be complete without it, the method throws.
    */
   protected override endWithoutDone(isResponseWhole: boolean): void {
     if (isResponseWhole) throw fault('truncated_stream', 'a tool call has no end');

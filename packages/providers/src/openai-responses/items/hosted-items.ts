@@ -3,8 +3,8 @@ import { textIn } from '../../json/fields.ts';
 import { type ItemContext, OutputItem, type ReasoningOrigin } from './output-item.ts';
 
 /**
- * An item that only the provider understands, such as a search, code, MCP or compaction. It is
- * stored in the provider's format, so that it can be displayed and sent back.
+ * An item that only the provider can interpret, such as a search, code, MCP or compaction. It is stored in
+ * the provider's format, so that it can be displayed and sent back.
  */
 export class HostedItem extends OutputItem {
   readonly type: string;
@@ -20,15 +20,12 @@ export class HostedItem extends OutputItem {
     if (!this.isClosed) this.#set(item);
   }
 
-  /** Stores the provider's status of the item. */
+  /** Stores the status that the provider reports for the item. */
   progress(status: string): void {
     if (!this.isClosed) this.#set({ ...this.fields, status });
   }
 
-  /**
-   * Returns true, because every version of the item is valid. Encrypted content differs from event
-   * to event.
-   */
+  /** Returns true, because every version of the item is valid. Encrypted content differs in each event. */
   override matches(_item: JsonObject): boolean {
     return true;
   }
@@ -57,7 +54,7 @@ export class HostedItem extends OutputItem {
   }
 }
 
-/** A generated image. The call is one part, and the bytes are another. */
+/** A generated image. One part contains the call, and a second part contains the bytes. */
 export class ImageItem extends HostedItem {
   #picture: PartId | undefined;
   #isFinal = false;
@@ -67,7 +64,7 @@ export class ImageItem extends HostedItem {
     super.open(rest);
   }
 
-  /** Writes a preview of the image, which replaces the previous preview. */
+  /** Writes a preview of the image. It replaces the previous preview. */
   preview(event: JsonObject): void {
     const bytes = base64Bytes(textIn(event, 'partial_image_b64') ?? '');
     if (!this.isClosed && bytes?.length) this.#show(event, bytes);
@@ -107,7 +104,7 @@ export class ImageItem extends HostedItem {
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
-/** Decodes base64 of both alphabets, with or without padding. */
+/** Decodes base64 in the standard or URL-safe alphabet, with or without padding. */
 export function base64Bytes(text: string): Uint8Array | undefined {
   const digits = text
     .replace(/[=\s]+$/, '')
@@ -116,7 +113,7 @@ export function base64Bytes(text: string): Uint8Array | undefined {
   return fromBase64(padded(digits));
 }
 
-/** Adds padding and clears the unused bits of the last digit. */
+/** Adds padding, and sets the unused bits of the last digit to zero. */
 function padded(digits: string): string {
   const over = digits.length % 4;
   if (over === 0) return digits;

@@ -4,19 +4,19 @@ import { BuiltInItem } from './built-in-item.ts';
 import type { OutputItem } from './output-item.ts';
 import { CallItem } from './tool-calls.ts';
 
-/** The data of an event that identifies its item. */
+/** The fields of an event that identify its item. */
 interface ItemQuery {
   readonly type: string;
   readonly id: string | undefined;
   readonly index: number | undefined;
   /** The item itself, if the event contains it. */
   readonly item?: JsonObject;
-  /** True if the event repeats content of an item that may have ended already. */
+  /** True if the event repeats content of an item that may already have ended. */
   readonly isRepeat?: boolean;
 }
 
 /**
- * Finds the item that an event belongs to. No single field is reliable, because ids change from
+ * Finds the item that an event belongs to. No single field is reliable. The id of an item can change from
  * event to event, and indexes can be missing or equal for all items.
  */
 export class ItemIndex {
@@ -39,7 +39,7 @@ export class ItemIndex {
     this.addId(item, id);
   }
 
-  /** Adds an id to an item. An item can have several ids. */
+  /** Registers an id for an item. An item can have several ids. */
   addId(item: OutputItem, id: string | undefined): void {
     if (id !== undefined && !this.#byId.get(id)?.includes(item)) addTo(this.#byId, id, item);
   }
@@ -53,8 +53,8 @@ export class ItemIndex {
   }
 
   /**
-   * Returns the item with this id, or else the item at this index. Returns undefined if several
-   * items match.
+   * Returns the item with this id, or otherwise the item at this index. Returns undefined if several items
+   * match.
    */
   single(id: string | undefined, index: number | undefined): OutputItem | undefined {
     const named = id === undefined ? undefined : this.#byId.get(id);
@@ -63,9 +63,9 @@ export class ItemIndex {
   }
 
   /**
-   * Returns the items that match a query. No item matches if the item is new, and several match if
-   * they cannot be distinguished. It compares the id, then the call id, then the index, and then
-   * the type of open items.
+   * Returns the items that match a query. If the item is new, no item matches. If items cannot be
+   * distinguished, several match. It compares the id, then the call id, then the index, and then the type of
+   * open items.
    */
   find(query: ItemQuery): readonly OutputItem[] {
     const fitting = this.all.filter((item) => matchesQuery(item, query));
@@ -94,8 +94,8 @@ export class ItemIndex {
   }
 
   /**
-   * Returns whether an item is a different one than the event's, although their ids are equal. Some
-   * servers use one id for all items. An item that ended at another index is a different one.
+   * Returns whether an item differs from the item of the event, although their ids are equal. Some servers
+   * use one id for all items. If an item ended at a different index, it is a different item.
    */
   #isElsewhere(item: OutputItem, { id, index }: ItemQuery): boolean {
     const own = this.#indexes.get(item);
@@ -122,8 +122,8 @@ function addTo<Key>(items: Map<Key, OutputItem[]>, key: Key, item: OutputItem): 
 type Match = OutputItem | undefined;
 
 /**
- * Finds the streamed item for each item of the final output. It compares ids, call ids and content.
- * If nothing matches, it takes the next item of the same type, because ids can change.
+ * Finds the streamed item for each item of the final output. It compares ids, call ids and content. If no
+ * item matches, it takes the next item of the same type, because ids can change.
  */
 export function matchItems(
   output: readonly JsonObject[],
@@ -142,8 +142,8 @@ export function matchItems(
 }
 
 /**
- * Returns whether an item must be removed, because the final output has items of its type but not
- * this one. An item that ended and is not a call stays, because the final output can be incomplete.
+ * Returns whether an item must be removed, because the final output has items of its type but not this item.
+ * An item stays if it has ended and is not a call, because the final output can be incomplete.
  */
 export function isUnlisted(
   item: OutputItem,

@@ -4,24 +4,24 @@ import { textIn } from '../../json/fields.ts';
 import type { ReaderContext } from '../../wire/wire.ts';
 import type { BuiltInCall } from '../built-ins/built-in-calls.ts';
 
-/** The data that all items of a response share. */
+/** The data that all items of a response use. */
 export interface ItemContext extends ReaderContext {
   readonly owner: StateOwner;
-  /** The call ids that this response has used. Each id must be unique. */
+  /** The call ids that this response has already used. Each id must be unique. */
   readonly callIds: Set<string>;
   /** Returns whether the request has a tool with this name. */
   isDeclared(name: string): boolean;
   /** Returns whether the client runs a call of a built-in tool. */
   isClientRun(builtIn: BuiltInCall, item: JsonObject): boolean;
-  /** Returns the name of the tool that answers a built-in tool. */
+  /** Returns the name of the tool that answers calls of a built-in tool. */
   nameOf(builtIn: BuiltInCall): string;
   /** Whether the provider runs all calls of custom tools that the request does not declare. */
   readonly runsCustomCalls: boolean;
 }
 
 /**
- * The reasoning that led to an item. The provider rejects the item without this reasoning, and the
- * reasoning without the item. The item therefore stores this reference.
+ * The reasoning that led to an item. The provider rejects the item without this reasoning, and the reasoning
+ * without the item. Each item therefore stores a reference to its reasoning.
  */
 export interface ReasoningOrigin {
   readonly reasoning: { readonly id: string | undefined } | undefined;
@@ -30,9 +30,9 @@ export interface ReasoningOrigin {
 }
 
 /**
- * One item of a response's output while it streams. The API sends an item several times: in pieces,
- * at the end of each piece, at the end of the item, and in the final output. A later version
- * replaces an earlier one.
+ * One item of a response's output while it streams. The API sends the content of an item several times: in
+ * pieces, at the end of each piece, at the end of the item, and in the final output. Each later version
+ * replaces the earlier one.
  */
 export abstract class OutputItem {
   abstract readonly type: string;
@@ -47,17 +47,17 @@ export abstract class OutputItem {
     this.#origin = origin;
   }
 
-  /** The latest id. Some servers change it with each event. */
+  /** The latest id of the item. Some servers change the id with each event. */
   get id(): string | undefined {
     return textIn(this.#fields, 'id');
   }
 
-  /** The fields that are known so far. Empty values count as missing. */
+  /** The fields that are known so far. Empty values are treated as missing. */
   get fields(): JsonObject {
     return this.#fields;
   }
 
-  /** Whether the start event of the item has arrived. */
+  /** True after the start event of the item has arrived. */
   get isOpened(): boolean {
     return this.#isOpened;
   }
@@ -66,7 +66,7 @@ export abstract class OutputItem {
     return this.#isClosed;
   }
 
-  /** Whether the item has no visible content. */
+  /** True if the item has no visible content. */
   get isEmpty(): boolean {
     return false;
   }
@@ -76,7 +76,7 @@ export abstract class OutputItem {
     return isSameText('id', this.#fields, item) || isSameText('call_id', this.#fields, item);
   }
 
-  /** Returns whether the other item is certainly a different one. */
+  /** Returns true only if the given item is certainly a different item than this one. */
   differsFrom(_item: JsonObject): boolean {
     return false;
   }
@@ -88,7 +88,7 @@ export abstract class OutputItem {
     this.#fields = { ...this.#fields, ...Object.fromEntries(fields) };
   }
 
-  /** Handles the end of the item. It writes the missing content and commits. */
+  /** Handles the end of the item. It writes the missing content and commits the parts. */
   close(item: JsonObject): void {
     this.#isClosed = true;
     this.open(item);
@@ -102,7 +102,7 @@ export abstract class OutputItem {
     this.endWithoutDone(isResponseWhole);
   }
 
-  /** Returns whether this item, which is closed, has the same content as `item`. */
+  /** Returns whether this closed item has the same content as `item`. */
   abstract matches(item: JsonObject): boolean;
 
   /** Retracts all parts of the item. */
@@ -110,12 +110,12 @@ export abstract class OutputItem {
 
   protected abstract finish(item: JsonObject): void;
 
-  /** Handles the end of the response for an item that has no end. */
+  /** Handles the end of the response for an item that has no end event. */
   protected abstract endWithoutDone(isResponseWhole: boolean): void;
 
   /**
-   * Returns the state of a part, which is sent back with it: the fields of the item and a reference
-   * to its reasoning.
+   * Returns the state of a part, which is sent back with the part. It contains the fields of the item and a
+   * reference to its reasoning.
    */
   protected state(fields: JsonObject): ProviderState {
     const { provider, model } = this.context.owner;

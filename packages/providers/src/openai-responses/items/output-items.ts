@@ -9,10 +9,10 @@ import type { ItemContext, OutputItem, ReasoningOrigin } from './output-item.ts'
 import { MessageItem, ReasoningItem } from './text-items.ts';
 import { CallItem, type CallType } from './tool-calls.ts';
 
-/** Maximum number of items. No response has so many. */
+/** Maximum number of items. No response has this many. */
 const maxItems = 4096;
 
-/** The items of a response. It finds or creates the item of each event. */
+/** The items of a response. For each event, it finds the item or creates it. */
 export class OutputItems {
   readonly #context: ItemContext;
   readonly #index = new ItemIndex();
@@ -30,28 +30,28 @@ export class OutputItems {
     return this.#index.all.some((item) => item instanceof MessageItem && item.isRefused);
   }
 
-  /** Handles `output_item.added`. */
+  /** Handles the event `output_item.added`. */
   open(event: JsonObject, item: JsonObject): void {
     const found = this.#find(event, item);
     if (found.some((one) => one instanceof CallItem && one.isClosed && one.sharesIdWith(item)))
       return;
-    // The item exists already if its pieces came before its start, or if the start was sent twice.
+    // The item already exists if its pieces arrived before its start, or if the start was sent twice.
     const started = found.find((one) => !one.isClosed && (!one.isOpened || one.sharesIdWith(item)));
     const opened = started ?? this.#add(event, item);
     opened.open(item);
     this.#index.addId(opened, textIn(item, 'id'));
   }
 
-  /** Handles `output_item.done`. */
+  /** Handles the event `output_item.done`. */
   close(event: JsonObject, item: JsonObject): void {
     const found = this.#find(event, item);
-    // Items end in the order in which they started, so the first open one is chosen.
+    // Items end in the order in which they started, so the first open item is chosen.
     const known = found.find((one) => !one.isClosed) ?? found.at(-1);
     if (known === undefined) return this.#closeNew(event, item);
     this.#index.addId(known, textIn(item, 'id'));
     if (!known.isClosed) return known.close(item);
     if (known.matches(item)) return;
-    // This is a second end of the same item, or the end of another item at a reused index.
+    // This is a second end of the same item, or the end of a different item at a reused index.
     if (known.sharesIdWith(item)) this.#remove(known);
     this.#add(event, item).close(item);
   }
@@ -69,8 +69,8 @@ export class OutputItems {
   }
 
   /**
-   * Returns the call of an event. Returns undefined if several calls match, because then only the
-   * ends of the calls contain the right input.
+   * Returns the call of an event. Returns undefined if several calls match. In this case, only the end events
+   * of the calls contain the right input.
    */
   call(event: JsonObject, type: CallType, isRepeat = false): CallItem | undefined {
     const candidates = this.#at(event, type, isRepeat);
@@ -83,7 +83,7 @@ export class OutputItems {
     return undefined;
   }
 
-  /** Returns the reasoning item at the index of an event, whatever type the event has. */
+  /** Returns the reasoning item at the index of an event. The type of the event does not matter. */
   reasoningAt(event: JsonObject): ReasoningItem | undefined {
     const { id, index } = locationOf(event);
     const open = this.#index.all.filter((item) => !item.isClosed && isTextItem(item));
@@ -92,8 +92,8 @@ export class OutputItems {
   }
 
   /**
-   * Returns the hosted item of an event, if it has started. Events before its start are ignored,
-   * because its end repeats their content.
+   * Returns the hosted item of an event, if the item has started. Events before its start are ignored,
+   * because the item's end repeats their content.
    */
   hosted(event: JsonObject): HostedItem | undefined {
     const { id, index } = locationOf(event);
@@ -108,8 +108,8 @@ export class OutputItems {
   }
 
   /**
-   * Applies the final output. If an item is missing or different, it and all items after it are
-   * written again, so that the order is right.
+   * Applies the final output. If an item is missing or different, that item and all later items are written
+   * again, so that the order is right.
    */
   applyFinalOutput(output: readonly JsonObject[]): void {
     const matched = matchItems(output, this.#index.all);
@@ -126,7 +126,7 @@ export class OutputItems {
     for (const item of output.slice(from)) this.#add({}, item).close(item);
   }
 
-  /** Ends the response. Items without an end are kept, except for incomplete calls. */
+  /** Ends the response. Items without an end event are kept, except incomplete calls. */
   end(isResponseWhole: boolean): void {
     if (!isResponseWhole) this.#cutLast();
     this.#releaseServerCalls();
@@ -134,9 +134,9 @@ export class OutputItems {
   }
 
   /**
-   * Converts calls of undeclared custom tools to hosted items, if the provider has run them. The
-   * model waits for the results of the client's calls. If a message follows a call, the provider
-   * has therefore run that call.
+   * Converts calls of undeclared custom tools to hosted items, if the provider has run them. The model always
+   * waits for the results of the client's calls. If a message follows a call, the provider itself has
+   * therefore run that call.
    */
   #releaseServerCalls(): void {
     const { all } = this.#index;
@@ -150,8 +150,8 @@ export class OutputItems {
   }
 
   /**
-   * Marks the last call as incomplete if the response was cut short in it. The call can be
-   * incomplete even if it has an end.
+   * Marks the last call as incomplete if the response was cut short in that call. The call can be incomplete
+   * even if it has an end event.
    */
   #cutLast(): void {
     const last = this.#index.all.at(-1);
@@ -174,10 +174,7 @@ export class OutputItems {
     return this.#index.find({ type: typeOf(item), id: textIn(item, 'id'), index, item });
   }
 
-  /**
-   * Returns the items that an event can belong to. Usually exactly one item matches the id or the
-   * index.
-   */
+  /** Returns the items to which an event can belong. Usually exactly one item matches the id or the index. */
   #at(event: JsonObject, type: string, isRepeat: boolean): readonly OutputItem[] {
     const { id, index } = locationOf(event);
     const only = this.#index.single(id, index);
@@ -189,7 +186,7 @@ export class OutputItems {
     const { all } = this.#index;
     const at = all.findLastIndex((item) => item instanceof ReasoningItem);
     const reasoning = all[at];
-    // Items without parts are not sent back, so an item after them still directly follows the
+    // Items without parts are not sent back. An item after them therefore still directly follows the
     // reasoning.
     const isNext = reasoning !== undefined && all.slice(at + 1).every(({ isEmpty }) => isEmpty);
     return { reasoning, isNext };
@@ -258,9 +255,9 @@ function createItem(item: JsonObject, context: ItemContext, origin: ReasoningOri
 }
 
 /**
- * Marks an item of a response that was cut short. An item in progress is incomplete. The last call
- * is incomplete too, unless its status is `completed` and its arguments are valid JSON. Both are
- * required, because some servers mark every call as completed.
+ * Marks an item of a response that was cut short. An item in progress is incomplete. The last call is
+ * complete only if its status is `completed` and its arguments are valid JSON. Both conditions are required,
+ * because some servers mark every call as completed.
  */
 export function markIncomplete(item: JsonObject, isLast: boolean): JsonObject {
   const isCut = item['status'] === 'in_progress' || (isLast && isCall(item) && !isWholeCall(item));

@@ -1,38 +1,37 @@
 import type { EndOptions, RetractReason, TextWriter, ToolCallPart } from '@millrace/core';
 import { PlainInputEncoder, plainInput } from '../../wire/plain-input.ts';
 
-/** The destination of a streamed text. */
+/** The destination to which a streamed text is written. */
 export interface TextSink {
   append(chunk: string): void;
   /** Commits the streamed text. */
   commit(end: EndOptions): void;
   /** Commits `text` instead of the streamed text. */
   replace(text: string, end: EndOptions): void;
-  /** Retracts the text, committed or not. */
+  /** Retracts the text, even if it is already committed. */
   retract(reason: RetractReason): void;
 }
 
 /**
- * A text that streams and that the API then repeats as a whole, once or several times. The last
- * version is used. If it continues the streamed text, only the missing end is written.
+ * A text that streams and that the API then repeats as a whole, once or several times. The last version is
+ * used. If that version continues the streamed text, only the missing end is written.
  */
 export class StreamedText<Sink extends TextSink> {
   readonly #begin: () => Sink | undefined;
   #sink: Sink | undefined;
-  /** A copy of the streamed text, for the comparison with the whole text. */
+  /** A copy of the streamed text. It is compared with the whole text. */
   #streamed = '';
   /** The final text, if it does not continue the streamed text. */
   #replacement: string | undefined;
 
   /**
-   * `begin` creates the destination. It returns undefined if it is too early, and is then called
-   * again later.
+   * `begin` creates the destination. If it is too early, `begin` returns undefined and is called again later.
    */
   constructor(begin: () => Sink | undefined) {
     this.#begin = begin;
   }
 
-  /** The destination. Undefined until the part begins. */
+  /** The destination of the text. Undefined until the part begins. */
   get sink(): Sink | undefined {
     return this.#sink;
   }
@@ -55,7 +54,7 @@ export class StreamedText<Sink extends TextSink> {
     if (this.#streamed !== '') this.#sink?.append(this.#streamed);
   }
 
-  /** Sets the whole text. It ignores '', which servers send if they do not repeat the text. */
+  /** Sets the whole text. It ignores an empty text, which servers send if they do not repeat the text. */
   setWhole(whole: string): void {
     if (whole === '') return;
     const isMore = whole.startsWith(this.#streamed);
@@ -63,7 +62,7 @@ export class StreamedText<Sink extends TextSink> {
     if (isMore) this.append(whole.slice(this.#streamed.length));
   }
 
-  /** Returns whether this is the same text. '' counts as the same. */
+  /** Returns whether this is the same text. An empty text counts as the same text. */
   matches(whole: string): boolean {
     return whole === '' || whole === this.text;
   }
@@ -113,7 +112,7 @@ export class JsonInput implements TextSink {
   }
 }
 
-/** Writes plain text input as the JSON `{"input":"…"}`. The JSON is valid only at the end. */
+/** Writes plain text input as the JSON `{"input":"…"}`. The JSON becomes valid only at the end. */
 export class PlainInput extends JsonInput {
   readonly #encoder = new PlainInputEncoder();
 

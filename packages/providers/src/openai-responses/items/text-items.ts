@@ -7,7 +7,7 @@ import { TextBlock } from '../../wire/text-block.ts';
 import { OutputItem } from './output-item.ts';
 import { StreamedText, type TextSink } from './streamed-text.ts';
 
-/** A message of the model, which consists of texts and refusals. Each has a content index. */
+/** A message of the model. It consists of texts and refusals, each of which has a content index. */
 export class MessageItem extends OutputItem {
   readonly type = 'message';
   readonly #texts = new Map<number, ContentText>();
@@ -24,7 +24,7 @@ export class MessageItem extends OutputItem {
     if (this.isClosed) return;
     const text = this.#textAt(contentIndex, isRefusal);
     text.append(chunk);
-    // The list is empty if the request did not ask for log probabilities.
+    // If the request did not ask for log probabilities, the list is empty.
     if (Array.isArray(logprobs) && logprobs.length > 0) text.addLogprobs(logprobs.filter(isObject));
   }
 
@@ -36,14 +36,12 @@ export class MessageItem extends OutputItem {
     if (!this.isClosed) this.#textAt(contentIndex, false).cite(annotation);
   }
 
-  /** Replaces all citations by those of the event that ends the text, if that event has any. */
+  /** Replaces all citations with those of the event that ends the text, if that event has any. */
   setCitations(contentIndex: number, part: JsonObject): void {
     if (!this.isClosed) this.#textAt(contentIndex, false).setCitations(part);
   }
 
-  /**
-   * Replaces all log probabilities by those of the event that ends the text, if that event has any.
-   */
+  /** Replaces all log probabilities with those of the event that ends the text, if that event has any. */
   setLogprobs(contentIndex: number, part: JsonObject): void {
     if (!this.isClosed) this.#texts.get(contentIndex)?.setLogprobs(part);
   }
@@ -84,7 +82,7 @@ export class MessageItem extends OutputItem {
   }
 
   #commit(): void {
-    // Models perform worse if the phase (commentary or final answer) is not sent back.
+    // The phase is commentary or final answer. Models perform worse if it is not sent back.
     const phase = textIn(this.fields, 'phase');
     const state = this.state({
       type: this.type,
@@ -100,7 +98,7 @@ function contentText(part: JsonObject): { readonly whole: string; readonly isRef
   return { whole: refusal ?? textIn(part, 'text') ?? '', isRefusal: refusal !== undefined };
 }
 
-/** One content of a message, which is a text with its citations or a refusal. */
+/** One content of a message: a text with its citations, or a refusal. */
 class ContentText {
   readonly isRefusal: boolean;
   readonly #writer: DeltaWriter;
@@ -126,7 +124,7 @@ class ContentText {
     this.#text.setWhole(whole);
   }
 
-  /** Returns whether the text is the same and all citations are known. */
+  /** Returns whether the text is the same and all its citations are already known. */
   matches(whole: string, part: JsonObject): boolean {
     const sources = new Set(
       objectsIn(this.#citations.metadata, 'citations').map(({ raw }) => JSON.stringify(raw)),
@@ -140,7 +138,7 @@ class ContentText {
       this.#text.sink?.metadata(this.#citations.metadata);
   }
 
-  /** Replaces all citations by those of the finished content, if it has any. */
+  /** Replaces all citations with those of the finished content, if it has any. */
   setCitations(part: JsonObject): void {
     const citations = new Citations();
     for (const annotation of objectsIn(part, 'annotations')) addCitation(citations, annotation);
@@ -168,7 +166,7 @@ class ContentText {
   }
 
   #begin(): TextBlock {
-    // A refusal is never the requested output.
+    // A refusal is never the requested structured output.
     const block = new TextBlock(this.#writer, this.isRefusal ? { items: [] } : this.#request);
     if (this.isRefusal) block.metadata({ refusal: true });
     else if (!this.#citations.isEmpty) block.metadata(this.#citations.metadata);
@@ -177,7 +175,7 @@ class ContentText {
 }
 
 function addCitation(citations: Citations, annotation: JsonObject): boolean {
-  // Some servers put a citation into a `url_citation` object, as in Chat Completions.
+  // Some servers put a citation into a `url_citation` object, as Chat Completions does.
   const source = objectIn(annotation, 'url_citation') ?? annotation;
   const title = textIn(source, 'title') ?? textIn(source, 'filename');
   return citations.add({ url: textIn(source, 'url'), title, raw: annotation });
@@ -187,8 +185,8 @@ type Form = 'summary' | 'full';
 type StreamedReasoning = StreamedText<TextSink>;
 
 /**
- * Reasoning as summaries, or as full text for open models. Each text is a part. The parts stay open
- * until the end of the item, because only then the state for the first part is known.
+ * Reasoning as summaries, or as full text for open models. Each text is a part. The parts stay open until the
+ * end of the item, because the state for the first part is known only then.
  */
 export class ReasoningItem extends OutputItem {
   readonly type = 'reasoning';
@@ -205,15 +203,14 @@ export class ReasoningItem extends OutputItem {
     if (!this.isClosed) this.#textAt(form, index).setWhole(whole);
   }
 
-  /** Sets reasoning that a server sends as output. It is ignored if a summary has the same text. */
+  /** Sets reasoning that a server sends as output text. It is ignored if a summary has the same text. */
   setWholeContent(index: number, whole: string): void {
     const isKnown = this.#started.some(({ text }) => text === whole);
     if (!isKnown) this.setWhole('full', index, whole);
   }
 
   override matches(item: JsonObject): boolean {
-    // Encrypted content differs from event to event. Every version is valid, but one must be
-    // present.
+    // Encrypted content differs in each event. Every version is valid, but there must be one.
     if (isEncrypted(item) && !this.#isEncrypted) return false;
     return reasoningTexts(item).every(
       ({ form, index, whole }) =>
@@ -240,7 +237,7 @@ export class ReasoningItem extends OutputItem {
     this.#retractEmptyPart = () => writer.retract(partId, 'withdrawn');
   }
 
-  /** Commits the texts. Without the end of the item there is no state to send back. */
+  /** Commits the texts. Without the end of the item, there is no state to send back. */
   protected override endWithoutDone(): void {
     for (const text of this.#started) text.commit();
   }
@@ -276,7 +273,7 @@ function sinkOf(writer: DeltaWriter, form: Form): TextSink {
 }
 
 /**
- * Returns one key for a form and an index. Summaries get numbers from 0 up, full texts get negative
+ * Returns one key for a form and an index. Summaries get numbers from 0 upward, and full texts get negative
  * numbers.
  */
 function keyOf(form: Form, index: number): number {

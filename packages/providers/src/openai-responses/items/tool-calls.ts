@@ -12,16 +12,16 @@ import { JsonInput, PlainInput, StreamedText } from './streamed-text.ts';
 
 export type CallType = 'function_call' | 'custom_tool_call';
 
-/** A call that the client answers. The tool is a function, or has plain text input. */
+/** A call that the client answers. The tool is a function, or a custom tool with plain text input. */
 export class CallItem extends OutputItem {
   readonly type: CallType;
   readonly #input: StreamedText<JsonInput> = new StreamedText(() => this.#begin());
-  /** The parts of the calls inside a wrapper (see `isParallelWrapper`). */
+  /** The parts of the calls that a wrapper contains (see `isParallelWrapper`). */
   #unwrapped: readonly PartId[] = [];
   /** The call ids that this item uses. */
   #callIds: ToolCallId[] = [];
   #isCut = false;
-  /** True if input arrived that can belong to this call or to another one. */
+  /** True if input arrived that could belong to this call or to a different call. */
   #isDoubtful = false;
 
   constructor(context: ItemContext, origin: ReasoningOrigin, type: CallType) {
@@ -29,22 +29,22 @@ export class CallItem extends OutputItem {
     this.type = type;
   }
 
-  /** Whether there is a call that can run. */
+  /** True if there is a call that can run. */
   get isCallable(): boolean {
     const isWritten = this.#input.sink !== undefined || this.#unwrapped.length > 0;
     return this.isClosed && !this.#isCut && isWritten;
   }
 
   /**
-   * Whether this is a call of a custom tool that the request does not declare. The provider can run
-   * such tools itself.
+   * True if this is a call of a custom tool that the request does not declare. The provider may run such
+   * tools itself.
    */
   get isUndeclared(): boolean {
     const name = textIn(this.fields, 'name') ?? '';
     return this.type === 'custom_tool_call' && !this.context.isDeclared(name);
   }
 
-  /** Returns the item with its fields and input so far. */
+  /** The item with its fields and with the input that has arrived until now. */
   get item(): JsonObject {
     return { ...this.fields, type: this.type, [inputKeys[this.type]]: this.#input.text };
   }
@@ -54,8 +54,8 @@ export class CallItem extends OutputItem {
   }
 
   /**
-   * Returns whether the item is this call with another call id. The input of the item is then used
-   * instead of the streamed input. Throws if the item has no input.
+   * Returns whether the item is this call with a different call id. The input of the item then replaces the
+   * streamed input. Throws if the item has no input.
    */
   isRenamed(item: JsonObject): boolean {
     const isSame = item['type'] === this.type && this.sharesIdWith(item);
@@ -97,8 +97,7 @@ export class CallItem extends OutputItem {
 
   override close(item: JsonObject): void {
     this.setWhole(inputOf(item, this.type));
-    // If it is still unclear which input belongs to this call, the final output can contain the
-    // input.
+    // If it is still unclear which input belongs to this call, the final output may contain the input.
     if (this.#isDoubtful && !isIncomplete(item)) this.open(item);
     else super.close(item);
   }
@@ -107,15 +106,14 @@ export class CallItem extends OutputItem {
     this.#input.retract('withdrawn');
     for (const partId of this.#unwrapped) this.context.writer.retract(partId, 'withdrawn');
     this.#unwrapped = [];
-    // The ids become free for the item that replaces this one.
+    // The ids become free, so that the item that replaces this one can use them.
     for (const id of this.#callIds) this.context.callIds.delete(id);
     this.#callIds = [];
   }
 
   override end(isResponseWhole: boolean): void {
     super.end(isResponseWhole);
-    // A partial call is for display only and never runs. Its part stays open until the end of the
-    // response.
+    // A partial call is only displayed and never runs. Its part stays open until the end of the response.
     if (this.#isCut) this.#input.commit({ partial: true });
   }
 
@@ -137,7 +135,7 @@ export class CallItem extends OutputItem {
     this.#isCut = true;
   }
 
-  /** Begins the part as soon as id and name are known. Returns undefined before that. */
+  /** Begins the part as soon as the id and the name are known. Returns undefined before that. */
   #begin(): JsonInput | undefined {
     const name = textIn(this.fields, 'name');
     const isEarly = textIn(this.fields, 'call_id') === undefined || this.#isWrapper;
@@ -172,18 +170,15 @@ export class CallItem extends OutputItem {
     return id;
   }
 
-  /**
-   * Returns the other fields that the provider needs back with the call, such as its id and its
-   * caller.
-   */
+  /** The additional fields that the provider must get back with the call, such as its id and its caller. */
   get #ownFields(): JsonObject {
     const { call_id, name, arguments: _arguments, input, status, ...own } = this.fields;
     return { ...own, type: this.type };
   }
 
   /**
-   * Returns whether the arguments are a `{}` that must be ignored. Some servers end an item with
-   * `{}` after they sent the arguments.
+   * Returns whether the arguments are a `{}` that must be ignored. Some servers first send the arguments and
+   * then end the item with `{}`.
    */
   #repeatsEmptyArguments(whole: string): boolean {
     const hasInput = this.#isDoubtful || this.#input.text !== '';
@@ -191,7 +186,7 @@ export class CallItem extends OutputItem {
   }
 }
 
-/** Returns the provider's id, or a new id if it is invalid or was used before. */
+/** Returns the provider's id, or a new id if the provider's id is invalid or was used before. */
 export function takeCallId({ callIds, ids }: ItemContext, givenId: string): ToolCallId {
   const isFree = isValidId(givenId) && !callIds.has(givenId);
   const id = isFree ? toolCallId(givenId) : ids.toolCall();
@@ -210,7 +205,7 @@ const inputKeys: Readonly<Record<CallType, string>> = {
   custom_tool_call: 'input',
 };
 
-/** Returns whether both objects have a text under this key, and the texts differ. */
+/** Returns whether both objects have a text under this key, and the two texts differ. */
 export function isChanged(key: string, fields: JsonObject, item: JsonObject): boolean {
   const [own, other] = [textIn(fields, key), textIn(item, key)];
   return own !== undefined && other !== undefined && own !== other;
@@ -229,7 +224,7 @@ function inputOf(item: JsonObject, type: CallType): string {
 const wrapperNames: ReadonlySet<string> = new Set(['parallel', 'multi_tool_use.parallel']);
 
 /**
- * Returns whether a call is a wrapper of several parallel calls. Models sometimes call such a tool
+ * Returns whether a call is a wrapper that contains several parallel calls. Models sometimes call such a tool
  * although no request declares it.
  */
 function isParallelWrapper(name: string, isDeclared: (name: string) => boolean): boolean {
@@ -241,7 +236,7 @@ interface WrappedCall {
   readonly arguments: string;
 }
 
-/** Returns the calls inside a wrapper. Returns undefined if the text is not a wrapper. */
+/** Returns the calls that a wrapper contains. Returns undefined if the text is not a wrapper. */
 function unwrapCalls(wrapper: string): readonly WrappedCall[] | undefined {
   const parsed = parseJson(wrapper);
   const uses = parsed.ok && isObject(parsed.value) ? objectsIn(parsed.value, 'tool_uses') : [];

@@ -1,11 +1,11 @@
 import { ScriptedServerError } from '../script.ts';
 import type { WireAnswer, WireFailure, WireStop, WireUsage } from './wire-answer.ts';
 
-/** An answer with all defaults filled in. The event writers of all wires read it. */
+/** An answer with all defaults filled in. The code that writes the events of each wire format reads it. */
 export interface AnswerPlan {
   readonly id: string;
   readonly model: string;
-  /** The reasoning in pieces, one for each delta. */
+  /** The reasoning, split into one piece for each delta. */
   readonly reasoning: readonly string[];
   readonly text: readonly string[];
   readonly toolCalls: readonly PlannedCall[];
@@ -48,12 +48,12 @@ export const scriptedTime = 1_700_000_000;
 /**
  * How a text is split into deltas.
  *
- * - `whole`: not at all.
+ * - `whole`: the text is not split.
  * - `words`: before each word.
  * - `characters`: after each character.
  * - a number: after every n characters (code points).
  * - a function: by that function.
- * - `code-units`: between UTF-16 units. This separates surrogate pairs, as some providers do.
+ * - `code-units`: between UTF-16 units. This splits surrogate pairs, as some providers do.
  */
 export type WirePieces =
   | 'whole'

@@ -57,7 +57,7 @@ function toolBlock(plan: AnswerPlan, call: PlannedCall, index: number): Block {
       name: call.name,
       input: {},
     },
-    // The first fragment is always empty. A tool without arguments has no other fragment.
+    // The first fragment is always empty. A call without arguments has no further fragment.
     deltas: ['', ...call.pieces].map((piece) => ({
       type: 'input_json_delta',
       partial_json: piece,
@@ -86,7 +86,7 @@ function ending(plan: AnswerPlan): readonly JsonObject[] {
   return [{ type: 'message_delta', delta, usage }, { type: 'message_stop' }];
 }
 
-/** Returns the usage in the format of this wire, where `input_tokens` excludes cached tokens. */
+/** Returns the usage in the format of this API, in which `input_tokens` does not include cached tokens. */
 function usageOf(usage: WireUsage = { input: 0, output: 0 }, output: number): JsonObject {
   const { input, cacheRead = 0, cacheWrite = 0 } = usage;
   return {

@@ -5,8 +5,8 @@ import { failureEvent, wireStopReason } from './stops-and-failures.ts';
 import type { WireUsage } from './wire-answer.ts';
 
 /**
- * Returns the events of a Gemini stream. Each event is a whole response with the next parts. Calls
- * are not split, and the last event has the finish reason.
+ * Returns the events of a Gemini stream. Each event is a complete response object that contains the next
+ * parts. Calls are not split. The last event has the finish reason.
  */
 export function geminiEvents(plan: AnswerPlan): readonly JsonObject[] {
   const parts: readonly (readonly JsonObject[])[] = [
@@ -18,8 +18,7 @@ export function geminiEvents(plan: AnswerPlan): readonly JsonObject[] {
 }
 
 /**
- * Returns the parts of the calls. Parallel calls share one event, and only the first call has a
- * signature.
+ * Returns the parts of the calls. Parallel calls are in one event, and only the first call has a signature.
  */
 function callParts({ toolCalls, signature }: AnswerPlan): readonly JsonObject[] {
   return toolCalls.map((call, index) => ({
@@ -62,13 +61,13 @@ function event(plan: AnswerPlan, parts: readonly JsonObject[], finishReason?: st
   };
 }
 
-/** Returns the usage that is known before the end. */
+/** Returns the part of the usage that is known before the end of the answer. */
 function promptOf({ input }: WireUsage): JsonObject {
   return { promptTokenCount: input, totalTokenCount: input };
 }
 
 /**
- * Returns the usage in the format of this wire, where the token count of the candidates excludes
+ * Returns the usage in the format of this API, in which the token count of the candidates does not include
  * thoughts.
  */
 function usageOf({ input, output, cacheRead, reasoning }: WireUsage): JsonObject {

@@ -42,7 +42,7 @@ function endEvent(plan: AnswerPlan, items: readonly OutputItem[], stopReason: st
   return { type: `response.${status}`, response };
 }
 
-/** Returns the two events with which this wire reports a failure. */
+/** Returns the two events with which this API reports a failure. */
 function failureEvents(
   plan: AnswerPlan,
   failure: WireFailure,
@@ -86,8 +86,8 @@ interface OutputItem {
 }
 
 /**
- * Returns the output items of the answer in order. The last item has the given status. All others
- * are completed.
+ * Returns the output items of the answer in order. The last item has the given status. All other items are
+ * completed.
  */
 function outputItems(plan: AnswerPlan, lastStatus: string): readonly OutputItem[] {
   const hasReasoning = plan.reasoning.length > 0;

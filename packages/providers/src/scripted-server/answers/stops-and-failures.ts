@@ -5,8 +5,8 @@ import type { WireFailure, WireName, WireStop } from './wire-answer.ts';
 type StopName = Extract<WireStop, string>;
 
 /**
- * The name of each stop reason on each wire. For Responses it is `completed`, or the reason of an
- * incomplete response.
+ * The name of each stop reason in each wire format. For Responses, the name is `completed`, or the reason of
+ * an incomplete response.
  */
 const stopReasons: Readonly<Record<WireName, Readonly<Partial<Record<StopName, string>>>>> = {
   'openai-chat': {
@@ -34,7 +34,7 @@ const stopReasons: Readonly<Record<WireName, Readonly<Partial<Record<StopName, s
   gemini: { stop: 'STOP', length: 'MAX_TOKENS', tool_use: 'STOP', content_filter: 'SAFETY' },
 };
 
-/** Returns the name of a stop reason on a wire. */
+/** Returns the name of a stop reason in a wire format. */
 export function wireStopReason(wire: WireName, stop: WireStop): string {
   if (typeof stop === 'object') return stop.raw;
   const reason = stopReasons[wire][stop];
@@ -43,7 +43,7 @@ export function wireStopReason(wire: WireName, stop: WireStop): string {
   throw new ScriptedServerError('not_on_wire', `${wire} has no stop reason for ${stop}: ${advice}`);
 }
 
-/** Returns the body of an HTTP error reply in the format of the provider. */
+/** Returns the body of an HTTP error reply in the provider's format. */
 export function failureBody(wire: WireName, failure: WireFailure, status?: number): JsonObject {
   const { type, message, code = null } = failure;
   switch (wire) {
@@ -57,7 +57,7 @@ export function failureBody(wire: WireName, failure: WireFailure, status?: numbe
   }
 }
 
-/** Returns an error as an event in a stream. Responses events have a sequence number. */
+/** Returns an error as an event of a stream. Events of the Responses API have a sequence number. */
 export function failureEvent(
   wire: WireName,
   failure: WireFailure,

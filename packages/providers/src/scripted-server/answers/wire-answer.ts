@@ -1,24 +1,24 @@
 import { ScriptedServerError } from '../script.ts';
 
 /**
- * The answer of a model, independent of any provider. The server streams the reasoning first, then
- * the text, then the tool calls.
+ * The answer of a model, independent of the provider. The server streams the reasoning first, then the text,
+ * and then the tool calls.
  */
 export interface WireAnswer {
   readonly reasoning?: string;
   /**
-   * Data that the provider requires back with the reasoning. It is Anthropic's signature, the
-   * encrypted content of Responses, or Gemini's thought signature. Chat completions have none.
+   * Data that the provider must get back with the reasoning. It is Anthropic's signature, the encrypted
+   * content of Responses, or Gemini's thought signature. Chat completions have no such data.
    */
   readonly signature?: string;
   /**
-   * The text. With `stop: 'refusal'` it is the text of the refusal, on wires that have a field for
-   * it.
+   * The text. With `stop: 'refusal'`, it is the text of the refusal, if the wire format has a field for
+   * refusals.
    */
   readonly text?: string;
   readonly toolCalls?: readonly WireToolCall[];
   /**
-   * The token counts. Default: chat completions and Gemini send no usage, and the other wires send
+   * The token counts. Default: chat completions and Gemini send no usage, and the other wire formats send
    * zeros.
    */
   readonly usage?: WireUsage;
@@ -27,8 +27,8 @@ export interface WireAnswer {
    */
   readonly stop?: WireStop;
   /**
-   * An error that ends the stream after the content. The last block stays open, and the error
-   * replaces the end. Default: none.
+   * An error that ends the stream after the content. The last block stays open, and the error replaces the
+   * normal end. Default: none.
    */
   readonly failure?: WireFailure;
   /** The name of the model. Default: the model of the request, or `scripted-model`. */
@@ -39,10 +39,10 @@ export interface WireAnswer {
 
 /** A tool call of a `WireAnswer`. */
 export interface WireToolCall {
-  /** The id of the call. Default: a generated id, but no id on Gemini. */
+  /** The id of the call. Default: a generated id. Gemini: no id. */
   readonly id?: string;
   readonly name: string;
-  /** The arguments as JSON text, or any other text. Gemini can only send JSON objects. */
+  /** The arguments as JSON text, or any other text. For Gemini, the text must be a JSON object. */
   readonly arguments: string;
 }
 
@@ -88,7 +88,7 @@ const answerFields: Readonly<Record<keyof WireAnswer, true>> = {
   id: true,
 };
 
-/** Throws if an answer has an unknown field, because the server would not send that field. */
+/** Throws if an answer has an unknown field. Otherwise the server would silently ignore that field. */
 export function assertAnswer(answer: WireAnswer): void {
   const unknown = Object.keys(answer).find((name) => !Object.hasOwn(answerFields, name));
   if (unknown === undefined) return;
@@ -97,10 +97,10 @@ export function assertAnswer(answer: WireAnswer): void {
   throw new ScriptedServerError('bad_script', message);
 }
 
-/** The protocols that the scripted server supports. */
+/** The wire formats that the scripted server supports. */
 export type WireName = 'openai-chat' | 'openai-responses' | 'anthropic' | 'gemini';
 
-/** All supported wires. */
+/** All supported wire formats. */
 export const wireNames: readonly WireName[] = [
   'openai-chat',
   'openai-responses',
@@ -116,8 +116,8 @@ const routes: readonly (readonly [RegExp, WireName])[] = [
 ];
 
 /**
- * Returns the wire of a request path, or undefined. It looks only at the end of the path, because
- * the rest belongs to the base URL.
+ * Returns the wire format of a request path, or undefined. It checks only the end of the path, because the
+ * rest belongs to the base URL.
  */
 export function wireOfPath(path: string): WireName | undefined {
   return routes.find(([form]) => form.test(path))?.[1];

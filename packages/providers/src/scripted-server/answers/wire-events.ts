@@ -30,9 +30,9 @@ export function wireEvents(
 }
 
 /**
- * Returns the event with which a provider fails a stream, as JSON text. Only Responses events have
- * a sequence number. That wire also sends `response.failed` afterwards. For both events, use an
- * answer with a `failure`.
+ * Returns the event with which a provider reports that a stream failed, as JSON text. Only Responses events
+ * have a sequence number. That API also sends `response.failed` afterwards. To get both events, use an answer
+ * with a `failure`.
  */
 export function errorEvent(wire: WireName, failure: WireFailure, sequenceNumber = 0): string {
   return JSON.stringify(failureEvent(wire, failure, sequenceNumber));

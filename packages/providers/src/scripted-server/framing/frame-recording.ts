@@ -19,8 +19,8 @@ export function recordingEvents(recording: Recording): readonly string[] {
 }
 
 /**
- * Encodes a recording as the bytes that its provider sent. The options replace settings of the
- * provider's format.
+ * Encodes a recording as the bytes that its provider sent. The options override settings of the provider's
+ * format.
  */
 export function frameRecording(
   wire: WireName,

@@ -1,10 +1,10 @@
 import { parseJson } from '@millrace/core';
 import { ScriptedServerError } from '../script.ts';
 
-/** The data of an event, optionally with the name for its `event:` line. */
+/** The data of an event. An event can also have a name for its `event:` line. */
 export type SseEvent = string | { readonly event?: string; readonly data: string };
 
-/** The end of a line. `mixed` uses another line end for each event. */
+/** The line end. `mixed` uses a different line end for each event. */
 export type LineEnding = '\n' | '\r\n' | '\r' | 'mixed';
 
 /** How server-sent events are formatted. */
@@ -14,8 +14,8 @@ export interface SseOptions {
   /** Whether the stream starts with U+FEFF. Default: false. */
   readonly byteOrderMark?: boolean;
   /**
-   * Whether a space follows the colon. Without it, lines look like `data:{…}`, as some gateways
-   * send them. Default: true.
+   * Whether a space follows the colon. Without the space, lines look like `data:{…}`. Some gateways send this
+   * form. Default: true.
    */
   readonly spaceAfterColon?: boolean;
   /** A comment before each event, for example `OPENROUTER PROCESSING`. Default: none. */
@@ -23,13 +23,13 @@ export interface SseOptions {
   /** Whether `data: [DONE]` follows the last event. Default: false. */
   readonly done?: boolean;
   /**
-   * The end of the stream: a blank line, only the end of the last line, or no line end. Default:
-   * `blank-line`.
+   * How the stream ends: with a blank line, with only the end of the last line, or without a line end.
+   * Default: `blank-line`.
    */
   readonly ending?: 'blank-line' | 'line-end' | 'nothing';
   /**
-   * Which events get an `event:` line. `given`: events with a name. `type`: also events whose data
-   * has a `type`, which becomes the name. `none`: no events. Default: `given`.
+   * Which events get an `event:` line. `given`: events that have a name. `type`: also events whose data has a
+   * `type` field, which becomes the name. `none`: no events. Default: `given`.
    */
   readonly eventNames?: 'given' | 'type' | 'none';
 }
@@ -51,7 +51,7 @@ export function sseFrames(
   return texts.map((text) => encoder.encode(text));
 }
 
-/** Encodes server-sent events as one byte array. A test can split it anywhere. */
+/** Encodes server-sent events as one byte array. A test can split the array at any position. */
 export function frameSse(events: readonly SseEvent[], options: SseOptions = {}): Uint8Array {
   return joinBytes(sseFrames(events, options));
 }
@@ -78,8 +78,8 @@ function eventName(given: string | undefined, data: string, options: SseOptions)
 const endings = ['\n', '\r\n', '\r'] as const;
 
 /**
- * Returns the line end of an event. All lines of an event have the same end, because a CR before an
- * LF of the next line would count as one line end.
+ * Returns the line end of an event. All lines of an event have the same line end. Otherwise a CR, followed by
+ * an LF on the next line, would count as one line end.
  */
 function lineEnd(index: number, { lineEnding = '\n' }: SseOptions): string {
   return lineEnding === 'mixed' ? (endings[index % endings.length] ?? '\n') : lineEnding;
@@ -97,8 +97,8 @@ function withEnding(text: string, end: string, { ending = 'blank-line' }: SseOpt
 }
 
 /**
- * Splits bytes at these offsets. No piece is empty, because offsets at the ends and repeated
- * offsets are ignored.
+ * Splits bytes at these offsets. No piece is empty, because repeated offsets and offsets at the start or end
+ * are ignored.
  */
 export function splitAt(bytes: Uint8Array, offsets: Iterable<number>): readonly Uint8Array[] {
   const cuts = [...new Set([0, ...offsets, bytes.length])].sort((a, b) => a - b);
@@ -120,7 +120,7 @@ export function splitEvery(bytes: Uint8Array, length: number): readonly Uint8Arr
   );
 }
 
-/** Joins byte arrays to one. */
+/** Joins several byte arrays into one. */
 export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
   const joined = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
   let at = 0;

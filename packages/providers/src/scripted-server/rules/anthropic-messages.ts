@@ -10,24 +10,25 @@ import {
   textOf,
 } from './document.ts';
 
-/** Additional checks of a request, beyond the rules of the API. */
+/** Additional checks of a request, which go beyond the rules of the API. */
 export interface AnthropicRules {
   /**
-   * All thinking blocks that the provider sent. A request may contain only these blocks, unchanged.
+   * All thinking blocks that the provider sent. A request may contain only these blocks, and they must be
+   * unchanged.
    */
   readonly signed?: readonly SignedContent[];
   /**
-   * Whether text after tool results is a fault. The API accepts it, but models often give an empty
-   * answer to it.
+   * Whether text after tool results is a fault. The API accepts such text, but models often respond to it
+   * with an empty answer.
    */
   readonly refusesTextAfterResults?: boolean;
 }
 
-/** The rules that a model has for conversations. */
+/** The rules of a model for conversations. */
 export interface ModelRules {
   /** Whether the model accepts system messages inside the conversation. */
   readonly takesSystemMessages: boolean;
-  /** Whether the model continues an assistant message at the end. */
+  /** Whether the model can continue an assistant message at the end of the conversation. */
   readonly takesPrefill: boolean;
 }
 
@@ -37,7 +38,7 @@ interface Message {
   readonly at: string;
 }
 
-/** Returns the faults for which the API rejects the messages of a request. */
+/** Returns the reasons for which the API would reject the messages of a request. */
 export function anthropicMessageFaults(
   given: readonly JsonObject[],
   rules: AnthropicRules,
@@ -84,7 +85,7 @@ function roleFaults(
   return faultIf(role === before.role, `${at}.role: ${role} twice in a row`);
 }
 
-/** Checks that a system message has only text, and is between a user message and an answer. */
+/** Checks that a system message has only text, and that it is between a user message and an answer. */
 function systemMessageFaults(
   { role, blocks, at }: Message,
   before: Message | undefined,
@@ -99,8 +100,8 @@ function systemMessageFaults(
 }
 
 /**
- * Checks tool results. They must answer the calls of the previous message, each once, and come
- * first in their message.
+ * Checks tool results. They must answer each call of the previous message once, and must be at the start of
+ * their message.
  */
 function resultFaults(
   { blocks, at }: Message,
@@ -142,8 +143,8 @@ function hostedFaults({ blocks, at }: Message): readonly string[] {
 }
 
 /**
- * Checks an assistant message at the end. Older models continue it, so it must not end with
- * whitespace. Newer models reject it, except while a tool of the provider runs.
+ * Checks an assistant message at the end of the conversation. Older models continue it, so it must not end
+ * with whitespace. Newer models reject it, except while a tool of the provider runs.
  */
 function endFaults(last: Message | undefined, { takesPrefill }: ModelRules): readonly string[] {
   if (last?.role !== 'assistant') return [];

@@ -20,8 +20,8 @@ import {
 import { strictSchemaFaults } from './strict-schema.ts';
 
 /**
- * Returns the violations of the Messages API rules in a request body. The list is empty for a valid
- * body.
+ * Returns the places where a request body violates the rules of the Messages API. The list is empty for a
+ * valid body.
  */
 export function anthropicFaults(body: unknown, rules: AnthropicRules = {}): readonly string[] {
   const request = requestOf(body);
@@ -75,8 +75,8 @@ function samplingFaults({ temperature, top_p, stop_sequences }: JsonObject): rea
 const maxCachePoints = 4;
 
 /**
- * Checks the number and the order of the cache points. Points with a longer lifetime must come
- * first. The order is tools, system, messages.
+ * Checks the number and the order of the cache points. Points with a longer lifetime must come first. The
+ * order of the fields is tools, system, messages.
  */
 function cacheFaults({ tools, system, messages }: JsonObject): readonly string[] {
   const points = [tools, system, messages].flatMap((value) => cachePointsIn(value));
@@ -94,7 +94,7 @@ function cacheFaults({ tools, system, messages }: JsonObject): readonly string[]
   ];
 }
 
-/** The fields in which cache points can be nested. Other nested values belong to the user. */
+/** The fields in which cache points can be nested. Other nested values are user data and are not checked. */
 const nestingFields = ['content', 'source'];
 
 function cachePointsIn(value: JsonValue | undefined): readonly JsonObject[] {

@@ -1,20 +1,20 @@
 import type { JsonArray, JsonObject, JsonValue } from '@millrace/core';
 
 /**
- * Returns the fields of the body. They are empty if the body is not an object. `documentFaults`
+ * Returns the fields of the body. Returns an empty object if the body is not an object. `documentFaults`
  * reports values that are not JSON.
  */
 export function requestOf(body: unknown): JsonObject {
   return isObject(body as JsonValue | undefined) ? (body as JsonObject) : {};
 }
 
-/** Returns a list with the fault if the condition is true, and otherwise an empty list. */
+/** Returns a list that contains the fault if the condition is true, and otherwise an empty list. */
 export function faultIf(isFault: boolean, fault: string): readonly string[] {
   return isFault ? [fault] : [];
 }
 
 /**
- * Returns the faults for which every provider rejects a request: values that are not JSON, lone
+ * Returns the reasons for which every provider would reject a request: values that are not JSON, lone
  * surrogates, and internal keys of this package.
  */
 export function documentFaults(body: unknown): readonly string[] {
@@ -22,8 +22,8 @@ export function documentFaults(body: unknown): readonly string[] {
 }
 
 /**
- * Keys of Millrace's own content parts. No provider has fields with these names, so they must not be
- * in a request. Values under `foreignPath` belong to the user and may have such keys.
+ * Keys of Millrace's own content parts. No provider has fields with these names, so a request must not
+ * contain them. Values under `foreignPath` are user data and may contain such keys.
  */
 const internalKeys = new Set([
   'partial',
@@ -58,10 +58,10 @@ function valueFaults(value: unknown, path: string): readonly string[] {
 
 const isForeign = (path: string) => foreignPath.test(path);
 
-/** A signature with the content that it belongs to. */
+/** A signature, with the content that it signs. */
 export interface SignedContent {
   readonly signature: string;
-  /** The text, or the name of the call. */
+  /** The signed text, or the name of the signed call. */
   readonly on: string;
 }
 
@@ -80,7 +80,7 @@ export function numberOf(value: JsonValue | undefined): number {
   return typeof value === 'number' ? value : 0;
 }
 
-/** Returns whether the text is the JSON of an object, as arguments must be. */
+/** Returns whether the text is the JSON of an object. The arguments of a call must have this form. */
 export function isObjectText(text: JsonValue | undefined): boolean {
   if (typeof text !== 'string') return false;
   try {

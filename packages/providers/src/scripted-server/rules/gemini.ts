@@ -14,21 +14,21 @@ import {
 } from './document.ts';
 
 export interface GeminiRules {
-  /** The model, which is in the path of the request. Default: no rules of a single model apply. */
+  /** The model, which is part of the request path. Default: rules of individual models do not apply. */
   readonly model?: string;
   /**
-   * Whether the first call of each answer needs its signature or the skip token. Default: true for
-   * models of generation 3 and later.
+   * Whether the first call of each answer must have its signature or the skip token. Default: true for models
+   * of generation 3 and later.
    */
   readonly needsSignatures?: boolean;
-  /** Whether the API is that of Vertex AI, which rejects call ids. */
+  /** Whether the API is Vertex AI, which rejects call ids. */
   readonly isVertex?: boolean;
-  /** All signatures that the provider sent, each with the content that it belongs to. */
+  /** All signatures that the provider sent, each with the content that it signs. */
   readonly signed?: readonly SignedContent[];
 }
 
 /**
- * Returns the violations of the Gemini API rules in a request body. The list is empty for a valid
+ * Returns the places where a request body violates the rules of the Gemini API. The list is empty for a valid
  * body.
  */
 export function geminiFaults(body: unknown, given: GeminiRules = {}): readonly string[] {
@@ -118,7 +118,7 @@ function configFaults(request: JsonObject, generation: number): readonly string[
   ];
 }
 
-/** The fields that contain the content of a part. All other fields describe it. */
+/** The fields that contain the content of a part. All other fields of a part describe the content. */
 const holders = [
   'text',
   'functionCall',
@@ -131,7 +131,7 @@ const holders = [
   'toolResponse',
 ];
 
-/** The signature for calls that another model wrote. */
+/** The signature for calls that a different model wrote. */
 const skipToken = 'skip_thought_signature_validator';
 
 interface Content {
@@ -271,7 +271,7 @@ function isUnsigned({ parts }: Content): boolean {
   return first !== undefined && !isNonEmptyText(first['thoughtSignature']);
 }
 
-/** Checks that each call has one response of the same name in the next content. */
+/** Checks that the next content has exactly one response of the same name for each call. */
 function answerFaults(
   content: Content,
   next: Content | undefined,

@@ -14,17 +14,17 @@ import {
 } from './document.ts';
 import { strictSchemaFaults } from './strict-schema.ts';
 
-/** The differences between compatible servers. */
+/** The settings in which compatible servers differ. */
 export interface ChatRules {
-  /** The maximum length of a call id. Default: 40, as at OpenAI. */
+  /** The maximum length of a call id. Default: 40, which is OpenAI's limit. */
   readonly maxIdLength?: number;
   /** The pattern of call ids, for example /^[a-zA-Z0-9]{9}$/ for Mistral. Default: any. */
   readonly idPattern?: RegExp;
-  /** Whether the model is a reasoning model, which rejects sampling settings. */
+  /** Whether the model is a reasoning model. Reasoning models reject sampling settings. */
   readonly isReasoningModel?: boolean;
-  /** Whether tool results must have the name of their tool. */
+  /** Whether tool results must contain the name of their tool. */
   readonly needsToolName?: boolean;
-  /** Whether `tools` is required, even if empty, when the history has calls. */
+  /** Whether the field `tools` is required when the history has calls. The list may be empty. */
   readonly needsToolsWithCalls?: boolean;
   /** Whether an assistant message is required between tool results and a user message. */
   readonly needsBridge?: boolean;
@@ -37,7 +37,7 @@ export interface ChatRules {
 }
 
 /**
- * Returns the violations of the Chat Completions rules in a request body. The list is empty for a
+ * Returns the places where a request body violates the rules of Chat Completions. The list is empty for a
  * valid body.
  */
 export function chatFaults(body: unknown, rules: ChatRules = {}): readonly string[] {
@@ -115,19 +115,19 @@ function toolFaults(request: JsonObject, rules: ChatRules): readonly string[] {
   ];
 }
 
-/** Checks the form of a function name at OpenAI. */
+/** Checks the form of a function name, by OpenAI's rule. */
 export function nameFaults(name: string, at: string): readonly string[] {
   if (name === '') return [`${at}: missing`];
   return faultIf(!/^[A-Za-z0-9_-]{1,64}$/.test(name), `${at}: ${name} is not a valid name`);
 }
 
 /**
- * Returns whether a type is that of a tool. A function has JSON arguments, and a custom tool has
- * plain text.
+ * Returns whether the value is a valid tool type. A function has JSON arguments, and a custom tool has plain
+ * text input.
  */
 const isToolType = (type: JsonValue | undefined) => type === 'function' || type === 'custom';
 
-/** Returns the fields of a tool, a call or a choice that depend on its type. */
+/** Returns those fields of a tool, a call or a choice that depend on its type. */
 function definitionOf(tool: JsonObject): JsonObject {
   return fieldsOf(tool['type'] === 'custom' ? tool['custom'] : tool['function']);
 }
@@ -248,8 +248,8 @@ function callFaults(call: JsonObject, at: string, rules: ChatRules): readonly st
 }
 
 /**
- * Checks that each call is answered once, in the messages directly after it, and that there are no
- * other answers.
+ * Checks that each call has exactly one answer in the messages directly after it, and that there are no
+ * further answers.
  */
 function answerFaults(messages: readonly JsonObject[]): readonly string[] {
   let open: readonly string[] = [];

@@ -15,14 +15,14 @@ import {
 import { nameFaults } from './openai-chat.ts';
 import { strictSchemaFaults } from './strict-schema.ts';
 
-/** The differences between compatible servers. */
+/** The settings in which compatible servers differ. */
 export interface ResponsesRules {
   /** Whether the server accepts ids of any form. Default: false. */
   readonly takesAnyIds?: boolean;
 }
 
 /**
- * Returns the violations of the Responses API rules in a request body. The list is empty for a
+ * Returns the places where a request body violates the rules of the Responses API. The list is empty for a
  * valid body.
  */
 export function responsesFaults(body: unknown, rules: ResponsesRules = {}): readonly string[] {
@@ -52,8 +52,8 @@ function foreignFaults(request: JsonObject): readonly string[] {
 }
 
 /**
- * Returns whether the request asks for encrypted reasoning. Without it, a reasoning model returns
- * no state for the next request.
+ * Returns whether the request asks for encrypted reasoning. Without encrypted reasoning, a reasoning model
+ * returns no state for the next request.
  */
 function includesReasoning(request: JsonObject): boolean {
   const { include, reasoning } = request;
@@ -123,8 +123,8 @@ const builtInCalls: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Checks the input, which is a text or a list of items. It may be missing if the provider has
- * stored state.
+ * Checks the input, which is a text or a list of items. If the provider has stored the conversation, the
+ * input may be missing.
  */
 function inputFaults(request: JsonObject, isStateless: boolean): readonly string[] {
   const { input, previous_response_id, conversation, prompt } = request;
@@ -165,7 +165,7 @@ function kindOf(item: JsonObject): Kind {
   return outputs.has(textOf(type)) ? 'output' : 'hosted';
 }
 
-/** Returns the id that a call shares with its output. */
+/** Returns the id that a call and its output have in common. */
 function callId(item: JsonObject): string {
   switch (item['type']) {
     case 'mcp_approval_request':
@@ -178,7 +178,7 @@ function callId(item: JsonObject): string {
   }
 }
 
-/** The prefixes of the ids that the API creates. It rejects other ids. */
+/** The prefixes of the ids that the API creates. The API rejects ids with other prefixes. */
 const idPrefixes: Readonly<Partial<Record<Kind, string>>> = {
   assistant: 'msg',
   reasoning: 'rs',
@@ -323,7 +323,7 @@ function reasoningFaults(item: JsonObject, at: string, isStateless: boolean): re
 }
 
 /**
- * Checks that each call is answered once, before the next message. Other answers are faults, except
+ * Checks that each call has exactly one answer before the next message. Other answers are faults, except
  * answers to calls of a stored conversation.
  */
 function answerFaults(items: readonly JsonObject[], isContinued: boolean): readonly string[] {
@@ -348,7 +348,7 @@ function answerFaults(items: readonly JsonObject[], isContinued: boolean): reado
   return [...faults, ...open.map((call) => `input: the call ${call} is never answered`)];
 }
 
-/** Checks that the item that belongs to reasoning directly follows it. */
+/** Checks that reasoning is directly followed by the item that belongs to it. */
 function followerFaults(items: readonly JsonObject[]): readonly string[] {
   return items.flatMap((item, index) => {
     if (kindOf(item) !== 'reasoning') return [];

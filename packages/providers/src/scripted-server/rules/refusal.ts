@@ -6,13 +6,13 @@ import { requestFaults } from './request-faults.ts';
 
 /** A request that the real provider would reject. */
 export interface Refusal {
-  /** A reply with status 400 and an error body in the format of the provider. */
+  /** A reply with the status 400 and an error body in the provider's format. */
   readonly reply: HttpReply;
-  /** A message that names the request and its faults. */
+  /** A message with the request and its faults. */
   readonly message: string;
 }
 
-/** Maximum number of faults in a message. A broken conversation can have thousands. */
+/** Maximum number of faults in a message. An invalid conversation can have thousands of faults. */
 const maxListed = 5;
 
 /** The error type with which each provider rejects a request. */
@@ -24,7 +24,8 @@ const errorTypes: Readonly<Record<WireName, string>> = {
 };
 
 /**
- * Checks a request. Returns undefined if its provider would accept it, or if it belongs to no wire.
+ * Checks a request. Returns undefined if its provider would accept the request, or if the request belongs to
+ * no known API.
  */
 export function refusalOf(request: ScriptedRequest): Refusal | undefined {
   const wire = wireOfPath(request.path);

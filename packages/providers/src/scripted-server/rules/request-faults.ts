@@ -13,7 +13,7 @@ import { chatFaults, isReasoningModel } from './openai-chat.ts';
 import { responsesFaults } from './openai-responses.ts';
 
 /**
- * Returns the reasons why the provider of a wire would reject a request: unknown fields, and
+ * Returns the reasons why the provider of a wire format would reject a request: unknown fields, and
  * violations of the rules of its API. The list is empty for a valid request.
  */
 export function requestFaults(
@@ -38,7 +38,7 @@ function ruleFaults(wire: WireName, body: JsonValue | undefined, model: string):
   }
 }
 
-/** The request fields in the types of the providers' SDKs. */
+/** The request fields that the types of the providers' SDKs contain. */
 export const sdkFields: Readonly<Record<WireName, FieldTable>> = {
   anthropic: anthropicFields,
   gemini: geminiFields,

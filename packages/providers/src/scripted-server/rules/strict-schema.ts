@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import { faultIf, isList, isObject } from './document.ts';
 
-/** The rules that a provider has for schemas that it enforces. */
+/** The rules of a provider for schemas that it enforces. */
 export interface StrictSchemaRules {
-  /** Whether every property must be required, as OpenAI demands. */
+  /** Whether every property must be required. OpenAI has this rule. */
   readonly allRequired: boolean;
 }
 
@@ -14,15 +14,15 @@ const refused = [
 ];
 
 /**
- * Returns the reasons why a provider rejects a schema that it must enforce. The schema must
- * describe an object.
+ * Returns the reasons why a provider would reject a schema that it must enforce. The schema must describe an
+ * object.
  */
 export function strictSchemaFaults(
   schema: JsonValue | undefined,
   rules: StrictSchemaRules,
   at = 'schema',
 ): readonly string[] {
-  // Other rules report a missing schema, so it is ignored here.
+  // A missing schema is reported by other rules, so it is ignored here.
   if (!isObject(schema)) return [];
   const isPlainObject = schema['type'] === 'object' && schema['anyOf'] === undefined;
   return [

@@ -37,13 +37,15 @@ interface HandlerCall extends Pick<StoredTask, 'task' | 'agentId'> {
 const taskCreateCommand = { type: 'task_create', key: 'server:task-create' } as const;
 
 /**
- * Delivers the events of tasks to async agents. The events of a task are delivered in order. Each one waits
- * until the handler of the previous one has resolved.
+ * Delivers the events of tasks to async agents, in order for each task. An event is delivered after the
+ * handler of the previous event has resolved.
  */
 export class AsyncRunner {
   readonly #options: RunnerOptions;
   readonly #find: FindAsyncAgent;
-  /** The tasks whose events are being delivered. The value is true if more events arrived meanwhile. */
+  /**
+   * The tasks whose events are being delivered. The value is true if more events arrived during the delivery.
+   */
   readonly #draining = new Map<string, boolean>();
 
   constructor(options: RunnerOptions, find: FindAsyncAgent) {
@@ -90,8 +92,8 @@ export class AsyncRunner {
     return journals.use(taskId, async (journal) => {
       if ((await journal.commands()).length === 0 || !(await this.#findRunning(taskId)))
         return false;
-      // An empty append takes the lease. It may wait for another process, which may handle commands during
-      // this time. The commands are therefore read again.
+      // An empty append acquires the lease. It may wait for a different process, which may handle commands
+      // during this time. The commands are therefore read again.
       await journal.append([]);
       const [next] = await journal.commands();
       const running = await this.#findRunning(taskId);
@@ -107,8 +109,8 @@ export class AsyncRunner {
   }
 
   /**
-   * Removes a command that has no handler from the queue. If its type is unknown, an error is written to
-   * the log.
+   * Removes a command without a handler from the queue. If the command's type is unknown, it writes an error
+   * to the log.
    */
   async #consumeUnhandled(journal: LocalJournal, next: QueuedCommand): Promise<void> {
     if (next.command['type'] === taskCreateCommand.type) return journal.consume(next.key);
@@ -143,8 +145,8 @@ export class AsyncRunner {
   }
 
   /**
-   * Calls the handler of an event. If the handler throws, the event is not delivered again. Only an event
-   * that was interrupted because the server closed is delivered again.
+   * Calls the handler of an event. An event is delivered again only if the server closed while the handler
+   * ran. If the handler throws, the event is not delivered again.
    */
   async #handle(
     call: HandlerCall,

@@ -69,7 +69,7 @@ function messagesFor({ journal, turn, services, signal }: ContextOptions): Handl
       const [first] = drafts.flatMap(({ delta }) =>
         delta?.type === 'commit_part' ? delta.partId : [],
       );
-      // The drafts are appended through the turn. It refuses writes of a handler that has ended.
+      // The turn refuses the drafts if the handler has already ended.
       await turn.append(drafts);
       const id = `${journal.taskId}.${first}`;
       const created = messagesOf(await journal.state()).find((message) => message.id === id);

@@ -31,8 +31,8 @@ function stepsFrom(
 }
 
 /**
- * Opens a message that the handler writes update by update. When the promise resolves, the start of the
- * message is on the log.
+ * Opens a message that the handler writes in several updates. The promise resolves when the log contains the
+ * start of the message.
  */
 async function openMessage(
   context: TurnContext,
@@ -75,7 +75,7 @@ class ManualMessage implements OpenMessage {
     const isChanging = this.#message === undefined || !this.#writer.isOpen;
     if (this.#sinks.length > 0 || isChanging) await this.#log.flush();
     if (isChanging) await this.#refresh();
-    // An update that came too late was dropped, so the sinks do not get it.
+    // The writer drops an update that arrives after the message was closed, and the sinks do not get it.
     if (wasOpen) await this.#notifySinks(readUpdate({ ...input, index: this.#index }));
   }
 
@@ -86,7 +86,7 @@ class ManualMessage implements OpenMessage {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // The end of the turn has already closed the message.
+    // If the signal is aborted, the end of the turn has already closed the message.
     if (this.#context.signal.aborted) return;
     await this.close();
   }

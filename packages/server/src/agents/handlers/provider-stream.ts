@@ -18,9 +18,9 @@ import { AbortRace, abandoned } from '../abort-race.ts';
 import { type TurnContext, TurnWriter } from './turn-context.ts';
 
 /**
- * Writes a provider's stream to the log while it arrives. Each part becomes a message. If the stream ends
- * with an error or an abort, the partial content is stored and the error is thrown. The handler then fails,
- * unless it catches the error.
+ * Writes a provider's stream to the log as it arrives. Each part becomes a message. If the stream fails or is
+ * aborted, the function stores the partial content and throws the error. The handler then fails, unless it
+ * catches the error.
  */
 export async function forwardStream(
   context: TurnContext,
@@ -52,7 +52,7 @@ interface Forwarding {
   readonly context: TurnContext;
   readonly itemId: ItemId;
   readonly writer: TurnWriter;
-  /** The parts that became messages, in order. */
+  /** The ids of the parts that became messages, in order. */
   readonly parts: PartId[];
 }
 
@@ -93,8 +93,8 @@ function trackPart(parts: PartId[], delta: DraftRecord['delta']): void {
 }
 
 /**
- * Returns the drafts that finish the item. Only the last usage report of an attempt counts. This report is
- * therefore the sum of all streams of the turn so far.
+ * Returns the drafts that finish the item. Only the last usage report of an attempt counts. The report in
+ * these drafts is therefore the sum over all streams of the turn so far.
  */
 function finishDrafts(
   context: TurnContext,
@@ -131,8 +131,8 @@ async function closeInterrupted({ context, itemId, writer }: Forwarding): Promis
 }
 
 /**
- * Validates a provider's deltas before they are written to the log. A provider may build deltas by hand,
- * and invalid ones would make the session unreadable.
+ * Validates a provider's deltas before they are written to the log. A provider may build its deltas by hand,
+ * and invalid deltas would make the session unreadable.
  */
 class DeltaChecker {
   readonly #at: Attempt;
@@ -147,7 +147,9 @@ class DeltaChecker {
     return this.#folder.state.open.length > 0;
   }
 
-  /** Returns the draft to append. Throws if the delta does not continue the previous deltas. */
+  /**
+   * Returns the record to append for this delta. Throws if the delta does not continue the previous deltas.
+   */
   draft(delta: Delta): DraftRecord | undefined {
     try {
       const draft = validate(this.#folder.state, { ...this.#at, delta });
@@ -172,8 +174,8 @@ function invalidStream(why: string, cause?: unknown): ProviderError {
 }
 
 /**
- * Changes the ids in deltas. The deltas get an item of this session, and their parts get new ids. Two
- * streams with the same part ids therefore do not conflict.
+ * Replaces the item id and the part ids in a provider's deltas by ids of this session. Two streams with the
+ * same part ids therefore do not conflict.
  */
 class DeltaRelocator {
   readonly #itemId: ItemId;

@@ -35,7 +35,7 @@ function comparable(messages: readonly TaskMessage[]): readonly unknown[] {
   return messages.map(({ content, streaming_status }) => ({ content, streaming_status }));
 }
 
-/** The last update of each message, as a client sees it that only reads updates. */
+/** Returns the last update of each message, as a client sees it that reads only updates. */
 function lastUpdates(updates: readonly Update[]): ReadonlyMap<string, Update> {
   const ends = updates.filter(({ type }) => type === 'done' || type === 'full');
   return new Map(ends.map((update) => [update.parent_task_message?.id ?? '', update]));

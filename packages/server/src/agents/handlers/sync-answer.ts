@@ -10,7 +10,7 @@ import { UpdateWriter } from '../../updates/update-writer.ts';
 import { AbortRace, abandoned, raceTimeout } from '../abort-race.ts';
 import { TurnWriter } from './turn-context.ts';
 
-/** Says how an answer ended. Its content is on the log in any case. */
+/** How an answer ended. The log contains the content of the answer in every case. */
 export interface AnswerOutcome {
   readonly stop: Stop;
   readonly error?: { readonly code: string; readonly message: string } | undefined;
@@ -24,13 +24,13 @@ interface SyncHandlerOptions {
   readonly context: HandlerContext;
   readonly ids: Ids;
   readonly clock: Clock;
-  /** How long to wait for a handler that was stopped, in milliseconds. */
+  /** How long to wait for a handler after it was stopped, in milliseconds. */
   readonly graceMs: number;
 }
 
 /**
- * Runs the handler and writes its updates to the log while they arrive. It waits for the log before it
- * requests more updates. Clients read the log, so the answer does not depend on them.
+ * Runs the handler and writes its updates to the log as they arrive. It requests the next update only when
+ * the log is ready. Clients read the log, so a slow client does not delay the answer.
  */
 export async function runSyncHandler(
   { onMessage }: SyncAgent,
@@ -51,7 +51,7 @@ export async function runSyncHandler(
     );
     if (!isComplete) stop = { reason: 'aborted' };
   } catch (thrown) {
-    // `flush` throws if the log failed. In this case the agent did not cause the error.
+    // `flush` throws if the log failed. The log and not the agent caused this error.
     await turnWriter.flush();
     stop = context.signal.aborted
       ? { reason: 'aborted' }
@@ -92,7 +92,7 @@ async function writeUpdates(
       await turnWriter.add(writer.write(next.value));
     }
   } finally {
-    // If the iterator does not return in time, it is abandoned.
+    // If the iterator does not close within `graceMs`, the code stops waiting for it.
     if (!isDone) await raceTimeout(closeIterator(iterator), clock, graceMs);
   }
 }
@@ -101,13 +101,13 @@ async function closeIterator(iterator: AsyncIterator<UpdateInput>): Promise<void
   try {
     await iterator.return?.();
   } catch {
-    // Errors after the end of the answer are ignored.
+    // An error that the iterator throws after the end of the answer is ignored.
   }
 }
 
 /**
- * Yields the updates of a stream. If the handler returned its messages at once, it yields one full update
- * per message.
+ * Yields the updates of a stream. If the handler returned a list of messages, it yields one full update per
+ * message.
  */
 async function* updatesFrom(
   answer: () => ReturnType<SyncAgent['onMessage']>,

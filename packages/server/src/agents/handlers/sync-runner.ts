@@ -31,15 +31,15 @@ interface SyncJob {
   readonly info: AgentInfo;
   readonly agent: SyncAgent;
   readonly content: Content;
-  /** The idempotency key. If the key was used before, the existing answer is returned. */
+  /** The idempotency key of the request. A second request with the same key gets the existing answer. */
   readonly key?: string | undefined;
-  /** The trace that the answer belongs to. */
+  /** The trace to which the answer belongs. */
   readonly trace?: TraceContext | undefined;
-  /** The metadata of the message's item. */
+  /** The metadata for the item that stores the message. */
   readonly extras?: Pick<MessageExtras, 'metadata'> | undefined;
 }
 
-/** A task, and the epoch of the run that answers in this task. */
+/** A task and the epoch of the run that writes its answer. */
 interface ClaimedTask {
   readonly taskId: string;
   readonly epoch: number;
@@ -47,29 +47,32 @@ interface ClaimedTask {
 
 interface AnswerStart {
   readonly begin: (answer: Answer) => void;
-  /** Aborted if the answer can no longer be stored. */
+  /** The runner aborts this controller if the answer can no longer be stored. */
   readonly lost: AbortController;
 }
 
 /**
- * The first index of messages that a handler opens with `stream.open`. The indexes of the handler's own
- * updates start at 0, so the two do not conflict.
+ * The index of the first message that a handler opens with `stream.open`. The indexes of the updates that a
+ * handler yields start at 0, so the two ranges do not overlap.
  */
 const firstManualIndex = 1000;
 
 /** Answers messages to sync agents. */
 export class SyncRunner {
   readonly #options: RunnerOptions;
-  /** The answers that are starting, by task and key. They are not on the log yet. */
+  /** The answers that are not on the log yet. The key consists of the task id and the idempotency key. */
   readonly #starting = new Map<string, Promise<Answer>>();
-  /** The answers that are running in this process. */
+  /** The answers that are being written in this process. */
   readonly #running = new Map<RunId, AbortController>();
 
   constructor(options: RunnerOptions) {
     this.#options = options;
   }
 
-  /** Returns the answer to the message that was sent with this key. Returns undefined if there is none. */
+  /**
+   * Returns the answer to the message that was sent with this key. Returns undefined if no message has this
+   * key.
+   */
   async findByKey(taskId: string, key: string): Promise<Answer | undefined> {
     const starting = this.#starting.get(`${taskId} ${key}`);
     if (starting !== undefined) return starting;
@@ -106,7 +109,7 @@ export class SyncRunner {
     return started.promise;
   }
 
-  /** Returns the answer of a run. If the run is in another process, its end is read from the log. */
+  /** Returns the answer of a run. If a different process executes the run, its end is read from the log. */
   #answerOf(run: RunId, before: FoldState): Answer {
     const lost = this.#running.get(run) ?? new AbortController();
     return answerFromLog({
@@ -126,13 +129,13 @@ export class SyncRunner {
     const metadata = extras?.metadata;
     const message =
       metadata === undefined ? plain : plain.map((draft) => withMetadata(draft, metadata));
-    // The empty append first ends a run that a crashed process left open. Otherwise this answer would look
-    // like the failed one.
+    // A crashed process may have left a run without an end. The empty append ends that run first. Otherwise
+    // readers would mistake this answer for a part of the crashed run.
     await journal.append([]);
     const before = await journal.state();
     const known = key === undefined ? undefined : findKeyedRun(before, key);
     if (known !== undefined) return begin(this.#answerOf(known, emptyState(before.session)));
-    const task = await tasks.setStatus(taskId, (now) => runningIfUsable(taskId, now), null);
+    const task = await tasks.acceptInput(taskId, (now) => runningIfUsable(taskId, now));
     const turn = await journal.beginTurn(
       (run) =>
         key === undefined ? message : message.map((draft) => withMetadata(draft, { key, run })),
@@ -171,8 +174,8 @@ export class SyncRunner {
   }
 
   /**
-   * Writes the task's status after an answer that failed or was aborted. The request that stopped the task
-   * has already written the status. But this answer may have set it to RUNNING after that.
+   * Sets the task's status after an answer failed or was aborted. A request that stops the task writes the
+   * status itself. This answer may have changed that status back to RUNNING.
    */
   async #settle(
     { taskId, epoch }: ClaimedTask,
@@ -209,8 +212,7 @@ export class SyncRunner {
 }
 
 /**
- * Returns whether the storage is full. The message of this error contains the path of a file, which clients
- * must not see.
+ * Returns whether the storage is full. The error message contains a file path, which clients must not see.
  */
 function isFull(error: unknown): boolean {
   return isMillraceError(error) && error.code === 'storage_full';
@@ -225,8 +227,8 @@ function runningIfUsable(
 }
 
 /**
- * Returns the run that answers the message with this key. The message's item contains both the key and the
- * run.
+ * Returns the run that answers the message with this key. The metadata of the message's item contains both
+ * the key and the run.
  */
 function findKeyedRun({ items }: FoldState, key: string): RunId | undefined {
   const summary = toArray(items).find(({ metadata }) => metadata?.['key'] === key);

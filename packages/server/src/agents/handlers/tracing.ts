@@ -20,26 +20,23 @@ import type { RunnerOptions } from '../runner-options.ts';
 
 interface TracingOptions {
   readonly taskId: string;
-  /** The trace that the handler's run belongs to. */
+  /** The trace to which the handler's run belongs. */
   readonly trace?: TraceContext | undefined;
   readonly spans: SpanService;
   readonly exporter?: SpanExporter | undefined;
   readonly clock: Clock;
-  /** Returns a unique text. Span ids are derived from it. */
+  /** Returns a unique text. A span id is derived from each text. */
   readonly makeName: () => string;
 }
 
-/**
- * Returns the trace id of a task, derived from the task id. If the caller sent no trace, all spans of the
- * task have this trace id.
- */
+/** Derives a trace id from the task id. If the caller sent no trace, all spans of the task use this id. */
 function taskTraceId(taskId: string): string {
   return hex(`trace ${taskId}`, 32);
 }
 
 /**
- * Derives a span id from a name. It has the format of W3C Trace Context, so that it fits into a
- * `traceparent` header.
+ * Derives a span id from a name. The id has the format of W3C Trace Context and fits into a `traceparent`
+ * header.
  */
 export function spanId(name: string): string {
   return hex(`span ${name}`, 16);
@@ -100,7 +97,7 @@ function spanOf(
   };
 }
 
-/** Returns the span for the exporter, without input and output because they may be private. */
+/** Returns the span for the exporter. The span has no input and no output, because they may be private. */
 function finishedSpan(started: StartedSpan, endMs: number, taskId: string): FinishedSpan {
   const { id, traceId, parentId, name, startMs } = started;
   return {
@@ -122,14 +119,14 @@ interface HandledRun {
 const errorStatusCode = 2;
 
 /**
- * Returns the trace that a handler uses for its own requests. It is the run's trace, with the run's span as
- * parent.
+ * Returns the trace that a handler adds to its own requests: the trace of the run, with the span of the run
+ * as parent.
  */
 export function traceOfRun({ trace, runId }: JournalTurn): TraceContext | undefined {
   return trace && underSpan(trace, spanIdOf.run(runId));
 }
 
-/** Exports a handler's run as a span. For agent loops, the loop's observer does this. */
+/** Exports a handler's run as a span. Runs of agent loops are exported by the loop's observer instead. */
 export function exportRun(
   { exporter, clock }: Pick<RunnerOptions, 'exporter' | 'clock'>,
   { task, agent, turn, startMs, stop, error }: HandledRun,

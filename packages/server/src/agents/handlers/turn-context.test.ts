@@ -8,7 +8,7 @@ const piece = (length: number): DraftRecord => ({
   delta: { type: 'append_text', partId: partId(1, 1, 'a'), at: 0, chunk: 'x'.repeat(length) },
 });
 
-/** The number of writes that are accepted by a log that does not respond. */
+/** Returns the number of writes that the writer accepts while the log does not respond. */
 async function takenOf(length: number): Promise<number> {
   const stored: (() => void)[] = [];
   const append = () => new Promise<Batch>((resolve) => stored.push(() => resolve(batch)));

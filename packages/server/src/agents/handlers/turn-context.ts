@@ -18,7 +18,7 @@ interface TurnContextOptions {
   readonly turn: JournalTurn;
   readonly ids: Ids;
   readonly signal: AbortSignal;
-  /** The trace that the turn's requests belong to. */
+  /** The trace to which the turn's requests belong. */
   readonly trace?: TraceContext | undefined;
   /** The index of the first message that the handler opens with `stream.open`. */
   readonly firstIndex: number;
@@ -57,7 +57,7 @@ export class TurnContext {
     return this.#journal.state();
   }
 
-  /** Returns the messages of these parts. Parts without a message are left out. */
+  /** Returns the messages of these parts. The result omits parts without a message. */
   async messages(parts: Iterable<PartId>): Promise<readonly TaskMessage[]> {
     const state = await this.state();
     return [...parts].flatMap((id) => messageOf(state, `${this.#journal.taskId}.${id}`) ?? []);
@@ -69,7 +69,7 @@ export class TurnContext {
   }
 }
 
-/** The maximum number of pending appends, and of their characters. Above these limits the writer waits. */
+/** The writer waits above this number of pending appends, or above the number of characters below. */
 const maxInFlight = 256;
 const maxLength = 2 ** 20;
 
@@ -85,7 +85,10 @@ export class TurnWriter {
     this.#turn = turn;
   }
 
-  /** Appends drafts. Resolves when more can be added. Rejects if this append or an earlier one failed. */
+  /**
+   * Appends drafts. Resolves when the writer accepts more drafts. Rejects if this append or an earlier one
+   * failed.
+   */
   async add(drafts: readonly DraftRecord[]): Promise<void> {
     this.#assertNotFailed();
     if (drafts.length === 0) return;
@@ -104,7 +107,7 @@ export class TurnWriter {
     if (this.#inFlight >= maxInFlight || this.#length >= maxLength) await this.flush();
   }
 
-  /** Resolves when all drafts are on the log. */
+  /** Resolves when the log contains all drafts. */
   async flush(): Promise<void> {
     await this.#last;
     this.#assertNotFailed();

@@ -25,7 +25,7 @@ async function keyed(harness: TaskHarness, task_id: string, text: string, key: s
   return harness.service.tasks.sendMessage(agentId, { task_id, content: userText(text) }, { key });
 }
 
-/** A provider whose first answers wait until they are released, each for its own promise. */
+/** Creates a provider whose first answers wait. Each answer has its own promise that releases it. */
 function gated(script: readonly ScriptEntry[], ...released: readonly Promise<void>[]): Provider {
   const provider = scriptedProvider(script);
   let requests = 0;
@@ -50,7 +50,7 @@ async function runsIn({ log }: TaskHarness, id: string): Promise<number> {
 }
 
 describe('21: a repeat that starts before its message is stored, and continues', () => {
-  /** A log whose second lookup of a key is answered late. */
+  /** Creates a log that answers the second lookup of a key late. */
   function lateLookup() {
     const [stored, held] = [memoryLog(), Promise.withResolvers<void>()];
     const late = Promise.withResolvers<void>();
@@ -65,7 +65,7 @@ describe('21: a repeat that starts before its message is stored, and continues',
     return { log: withMethods(stored, { findCommand }), late: late.promise, go: held.resolve };
   }
 
-  /** Sends a message twice. Neither lookup finds the other message. */
+  /** Sends the same message twice at the same time. Neither lookup finds the other message. */
   async function sendTwice(provider: Provider) {
     const { log, late, go } = lateLookup();
     const held = Promise.withResolvers<void>();
@@ -108,7 +108,7 @@ describe('21: a repeat that starts before its message is stored, and continues',
 });
 
 describe('21: a message that is stored after the previous run has ended', () => {
-  /** A log that can hold the next command, and whose drivers can fail to write. */
+  /** Creates a log that can delay the next command, and whose drivers can fail to write. */
   function adjustableLog() {
     const control = { held: Promise.resolve(), isBroken: false, submits: 0 };
     const stored = memoryLog();
@@ -250,7 +250,7 @@ test('22.7: a stop that is stored while the run parks again ends the session onc
   const held = Promise.withResolvers<void>();
   const stored = memoryLog();
   let parks = 0;
-  // The second park is written only after the stop is stored.
+  // The log writes the second park only after the stop is stored.
   const log = withAppends(stored, async (append, drafts) => {
     const isPark = drafts.some(
       ({ fact }) => fact?.type === 'run_finished' && fact.stop.reason === 'parked',

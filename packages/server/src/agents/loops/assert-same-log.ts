@@ -9,7 +9,7 @@ import type { Log } from '@millrace/log';
 import type { LoopAgent } from '../../contract/served-agent.ts';
 import { ServerError } from '../../contract/server-error.ts';
 
-/** Maximum number of checks of one agent. A check is repeated only if a backup was restored during it. */
+/** Maximum number of checks per agent. A check is repeated only if a backup was restored during the check. */
 const maxChecks = 3;
 
 /**
@@ -19,8 +19,8 @@ const maxChecks = 3;
 type CheckResult = 'same' | 'other' | 'unknown';
 
 /**
- * Throws if an agent loop uses another log than the server. Agent loops write their own records, so both
- * need the same log. If the log fails during the check, the error of the log is thrown.
+ * Throws if an agent loop uses a different log than the server. Agent loops write their own records, so both
+ * must use the same log. If the log fails during the check, it throws the error of the log.
  */
 export async function assertSameLog(log: Log, { name, agent }: LoopAgent, ids: Ids): Promise<void> {
   for (let checks = 0; checks < maxChecks; checks++) {
@@ -32,7 +32,10 @@ export async function assertSameLog(log: Log, { name, agent }: LoopAgent, ids: I
   throw new ServerError('unavailable', message, { agent: name });
 }
 
-/** Closes a new session. Only an agent loop with the same log finds this session closed. */
+/**
+ * Closes a new session on the server's log and lets the agent loop resume it. The loop finds the session
+ * closed only if it uses the same log.
+ */
 async function check(
   log: Log,
   agent: LoopAgent['agent'],

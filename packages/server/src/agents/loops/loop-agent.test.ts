@@ -135,7 +135,7 @@ describe('commands', () => {
     await (await harness.send('looper', id, 'Is it there?')).messages();
     const approval = { type: 'approve', tool_call_id: 'c1', by: 'Ada' } as const;
     const denial = { type: 'deny', tool_call_id: 'c1', by: 'Bob' } as const;
-    // Two answers at once: exactly one of them counts, whichever is stored first.
+    // Two answers arrive at the same time. Exactly one of them counts: the one that is stored first.
     const both = await Promise.allSettled([
       tasks.submit(id, approval, { key: 'a' }),
       tasks.submit(id, denial, { key: 'b' }),
@@ -182,7 +182,7 @@ describe('commands', () => {
       ...{ tools: [look], approve: () => 'ask', whileAsking: 'park' },
     });
     const aborted = Promise.withResolvers<void>();
-    // The server crashes after it has stored the abort: the call never returns.
+    // The server crashes after it has stored the abort, so the call never returns.
     const submit: Log['submit'] = async (session, command, key) => {
       const result = await stored.submit(session, command, key);
       if (command['type'] !== 'abort') return result;
@@ -194,7 +194,7 @@ describe('commands', () => {
     const { id } = await crashed.newTask('looper');
     await (await crashed.send('looper', id, 'Is it there?')).messages();
     await eventually(async () => (await stored.info(sessionId(id)))?.lease === undefined);
-    // Another server drives the session while the interrupt arrives.
+    // A second server drives the session when the interrupt arrives.
     const driver = await stored.open(sessionId(id));
     crashed.service.tasks.change(id, 'interrupt').catch(() => {});
     await aborted.promise;
@@ -278,7 +278,7 @@ describe('commands', () => {
 });
 
 describe('20.4: a question of a sub-agent', () => {
-  /** Serves an agent with a sub-agent two levels below that asks before it looks. */
+  /** Serves an agent with two levels of sub-agents. The lowest one asks before it looks. */
   const withHelpers =
     (whileAsking: 'wait' | 'park') =>
     (log: Log): readonly LoopAgent[] => {

@@ -20,8 +20,8 @@ import { contentToParts } from '../../updates/content-parts.ts';
 import { messageWithdrawn } from '../answers.ts';
 
 /**
- * Options of journals for tasks of agent loops. A loop repairs its own session, so the journal does not.
- * The journal releases the lease at once, so that it does not block the loop.
+ * Journal options for the tasks of agent loops. The journal does not repair a session, because the loop does
+ * this. The journal releases the lease immediately, because the loop needs it.
  */
 export const loopJournalOptions = { repairsOnOpen: false, idleMs: 0 } as const;
 
@@ -38,7 +38,7 @@ export function isAbort({ command }: QueuedCommand): boolean {
   return command['type'] === 'abort';
 }
 
-/** Converts a command to the JSON that the agent loop reads from the log. */
+/** Converts a client's command to the JSON that the agent loop reads from the log. */
 export function toLoopCommand(
   command: Command,
   id: Item['id'],
@@ -54,8 +54,8 @@ export function toLoopCommand(
       return { type: 'message', when, items: convertContent(() => itemsJson([item])) };
     }
     case 'retry':
-      // After an error, a run without new items sends the request again. If messages wait in the queue,
-      // the run answers those instead.
+      // A `message` command without items starts a run that sends the failed request again. If messages wait
+      // in the queue, the run answers those instead.
       return { type: 'message', when: 'follow_up', items: [] };
     case 'approve': {
       const { type, tool_call_id: toolCallId, by, input, until } = command;
@@ -86,7 +86,7 @@ export function toLoopCommand(
   }
 }
 
-/** Returns the parts of a message with its files. If there are files, an empty text is left out. */
+/** Adds the files to the parts of a message. If there are files, the result omits empty texts. */
 export function withFiles(parts: Item['parts'], files: Item['parts']): Item['parts'] {
   const isEmptyText = (part: Part) => part.kind === 'text' && part.text === '';
   return [...parts.filter((part) => !isEmptyText(part) || files.length === 0), ...files];
@@ -97,14 +97,14 @@ function itemsJson(items: readonly Item[]): JsonValue {
   return parsed.ok ? ((parsed.value as JsonObject)['items'] ?? []) : [];
 }
 
-/** Returns the key that a client's message has on the log. */
+/** Converts a client's idempotency key to the key of the message on the log. */
 export function messageKey(key: string): string {
   return `message:${key}`;
 }
 
 /**
- * Returns a function that detects the start of the answer to a message. When a message reaches the agent,
- * the next record starts its item. When a message is withdrawn, no item follows.
+ * Returns a function that detects the start of the answer to a message. The record after the one that takes
+ * the message from the queue starts its item. A withdrawn message has no such item.
  */
 export function consumesMessage(taskId: string, key: string) {
   return ({ fact }: LogRecord, previous: LogRecord | undefined): boolean => {
@@ -116,8 +116,8 @@ export function consumesMessage(taskId: string, key: string) {
 }
 
 /**
- * Returns the current state of a task's session. If the session does not exist yet, the state is empty.
- * Items from before the last turn may be missing.
+ * Returns the current state of a task's session. If the session does not exist yet, the state is empty. The
+ * state may omit items from before the last turn.
  */
 export async function currentState(log: Log, taskId: string): Promise<FoldState> {
   const session = sessionId(taskId);

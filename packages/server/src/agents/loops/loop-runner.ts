@@ -58,14 +58,14 @@ interface ActiveRun {
 
 interface TrackOptions {
   readonly detach: AbortController;
-  /** True if the task has the status RUNNING because of this run. False if the run only stops work. */
+  /** True if this run has set the task's status to RUNNING. False if the run only stops open work. */
   readonly isRunning: boolean;
 }
 
 interface SubmitOptions {
   /** The key of the command on the log. */
   readonly key: string;
-  /** Further fields of the stored command. */
+  /** More fields for the stored command. */
   readonly more?: JsonObject | undefined;
   /** Called with the offset of the command as soon as the command is stored. */
   readonly onStored?: ((offset: number) => void) | undefined;
@@ -74,7 +74,7 @@ interface SubmitOptions {
 }
 
 /**
- * The delay before a run is retried, in milliseconds. A run is retried if another process held the lease,
+ * The delay before a run is retried, in milliseconds. A run is retried if a different process held the lease,
  * or if the log failed.
  */
 const retryDelayMs = 500;
@@ -124,15 +124,18 @@ export class LoopRunner {
     const lost = waiter.lost.signal;
     if (!is_repeat)
       return answerFromLog({ log, taskId, before, lost, isStart: consumesMessage(taskId, key) });
-    // Another request with the same key stored the message first. A run may have consumed the message
-    // before `before` was read, so the answer is searched from the stored message.
+    // A concurrent request with the same key stored the message first. A run may have taken the message from
+    // the queue before `before` was read. The search for the answer therefore starts at the stored message.
     this.#waiters.forget(taskId, waiter);
     const answer = await this.#answerTo(taskId, agent, key);
     if (answer === undefined) throw messageWithdrawn(taskId);
     return answer;
   }
 
-  /** Returns the answer to the message that was sent with this key. Returns undefined if there is none. */
+  /**
+   * Returns the answer to the message that was sent with this key. Returns undefined if no message has this
+   * key.
+   */
   findByKey(
     { task }: StoredTask,
     agent: LoopAgent,
@@ -166,8 +169,8 @@ export class LoopRunner {
     }
     if (isUnread)
       await tasks.setStatus(taskId, (now) => statusAfterCommand(taskId, now, false), null);
-    // Starts the loop unless it is running. The loop ends what a crashed run left open, and answers queued
-    // messages.
+    // Starts the loop unless it is running. The loop ends a run that a crashed process left without an end,
+    // and it answers queued messages.
     this.wake(taskId, agent);
     return answerFromLog(source);
   }
@@ -188,22 +191,24 @@ export class LoopRunner {
     const json = { ...toLoopCommand(command, ids.item(), all), ...more };
     const { offset, isRepeat } = await log.submit(sessionId(task.id), json, key);
     onStored?.(offset);
-    // The repeat of a command that an agent has read has no effect.
+    // The agent has already read this command. A repeated submission has no effect.
     if (isRepeat && !(await this.#isUnread(task.id, key))) return { offset, is_repeat: true };
-    // The command must be submitted before the status is set. A run that ends in another process does the
-    // opposite. It sets its status first and then reads the log. Therefore, either that run finds the
+    // The command must be submitted before the status is set. A run that ends in a different process works in
+    // the reverse order: it sets its status and then reads the log. Therefore either that run finds the
     // command, or this code sees that the run has ended.
     const next = (now: TaskStatus) => statusAfterCommand(task.id, now, isSilent);
-    const { status } = await tasks.setStatus(task.id, next, null).catch((error: unknown) => {
+    const setStatus = () =>
+      isSilent ? tasks.setStatus(task.id, next, null) : tasks.acceptInput(task.id, next);
+    const { status } = await setStatus().catch((error: unknown) => {
       throw halfStored(task.id, offset, error);
     });
-    // If the session is idle, there is nothing to abort, and no run starts.
+    // If the session is idle, an abort has no effect, and no run starts.
     if (command.type === 'abort') this.wake(task.id, agent, AbortSignal.abort(command.reason));
     else if (!isSilent || status === 'RUNNING') this.wake(task.id, agent);
     return { offset, is_repeat: isRepeat };
   }
 
-  /** Starts or continues the run of a session, unless it is already active in this process. */
+  /** Starts or continues the run of a session, unless the run is already active in this process. */
   wake(taskId: string, agent: LoopAgent['agent'], stopped?: AbortSignal): void {
     if (this.#active.has(taskId) || this.#options.queues.isClosing) return;
     const detach = new AbortController();
@@ -213,13 +218,15 @@ export class LoopRunner {
     this.track(taskId, agent, run, { detach, isRunning: stopped === undefined });
   }
 
-  /** Resumes an orphaned or interrupted session. It does this for every stored status. */
+  /**
+   * Resumes a session whose run was orphaned or interrupted. The status `INTERRUPTED` becomes `RUNNING`.
+   */
   async resume(taskId: string, agent: LoopAgent['agent']): Promise<void> {
     await this.#options.tasks.setStatus(taskId, resumeIfInterrupted, null);
     this.wake(taskId, agent);
   }
 
-  /** Returns the observers that export a run as spans, and log its failures. */
+  /** Returns the observers of a run. They export the run as spans and log its failures. */
   observersOf(taskId: string, agent: LoopAgent['agent']): readonly Observer[] {
     const { exporter, logEvent } = this.#options;
     const name = this.#servedName(agent);
@@ -230,7 +237,7 @@ export class LoopRunner {
     return [observer, ...logged];
   }
 
-  /** Follows a run to its end, no matter who started it. */
+  /** Follows a run to its end, even if other code has started the run. */
   track(
     taskId: string,
     agent: LoopAgent['agent'],
@@ -247,14 +254,14 @@ export class LoopRunner {
   }
 
   /**
-   * Stops the run of a task. If the run waits for an approval, it is resumed first, so that it can end
-   * properly.
+   * Stops the run of a task. A run that waits for an approval is resumed first, because only an active run
+   * can write its end.
    */
   async stop(taskId: string, { agent }: LoopAgent, reason: string): Promise<void> {
     const { log, clock, graceMs, ids } = this.#options;
     if (await this.#isDriven(taskId))
       await log.submit(sessionId(taskId), { type: 'abort', reason }, `server:${ids.execution()}`);
-    // If the run ended while the abort was being stored, no run has read the abort.
+    // The run may have ended while the abort was being stored. In this case no run has read the abort.
     if (!(await this.#isDriven(taskId))) {
       const { isRunOpen, isTurnOpen, runnable } = await this.#openWork(taskId);
       if (!isRunOpen && !isTurnOpen && !runnable.some(isAbort)) return;
@@ -264,8 +271,8 @@ export class LoopRunner {
   }
 
   /**
-   * Resolves when no run of the task is active. If a run ends before it reads the abort command, another
-   * run starts and handles it.
+   * Resolves when no run of the task is active. If a run ends before it reads the abort command, the next run
+   * handles the command.
    */
   async #untilIdle(taskId: string): Promise<void> {
     let last: ActiveRun | undefined;
@@ -290,7 +297,7 @@ export class LoopRunner {
     this.#waiters.rejectAll(taskId, messageWithdrawn(taskId));
   }
 
-  /** Detaches from all runs without ending them. The next server continues these runs. */
+  /** Detaches from all runs without ending them. The server continues these runs after its next start. */
   async close(): Promise<void> {
     const { clock, graceMs } = this.#options;
     const active = [...this.#active.values()];
@@ -312,11 +319,11 @@ export class LoopRunner {
     this.#options.storage.report(result.cause);
     await applyRunResult(this.#options.tasks, taskId, result, epoch).catch((error: unknown) => {
       // The error is only reported, because the log contains the outcome of the run. The task keeps its
-      // status until the next run or request changes it. The regular scan resumes open work on the log.
+      // status until the next run or request changes it. The regular scan resumes unfinished work.
       this.#options.storage.report(error);
       this.#options.onDiagnostic(`Task ${taskId}: cannot store its status: ${errorReason(error)}`);
     });
-    // After this line, a new command starts the loop. Commands that came earlier are found below.
+    // From here on, a new command starts the loop. The code below looks for commands that came earlier.
     this.#active.delete(taskId);
     const work = await this.#openWork(taskId);
     await this.#rejectLostAnswers(taskId, work, result);
@@ -325,7 +332,7 @@ export class LoopRunner {
       if (reason === 'error') return this.#retryLater(taskId, agent);
       return this.#resumeFor(taskId, agent, work.runnable);
     }
-    // The process that has the lease answers. The waiters read this answer from the log.
+    // The process that holds the lease writes the answer. The waiters read this answer from the log.
     if (isDrivenElsewhere(result)) return;
     const unread = new Set(work.commands.map(({ key }) => key));
     this.#waiters.settle(taskId, work.through, (key) =>
@@ -334,8 +341,8 @@ export class LoopRunner {
   }
 
   /**
-   * Claims the task's row as soon as the run has the lease. An earlier run, for example of a server that
-   * was suspended, can then no longer change the task. Returns the epoch of the run.
+   * Claims the task's row as soon as the run has the lease, and returns the epoch of the run. An older run,
+   * for example of a server that was suspended, can then no longer change the task.
    */
   async #claim(taskId: string, run: Run, isRunning: boolean): Promise<number | undefined> {
     const { tasks, onDiagnostic } = this.#options;
@@ -355,7 +362,7 @@ export class LoopRunner {
     { through, isRunOpen, commands }: OpenWork,
     { stop, error }: RunResult,
   ): Promise<void> {
-    // If another process holds the lease, that process ends the open run.
+    // If a different process holds the lease, that process ends the open run.
     if (!isRunOpen || isDrivenElsewhere({ stop }) || (await this.#isLeasedElsewhere(taskId)))
       return;
     const unread = new Set(commands.map(({ key }) => key));
@@ -365,7 +372,7 @@ export class LoopRunner {
     this.#waiters.reject(taskId, through, (key) => (unread.has(key) ? undefined : lost()));
   }
 
-  /** Starts another run for commands that arrived while the previous run ended. */
+  /** Starts a new run for commands that arrived while the previous run was ending. */
   async #resumeFor(
     taskId: string,
     agent: LoopAgent['agent'],
@@ -377,7 +384,7 @@ export class LoopRunner {
     if ((await tasks.find({ id: taskId }))?.task.status === 'RUNNING') this.wake(taskId, agent);
   }
 
-  /** Returns whether a run of the task is active, in this process or in another one. */
+  /** Returns whether a run of the task is active, in this process or in a different one. */
   async #isDriven(taskId: string): Promise<boolean> {
     return this.#active.has(taskId) || (await this.#isLeasedElsewhere(taskId));
   }
@@ -386,10 +393,7 @@ export class LoopRunner {
     return (await this.#options.log.info(sessionId(taskId)))?.lease !== undefined;
   }
 
-  /**
-   * Tries to resume the run after a delay. The delay is needed because the reason for the failure may still
-   * exist.
-   */
+  /** Resumes the run after a delay. Without the delay, the run could fail again for the same reason. */
   #retryLater(taskId: string, agent: LoopAgent['agent']): void {
     if (this.#retrying.has(taskId)) return;
     this.#retrying.add(taskId);
@@ -397,7 +401,7 @@ export class LoopRunner {
     const retry = async () => {
       this.#retrying.delete(taskId);
       if (queues.isClosing) return;
-      // The process that held the lease may have answered meanwhile.
+      // The process that held the lease may have written the answer during the delay.
       const { runnable } = await this.#openWork(taskId);
       if (runnable.length > 0) await this.#resumeFor(taskId, agent, runnable);
     };

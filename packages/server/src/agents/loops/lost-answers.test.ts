@@ -13,7 +13,7 @@ import {
   textsOf,
 } from '../../testing/servers/task-harness.ts';
 
-/** A log whose reads, or whose writes by drivers, can be made to fail. */
+/** Creates a log whose reads, or whose writes by drivers, can be made to fail. */
 function breakable() {
   const broken = { writes: false, reads: false };
   const fail = async (): Promise<never> => {
@@ -27,7 +27,7 @@ function breakable() {
   return { log, broken };
 }
 
-/** A provider that streams the first half of its answer, and the rest after it is released. */
+/** Creates a provider that streams the first half of its answer, and the rest after it is released. */
 function gated(script: Parameters<typeof scriptedProvider>[0], released: Promise<void>): Provider {
   const provider = scriptedProvider(script, { pieces: 'token' });
   return {

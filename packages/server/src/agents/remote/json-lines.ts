@@ -15,7 +15,7 @@ interface LineCounts {
 }
 
 /**
- * Yields the values of a body of JSON lines while it arrives. Lines that are not JSON are skipped and
+ * Yields the parsed lines of a body of JSON lines as it arrives. Lines that are not JSON are skipped and
  * counted.
  */
 export async function* jsonLines(
@@ -35,7 +35,7 @@ export async function* jsonLines(
 
 const lineEnd = 10;
 
-/** Splits a body into lines. It splits bytes and not text, because two chunks may share a character. */
+/** Splits a body into lines. It splits bytes and not text, because a chunk may end inside a character. */
 async function* splitLines(
   body: AsyncIterable<Uint8Array>,
   maxLineLength: number,
@@ -70,7 +70,7 @@ function answerTooLarge(what: string): ServerError {
 }
 
 /**
- * Detects lost and repeated lines if the agent numbers its lines 1, 2, 3 …. Lines without numbers are
+ * Detects missing and repeated lines if the agent numbers its lines 1, 2, 3 …. Lines without numbers are
  * accepted.
  */
 export class LineSequence {

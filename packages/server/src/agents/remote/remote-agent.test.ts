@@ -32,7 +32,7 @@ function register(
   return harness.service.agents.register({ ...described, acp_url, acp_type });
 }
 
-/** Creates a server with a remote agent that responds in this way, and a task of it. */
+/** Creates a server with a remote agent that responds in this way, and a task of this agent. */
 async function remoteHarness(
   answer: (call: RemoteCall, response: ServerResponse) => void | Promise<void>,
   acp_type: RegisterAgent['acp_type'] = 'sync',
@@ -188,7 +188,7 @@ describe('a remote sync agent', () => {
     const harness = await createTaskHarness([]);
     await register(harness, remote.url);
     const { id } = await harness.newTask('far');
-    // Otherwise the request would wait until the call times out.
+    // The interrupt must return immediately. Otherwise the request would wait until the call times out.
     expect((await harness.service.tasks.change(id, 'interrupt')).status).toBe('INTERRUPTED');
     await eventually(async () => remote.calls.at(-1)?.method === 'task/interrupt');
   });
@@ -257,9 +257,9 @@ describe('registering', () => {
 
   test.each([
     ...['ftp://127.0.0.1/', 'file:///etc/passwd', 'http://a:b@127.0.0.1/', 'nowhere'],
-    // The path of a call would become part of the query.
+    // With these URLs, the path of a call would become part of the query.
     ...['http://127.0.0.1/?a=', 'http://127.0.0.1/#', 'http://127.0.0.1/a?'],
-    // Addresses where clouds serve credentials, in several spellings.
+    // Addresses at which clouds serve credentials, in several spellings.
     ...['http://169.254.169.254/', 'http://2852039166/', 'http://0xa9.0xfe.0xa9.0xfe/'],
     ...['http://[::ffff:169.254.169.254]/', 'http://[fe80::1]/', 'http://[fd00:ec2::254]/'],
     ...[
@@ -306,7 +306,7 @@ test('checks health periodically: an agent that does not respond is unhealthy un
   const agent = () => harness.service.agents.get({ id });
   expect((await agent()).status).toBe('Ready');
   const becomes = async (status: string) => {
-    // The next health check, the task scanner and the row poller.
+    // The three timers are the next health check, the task scanner and the row poller.
     await eventually(async () => clock.pending === 3);
     clock.advance(1000);
     await eventually(async () => (await agent()).status === status);

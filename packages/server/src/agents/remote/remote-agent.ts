@@ -18,8 +18,8 @@ import {
 } from './remote-call.ts';
 
 /**
- * An agent of another process. An interrupt is sent to it as an HTTP call, because an abort signal works
- * only inside a process.
+ * An agent that runs in a different process. It receives an interrupt as an HTTP call, because an abort
+ * signal works only inside one process.
  */
 export type RemoteAgent = (SyncAgent | AsyncAgent) & {
   readonly onInterrupt: (task: Task) => Promise<void>;
@@ -33,14 +33,11 @@ interface RemoteOptions {
   readonly limits?: RemoteLimits | undefined;
 }
 
-/**
- * The maximum number of attempts to deliver an event, and the delay between them in milliseconds. The delay
- * grows with each attempt.
- */
+/** Maximum number of attempts to deliver an event. The delay between attempts grows with each attempt. */
 const maxTries = 3;
 const retryMs = 1000;
 
-/** Creates a proxy that calls an agent of another process over HTTP. */
+/** Creates a proxy that calls an agent in a different process over HTTP. */
 export function remoteAgent(options: RemoteOptions): RemoteAgent {
   const { info } = options;
   const { name, description } = info;
@@ -91,8 +88,8 @@ async function callOnce(options: RemoteOptions, call: Call) {
 }
 
 /**
- * Calls the agent again until an event is delivered, up to `maxTries` times. The agent may have received
- * the event before the connection broke. It recognizes a repeated event by its id.
+ * Calls the agent until it has received the event, at most `maxTries` times. The agent may have received the
+ * event before the connection broke. It recognizes a repeated event by its id.
  */
 async function retryUntilDelivered(
   call: () => Promise<void>,
@@ -142,8 +139,8 @@ async function* remoteUpdates(
 }
 
 /**
- * Converts a message of an agent that does not stream to one full update. The agent sends a whole message,
- * or only its content.
+ * Converts a message of an agent that does not stream into one full update. Such an agent sends a complete
+ * message, or only the content of a message.
  */
 function toFullUpdates(message: unknown, index: number): readonly unknown[] {
   const fields = (message ?? {}) as JsonObject;

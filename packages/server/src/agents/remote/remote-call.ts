@@ -14,7 +14,7 @@ export interface RemoteEndpoint {
   /** The base URL of the agent. Calls go to `/api` below it. */
   readonly url: string;
   readonly key: string;
-  /** Decides to which addresses the server may connect. */
+  /** Decides to which network addresses the server may connect. */
   readonly network: AgentNetwork;
 }
 
@@ -38,17 +38,17 @@ interface RemoteRequest {
   readonly params: JsonObject;
   readonly id: string;
   readonly signal?: AbortSignal | undefined;
-  /** The trace that the call belongs to. */
+  /** The trace to which the call belongs. */
   readonly trace?: TraceContext | undefined;
 }
 
-/** A response that has started. */
+/** A response whose headers have arrived. */
 interface RemoteAnswer {
   readonly isStream: boolean;
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Calls a remote agent. Redirects are refused, because only the registered agent may receive the key. */
+/** Calls a remote agent. It refuses redirects, because only the registered agent may receive the key. */
 export async function callRemote(
   endpoint: RemoteEndpoint,
   request: RemoteRequest,
@@ -137,7 +137,7 @@ async function* guardedBody(
   }
 }
 
-/** Aborts a call that takes too long. It also aborts the call when the caller's signal is aborted. */
+/** Aborts a call that takes too long, or when the caller's signal is aborted. */
 class CallGuard {
   readonly #controller = new AbortController();
   readonly #callerSignal: AbortSignal | undefined;
@@ -168,8 +168,8 @@ class CallGuard {
   }
 
   /**
-   * Returns the error that the caller gets. Errors of the connection are replaced, because they do not help
-   * a user.
+   * Returns the error for the caller. Errors of the connection are replaced, because their messages do not
+   * help a user.
    */
   translateError(error: unknown): unknown {
     if (this.#timeoutError !== undefined) return this.#timeoutError;

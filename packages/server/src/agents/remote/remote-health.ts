@@ -14,7 +14,9 @@ interface HealthOptions {
   readonly onDiagnostic: (problem: string) => void;
 }
 
-/** The maximum size of a response in bytes, and the number of agents that are checked at the same time. */
+/**
+ * The maximum size of a health response in bytes. The constant below limits the number of parallel checks.
+ */
 const maxBytes = 65_536;
 const concurrency = 16;
 

@@ -10,7 +10,7 @@ export type Authorize = (
 ) => RequestAccess | undefined | Promise<RequestAccess | undefined>;
 
 /**
- * Calls the program's `authorize` and returns the user of a request. Returns undefined if the request is
+ * Calls the application's `authorize` and returns the user of a request. Returns undefined if the request is
  * not authorized.
  */
 export async function authorizedBy(
@@ -18,15 +18,15 @@ export async function authorizedBy(
   request: HttpRequest,
 ): Promise<RequestAccess | undefined> {
   const access = await authorize?.(incomingRequest(request));
-  // Programs without types may return false, as in `isSignedIn && { user }`.
+  // Applications without TypeScript may return false, for example with `isSignedIn && { user }`.
   return access ? checkedAccess(access) : undefined;
 }
 
 const accessFields: OptionNames<RequestAccess> = { user: true, scope: true, isReadOnly: true };
 
 /**
- * Checks the object that `authorize` returned. Unknown fields are refused, because a misspelled
- * `isReadonly` would otherwise give more rights than intended.
+ * Checks the object that `authorize` returned. It refuses unknown fields, because a misspelled `isReadOnly`
+ * would otherwise give the user write access.
  */
 function checkedAccess(given: object | string | number | boolean): RequestAccess {
   const { user, scope, isReadOnly = false } = given as Partial<RequestAccess>;
@@ -57,7 +57,7 @@ export function grantOf({
   return { scope, isReadOnly, expiresAt: null, isAgentKey: false };
 }
 
-/** Returns the request in the form that the program's functions receive. */
+/** Converts a request to the form that the application's callbacks receive. */
 export function incomingRequest({
   method,
   url,

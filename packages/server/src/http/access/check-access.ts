@@ -21,9 +21,9 @@ export interface AccessPolicy {
   readonly closing: AbortSignal;
   /** Authorizes requests without a token. Default: such requests are refused. */
   readonly authorize?: Authorize | undefined;
-  /** Returns the client's address. Default: the other end of the connection. */
+  /** Returns the client's address. Default: the address of the connection. */
   readonly clientAddress?: ClientAddress | undefined;
-  /** The proxies whose headers name the client and the host. */
+  /** The proxies whose headers contain the client's address and the host. */
   readonly proxies: TrustedProxies;
 }
 
@@ -32,8 +32,8 @@ export type ClientAddress = (request: IncomingRequest) => string | undefined;
 const retryAfterMs = 1000;
 
 /**
- * Checks host, origin, encoding, token and rate of a request. Throws if a check fails. A preflight request
- * of a browser needs no route, so it is answered here, and the result is `answered`.
+ * Checks the host, the origin, the encoding, the token and the rate of a request. Throws if a check fails.
+ * Returns `answered` for a CORS preflight request, because this function answers it itself.
  */
 export async function checkAccess(
   exchange: HttpExchange,
@@ -78,7 +78,10 @@ function checkRights(grant: Grant, method: string, route: Route | undefined): vo
   throw new ServerError('forbidden', message);
 }
 
-/** Refuses a request that names two hosts, because a proxy in front of the server could use the other one. */
+/**
+ * Refuses a request with two host headers, because a proxy in front of the server could read a different one
+ * than the server.
+ */
 function checkSingleHost({ hasSeveralHosts, url }: HttpRequest): void {
   if (!hasSeveralHosts && url.startsWith('/')) return;
   const message =
@@ -94,8 +97,8 @@ function checkEncoding(encoding: string | undefined): void {
 }
 
 /**
- * Authenticates the caller and counts the request. The rate limit applies per token, or per address if
- * there is no token.
+ * Authenticates the caller and counts the request. The rate limit applies per token, or per address for a
+ * request without a token.
  */
 async function authorize(
   exchange: HttpExchange,
@@ -124,9 +127,9 @@ async function authorize(
 }
 
 /**
- * Throws if the request may come from another machine. A server without tokens serves only the users of
- * this machine, and they may do everything. A page can send `X-Forwarded-Host`, so the header `Host`, which
- * it cannot choose, is checked too.
+ * Throws if the request may come from a different machine. Without tokens, only users of this machine may use
+ * the server. A web page can send `X-Forwarded-Host`, but it cannot set `Host`. Therefore `Host` is checked
+ * too.
  */
 function assertLocal(
   { address, request }: HttpExchange,
@@ -145,8 +148,8 @@ function isThisMachine(address: string): boolean {
 }
 
 /**
- * Returns the addresses for which a proxy on this machine forwards the request, from the headers of the
- * proxy. An address is empty if a header does not name it.
+ * Returns the client addresses that a proxy on this machine wrote into the request headers. An address is
+ * empty if the header has no value for it.
  */
 function forwardedFor(headers: IncomingHttpHeaders): readonly string[] {
   const forwarded = entriesOf(headers['forwarded']).map(
@@ -165,9 +168,9 @@ function serverClosing({ response }: HttpExchange): ServerError {
 const maxTokenLength = 4096;
 
 /**
- * Returns the rights that a token gives. Throws for an unknown token. A server without tokens ignores an
- * unknown bearer token: many clients always send one, and the request would be answered without it. An
- * unknown agent key is refused everywhere, because the agent expects the rights of its own key.
+ * Returns the rights that a token gives. Throws if the token is unknown. A server without tokens ignores an
+ * unknown bearer token, because many clients always send one. It still refuses an unknown agent key, because
+ * the agent expects the rights of its own key.
  */
 async function findGrant(
   token: string,

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rawRequest } from '../../testing/raw-request.ts';
 import { startTestServer, type TestServer, testToken } from '../../testing/servers/test-server.ts';
 
-// A page of another site, and a program that guesses, attack a server on loopback. The requests go
-// through raw sockets, because fetch cannot send these headers.
+// A page of a different site, and a program that guesses tokens, attack a server on loopback. The requests
+// use raw sockets, because `fetch` cannot send these headers.
 
 let open: TestServer;
 let closed: TestServer;
@@ -27,7 +27,7 @@ const requests = [
   ['deletes an agent', 'DELETE', '/agents/agent-echo', ''],
 ] as const;
 
-/** Headers that a browser sends for a page of another site. */
+/** Headers that a browser sends for a page of a different site. */
 const browsers = [
   ['of another site, as an image or a form', ['sec-fetch-site: cross-site']],
   ['of another port of this machine', ['sec-fetch-site: same-site']],
@@ -66,7 +66,8 @@ const send = (
 
 test.each(attacks)('attack 8: a page %s %s and is refused', async (_page, _what, request) => {
   expect((await send(open, request)).status).toBe(403);
-  // A token does not help: the page may have got it from a link.
+  // The server refuses the request even with a token, because the page may have obtained the token from a
+  // link.
   const token = [`authorization: Bearer ${testToken('operator')}`];
   expect((await send(closed, request, undefined, token)).status).toBe(403);
 });

@@ -2,9 +2,9 @@ import { isIP } from 'node:net';
 import { ServerError } from '../../contract/server-error.ts';
 
 /**
- * Refuses requests for host names that do not belong to the server. This prevents DNS rebinding, an attack
- * in which a foreign web page reaches a local server. IP addresses are accepted, because they cannot be
- * rebound.
+ * Refuses requests for host names that do not belong to the server. This prevents DNS rebinding, an attack in
+ * which a foreign web page reaches a local server. IP addresses are accepted, because an attacker cannot
+ * rebind them.
  */
 export function checkHost(host: string | undefined, named: ReadonlySet<string>): void {
   if (host === undefined)
@@ -31,7 +31,7 @@ function isLocal(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost');
 }
 
-/** Returns whether only this machine can reach a server that listens on this host. */
+/** Returns true for a loopback host. Only this machine can reach a server that listens on it. */
 export function isLoopback(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[|\]$/g, '');
   return isLocal(name) || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
@@ -40,23 +40,22 @@ export function isLoopback(host: string): boolean {
 interface OriginRequest {
   readonly origin: string | undefined;
   readonly host: string | undefined;
-  /** The header `sec-fetch-site`. Browsers set it, and a page cannot change it. */
+  /** The header `sec-fetch-site`. The browser sets it, and a web page cannot change it. */
   readonly site: string | string[] | undefined;
-  /** True for the files of the page and for health checks. Links on other pages may open them. */
+  /** True for the files of the page and for health checks. Links on pages of other sites may open them. */
   readonly isPublic: boolean;
 }
 
 /**
- * Returns the CORS headers for an allowed origin. Refuses all other origins except the server's own. Some
- * requests that a browser sends for another page have no origin, for example for an image. They are refused
- * too.
+ * Returns the CORS headers for an allowed origin. It refuses every origin that is neither allowed nor the
+ * server's own. It also refuses requests of other sites without an `Origin` header, for example for an image.
  */
 export function checkOrigin(
   { origin, host, site, isPublic }: OriginRequest,
   allowed: ReadonlySet<string>,
 ): Readonly<Record<string, string>> {
   const isOwn = origin === undefined || isSameOrigin(origin, host);
-  // `none` means that the user typed the address. Programs other than browsers do not send this header.
+  // `none` means that the user typed the address. Only browsers send this header.
   const isOwnSite = site === undefined || site === 'same-origin' || site === 'none';
   if (isOwn && (isOwnSite || (isPublic && origin === undefined))) return {};
   if (origin === undefined || !allowed.has(origin)) {
@@ -70,7 +69,7 @@ export function checkOrigin(
   };
 }
 
-/** The headers of the answer to a CORS preflight request. */
+/** The headers of the response to a CORS preflight request. */
 export const preflightHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
   'access-control-allow-headers':

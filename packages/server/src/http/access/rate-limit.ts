@@ -7,7 +7,7 @@ interface Bucket {
   at: number;
 }
 
-/** Maximum number of callers in memory. The least recently used one is removed first. */
+/** Maximum number of callers in memory. Above it, the least recently used caller is removed. */
 const maxCallers = 10_000;
 
 interface Rate {
@@ -51,8 +51,8 @@ export class RateLimit {
 }
 
 /**
- * Limits how often an address can send wrong tokens. Valid tokens are not affected. If an attacker uses the
- * same proxy as others, the others can still use the server.
+ * Limits how often an address can send wrong tokens. Valid tokens are not affected. If an attacker and other
+ * users share a proxy, the other users can still use the server.
  */
 export class GuessLimit {
   readonly #failures: RateLimit;
@@ -61,13 +61,13 @@ export class GuessLimit {
     this.#failures = new RateLimit(clock, rate);
   }
 
-  /** Counts a wrong token. Throws `rate_limited` if the address sent too many of them. */
+  /** Counts a wrong token. Throws `rate_limited` if the address has sent too many wrong tokens. */
   failed(address: string): void {
     this.#failures.take(networkOf(address));
   }
 }
 
-/** Moves the entry to the end of the map. If the map is too large, it removes the first entry. */
+/** Stores the entry at the end of the map. If the map is too large, it removes the oldest entry. */
 function putNewest<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);
@@ -79,8 +79,8 @@ function putNewest<T>(map: Map<string, T>, key: string, value: T): void {
 }
 
 /**
- * Returns the network that counts as one caller. For IPv6 it is the /64 network, because one customer has
- * all addresses of a /64.
+ * Returns the network that counts as one caller. For IPv6 this is the /64 network, because one customer
+ * usually owns all its addresses.
  */
 function networkOf(address: string): string {
   const ipv4 = address.replace(/^::ffff:/i, '');

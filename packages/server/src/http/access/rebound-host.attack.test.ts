@@ -2,8 +2,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createServer } from '../../create-server.ts';
 import { rawRequest } from '../../testing/raw-request.ts';
 
-// A name of the attacker leads to this machine (DNS rebinding). A page of that name can add any header
-// except `Host`, so it pretends that a trusted proxy forwards a request for localhost.
+// A host name of the attacker resolves to this machine (DNS rebinding). A page with that host name can add
+// any header except `Host`. It pretends that a trusted proxy forwards a request for localhost.
 
 test.each(['localhost', '127.0.0.1', 'agents.example'])(
   '18.112: a rebound page reads nothing from a server without tokens with x-forwarded-host: %s',

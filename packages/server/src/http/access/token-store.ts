@@ -9,13 +9,13 @@ import { fromTokenRow, type StoredToken, toTokenRow } from '../../stores/token-r
 /** Minimum length of an operator token. 32 hexadecimal digits are 128 random bits. */
 const minTokenLength = 32;
 /**
- * Minimum number of different characters in an operator token. A repeated word has fewer, and a random text
- * has more.
+ * Minimum number of different characters in an operator token. It rejects repeated words and accepts random
+ * texts.
  */
 const minDifferentCharacters = 8;
 const maxTokenLength = 4096;
 
-/** A token in the form that clients receive, without its secret text. */
+/** A token as clients receive it, without its secret text. */
 export type TokenInfo = Omit<StoredToken, 'isGuarded'>;
 
 /** The rights that a new token should have. */
@@ -23,7 +23,7 @@ interface TokenRequest {
   readonly scope: Scope;
   readonly label?: string | null;
   readonly isReadOnly?: boolean;
-  /** The lifetime in milliseconds. Default: the remaining lifetime of the token that requests the new one. */
+  /** The lifetime in milliseconds. Default: the remaining lifetime of the token that creates the new one. */
   readonly lifetimeMs?: number | undefined;
 }
 
@@ -57,8 +57,8 @@ export class TokenStore {
   }
 
   /**
-   * Creates a token. Only this call returns its text. A token never has more rights than the token that
-   * requests it.
+   * Creates a token. No other method returns the secret text. A new token never has more rights than the
+   * token that creates it.
    */
   async issue(request: TokenRequest, issuer: Grant): Promise<TokenInfo & { token: string }> {
     const { scope, label = null, isReadOnly = false } = request;
@@ -79,7 +79,7 @@ export class TokenStore {
    */
   operatorGrant(token: string): Grant | undefined {
     const hash = hashOf(token);
-    // The hash is compared with all operator tokens, so that the duration does not reveal which one
+    // The loop compares the hash with all operator tokens. Its duration therefore does not reveal which token
     // matched.
     let isOperator = false;
     for (const operator of this.#operators)
@@ -87,10 +87,7 @@ export class TokenStore {
     return isOperator ? fullGrant : undefined;
   }
 
-  /**
-   * Returns the rights of an issued token. Returns undefined if the token is unknown, expired or not
-   * accepted.
-   */
+  /** Returns the rights of an issued token. Returns undefined if the token is unknown, expired or refused. */
   async issuedGrant(token: string): Promise<Grant | undefined> {
     const hash = hashOf(token);
     const row = await this.#rows.get('tokens', hash.toString('hex'));
@@ -100,8 +97,8 @@ export class TokenStore {
   }
 
   /**
-   * Returns the tokens that are valid now. With a task, returns only the tokens for this task. Expired
-   * tokens are deleted.
+   * Returns the tokens that are valid now. If a task is given, it returns only the tokens for this task.
+   * Expired tokens are deleted.
    */
   async list(taskId?: string): Promise<readonly TokenInfo[]> {
     const where = taskId === undefined ? undefined : { task_id: taskId };
@@ -115,7 +112,7 @@ export class TokenStore {
     return valid;
   }
 
-  /** Revokes a token. If it is the key of an agent, this key never becomes valid again. */
+  /** Revokes a token. A revoked agent key never becomes valid again. */
   async revoke(id: string): Promise<boolean> {
     const row = await this.#rows.get('tokens', id);
     const stored = row && fromTokenRow(row);
@@ -142,7 +139,7 @@ export class TokenStore {
   }
 }
 
-/** Returns the public id of a token, which is its hash. */
+/** Returns the public id of a token. The id is the hash of the token. */
 export function tokenId(token: string): string {
   return hashOf(token).toString('hex');
 }
@@ -151,7 +148,9 @@ function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** Returns when a new token expires. A token cannot give another token more time than it has itself. */
+/**
+ * Returns the time when a new token expires. A new token cannot live longer than the token that creates it.
+ */
 function expiryWithin(issuer: Grant, lifetimeMs: number | undefined, now: number): number | null {
   if (lifetimeMs === undefined) return issuer.expiresAt;
   const wanted = now + lifetimeMs;

@@ -26,7 +26,7 @@ async function serve(options: Partial<ServerOptions>) {
   return { ask, addresses };
 }
 
-/** The request that a page sends through a proxy that keeps its own upstream as the host. */
+/** The request of a page through a proxy that sends the host of its upstream server. */
 const ofPage = {
   authorization: `Bearer ${token}`,
   origin: 'https://agents.example',

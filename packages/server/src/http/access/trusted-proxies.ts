@@ -3,27 +3,27 @@ import type { HttpRequest } from '../../contract/http.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import { addressKind, parseNetworks } from '../../network/address-kind.ts';
 
-/** The client and the host of a request, from the headers of trusted proxies. */
+/** The client and the host of a request, as trusted proxies report them in headers. */
 export interface ForwardedRequest {
   /** The address of the client. */
   readonly address: string;
-  /** The host that the client asked for. */
+  /** The host that the client requested. */
   readonly host: string | undefined;
 }
 
 const kinds: readonly string[] = ['loopback', 'private'];
 
 /**
- * The proxies whose headers `X-Forwarded-For` and `X-Forwarded-Host` are read. Anybody can send these
- * headers, so they count only if they come from an address of the list.
+ * The trusted proxies. The server reads `X-Forwarded-For` and `X-Forwarded-Host` only from these addresses,
+ * because any client can send these headers.
  */
 export class TrustedProxies {
   readonly #kinds: ReadonlySet<string>;
   readonly #networks: BlockList;
 
   /**
-   * Creates the list. It contains `loopback`, `private`, addresses such as `10.1.2.3`, and networks such as
-   * `10.1.0.0/16`.
+   * Creates the list from entries such as `loopback`, `private`, addresses (`10.1.2.3`) and networks
+   * (`10.1.0.0/16`).
    */
   constructor(trusted: readonly string[]) {
     const networks = trusted.filter((name) => !kinds.includes(name)).map(asNetwork);
@@ -33,7 +33,7 @@ export class TrustedProxies {
     this.#networks = list;
   }
 
-  /** Returns the client and the host of a request. Headers of other senders have no effect. */
+  /** Returns the client and the host of a request. It ignores the headers of senders that are not trusted. */
   read({ address, headers }: Pick<HttpRequest, 'address' | 'headers'>): ForwardedRequest {
     if (!this.#has(address)) return { address, host: headers.host };
     const hosts = listed(headers['x-forwarded-host']);
@@ -41,8 +41,8 @@ export class TrustedProxies {
   }
 
   /**
-   * Returns the last address of the list that is not a proxy. Each proxy appends the address of its sender,
-   * so everything before that address may be invented.
+   * Returns the last address in the header that is not a trusted proxy. Each proxy appends the address of its
+   * sender, so a client can invent only the entries before this address.
    */
   #clientBehind(peer: string, headers: HttpRequest['headers']): string {
     let client = peer;
@@ -62,10 +62,7 @@ export class TrustedProxies {
   }
 }
 
-/**
- * Returns the entries of a header with a list. Entries can be empty. Node joins repeated headers with
- * commas.
- */
+/** Splits a header that contains a list. Entries can be empty. Node joins repeated headers with commas. */
 export function entriesOf(header: string | string[] | undefined): readonly string[] {
   const entries = [header ?? []].flat().flatMap((text) => text.split(','));
   return entries.map((entry) => entry.trim());
@@ -75,7 +72,7 @@ function listed(header: string | string[] | undefined): readonly string[] {
   return entriesOf(header).filter((entry) => entry !== '');
 }
 
-/** Returns an address without its port and brackets. Undefined if it is not an address. */
+/** Returns an address without its port and brackets. Returns undefined if the entry is not an address. */
 function plainAddress(entry: string): string | undefined {
   const inBrackets = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(entry)?.[1];
   const address = inBrackets ?? /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/.exec(entry)?.[1] ?? entry;

@@ -13,8 +13,8 @@ import {
 } from '../../testing/scope-requests.ts';
 import { testToken } from '../../testing/servers/test-server.ts';
 
-// An application mounts the server and lets its users in with `authorize`. One user attacks the
-// others and the operator.
+// An application mounts the server and authorizes its users with `authorize`. One user attacks the other
+// users and the operator.
 
 describe('a user', () => {
   const [ann, bob] = [asUser('ann'), asUser('bob')];

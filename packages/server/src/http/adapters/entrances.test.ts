@@ -12,8 +12,8 @@ import { eventually } from '../../testing/servers/task-harness.ts';
 import { fastifyPlugin } from './fastify-plugin.ts';
 import { WebResponse } from './web-exchange.ts';
 
-// Every entrance of a server answers the same request in the same way. The expected answers are those
-// of the server's own port, which the other tests check.
+// Every adapter of a server answers the same request in the same way. The expected answers come from the
+// server's own port, which other tests check.
 
 interface Sent {
   readonly method?: string;
@@ -54,7 +54,7 @@ const options: ServerOptions = {
   ],
 };
 
-/** Sends through a socket, because `fetch` cannot send every header. */
+/** Sends the request through a socket, because `fetch` cannot send every header. */
 const overSocket =
   (port: number): Send =>
   ({ method = 'GET', path, headers = {}, body, signal }) =>
@@ -176,7 +176,7 @@ describe.each(names)('%s', (name) => {
     }
   });
 
-  /** What must be equal. Ids and times differ. */
+  /** Returns the parts of a response that must be equal. Ids and times may differ. */
   const essence = async (response: Response) => {
     const { status, headers } = response;
     const text = (await response.text()).replaceAll(
@@ -193,7 +193,7 @@ describe.each(names)('%s', (name) => {
   test.each(requests)('answers %s as the port does', async (what, sent, status) => {
     const answer = await essence(await at.send(sent));
     expect(answer.status).toBe(status);
-    // Node or Fastify answers these before the server gets them.
+    // Node or Fastify answers these requests before the server receives them.
     if (what === 'large headers') return;
     if (what === 'a path that cannot be decoded' && name === 'Fastify plugin') return;
     expect(answer).toEqual(await essence(await reference.send(sent)));
@@ -231,7 +231,8 @@ describe.each(names)('%s', (name) => {
     await readUntil('Sunny');
     leaving.abort();
     const rest = reader.read();
-    // A client's own fetch rejects. The framework that reads the response of `fetch` sees its end.
+    // For a client, `fetch` rejects. A framework that reads the response of `server.fetch` sees the end of
+    // the body.
     if (name === 'fetch') expect((await rest).done).toBe(true);
     else await expect(rest).rejects.toThrow();
     // A request is logged when its response is closed.
@@ -335,7 +336,7 @@ describe('authorize', () => {
       expect(await create(cookie('guest'))).toBe(403);
       expect(await create({})).toBe(401);
       expect((await send({ path: '/agents/secret', headers: cookie('ann') })).status).toBe(401);
-      // A page of another site cannot use the cookie.
+      // A page of a different site cannot use the cookie.
       expect(await create({ ...cookie('ann'), origin: 'https://evil.example' })).toBe(403);
       expect(await create({ ...cookie('ann'), 'sec-fetch-site': 'cross-site' })).toBe(403);
     },

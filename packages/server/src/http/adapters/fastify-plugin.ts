@@ -15,7 +15,8 @@ import type { Server } from '../../create-server.ts';
 export function fastifyPlugin(server: Pick<Server, 'handler'>): FastifyPluginAsync {
   return async (app) => {
     const handle = server.handler({ basePath: app.prefix });
-    // The server reads the body with its own limits. This line affects only these routes.
+    // Fastify must not parse the body, because the server reads it with its own limits. This affects only the
+    // server's routes.
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', (_request, _payload, done) => done(null));
     app.all('/*', (request, reply) => {

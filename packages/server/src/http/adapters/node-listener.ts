@@ -8,7 +8,7 @@ import { UnusedConnections } from '../open-connections.ts';
 interface NodeListenerOptions {
   readonly limits: HttpLimits;
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Aborted when the server closes. */
+  /** The signal is aborted when the server closes. */
   readonly closing: AbortSignal;
 }
 
@@ -23,16 +23,16 @@ export class NodeListener {
   }
 
   /**
-   * Starts to listen and returns the port. `localhost` has an IPv4 address and an IPv6 address, and clients
-   * use either. The server therefore listens on both.
+   * Starts to listen and returns the port. `localhost` can mean an IPv4 or an IPv6 address, and clients use
+   * either of them. The server therefore listens on both.
    */
   async listen(port: number, host: string): Promise<number> {
     const [first = host, ...others] = host === 'localhost' ? await addressesOf(host) : [host];
     const chosen = await this.#listenOn(port, first);
     for (const address of others)
       await this.#listenOn(chosen, address).catch((error: unknown) => {
-        // The port may be in use at the second address, or the machine may not have this address. Both are
-        // allowed.
+        // The port may be in use at the second address, or the machine may not have this address. Neither
+        // case is an error.
         if (!/^EADDR|^EAFNOSUPPORT/.test(String((error as NodeJS.ErrnoException).code)))
           throw error;
       });
@@ -52,14 +52,14 @@ export class NodeListener {
   }
 
   /**
-   * Creates a server of Node. The module is imported here, because it does not exist in the runtimes of
-   * other entrances.
+   * Creates a Node HTTP server. `node:http` is imported only here, because it does not exist in all runtimes
+   * that use `fetch`.
    */
   async #createServer(): Promise<Server> {
     const { limits, onRequest, closing } = this.#options;
     const { createServer } = await import('node:http');
     const server = createServer({
-      // The access check refuses requests without a host, so Node does not have to.
+      // Node does not need to check the header, because the access check refuses requests without a host.
       requireHostHeader: false,
       maxHeaderSize: limits.maxHeaderBytes,
       requestTimeout: limits.requestTimeoutMs,
@@ -68,8 +68,8 @@ export class NodeListener {
       connectionsCheckingInterval: checkIntervalMs(limits),
     });
     server.maxConnections = limits.maxConnections;
-    // Closes a connection during shutdown when its last response ends. Otherwise the connection would wait
-    // for another request, which would be refused.
+    // Closes a connection when its last response ends during shutdown. Otherwise the connection would stay
+    // open for a next request, which the server would refuse.
     const closeIdle = () => closing.aborted && setImmediate(() => server.closeIdleConnections());
     server.on('request', (request, response) => {
       response.once('close', closeIdle);
@@ -79,13 +79,13 @@ export class NodeListener {
     return server;
   }
 
-  /** Stops listening. Resolves when all connections are closed. Idle connections are closed at once. */
+  /** Stops listening. Resolves when all connections are closed. Idle connections are closed immediately. */
   async close(): Promise<void> {
     for (const unused of this.#unusedConnections) unused.close();
     await Promise.all(this.#servers.map(closeServer));
   }
 
-  /** Closes all connections, including those whose requests are not answered yet. */
+  /** Closes all connections, including those with unanswered requests. */
   closeAllConnections(): void {
     for (const server of this.#servers) server.closeAllConnections();
   }

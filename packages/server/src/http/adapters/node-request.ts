@@ -3,15 +3,17 @@ import type { HttpRequest } from '../../contract/http.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import { bodyTooLarge } from '../error-reply.ts';
 
-/** A request of Node. Code of a framework may have changed it. */
+/** A Node request, which a framework may have changed. */
 type FrameworkRequest = IncomingMessage & {
-  /** The URL before the framework removed the path of a mount point. Express and others set it. */
+  /**
+   * The URL before the framework removed the path of its mount point. Express and similar frameworks set it.
+   */
   readonly originalUrl?: unknown;
   /** The parsed body. Body parsers set it. */
   readonly body?: unknown;
 };
 
-/** Converts a request of Node to the form that all entrances use. */
+/** Converts a Node request to the common form for all adapters. */
 export function fromNodeRequest(source: IncomingMessage, basePath: string): HttpRequest {
   const { originalUrl, body } = source as FrameworkRequest;
   const { method = 'GET', headers, rawHeaders, socket } = source;
@@ -19,7 +21,8 @@ export function fromNodeRequest(source: IncomingMessage, basePath: string): Http
   const url = basePath !== '' && typeof originalUrl === 'string' ? originalUrl : rawUrl;
   const length = headers['content-length'];
   const hasLength = length !== undefined && length !== '0';
-  // A body parser has already read the body. Some parsers set an empty object if there was no body.
+  // If `body` is set, a body parser has already read the body. Some parsers set an empty object for a missing
+  // body.
   const parsed = source.readableEnded && body !== undefined ? toBytes(body) : undefined;
   let headBytes = rawUrl.length;
   for (const text of rawHeaders) headBytes += text.length + 2;
@@ -36,7 +39,7 @@ export function fromNodeRequest(source: IncomingMessage, basePath: string): Http
   };
 }
 
-/** Returns the bytes of a body that a parser of the framework has read. */
+/** Returns the bytes of a body that the framework's parser has already read. */
 function toBytes(body: unknown): Buffer {
   if (Buffer.isBuffer(body)) return body;
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
@@ -69,13 +72,12 @@ function readStream(
     source.off('end', onEnd);
     source.off('close', onLost);
     signal.removeEventListener('abort', onAbort);
-    // The rest of a refused body is discarded. The error listener stays, because the connection can still
-    // break.
+    // Discards the rest of a refused body. The error listener stays, because the connection can still break.
     source.resume();
   });
 }
 
-/** Returns the error for a client that disconnected. The server itself did not fail. */
+/** Returns the error for a client that disconnected. It does not report a failure of the server. */
 function connectionLost(): ServerError {
   const message = 'Cannot read the body: the connection closed before its end';
   return new ServerError('bad_request', message);

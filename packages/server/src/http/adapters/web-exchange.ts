@@ -4,8 +4,8 @@ import { ServerError } from '../../contract/server-error.ts';
 import { bodyTooLarge } from '../error-reply.ts';
 
 /**
- * Converts a request of the Fetch API to the form that all entrances use. The client's address is unknown,
- * because there is no connection.
+ * Converts a `Request` of the Fetch API to the common form for all adapters. The client's address is unknown,
+ * because `fetch` has no connection.
  */
 export function fromWebRequest(source: Request, basePath: string): HttpRequest {
   const { method, body } = source;
@@ -19,7 +19,8 @@ export function fromWebRequest(source: Request, basePath: string): HttpRequest {
   headers['host'] ??= host;
   return {
     ...{ method, url: `${pathname}${search}`, basePath, headers, headBytes, source },
-    // `Headers` joins repeated headers into one value, which is not a valid host name and is refused later.
+    // `Headers` joins repeated headers into one value. Two joined host names are not a valid host and are
+    // refused later.
     hasSeveralHosts: false,
     hasBody: body !== null,
     address: 'unknown',
@@ -67,20 +68,18 @@ function bodyLost(): ServerError {
   return new ServerError('bad_request', message);
 }
 
-/** If this many bytes wait in a response, `write` returns false, as in Node. */
+/** When this many bytes wait in a response, `write` returns false, as in Node. */
 const highWaterMark = 16_384;
 /** Statuses whose responses cannot have a body. */
 const bodilessStatuses: ReadonlySet<number> = new Set([204, 205, 304]);
-/**
- * The status of a response that was never sent, because the client disconnected before the response began.
- */
+/** The status for a client that disconnected before the response began. It is never sent. */
 const clientClosedStatus = 499;
 
 /**
- * A response that becomes a `Response` of the Fetch API. If the body is written at once, it becomes bytes.
- * Otherwise the body is a stream. `write` returns false while `highWaterMark` bytes wait for the reader. If
- * the reader cancels the stream, or the request is aborted, the response closes. This is not an error,
- * because frameworks abort the request when the client has left.
+ * Collects a response and returns it as a `Response` of the Fetch API. A body that is written in one call
+ * becomes bytes, and other bodies become a stream. `write` returns false while `highWaterMark` bytes wait for
+ * the reader. If the reader cancels the stream, or the request is aborted, the response closes. This is not
+ * an error, because frameworks abort the request when the client disconnects.
  */
 export class WebResponse extends EventEmitter implements HttpResponse {
   /** Resolves when the response begins. */
@@ -101,7 +100,7 @@ export class WebResponse extends EventEmitter implements HttpResponse {
   constructor(signal: AbortSignal, method = 'GET') {
     super();
     this.#isHead = method === 'HEAD';
-    // Each viewer and each limit adds a listener. Their number is small, so Node's warning is off.
+    // Each viewer and each limit adds a listener. Their number is small, so the code disables Node's warning.
     this.setMaxListeners(0);
     const { promise, resolve } = Promise.withResolvers<Response>();
     this.response = promise;
@@ -133,7 +132,7 @@ export class WebResponse extends EventEmitter implements HttpResponse {
   }
 
   setHeader(name: string, value: string): void {
-    // The framework owns the connection and decides how long it is used, so this header is left out.
+    // The framework controls the connection, so the response omits this header.
     if (name !== 'connection') this.#headers.set(name, value);
   }
 
@@ -178,7 +177,8 @@ export class WebResponse extends EventEmitter implements HttpResponse {
       this.#statusCode = clientClosedStatus;
       this.#begin(null);
     } else if (this.#signal.aborted) {
-      // The client has left, so nobody misses the rest. Hono prints any error of a body.
+      // The client has disconnected and does not need the rest. The stream closes without an error, because
+      // Hono prints every error of a body.
       this.#controller.close();
     } else {
       const message =
@@ -196,7 +196,7 @@ export class WebResponse extends EventEmitter implements HttpResponse {
     const strategy = new ByteLengthQueuingStrategy({ highWaterMark });
     const body = new ReadableStream<Uint8Array>({ start: this.#onStart, pull, cancel }, strategy);
     this.#begin(body);
-    // `start` was called synchronously, so the controller is set.
+    // The stream called `start` synchronously, so the controller is set.
     return this.#controller as unknown as ReadableStreamDefaultController<Uint8Array>;
   }
 
@@ -207,7 +207,7 @@ export class WebResponse extends EventEmitter implements HttpResponse {
     this.#resolve(new Response(isBodiless ? null : body, { status, headers: this.#headers }));
   }
 
-  /** Called when the reader wants more bytes. */
+  /** Called when the reader can accept more bytes. */
   #onPull(): void {
     if (this.#isEnding) return this.#closeIfRead();
     if (!this.#needsDrain) return;
@@ -216,8 +216,8 @@ export class WebResponse extends EventEmitter implements HttpResponse {
   }
 
   /**
-   * Closes the response only after everything was read. The event `close` then means the same as for a
-   * socket.
+   * Closes the response only after the client has read everything. The event `close` then means the same as
+   * for a socket.
    */
   #closeIfRead(): void {
     if (this.#isClosed || this.writableLength > 0) return;
@@ -240,7 +240,7 @@ export class WebResponse extends EventEmitter implements HttpResponse {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#signal.removeEventListener('abort', this.#onAbort);
-    // The event is emitted after the current caller has finished, as in Node.
+    // Emits the event after the current caller has finished, as Node does.
     queueMicrotask(() => this.emit('close'));
   }
 }

@@ -1,4 +1,4 @@
-import type { FoldState } from '@millrace/core';
+import type { FoldState, LogRecord } from '@millrace/core';
 import {
   approvalAnswerChunks,
   hideCalls,
@@ -7,21 +7,22 @@ import {
   stepsFrom,
   type UiChunk,
 } from '@millrace/core/streams';
+import { type Log, readBackward } from '@millrace/log';
 import type { Command } from '../../contract/request-bodies.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { RouteContext } from '../../http/route.ts';
 import type { CallDecision } from '../../journal/journal-state.ts';
 import { lateDecision } from '../../tasks/late-decision.ts';
 import { type ApprovalAnswer, type ChatInput, noInput } from './chat-body.ts';
-import { type ChatState, emptyChat, readChat } from './chat-state.ts';
+import { type ChatState, type ChatStep, readChatNear } from './chat-state.ts';
 import type { Chat } from './chat-task.ts';
 import type { AnswerStream } from './stream-answer.ts';
 
 type ApprovalInput = Extract<ChatInput, { readonly kind: 'answers' }>;
 
 /**
- * Submits the user's answers to pending approvals, and the outputs of tools that the client ran. Returns
- * the stream that continues the message with these calls.
+ * Submits the user's answers to pending approvals, and the outputs of tools that the client executed. Returns
+ * the stream that continues the message that contains these calls.
  */
 export async function answerApprovals(
   { taskId, id }: Chat,
@@ -31,19 +32,20 @@ export async function answerApprovals(
   const named = new Set([...answers, ...given].map(({ callId }) => callId));
   let pendingState: ChatState | undefined;
   const decided = new Map<string, Decided>();
-  const now = await readChat(log, emptyChat(taskId), ({ after, record: { fact } }) => {
+  const onStep = ({ after, record: { fact } }: ChatStep) => {
     if (isPending(after.fold, named)) pendingState = after;
     if (fact?.type === 'approval_answered' && named.has(fact.toolCallId))
       decided.set(fact.toolCallId, fact);
-  });
+  };
+  const now = await readChatNear(log, taskId, onStep, await askedAt(log, taskId, named));
   if (pendingState === undefined) throw answers.length === 0 ? noInput() : notPending(id, taskId);
   const { awaited } = pendingState.fold;
   const outputs = given.filter(({ callId }) => awaited.some((one) => one.toolCallId === callId));
   const ran = new Set(outputs.map(({ callId }) => callId));
   const answeredCalls = new Set([...answers.map(({ callId }) => callId), ...ran]);
   const open = answers.filter(({ callId }) => isPending(now.fold, new Set([callId])));
-  // If an answer is repeated, the message continues. If it differs from the answer on the log, it is
-  // refused.
+  // A repeated answer has no effect, and the message continues. An answer that differs from the one on the
+  // log is refused.
   for (const answer of answers)
     if (!open.includes(answer)) assertSameAnswer(taskId, answer, decided.get(answer.callId));
   for (const { callId, output, error } of outputs) {
@@ -55,6 +57,25 @@ export async function answerApprovals(
   for (const answer of open) await service.tasks.submit(taskId, commandOf(answer), { trace });
   const opening = restateFrom(pendingState.fold, answers, shownId ?? messageId(pendingState.fold));
   return { from: pendingState, opening: hideCalls(opening, ran), answeredCalls };
+}
+
+/** The number of records that are searched for the questions. Older questions count as not pending. */
+const searchedRecords = 100_000;
+
+/** Returns the offset before the last question about one of the calls. Undefined if there is none. */
+async function askedAt(
+  log: Log,
+  taskId: string,
+  calls: ReadonlySet<string>,
+): Promise<number | undefined> {
+  const isQuestion = ({ fact }: LogRecord) =>
+    (fact?.type === 'approval_asked' || fact?.type === 'tool_output_asked') &&
+    calls.has(fact.toolCallId);
+  for await (const records of readBackward(log, taskId, { maxRecords: searchedRecords })) {
+    const asked = records.findLast(isQuestion);
+    if (asked !== undefined) return asked.offset - 1;
+  }
+  return undefined;
 }
 
 type Decided = Pick<CallDecision, 'decision' | 'by' | 'reason'>;
@@ -73,8 +94,8 @@ function isPending({ asked, awaited }: FoldState, calls: ReadonlySet<string>): b
 }
 
 /**
- * Returns the chunks that send the last step again from its start. The client then continues the message
- * that it already has.
+ * Returns the chunks that send the last step again from its start. The client continues the message that it
+ * already shows.
  */
 function restateFrom(
   fold: FoldState,

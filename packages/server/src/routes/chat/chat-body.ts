@@ -6,8 +6,8 @@ import { jsonValueSchema } from '../../contract/content.ts';
 import { ServerError } from '../../contract/server-error.ts';
 
 /**
- * A part of a message. It can have more fields, which differ between versions of the AI SDK. The server
- * ignores them.
+ * A part of a message. It can have more fields, which depend on the version of the AI SDK. The server ignores
+ * these fields.
  */
 const part = z.looseObject({
   type: z.string(),
@@ -24,7 +24,7 @@ const part = z.looseObject({
     .optional(),
 });
 
-/** A name: printable characters, at most 200. */
+/** The schema of a name: printable characters, at most 200. */
 const name = z
   .string()
   .min(1)
@@ -34,7 +34,7 @@ const name = z
 const message = closedObject({
   id: name.optional(),
   role: z.enum(['system', 'user', 'assistant']),
-  /** Data that the page stores with the message. The server ignores it. */
+  /** Data that the web page stores with the message. The server ignores it. */
   metadata: jsonValueSchema.optional(),
   parts: checkedList(part, 10_000),
 });
@@ -49,11 +49,11 @@ export const chatParams = z.object({ agent_name: name });
 export const chatIdParams = z.object({ agent_name: name, chat_id: name });
 
 /**
- * The request body of the AI SDK's chat transport. The server reads only the last message, because the task
- * contains the earlier ones.
+ * The request body that the AI SDK's chat transport sends. The server reads only the last message, because
+ * the task already contains the earlier messages.
  */
 export const chatBodySchema = closedObject({
-  /** The chat id. It is the name of the task. */
+  /** The chat id. It becomes the name of the task. */
   id: name,
   messages: checkedList(message, 10_000, 1),
   trigger: z.enum(['submit-message', 'regenerate-message']).default('submit-message'),
@@ -64,7 +64,7 @@ type ChatBody = z.output<typeof chatBodySchema>;
 
 /** The new input in a chat request. */
 export type ChatInput =
-  /** A message of the user. It is new, or it must be answered again. */
+  /** A message of the user: either a new message, or an old message that needs a new answer. */
   | {
       readonly kind: 'message';
       readonly id: string | undefined;
@@ -74,18 +74,18 @@ export type ChatInput =
       readonly isRegenerate: boolean;
     }
   /**
-   * Answers to pending approvals and outputs of tools that the client ran. `messageId` is the message that
-   * contains them.
+   * Answers to pending approvals and outputs of tools that the client executed. `messageId` identifies the
+   * message that contains these calls.
    */
   | {
       readonly kind: 'answers';
       readonly messageId: string | undefined;
       readonly answers: readonly ApprovalAnswer[];
-      /** The outputs of all calls in the message. The server itself produced most of them. */
+      /** The outputs of all calls in the message. Most of them come from the server itself. */
       readonly outputs: readonly ClientOutput[];
     };
 
-/** The answer of the user to a pending approval. */
+/** The user's answer to a pending approval. */
 export interface ApprovalAnswer {
   readonly callId: string;
   readonly isApproved: boolean;
@@ -122,7 +122,9 @@ export function noInput(): ServerError {
 
 type Parts = ChatBody['messages'][number]['parts'];
 
-/** Returns the text and the files of a message. Other parts are refused, because nobody would read them. */
+/**
+ * Returns the text and the files of a message. It refuses all other parts, because no agent would read them.
+ */
 function contentIn(parts: Parts) {
   const texts: string[] = [];
   const files: (MediaPart | FilePart)[] = [];
@@ -137,10 +139,10 @@ function contentIn(parts: Parts) {
   return { text, files };
 }
 
-/** Maximum number of files of one message. */
+/** Maximum number of files per message. */
 const maxFiles = 100;
 
-/** Converts a file of the AI SDK. Only data URLs are accepted, because the server loads no addresses. */
+/** Converts a file of the AI SDK. It accepts only data URLs, because the server does not download files. */
 function fileIn({ url = '', mediaType = '', filename = 'file' }: Parts[number]) {
   const [, inUrl, data = ''] = /^data:([^;,]*)(?:;[^;,]*)*;base64,(.*)$/s.exec(url) ?? [];
   const bytes = inUrl === undefined ? undefined : fromBase64(data);

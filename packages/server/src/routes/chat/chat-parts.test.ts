@@ -10,7 +10,7 @@ import { createServer } from '../../create-server.ts';
 import { BrowserChat, type BrowserOptions } from '../../testing/ai-sdk-client.ts';
 import { agentText } from '../../testing/servers/task-harness.ts';
 
-// What `useChat` of the AI SDK shows, and what it shows after a reload.
+// Compares the messages that `useChat` of the AI SDK shows before and after a reload.
 
 async function serve(
   script: readonly ScriptEntry[],

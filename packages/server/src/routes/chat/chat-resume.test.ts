@@ -17,12 +17,12 @@ import { agentText, textDelta } from '../../testing/servers/task-harness.ts';
 
 const words = ['It ', 'is ', 'a ', 'long — 😀 ', 'story', ', ', 'and ', 'it ', 'ends', '.'];
 
-/** Streams the words one by one, each when the test allows it. */
+/** Streams the words one at a time. The test releases each word. */
 class PacedAgent {
   #left = 0;
   #wake: () => void = () => {};
 
-  /** Allows this many more words. */
+  /** Releases this many more words. */
   allow(count: number): void {
     this.#left += count;
     this.#wake();
@@ -68,7 +68,7 @@ test('a message that is cut at any byte is resumed without lost or repeated word
       const id = `chat-${++chats}`;
       const agent = new PacedAgent();
       agents.set(id, agent);
-      // A new proxy, so that no connection of another chat is reused.
+      // Each test needs a new proxy, because a connection of a different chat must not be reused.
       const proxy = await CuttingProxy.before(port);
       proxy.cutNext(cutAt);
       const [chat, other] = [browse(id, `${proxy.port}`), browse(id)];

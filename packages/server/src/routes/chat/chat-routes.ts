@@ -11,7 +11,7 @@ import {
   chatParams,
   readChatInput,
 } from './chat-body.ts';
-import { emptyChat, readChat } from './chat-state.ts';
+import { readChatNear } from './chat-state.ts';
 import { type Chat, findChat, openChat, requireChat } from './chat-task.ts';
 import { sendChatMessage } from './send-message.ts';
 import { type AnswerStream, streamAnswer } from './stream-answer.ts';
@@ -20,8 +20,8 @@ const reply = uiChunkSchema;
 const replyType = 'text/event-stream';
 
 /**
- * Routes for the AI SDK's `useChat`. They have the paths that its default transport uses: `useChat({ id,
- * resume: true, transport: new DefaultChatTransport({ api: '/agents/name/helper/chat' }) })`.
+ * Routes for the AI SDK's `useChat`. Their paths match its default transport: `useChat({ id, resume: true,
+ * transport: new DefaultChatTransport({ api: '/agents/name/helper/chat' }) })`.
  *
  * - The chat id is the name of its task. The first message creates the task.
  * - If the id of a message was used before, the existing answer is returned. A changed message with the
@@ -30,11 +30,11 @@ const replyType = 'text/event-stream';
  *   reload, or if the answer finished while the connection was lost.
  * - A disconnect does not stop the agent. To stop it, send `{ "type": "abort" }` to
  *   `/tasks/{task_id}/commands`, or send `task/interrupt`. The open streams then report the abort.
- * - `regenerate` sends the last message again. The task keeps both answers, and the agent sees the first
- *   one. The list of messages has only the last answer.
+ * - `regenerate` sends the last message again. The task keeps both answers, and the agent still
+ *   sees the first answer. The list of messages has only the last answer.
  * - A message to an agent loop can have files, as data URLs. Pictures and files of tool results are parts of
  *   the answer. The progress of a tool is sent as `data-tool-progress`, which `onData` receives.
- * - The stream ends when calls wait for tools that the page runs. `addToolOutput` continues it if the chat
+ * - The stream ends when calls wait for tools that the client runs. `addToolOutput` continues it if the chat
  *   has `sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls`.
  * - The stream ends when calls wait for an approval. `addToolApprovalResponse` continues it if the chat has
  *   `sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses`.
@@ -93,15 +93,15 @@ export const chatRoutes: readonly Route[] = [
 ];
 
 /**
- * Streams the current message from its start, even if it waits for an approval. Returns undefined if no
- * message is open.
+ * Streams the current message from its start, even if the message waits for an approval. Returns undefined if
+ * no message is open. It reads only the current message.
  */
 async function resumeChat(
   { taskId }: Chat,
   { log }: RouteContext,
 ): Promise<AnswerStream | undefined> {
   const denied = new DeniedCalls();
-  const from = await readChat(log, emptyChat(taskId), ({ record }) => denied.add(record));
+  const from = await readChatNear(log, taskId, ({ record }) => denied.add(record));
   const opening = restateMessage(from.fold);
   return from.fold.run === undefined ? undefined : { from, opening, denied };
 }

@@ -3,6 +3,7 @@ import {
   emptyState,
   Folder,
   type FoldState,
+  isCut,
   type LogRecord,
   sessionId,
 } from '@millrace/core';
@@ -12,12 +13,12 @@ import { PastStates } from '../../stream/past-states.ts';
 import { historyGap } from '../../stream/run-folder.ts';
 
 /**
- * The state of a chat. A parked run and the runs that continue it count as one run, because the AI SDK
- * shows them as one message.
+ * The state of a chat. A parked run and its continuations count as one run, because the AI SDK shows them as
+ * one message.
  */
 export interface ChatState {
   readonly fold: FoldState;
-  /** The offset from which reading continues. The offset of `fold` changes only after a whole batch. */
+  /** The offset from which reading continues. The offset in `fold` changes only after a complete batch. */
   readonly through: number;
   readonly isParked: boolean;
   /** The queued commands, in the order in which they arrived. */
@@ -29,7 +30,7 @@ interface QueuedCommand {
   readonly offset: number;
 }
 
-/** A record, with the chat state before and after it. */
+/** A record with the chat state before it and after it. */
 export interface ChatStep extends JoinedRecord {
   readonly before: ChatState;
   readonly after: ChatState;
@@ -40,9 +41,9 @@ export function emptyChat(taskId: string): ChatState {
 }
 
 /**
- * Returns the state of a chat at the end of a run, at or before an offset. It lacks the items of that run
- * and of earlier runs, and commands that were queued before. Its cost does not depend on the length of the
- * chat.
+ * Finds the last run that ended at or before the offset, and returns the state of the chat at its end. The
+ * state omits the items of that run and of earlier runs, and earlier queued commands. Loading therefore takes
+ * the same time for long and short chats.
  */
 export async function chatNear(log: Log, taskId: string, offset: number): Promise<ChatState> {
   const session = sessionId(taskId);
@@ -52,7 +53,27 @@ export async function chatNear(log: Log, taskId: string, offset: number): Promis
   return { ...emptyChat(taskId), fold, through: fold.through };
 }
 
-/** Adds a batch to the state. Reading can continue from the state after any step. */
+/**
+ * Reads a chat from the end of a run at or before an offset, up to its current end. Default: the end of the
+ * last run. If a record changes an item of an earlier run, the chat is read again with all items, and
+ * `onStep` is called again for each step. The cost does not depend on the length of the chat.
+ */
+export async function readChatNear(
+  log: Log,
+  taskId: string,
+  onStep: (step: ChatStep) => void = () => {},
+  offset?: number,
+): Promise<ChatState> {
+  const near = await chatNear(log, taskId, offset ?? (await log.info(taskId))?.through ?? 0);
+  try {
+    return await readChat(log, near, onStep);
+  } catch (error) {
+    if (!isCut(near.fold.items)) throw error;
+    return readChat(log, emptyChat(taskId), onStep);
+  }
+}
+
+/** Adds a batch to the state. A reader can continue from the state after any step. */
 export function foldChat(
   state: ChatState,
   batch: Batch,
@@ -79,7 +100,7 @@ export function foldChat(
   return { state: { ...before, fold: folder.state, through: folder.state.through }, steps };
 }
 
-/** Reads the log up to its current end and returns the new state. */
+/** Reads the log from the given state to its current end and returns the new state. */
 export async function readChat(
   log: Log,
   from: ChatState,

@@ -4,7 +4,7 @@ import type { AgentInfo } from '../../contract/task.ts';
 import type { RouteContext } from '../../http/route.ts';
 import { ensureSession } from '../../journal/session-lease.ts';
 
-/** A chat with an agent. It is stored as a task with the chat's id as its name. */
+/** A chat with an agent. It is stored as a task whose name is the chat id. */
 export interface Chat {
   readonly id: string;
   readonly taskId: string;
@@ -17,7 +17,7 @@ interface ChatName {
   readonly chatId: string;
 }
 
-/** Finds the chat's task. For the first message it creates the task. */
+/** Finds the chat's task. If the chat is new, it creates the task. */
 export async function openChat(
   { agentName, chatId }: ChatName,
   { service, trace }: RouteContext,
@@ -27,7 +27,7 @@ export async function openChat(
   return { id: chatId, taskId, agentId: agent.id, kind: kindOf(agent) };
 }
 
-/** Finds a chat. Returns undefined if it has no messages yet. */
+/** Finds a chat. Returns undefined if the chat has no messages yet. */
 export async function findChat(
   { agentName, chatId }: ChatName,
   { service, log }: RouteContext,
@@ -39,7 +39,7 @@ export async function findChat(
   return { id: chatId, taskId: task.id, agentId: agent.id, kind: kindOf(agent) };
 }
 
-/** Returns a chat. Throws `not_found` if it has no messages yet. */
+/** Returns a chat. Throws `not_found` if the chat has no messages yet. */
 export async function requireChat(name: ChatName, context: RouteContext): Promise<Chat> {
   const chat = await findChat(name, context);
   if (chat !== undefined) return chat;

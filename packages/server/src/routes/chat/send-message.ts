@@ -1,27 +1,36 @@
 import {
   type FoldState,
   type ItemState,
-  isCut,
   type JsonObject,
   type JsonValue,
+  type LogRecord,
+  sessionId,
   toArray,
 } from '@millrace/core';
 import { regeneratedKey } from '@millrace/core/streams';
-import type { Log } from '@millrace/log';
+import { type Log, readBackward } from '@millrace/log';
 import { type Content, contentSchema } from '../../contract/content.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { MessageExtras } from '../../contract/service.ts';
 import type { RouteContext } from '../../http/route.ts';
+import { loadRecentState } from '../../journal/local-journal.ts';
 import type { ChatInput } from './chat-body.ts';
-import { type ChatState, type ChatStep, chatNear, emptyChat, readChat } from './chat-state.ts';
+import {
+  type ChatState,
+  type ChatStep,
+  chatNear,
+  emptyChat,
+  readChat,
+  readChatNear,
+} from './chat-state.ts';
 import type { Chat } from './chat-task.ts';
 import type { AnswerStream } from './stream-answer.ts';
 
 type ChatMessage = Extract<ChatInput, { readonly kind: 'message' }>;
 
 /**
- * Sends a message of the user and returns the stream of its answer. The message id makes retries
- * idempotent.
+ * Sends a message of the user and returns the stream of its answer. A retry with the same message id has no
+ * second effect.
  */
 export async function sendChatMessage(
   chat: Chat,
@@ -29,9 +38,9 @@ export async function sendChatMessage(
   context: RouteContext,
 ): Promise<AnswerStream> {
   const key = isRegenerate || id === undefined ? undefined : `chat:${id}`;
-  // To answer the last message again, its text is compared. It may be the message of an earlier run.
-  const isNearEnd = chat.kind === 'loop' && !isRegenerate;
-  const history = await (isNearEnd ? readRecent : readHistory)(chat, key, context);
+  const history = await (isRegenerate
+    ? readLastMessage(chat, context)
+    : (chat.kind === 'loop' ? readRecent : readHistory)(chat, key, context));
   if (history.known === undefined) assertNoPendingApproval(chat, history.before);
   else if (history.known !== text) throw messageChanged(chat);
   if (isRegenerate) assertLastMessage(chat, text, history);
@@ -53,46 +62,76 @@ interface ChatHistory {
   readonly known: string | undefined;
   /** The text of the last message. */
   readonly last: string | undefined;
-  /** The id of the last message's item. Undefined if the agent made no item of it. */
+  /** The id of the last message's item. Undefined for async agents, because their messages have no item. */
   readonly lastId: string | undefined;
 }
 
+/**
+ * Reads a whole chat, to find the message that was sent earlier with the same key. Only a loop has an index
+ * of its keys.
+ */
 async function readHistory(
-  { taskId, kind }: Chat,
+  { taskId }: Chat,
   key: string | undefined,
   { log }: RouteContext,
 ): Promise<ChatHistory> {
   let known: string | undefined;
-  let queued: string | undefined;
   const before = await readChat(log, emptyChat(taskId), ({ record: { fact } }) => {
     if (fact?.type !== 'command_queued') return;
-    const text = textOfCommand(fact.command);
-    queued = text ?? queued;
-    if (key !== undefined && fact.key === `event:${key}`) known = text;
+    if (key !== undefined && fact.key === `event:${key}`) known = textOfCommand(fact.command);
   });
   if (key !== undefined) known ??= textOfItem(itemWithKey(before.fold, key));
-  const lastItem = lastUserItem(before.fold);
-  const last = kind === 'async' ? queued : textOfItem(lastItem);
-  return { before, known, last, lastId: kind === 'async' ? undefined : lastItem?.id };
+  return { before, known, last: undefined, lastId: undefined };
 }
 
-/** Reads a chat from the end of its last run. The cost does not depend on the length of the chat. */
+/** Reads a chat from the end of its last run. This takes the same time for long and short chats. */
 async function readRecent(
-  chat: Chat,
+  { taskId }: Chat,
   key: string | undefined,
-  context: RouteContext,
+  { log }: RouteContext,
 ): Promise<ChatHistory> {
-  const { log } = context;
-  const { taskId } = chat;
-  const { through = 0 } = (await log.info(taskId)) ?? {};
-  const near = await chatNear(log, taskId, through);
-  const before = await readChat(log, near).catch((error: unknown) => {
-    // A record may change an item of an earlier run. The chat is then read with all items.
-    if (!isCut(near.fold.items)) throw error;
-  });
-  if (before === undefined) return readHistory(chat, key, context);
+  const before = await readChatNear(log, taskId);
   const known = key === undefined ? undefined : await textOfKey(log, taskId, `event:${key}`);
   return { before, known, last: undefined, lastId: undefined };
+}
+
+/**
+ * Reads a chat from its last message of the user. It may be the message of an earlier run. The cost does
+ * not depend on the length of the chat.
+ */
+async function readLastMessage(
+  { taskId, kind }: Chat,
+  { log }: RouteContext,
+): Promise<ChatHistory> {
+  const found = await findLastMessage(log, taskId, kind);
+  const near = await readChatNear(log, taskId, undefined, found && found.offset - 1);
+  if (kind !== 'async') {
+    const item = lastUserItem(near.fold);
+    return { before: near, known: undefined, last: textOfItem(item), lastId: item?.id };
+  }
+  // Older commands may still be queued. The answer starts when the message is the first one.
+  const { commands } = (await loadRecentState(log, sessionId(taskId))).value;
+  const queue = commands.filter(({ offset }) => offset <= near.through);
+  const last =
+    found?.fact?.type === 'command_queued' ? textOfCommand(found.fact.command) : undefined;
+  return { before: { ...near, queue }, known: undefined, last, lastId: undefined };
+}
+
+/** Finds the last message of the user. An async agent receives it as a command, and others as an item. */
+async function findLastMessage(
+  log: Log,
+  taskId: string,
+  kind: Chat['kind'],
+): Promise<LogRecord | undefined> {
+  const isMessage = ({ fact }: LogRecord) =>
+    kind === 'async'
+      ? fact?.type === 'command_queued' && textOfCommand(fact.command) !== undefined
+      : fact?.type === 'item_started' && fact.kind === 'user';
+  for await (const records of readBackward(log, taskId)) {
+    const found = records.findLast(isMessage);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Returns the text of the message that was queued with this key. */
@@ -105,8 +144,8 @@ async function textOfKey(log: Log, taskId: string, key: string): Promise<string 
 }
 
 /**
- * Throws if an approval is pending. Otherwise the message would wait in the queue, and the user would not
- * see it.
+ * Throws if an approval is pending. Otherwise the message would wait in the queue without the user noticing
+ * it.
  */
 function assertNoPendingApproval({ id, taskId: task }: Chat, { fold }: ChatState): void {
   const { asked, awaited } = fold;
@@ -119,8 +158,8 @@ function assertNoPendingApproval({ id, taskId: task }: Chat, { fold }: ChatState
 }
 
 /**
- * Throws unless this is the last message. Earlier messages cannot be answered again, because the task keeps
- * everything after them.
+ * Throws unless this is the last message. The user cannot regenerate earlier answers, because the task keeps
+ * all later messages.
  */
 function assertLastMessage(
   { id, taskId: task }: Chat,
@@ -147,15 +186,15 @@ function messageChanged({ id, taskId: task }: Chat): ServerError {
 }
 
 /**
- * Sends a message to a sync agent. If the key was used before, the agent does not run again, because the
- * log has the answer.
+ * Sends a message to a sync agent. If the key was used before, the agent does not run again, because the log
+ * already contains the answer.
  */
 async function sendToSync(
   { taskId: task_id, agentId }: Chat,
   { key, content, before, isKnown, extras }: OutgoingMessage,
   { service, trace }: RouteContext,
 ): Promise<AnswerStream> {
-  // The call resolves when the run has started. The run continues even if nobody reads it.
+  // The call resolves when the run has started. The run continues even if no client reads it.
   const { run } = await service.tasks.sendMessage(
     agentId,
     { task_id, content },
@@ -168,8 +207,8 @@ async function sendToSync(
 }
 
 /**
- * Sends a message to an agent loop or an async agent, as a command on the log. If the key was used before,
- * nothing is stored.
+ * Sends a message to an agent loop or an async agent by queuing a command on the log. If the key was used
+ * before, it stores nothing.
  */
 async function sendToQueue(
   chat: Chat,
@@ -180,7 +219,7 @@ async function sendToQueue(
   const body = { task_id, content };
   const { sequence_id } = await service.tasks.sendEvent(agentId, body, { key, trace, extras });
   const isNew = sequence_id > before.through;
-  // The queue of an async agent decides when an answer starts, so the whole queue is read.
+  // The answer of an async agent starts when the message is first in the queue, so the whole queue is read.
   const start = () =>
     kind === 'loop' ? chatNear(log, task_id, sequence_id - 1) : emptyChat(task_id);
   return {
@@ -190,9 +229,9 @@ async function sendToQueue(
 }
 
 /**
- * Returns whether a step starts the answer to the message. An agent loop consumes the message when its run
- * reaches it. An async agent consumes the message after handling it. Its run starts while the message is
- * first in the queue.
+ * Returns whether a step starts the answer to the message. An agent loop removes the message from the queue
+ * when the run reaches it. An async agent starts a run while the message is first in the queue, and removes
+ * the message afterwards.
  */
 function isAnswerStart(
   { kind, taskId }: Chat,
@@ -209,8 +248,7 @@ function isAnswerStart(
 }
 
 /**
- * Throws if the previous run ended with one of these reasons. Queued messages then wait until the next
- * message arrives.
+ * Throws if the previous run ended for a reason that keeps queued messages waiting until the next message.
  */
 function assertContinues(taskId: string, reason: string): void {
   if (!['aborted', 'error', 'limit', 'parked', 'blocked'].includes(reason)) return;
@@ -221,7 +259,7 @@ function assertContinues(taskId: string, reason: string): void {
 /** A message for an agent. */
 interface OutgoingMessage {
   readonly content: Content;
-  /** The idempotency key. Undefined if the message must be sent even if it is the same as before. */
+  /** The idempotency key. Undefined for a message that must be sent even if it repeats an earlier message. */
   readonly key: string | undefined;
   readonly extras: MessageExtras;
   /** True if the key was used before. */
@@ -235,7 +273,7 @@ function lastUserItem({ items }: FoldState): ItemState | undefined {
   return toArray(items).findLast(({ kind }) => kind === 'user');
 }
 
-/** Returns the message that a sync agent received with this key. */
+/** Returns the item of the message that a sync agent received with this key. */
 function itemWithKey({ items }: FoldState, key: string): ItemState | undefined {
   return toArray(items).find(({ metadata }) => metadata?.['key'] === key);
 }
@@ -245,7 +283,7 @@ function textOfItem(item: ItemState | undefined): string | undefined {
   return texts?.join('\n');
 }
 
-/** Returns the text of a queued message or event. Returns undefined if it has no text. */
+/** Returns the text of a queued message or event. Returns undefined if the command has no text. */
 function textOfCommand({ type, items, content }: JsonObject): string | undefined {
   if (type === 'event') return textOf(content, 'content');
   if (type !== 'message' || !Array.isArray(items)) return undefined;

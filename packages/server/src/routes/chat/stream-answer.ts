@@ -18,7 +18,9 @@ import { type RouteContext, StreamReply } from '../../http/route.ts';
 import { writeLines } from '../../http/write-lines.ts';
 import { type ChatState, type ChatStep, foldChat } from './chat-state.ts';
 
-/** Describes one answer in a chat, from a given state to its end. */
+/**
+ * Describes one answer of a chat: where to start reading the log, and how to detect the start of the answer.
+ */
 export interface AnswerStream {
   /** The state from which reading continues. */
   readonly from: ChatState;
@@ -28,16 +30,16 @@ export interface AnswerStream {
    */
   readonly opening?: readonly UiChunk[] | undefined;
   /**
-   * Returns true for the first step to send. Earlier steps are skipped. Throws if there will be no answer.
-   * Default: starts at once.
+   * Returns true for the first step of the answer. Earlier steps are skipped. Throws if the message will get
+   * no answer. Default: the answer starts immediately.
    */
   readonly isStart?: ((step: ChatStep) => boolean) | undefined;
   /**
-   * The calls that were just answered. They may still be pending on the log, but the stream does not stop
-   * for them.
+   * The calls that the client has just answered. The stream does not stop for them, even if the log still
+   * shows them as pending.
    */
   readonly answeredCalls?: ReadonlySet<string> | undefined;
-  /** The calls that were denied before `from`. Default: none. */
+  /** The calls that were denied before the state `from`. Default: none. */
   readonly denied?: DeniedCalls | undefined;
 }
 
@@ -85,8 +87,8 @@ async function* chunksOf(
   if (opening !== undefined) yield denied.restated(opening);
   const wasAnswered = ({ toolCallId }: Pick<AskedApproval, 'toolCallId'>) =>
     answeredCalls.has(toolCallId);
-  // The stream must not end before the answers are on the log. Otherwise the client would send them again
-  // and again.
+  // A call that the client has just answered does not end the stream. Otherwise the client would send the
+  // same answers repeatedly.
   const isWaiting = ({ fold }: ChatState) =>
     waitsForClient(fold) && ![...fold.asked, ...fold.awaited].some(wasAnswered);
   if (isStreaming && isWaiting(from)) return yield parkedEnd;

@@ -2,23 +2,26 @@ import type { BlobStore } from '@millrace/log';
 import type { HttpResponse } from '../../contract/http.ts';
 import { StreamReply } from '../../http/route.ts';
 
-/** The number of bytes that are read from the store at once. */
+/** The number of bytes per read from the store. */
 const sliceBytes = 2 ** 20;
 
 interface BlobReplyOptions {
   readonly blobs: Pick<BlobStore, 'slice'>;
   readonly hash: string;
   readonly length: number;
-  /** The header `range` of the request. A header with several ranges or another unit is ignored. */
+  /**
+   * The header `range` of the request. The server ignores it if it has several ranges or a unit other than
+   * bytes.
+   */
   readonly range: string | undefined;
-  /** The header `if-range`. If it is not the etag of the blob, the range is ignored. */
+  /** The header `if-range`. The server ignores the range if this is not the etag of the blob. */
   readonly ifRange: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
- * Streams a blob or a range of it. It has at most one slice in memory, and reads the next slice after the
- * client has read the previous one. Returns undefined if the blob does not exist.
+ * Streams a blob or a range of a blob. It keeps one slice in memory, and reads the next slice after the
+ * client has received the previous one. Returns undefined if the blob does not exist.
  */
 export async function blobReply(options: BlobReplyOptions): Promise<StreamReply | undefined> {
   const { blobs, hash, length, range, ifRange } = options;
@@ -33,8 +36,8 @@ export async function blobReply(options: BlobReplyOptions): Promise<StreamReply 
       response.end();
     });
   const { start, end } = asked ?? { start: 0, end: length };
-  // The first slice is read before the headers are sent. If the blob is missing or cannot be read, the
-  // client then gets the right status.
+  // The first slice is read before the headers are sent. If the blob is missing or unreadable, the response
+  // can then still have an error status.
   const first = await blobs.slice(hash, start, Math.min(end, start + sliceBytes));
   if (first === undefined) return undefined;
   const part = asked && { 'content-range': `bytes ${start}-${end - 1}/${length}` };
@@ -44,7 +47,7 @@ export async function blobReply(options: BlobReplyOptions): Promise<StreamReply 
     let bytes: Uint8Array | undefined = first;
     for (let at = start; !response.destroyed; ) {
       const expected = Math.min(sliceBytes, end - at);
-      // The error closes the connection, because the headers have promised more bytes.
+      // The error closes the connection, because the header `content-length` announced more bytes.
       if (bytes?.length !== expected) throw new Error(`the blob ${hash} ended at byte ${at}`);
       at += expected;
       if (at >= end) return void response.end(bytes);
@@ -60,7 +63,7 @@ interface ByteRange {
   readonly end: number;
 }
 
-/** Parses `bytes=10-19`, `bytes=10-` and `bytes=-10`. Returns undefined for any other text. */
+/** Parses `bytes=10-19`, `bytes=10-` and `bytes=-10`. Returns undefined if the text has no such form. */
 function parseRange(text: string, length: number): ByteRange | 'unsatisfiable' | undefined {
   const [, from = '', to = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(text.trim()) ?? [];
   if (from === '' && to === '') return undefined;

@@ -53,7 +53,7 @@ export const fileRoutes: readonly Route[] = [
   }),
 ];
 
-/** The media types that a browser may display, because they cannot run code. */
+/** The media types that a browser may display. They cannot contain code. */
 const inlineTypes = /^(?:image\/(?:png|jpeg|gif|webp|avif)|audio\/[\w.+-]+|video\/[\w.+-]+)$/;
 
 interface SentBlob {
@@ -63,7 +63,7 @@ interface SentBlob {
 }
 
 /**
- * Returns a reply with the bytes of a blob. Types that a browser could run as code are sent as downloads.
+ * Returns a reply with the bytes of a blob. A type that a browser could run as code is sent as a download.
  * Returns undefined if the blob does not exist.
  */
 export function sendBlob(
@@ -83,7 +83,7 @@ export function sendBlob(
   });
 }
 
-/** Returns the header `if-range`, which is missing in the types of Node. */
+/** Returns the header `if-range`. Node's types do not contain it. */
 function ifRange(headers: IncomingHttpHeaders): string | undefined {
   const value = headers['if-range'];
   return value === undefined ? undefined : String(value);

@@ -21,7 +21,7 @@ const rpc = {
   reply: rpcReplySchema,
 } as const;
 
-/** The JSON-RPC routes of an agent, by id and by name. */
+/** The JSON-RPC routes of an agent. One finds the agent by its id, and one by its name. */
 export const agentRpcRoutes: readonly Route[] = [
   route({
     ...rpc,
@@ -41,7 +41,7 @@ export const agentRpcRoutes: readonly Route[] = [
   }),
 ];
 
-/** Errors with these codes are sent with an HTTP error status, for clients that check only the status. */
+/** Errors with these codes get an HTTP error status, for clients that check only the status. */
 const httpErrorCodes: ReadonlySet<ServerErrorCode> = new Set<ServerErrorCode>([
   'unauthorized',
   'forbidden',

@@ -100,10 +100,7 @@ const head = {
   id: z.union([z.string(), z.int()]).nullish(),
 };
 
-/**
- * The request schema for the OpenAPI document. Real requests are parsed by `readRpcRequest` and the
- * methods.
- */
+/** The request schema for the OpenAPI document. `readRpcRequest` and the methods parse the real requests. */
 export const rpcBodySchema = z.discriminatedUnion('method', [
   closedObject({ ...head, method: z.literal('task/create'), params: createTaskSchema.optional() }),
   closedObject({ ...head, method: z.literal('message/send'), params: sendMessageSchema }),

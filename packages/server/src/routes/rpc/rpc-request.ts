@@ -7,7 +7,7 @@ export type RpcId = string | number | null;
 
 export interface RpcRequest {
   readonly id: RpcId;
-  /** True if the request has a version and no id. The client then expects no answer. */
+  /** True if the request has a version and no id. The client then expects no response. */
   readonly isNotification: boolean;
   readonly method: string;
   readonly params: JsonValue;
@@ -56,10 +56,10 @@ function toRpcRequest(value: Readonly<Record<string, JsonValue>>): RpcRequest {
   const fail = (why: string) =>
     new RpcError(rpcCodes.invalidRequest, `Cannot accept the request: ${why}`, known);
   if (id !== undefined && !isRpcId(id)) throw fail('its id is not a string, an integer or null');
-  // Agentex clients do not send the version.
+  // The version is optional, because Agentex clients do not send it.
   if (version !== undefined && version !== '2.0') throw fail('its jsonrpc is not "2.0"');
   if (typeof method !== 'string') throw fail('its method is not a string');
-  // Unknown fields are refused, because the client may rely on them.
+  // Refuses unknown fields, because the client may expect them to have an effect.
   if (Object.keys(value).some((name) => !fieldNames.has(name)))
     throw fail('it has other fields than jsonrpc, id, method and params');
   const isNotification = version !== undefined && id === undefined;
@@ -70,7 +70,7 @@ function isRpcId(id: unknown): id is RpcId {
   return id === null || typeof id === 'string' || Number.isSafeInteger(id);
 }
 
-/** Returns the error object of a JSON-RPC answer. */
+/** Returns the error object of a JSON-RPC response. */
 export function rpcErrorBody(error: ServerError | RpcError): object {
   const { message } = error;
   if (error instanceof RpcError) return { code: error.code, message, data: null };

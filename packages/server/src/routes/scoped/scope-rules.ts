@@ -3,7 +3,8 @@ import type { Scope, TaskService } from '../../contract/service.ts';
 import { notFoundError } from '../../stores/row-access.ts';
 
 /**
- * Decides which tasks and agents are in a scope. For the caller, anything outside the scope does not exist.
+ * Decides which tasks and agents are in a scope. The server treats everything outside the scope as
+ * nonexistent.
  */
 export class ScopeRules {
   readonly #service: TaskService;
@@ -32,8 +33,8 @@ export class ScopeRules {
   }
 
   /**
-   * Returns whether the agent is in the scope. The token of a task also gives access to the task's agents.
-   * A user can use every agent.
+   * Returns whether the agent is in the scope. A task token also gives access to the task's agents. A user
+   * can use every agent.
    */
   async hasAgent(id: string): Promise<boolean> {
     const { scope } = this;
@@ -44,8 +45,8 @@ export class ScopeRules {
   }
 
   /**
-   * Returns the found value if it is in the scope. Otherwise it throws the same error as for a value that
-   * does not exist. The error contains only what the caller requested.
+   * Returns the found value if it is in the scope. Otherwise it throws the same error as for a missing value.
+   * The error contains no data except the requested id.
    */
   async findOwned<T>(
     what: string,
@@ -60,7 +61,7 @@ export class ScopeRules {
     throw notFoundError(what, reference);
   }
 
-  /** Works like `findOwned`, for a value that belongs to a task. */
+  /** Like `findOwned`, but for a value that belongs to a task. */
   findOwnedByTask<T extends { readonly task_id: string }>(
     what: string,
     reference: string,
@@ -69,7 +70,7 @@ export class ScopeRules {
     return this.findOwned(what, reference, find, ({ task_id }) => this.hasTask(task_id));
   }
 
-  /** Returns a list query that finds only values in the scope. */
+  /** Restricts a list query to values in the scope. */
   async restrict<Q extends { taskId?: string | undefined; agentId?: string | undefined }>(
     query: Q,
   ): Promise<Q> {

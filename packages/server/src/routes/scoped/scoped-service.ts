@@ -14,7 +14,7 @@ import { notFoundError } from '../../stores/row-access.ts';
 import { ScopeRules } from './scope-rules.ts';
 import { scopedTasks } from './scoped-tasks.ts';
 
-/** Returns the task service with checks, so that a caller can use only what its grant allows. */
+/** Wraps the task service with access checks. A caller can use only the resources that its grant allows. */
 export function scopedService(service: TaskService, grant: Grant): TaskService {
   const { scope } = grant;
   if (scope.kind === 'all') return { ...service, agents: lastingAgents(service.agents, grant) };
@@ -32,8 +32,8 @@ export function scopedService(service: TaskService, grant: Grant): TaskService {
 }
 
 /**
- * Returns the agent service. If the caller's grant expires, the service refuses to register agents, because
- * a registration gives a key that does not expire.
+ * Returns the agent service. It refuses to register agents for a grant that expires, because a registration
+ * creates a key that does not expire.
  */
 function lastingAgents(agents: AgentService, { expiresAt }: Grant): AgentService {
   if (expiresAt === null) return agents;
@@ -62,7 +62,10 @@ function scopedAgents(
     },
     delete: async () => Promise.reject(rules.forbid('delete an agent')),
     registerBuild: async () => Promise.reject(rules.forbid('register an agent')),
-    /** Registers an agent. An agent can register only itself again. Its clients cannot register it. */
+    /**
+     * Registers an agent. With an agent key, an agent can register only itself. Clients of the agent cannot
+     * register it.
+     */
     async register(body) {
       const { scope } = rules;
       if (!isAgentKey) throw rules.forbid('register an agent');
@@ -168,8 +171,8 @@ function scopedMessages(messages: MessageService, rules: ScopeRules): MessageSer
 }
 
 /**
- * Returns the span service for a scope. A span without a task is accessible to agents that have its id,
- * because the id cannot be guessed.
+ * Returns the span service for a scope. An agent can access a span without a task if it has the span's id,
+ * because nobody can guess the id.
  */
 function scopedSpans(spans: SpanService, rules: ScopeRules): SpanService {
   const isOwn = async ({ task_id }: { readonly task_id: string | null }) =>

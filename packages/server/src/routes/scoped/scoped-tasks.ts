@@ -9,7 +9,10 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
     const reference = 'id' in ref ? ref.id : ref.name;
     return rules.findOwned('task', reference, tasks.get(ref), ({ id }) => rules.hasTask(id));
   };
-  /** Throws unless the caller may use the named task, or may create a task if none is named. */
+  /**
+   * Throws unless the caller may use the task with this id or name. If neither is given, the caller needs the
+   * right to create a task.
+   */
   const checkNamed = async ({ task_id, task_name }: NamedTask): Promise<void> => {
     if (task_id != null) await rules.assertTask(task_id);
     else if (task_name == null) assertMayCreate(rules);
@@ -86,8 +89,8 @@ function assertMayCreate(rules: ScopeRules): void {
 }
 
 /**
- * Throws unless the caller may use this name. An existing task must be in the scope. For an unknown name,
- * the caller needs the right to create a task.
+ * Throws unless the caller may use this task name. An existing task must be in the scope. For a new name, the
+ * caller needs the right to create a task.
  */
 async function assertNameUsable(
   tasks: TasksService,

@@ -21,8 +21,8 @@ import { claimSql, listSql, migrations } from './schema.ts';
 /** Options of `postgresRows`. */
 export interface PostgresRowsOptions {
   /**
-   * Connection URL, for example `postgres://user:password@host:5432/database`. It can be the log's
-   * database. Errors never contain the password.
+   * Connection URL, for example `postgres://user:password@host:5432/database`. It can be the same database as
+   * the log's. Errors never contain the password.
    */
   readonly url: string;
   /**
@@ -118,7 +118,7 @@ class PostgresRows implements Rows {
   async put(table: Table, row: RowInput, options: PutOptions = {}): Promise<Row> {
     checkRow(table, row);
     checkEpoch(table, options.epoch);
-    // The row is serialized at once, so that later changes by the caller have no effect.
+    // The row is serialized immediately, so later changes by the caller have no effect.
     const texts = { id: row.id, keys: JSON.stringify(row.keys), data: JSON.stringify(row.data) };
     const keys = { ...row.keys };
     return this.#run(() =>
@@ -126,7 +126,7 @@ class PostgresRows implements Rows {
         .transact((execute) => this.#put(execute, table, { ...texts, given: keys }, options))
         .catch((error: unknown) => {
           const { name = '' } = keys;
-          // The unique index was violated, because another process stored the same name first.
+          // A different process stored the same name first, so the write violates the unique index.
           if (isMillraceError(error) && error.place['sqlstate'] === '23505')
             throw nameConflict(table, name, row.id);
           throw error;
@@ -159,7 +159,7 @@ class PostgresRows implements Rows {
       checkEpoch(table, epoch);
       if (!isId(id)) return undefined;
       const { sql, values } = claimSql(this.#schema, table, id, epoch, replacing);
-      // Running the statement twice has the same effect as once, so it may be retried like a read.
+      // The statement is idempotent, so it can be retried like a read.
       const [claimed] = await this.#database.read<StoredRow>(sql, values);
       if (claimed !== undefined) return this.#toRow(table, claimed);
       const execute: Query = (text, more) => this.#database.read(text, more);
@@ -184,7 +184,7 @@ class PostgresRows implements Rows {
   ): Promise<Row> {
     const { id, keys, data, given } = row;
     await this.#lock(execute, table, id);
-    // This query locks the row, because a claim does not take the advisory lock.
+    // This query locks the row, because a claim does not use the advisory lock.
     const before = await this.#find(execute, table, id, 'FOR UPDATE');
     const version = before?.version ?? 0;
     const { ifVersion = version } = options;
@@ -211,13 +211,13 @@ class PostgresRows implements Rows {
       [table, id, ...times, Object.keys(given), Object.values(given)],
     );
     if (stored === undefined) throw this.#corruptRow(table, id);
-    // The row is parsed from the stored text, so that the caller shares no object with the store.
+    // The result is parsed from the stored text, so it shares no objects with the caller's row.
     return this.#toRow(table, stored);
   }
 
   /**
-   * Locks a row for a writing transaction. It uses an advisory lock on the id, because a new row cannot be
-   * locked. Throws `too_new` if a later version has migrated the tables meanwhile.
+   * Locks a row for a writing transaction. It uses an advisory lock on the id, because a row that does not
+   * exist yet cannot be locked. Throws `too_new` if a newer version has migrated the tables.
    */
   async #lock(execute: Query, table: Table, id: string): Promise<void> {
     const sql = `SELECT pg_advisory_xact_lock(hashtextextended($1, 0)), version FROM ${this.#schema}.version`;

@@ -1,8 +1,8 @@
 import type { CompleteQuery } from '../row-query.ts';
 
 /**
- * SQL scripts. Each script upgrades the tables by one version. Ids are sorted by code points, as in the
- * other stores.
+ * SQL scripts. Each script upgrades the tables by one version. Ids are sorted by code points, as in all row
+ * stores.
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE rows (
@@ -31,11 +31,11 @@ export const migrations: readonly string[] = [
    CREATE INDEX keys_created ON row_keys (tbl, key, value, created_at, id);
    CREATE INDEX keys_updated ON row_keys (tbl, key, value, updated_at, id);
    CREATE UNIQUE INDEX names ON row_keys (tbl, value) WHERE key = 'name';`,
-  // Writes of runs have an epoch. The column has no default. An earlier version, which inserts no epoch,
-  // therefore cannot write any more.
+  // Stores the epoch of the run that wrote a row. The column has no default, so older versions, which do not
+  // write an epoch, can no longer insert rows.
   `ALTER TABLE rows ADD COLUMN epoch bigint NOT NULL DEFAULT 0;
    ALTER TABLE rows ALTER COLUMN epoch DROP DEFAULT;`,
-  // Lists select tasks by their place: recent, kept or archived. Tasks of earlier versions are recent.
+  // Lists select tasks by their place: recent, kept or archived. The tasks of older versions become recent.
   `UPDATE rows SET keys = (keys::jsonb || '{"place": "recent"}')::text
      WHERE tbl = 'tasks' AND keys::jsonb ->> 'is_shown' = 'yes';
    INSERT INTO row_keys SELECT tbl, id, 'place', 'recent', created_at, updated_at FROM row_keys
@@ -48,8 +48,8 @@ interface Statement {
 }
 
 /**
- * Returns the SQL of a claim, and its values in order. The statement returns the row if the epoch was
- * replaced.
+ * Returns the SQL of a claim and its parameters. The statement returns the row only if it has replaced the
+ * epoch.
  */
 export function claimSql(
   schema: string,
@@ -64,7 +64,7 @@ export function claimSql(
   return { sql, values: [table, id, epoch, replacing, migrations.length] };
 }
 
-/** Returns the SQL of a list query, and its values in order. */
+/** Returns the SQL of a list query and its parameters. */
 export function listSql(schema: string, table: string, query: CompleteQuery): Statement {
   const { where, orderBy, direction, after, limit, offset } = query;
   const values: unknown[] = [];
@@ -72,7 +72,7 @@ export function listSql(schema: string, table: string, query: CompleteQuery): St
   const at = orderBy === 'createdAt' ? 'created_at' : 'updated_at';
   const order = direction === 'desc' ? 'DESC' : 'ASC';
   const [first, ...others] = where;
-  // A query with a key reads the table of keys first, because the index of this table is already sorted.
+  // A query with a key reads the table `row_keys` first, because the index of that table is already sorted.
   const from = first === undefined ? 'rows' : 'row_keys';
   const conditions = [`p.tbl = ${value(table)}`];
   if (first !== undefined)

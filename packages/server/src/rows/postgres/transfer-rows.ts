@@ -15,13 +15,13 @@ interface RowColumns {
   readonly updated_at: number;
   readonly keys: string;
   readonly data: string;
-  /** The epoch. It is missing in the first version of the tables. */
+  /** The epoch. The first version of the tables does not have it. */
   readonly epoch?: number;
 }
 
 /**
- * Reads all rows that `postgresRows` stored, exactly as they are stored. It is for backups. `query` must
- * run in a snapshot, so that all rows are from one moment. A schema without tables has no rows.
+ * Reads all rows that `postgresRows` stored, for a backup. The rows are not converted. `query` must run in a
+ * snapshot, so that all rows are from the same moment. A schema without tables has no rows.
  */
 export async function* exportPostgresRows(
   query: Query,
@@ -52,7 +52,7 @@ export interface ImportRowsOptions {
   readonly schema?: string | undefined;
 }
 
-/** Stores rows for `postgresRows`, exactly as they were exported. It is for backups. */
+/** Stores the rows of a backup for `postgresRows`. The rows are not converted. */
 export async function importPostgresRows(
   { url, schema = defaultSchema }: ImportRowsOptions,
   rows: Iterable<StoredRow>,

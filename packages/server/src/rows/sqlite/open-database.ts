@@ -3,12 +3,12 @@ import { RowsError } from '../../contract/rows.ts';
 
 const pauseMs = 5;
 
-/** Opens the file, and creates or upgrades its tables. */
+/** Opens the file. Creates the tables if they do not exist, or upgrades them. */
 export function openDatabase(path: string, busyTimeoutMs: number): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
   try {
-    // If several processes create the file at the same time, only one can succeed. SQLite does not wait in
-    // this case, so the step is retried.
+    // If several processes create the file at the same time, only one of them succeeds. SQLite does not wait
+    // in this case, so this code retries.
     retryWhileBusy(busyTimeoutMs, () => prepareFile(database, path));
     return database;
   } catch (error) {
@@ -19,7 +19,8 @@ export function openDatabase(path: string, busyTimeoutMs: number): DatabaseSync 
 
 function prepareFile(database: DatabaseSync, path: string): void {
   const application = queryValue(database, 'PRAGMA application_id');
-  // The file is checked before the journal mode changes, because it may belong to another program.
+  // The code checks the file before it changes the journal mode, because the file may belong to a different
+  // program.
   if (application !== 0) migrate(database, path);
   if (queryValue(database, 'PRAGMA journal_mode = WAL') !== 'wal') {
     const message = `Cannot open ${path}: its file system does not support shared memory. Move it to a local disk`;
@@ -76,16 +77,17 @@ const migrations: readonly string[] = [
    CREATE INDEX keys_created ON row_keys (tbl, key, value, created_at, id);
    CREATE INDEX keys_updated ON row_keys (tbl, key, value, updated_at, id);
    CREATE UNIQUE INDEX names ON row_keys (tbl, value) WHERE key = 'name';`,
-  // Writes of runs have an epoch. An earlier version inserts one column less, so it cannot write any more.
+  // Stores the epoch of the run that wrote a row. Older versions insert one column less, so they can no
+  // longer write rows.
   'ALTER TABLE rows ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0',
-  // Lists select tasks by their place: recent, kept or archived. Tasks of earlier versions are recent.
+  // Lists select tasks by their place: recent, kept or archived. The tasks of older versions become recent.
   `UPDATE rows SET keys = json_set(keys, '$.place', 'recent')
      WHERE tbl = 'tasks' AND json_extract(keys, '$.is_shown') = 'yes';
    INSERT INTO row_keys SELECT tbl, id, 'place', 'recent', created_at, updated_at FROM row_keys
      WHERE tbl = 'tasks' AND key = 'is_shown' AND value = 'yes';`,
 ];
 
-/** Creates or upgrades the tables. Throws if a later version or another program created the file. */
+/** Creates or upgrades the tables. Throws if a newer version or a different program created the file. */
 function migrate(database: DatabaseSync, path: string): void {
   database.exec('BEGIN IMMEDIATE');
   try {
@@ -103,8 +105,8 @@ function migrate(database: DatabaseSync, path: string): void {
 }
 
 /**
- * Throws `too_new` if a later version has migrated the file after it was opened. It must be called in each
- * writing transaction.
+ * Throws `too_new` if a newer version has migrated the file after it was opened. Every writing transaction
+ * must call it.
  */
 export function assertCurrentVersion(database: DatabaseSync, path: string): void {
   const version = Number(queryValue(database, 'PRAGMA user_version'));

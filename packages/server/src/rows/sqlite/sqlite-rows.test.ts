@@ -10,7 +10,7 @@ import { exportSqliteRows, importSqliteRows } from './transfer-rows.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-rows-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-/** Returns a stored row without its keys, which a migration may add to. */
+/** Returns a stored row without its keys, because a migration may add keys. */
 const withoutKeys = ({ keys: _, ...row }: Readonly<Record<string, unknown>>) => row;
 let files = 0;
 const newPath = () => join(folder, `${files++}.db`);

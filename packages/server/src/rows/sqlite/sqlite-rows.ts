@@ -32,7 +32,7 @@ export interface SqliteRowsOptions {
    * file of a log.
    */
   readonly path: string;
-  /** How long to wait for a transaction of another process, in milliseconds. Default: 5,000. */
+  /** How long to wait for a transaction of a different process, in milliseconds. Default: 5,000. */
   readonly busyTimeoutMs?: number | undefined;
   /** The source of time. Tests can replace it. Default: the system clock. */
   readonly clock?: Pick<Clock, 'now'> | undefined;
@@ -57,11 +57,11 @@ class SqliteRows implements Rows {
   readonly #path: string;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #database: DatabaseSync;
-  /** Prepared statements by their SQL. There is one statement per form of query. */
+  /** Prepared statements by their SQL text. */
   readonly #statements = new Map<string, StatementSync>();
   /**
-   * The number of writes by this connection, per table. SQLite's `data_version` counts only the writes of
-   * other connections.
+   * The number of writes by this connection, per table. SQLite's `data_version` does not count them, because
+   * it counts only the writes of other connections.
    */
   readonly #writes = new Map<Table, number>();
 
@@ -115,8 +115,8 @@ class SqliteRows implements Rows {
       const before = isId(id) ? this.#find(table, id) : undefined;
       if (before === undefined || !isClaimed(before.epoch, epoch, replacing)) return before;
       return this.#inTransaction(() => {
-        const sql = `UPDATE rows SET epoch = ?3 WHERE tbl = ?1 AND id = ?2 AND (epoch < ?3 OR epoch = ?4)`;
-        this.#prepare(sql).run(table, id, epoch, replacing ?? -1);
+        const sql = `UPDATE rows SET epoch = ? WHERE tbl = ? AND id = ? AND (epoch < ? OR epoch = ?)`;
+        this.#prepare(sql).run(epoch, table, id, epoch, replacing ?? -1);
         return this.#find(table, id);
       });
     });
@@ -155,7 +155,7 @@ class SqliteRows implements Rows {
     const insert = this.#prepare('INSERT INTO row_keys VALUES (?, ?, ?, ?, ?, ?)');
     for (const [key, value] of Object.entries(keys))
       insert.run(table, id, key, value, createdAt, updatedAt);
-    // The row is read from the file, so that the caller shares no object with the store.
+    // The result is read from the file, so it shares no objects with the caller's row.
     const stored = this.#find(table, id);
     if (stored === undefined) throw this.#corruptRow(table, id);
     return stored;
@@ -228,7 +228,7 @@ export function listSql({ where, orderBy, direction, after }: CompleteQuery): st
   const at = orderBy === 'createdAt' ? 'created_at' : 'updated_at';
   const isDescending = direction === 'desc';
   const [first, ...others] = where;
-  // A query with a key reads the table of keys first, because the index of this table is already sorted.
+  // A query with a key reads the table `row_keys` first, because the index of that table is already sorted.
   const from = first === undefined ? 'rows p' : 'row_keys p';
   const lead = first === undefined ? '' : 'AND p.key = ? AND p.value = ?';
   const also = others.map(
@@ -258,7 +258,7 @@ const locked: ErrorMeaning = [
   'another program has locked it; close that program or wait',
 ];
 
-/** Error codes and explanations by SQLite's primary result code. */
+/** Maps SQLite's primary result codes to error codes and explanations. */
 const meaningsByCode: ReadonlyMap<number, ErrorMeaning> = new Map<number, ErrorMeaning>([
   [1, damaged],
   [3, ['storage', 'access is denied; grant permission for the file and its folder']],

@@ -5,7 +5,7 @@ import { openDatabase } from './open-database.ts';
 
 const busyTimeoutMs = 5000;
 
-/** Reads all rows of a file that `sqliteRows` wrote, exactly as they are stored. It is for backups. */
+/** Reads all rows of a file that `sqliteRows` wrote, for a backup. The rows are not converted. */
 export function* exportSqliteRows(path: string): Generator<StoredRow> {
   const database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
   try {
@@ -19,7 +19,7 @@ export function* exportSqliteRows(path: string): Generator<StoredRow> {
         updatedAt: Number(row['updated_at']),
         keys: String(row['keys']),
         data: String(row['data']),
-        // The first version of the tables has no epochs.
+        // The first version of the tables has no column for epochs.
         epoch: Number(row['epoch'] ?? 0),
       };
   } finally {
@@ -28,8 +28,8 @@ export function* exportSqliteRows(path: string): Generator<StoredRow> {
 }
 
 /**
- * Creates a file for `sqliteRows` with these rows, exactly as they were exported. The file must not have
- * rows. It is for backups.
+ * Creates a file for `sqliteRows` with the rows of a backup. The rows are not converted. An existing file
+ * must have no rows.
  */
 export function importSqliteRows(path: string, rows: Iterable<StoredRow>): void {
   const database = openDatabase(path, busyTimeoutMs);

@@ -3,7 +3,10 @@ import { type RowSpec, rejectsWith } from './row-case.ts';
 
 const row = (n: number) => ({ id: 'a', keys: { status: 'RUNNING' }, data: { n } });
 
-/** Cases about changes that a run causes. A run that was taken over must not change anything. */
+/**
+ * Test cases for writes that belong to a run. After a later run has claimed the row, an earlier run must not
+ * change it.
+ */
 export const epochCases: readonly RowSpec[] = [
   {
     name: 'a claim stores a higher epoch, and changes neither the version nor the times',

@@ -4,17 +4,17 @@ import type { Rows, RowsErrorCode } from '../../contract/rows.ts';
 
 /** The implementation under test. */
 export interface RowSubject {
-  /** True if rows still exist after closing, and a second instance can open the same store. */
+  /** True if rows remain after closing, and a second instance can open the same store. */
   readonly isDurable: boolean;
-  /** Creates an empty store. It must use only the time of this clock. */
+  /** Creates an empty store. The store must take the time only from this clock. */
   create(clock: { now(): number }): Promise<RowStore>;
 }
 
 /** A store of the implementation under test. */
 export interface RowStore {
-  /** Opens rows on the store. If the store is durable, it is called several times. */
+  /** Opens rows on the store. The suite calls it several times if the store is durable. */
   open(): Promise<Rows>;
-  /** Removes the store. It is called once, after all rows are closed. */
+  /** Removes the store. The suite calls it once, after it has closed all rows. */
   remove(): Promise<void>;
 }
 
@@ -27,13 +27,13 @@ export interface RowCase {
 
 interface RowTestContext {
   readonly rows: Rows;
-  /** The current time. It changes only when a test changes it. */
+  /** The current time. It stays the same until a test changes it. */
   readonly clock: { time: number };
-  /** Opens another instance on the same store. It is only for cases that need a durable store. */
+  /** Opens a second instance on the same store. Only cases that need a durable store use it. */
   openAnother(): Promise<Rows>;
 }
 
-/** A test case before it is bound to an implementation. */
+/** A test case that can run with any implementation of `Rows`. `toCase` combines it with one implementation. */
 export interface RowSpec {
   readonly name: string;
   readonly needsDurable?: true;

@@ -9,7 +9,7 @@ import {
 import type { ViewName } from '../../contract/stream.ts';
 import type { Task } from '../../contract/task.ts';
 
-// Control frames do not come from the log. They have no id, and clients must accept repeated ones.
+// Control frames do not come from the log. They have no id, and clients must accept repeated control frames.
 
 /** Returns the response headers for the stream of a view. */
 export function headersOf(view: ViewName, through: number): Readonly<Record<string, string>> {
@@ -17,8 +17,8 @@ export function headersOf(view: ViewName, through: number): Readonly<Record<stri
     case 'ui':
       return { ...sseHeaders, ...uiHeaders };
     case 'records':
-      // A client that folds the records compares this offset with its state. It can skip rendering until it
-      // has caught up.
+      // A client that folds records compares this offset with its state. It can delay rendering until it has
+      // caught up.
       return { ...sseHeaders, 'millrace-through': `${through}` };
     case 'updates':
     case 'events':
@@ -33,7 +33,10 @@ export function openingFrame(view: ViewName, session: SessionId): string {
     : '';
 }
 
-/** Returns a frame with the current row of the task. Returns an empty text if the view has no such frame. */
+/**
+ * Returns a frame with the current row of the task. Returns an empty text if the view does not contain task
+ * rows.
+ */
 export function taskUpdatedFrame(view: ViewName, task: Task): string {
   const data = JSON.stringify({ type: 'task_updated', task });
   switch (view) {
@@ -48,15 +51,15 @@ export function taskUpdatedFrame(view: ViewName, task: Task): string {
 }
 
 /**
- * Returns the last frame of a stream. A client that receives it need not reconnect. `isRunLeft` is true if
- * the log has an open run without a driver.
+ * Returns the last frame of a stream. After this frame, the client does not need to reconnect. `isRunLeft` is
+ * true if a run on the log has no end and no process works on it.
  */
 export function endFrameText(view: ViewName, reason: string, isRunLeft: boolean): string {
   switch (view) {
     case 'updates':
     case 'ui':
-      // Clients of these views treat unknown frames as errors, and detect the end in another way. They get
-      // a comment instead.
+      // Clients of these views treat unknown frames as errors, and they detect the end without a frame. They
+      // get a comment instead.
       return encodeComment(`end ${reason}`);
     case 'records':
     case 'events':

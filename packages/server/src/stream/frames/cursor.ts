@@ -1,8 +1,8 @@
 import { ServerError } from '../../contract/server-error.ts';
 
 /**
- * The position of a viewer, which has received all records up to `offset`. With `k`, it has received only
- * the first frames of the record at `offset`, up to the frame `k`.
+ * The position of a viewer. The viewer has received all records up to `offset`. With `k`, it has received
+ * only the frames up to number `k` of the record at `offset`.
  */
 export interface Cursor {
   readonly offset: number;
@@ -11,7 +11,7 @@ export interface Cursor {
   readonly incarnation?: string | undefined;
 }
 
-/** The form of a cursor as text: `offset` or `offset.k`, then a hyphen and the incarnation. */
+/** The text form of a cursor: `offset` or `offset.k`, then a hyphen and the incarnation. */
 const cursorPattern = /^(\d{1,15})(?:\.(\d{1,9}))?(?:-([0-9a-z]{1,32}))?$/;
 
 /** Returns whether the text is a cursor. */
@@ -20,8 +20,8 @@ export function isCursor(text: string): boolean {
 }
 
 /**
- * Parses `?from=` or `Last-Event-ID`. An empty text counts as missing, because browsers send it if they
- * have no id.
+ * Parses `?from=` or `Last-Event-ID`. An empty text counts as missing, because browsers without an id send an
+ * empty header.
  */
 export function parseCursor(text: string | undefined): Cursor | undefined {
   if (text === undefined || text === '') return undefined;
@@ -37,18 +37,21 @@ export function cursorId({ offset, k }: Cursor): string {
   return k === undefined ? `${offset}` : `${offset}.${k}`;
 }
 
-/** Returns the text that follows the position in the ids of a session's frames. */
+/** Returns the suffix of all frame ids of a session. It follows the position and contains the incarnation. */
 export function idEndOf(incarnation: string): string {
   return `-${incarnation}`;
 }
 
-/** Returns the error for a cursor from before the log was rewound. */
+/** Returns the error for a cursor that is older than the last rewind of the log. */
 export function rewoundCursor(session: string): ServerError {
   const message = `Cannot resume task ${session} at this cursor: its log was rewound (a backup was restored, or the last records were lost). Read again: connect without from and Last-Event-ID`;
   return new ServerError('rewound', message, { session });
 }
 
-/** Throws if the offset is after the end of the log. Otherwise the client would silently miss records. */
+/**
+ * Throws if the offset is after the end of the log. Without this check, the client would silently miss
+ * records.
+ */
 export function assertInLog(session: string, { offset }: Cursor, through: number): void {
   if (offset <= through) return;
   const message = `Cannot resume task ${session} after offset ${offset}: its log ends at ${through}. Connect without from and Last-Event-ID to get the current state`;

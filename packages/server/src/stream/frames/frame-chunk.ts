@@ -3,8 +3,8 @@ import { encodeFrames, type Frame } from '@millrace/core/streams';
 import type { FrameView } from '../../contract/stream.ts';
 
 /**
- * Encoded frames of one view. Any number of connections can send them. They contain the records after
- * `after` up to `through`.
+ * Encoded frames of one view, which all connections share. They contain the records after the offset `after`
+ * up to `through`.
  */
 export interface FrameChunk {
   readonly after: number;
@@ -12,7 +12,7 @@ export interface FrameChunk {
   readonly bytes: Buffer;
 }
 
-/** A record with the states before and after it. */
+/** A record with the state before it and the state after it. */
 export interface Step {
   readonly before: FoldState;
   readonly record: LogRecord;
@@ -20,20 +20,20 @@ export interface Step {
 }
 
 interface EncodeOptions {
-  /** A text that is added to the id of each frame. */
+  /** A text that is appended to the id of each frame. */
   readonly idEnd: string;
-  /** The size at which a chunk ends, in bytes. */
+  /** The minimum size of a chunk in bytes. A chunk ends after the frame that reaches this size. */
   readonly pieceBytes: number;
   /**
-   * The last frame that the client already has. The frames of the record at `offset`, up to the frame `id`,
-   * are left out.
+   * The last frame that the client already has. The result omits the frames of the record at `offset` up to
+   * the frame `id`.
    */
   readonly skip?: { readonly offset: number; readonly id: string } | undefined;
 }
 
 /**
- * Encodes a batch as chunks. A record without frames extends the range of a chunk. A chunk is empty only if
- * it is the only one.
+ * Encodes a batch as chunks. Records without frames only extend the range of a chunk. A chunk without bytes
+ * occurs only if the whole batch has no frames.
  */
 export function encodeChunks(
   view: FrameView,
@@ -58,7 +58,7 @@ export function encodeChunks(
   return text === '' && chunks.length > 0 ? extendLast(chunks, batch.through) : [...chunks, rest];
 }
 
-/** Encodes frames as one chunk. Clients can resume before this chunk, but not inside it. */
+/** Encodes frames as one chunk. Clients can resume only before or after this chunk. */
 export function encodeChunk(
   { after, through }: Pick<Batch, 'after' | 'through'>,
   frames: readonly Frame[],

@@ -1,7 +1,7 @@
 import { type Cursor, cursorId } from './cursor.ts';
 import type { FrameChunk } from './frame-chunk.ts';
 
-/** The newest frames of a view, up to a number of bytes. */
+/** Keeps the newest frames of a view in memory, up to a maximum size. */
 export class FrameRing {
   readonly #maxBytes: number;
   readonly #idEnd: string;
@@ -10,7 +10,7 @@ export class FrameRing {
   #through: number;
   #bytes = 0;
 
-  /** Creates an empty ring. `idEnd` is the text that follows the position in the ids of frames. */
+  /** Creates an empty ring. `idEnd` is the suffix of all frame ids. It follows the position. */
   constructor(maxBytes: number, through: number, idEnd: string) {
     this.#maxBytes = maxBytes;
     this.#idEnd = idEnd;
@@ -40,7 +40,7 @@ export class FrameRing {
     if (this.#bytes > this.#maxBytes) this.#trim();
   }
 
-  /** Removes all frames, because they no longer match the log. */
+  /** Removes all frames from memory, because they no longer match the log. */
   clear(): void {
     this.#chunks = [];
     this.#bytes = 0;
@@ -48,8 +48,8 @@ export class FrameRing {
   }
 
   /**
-   * Returns the frames after a cursor. Returns undefined if the ring does not have them, or if a client
-   * cannot resume there.
+   * Returns the frames after a cursor. Returns undefined if the ring does not contain them, or if a client
+   * cannot resume at this cursor.
    */
   find(cursor: Cursor): FrameChunk | undefined {
     const { offset, k } = cursor;
@@ -63,7 +63,7 @@ export class FrameRing {
     return start < 0 ? undefined : { ...chunk, after: offset, bytes: chunk.bytes.subarray(start) };
   }
 
-  /** Returns the next offset at which the ring has frames. */
+  /** Returns the next offset for which the ring has frames. */
   nextEntryOffset(cursor: Cursor): number {
     const { offset } = cursor;
     if (offset < this.#after || isPartlySent(this.#after, cursor)) return this.#after;
@@ -73,7 +73,7 @@ export class FrameRing {
     return chunk?.through ?? this.#through;
   }
 
-  /** Removes frames until half of the space is free, so that this happens rarely. */
+  /** Removes old frames until half of the space is free. Freeing a large part makes this step rare. */
   #trim(): void {
     let dropped = 0;
     while (this.#bytes > this.#maxBytes / 2) {
@@ -87,7 +87,7 @@ export class FrameRing {
   }
 }
 
-/** Returns whether some frames of the record at the cursor were not sent yet. */
+/** Returns whether the client has only some frames of the record at the cursor. */
 function isPartlySent(through: number, { offset, k }: Cursor): boolean {
   return k !== undefined && through === offset;
 }

@@ -15,7 +15,7 @@ import { updatesView } from '../../updates/updates-view.ts';
 /** The available views by name. */
 export type Views = Readonly<Partial<Record<ViewName, FrameView>>>;
 
-/** The view that contains the records of the log in batches, for clients that fold them. */
+/** The view with the records of the log in batches, for clients that fold the records themselves. */
 const recordsView: FrameView = {
   name: 'records',
   settles: true,
@@ -49,8 +49,8 @@ export const views: Views = {
 };
 
 /**
- * Sets the ids of a record's frames. The last frame has the id `offset`, because it completes the record.
- * The others have `offset.k`.
+ * Sets the ids of a record's frames. The last frame has the id `offset`, because it completes the record. The
+ * earlier frames have the ids `offset.k`.
  */
 function numberFrames(offset: number, frames: readonly Frame[]): readonly Frame[] {
   const last = frames.length - 1;

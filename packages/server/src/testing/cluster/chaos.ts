@@ -32,19 +32,19 @@ interface ClusterChaosResult {
   readonly records: number;
   readonly charges: number;
   readonly looks: number;
-  /** Messages, answers and tool runs that are lost, doubled, reordered or were never sent. */
+  /** Messages, answers and tool runs that are missing, duplicated, out of order or unexpected. */
   readonly faults: FaultReport;
   /** Unexpected events, such as a process that ended by itself. */
   readonly failures: readonly string[];
 }
 
 const taskCount = 3;
-/** Maximum time to wait until all runs have ended, in milliseconds. It prevents that a test hangs. */
+/** Maximum time to wait until all runs have ended, in milliseconds. It prevents a test from hanging. */
 const answerTimeoutMs = patientMs(90_000);
 const roundMs = 30_000;
 
 /**
- * Sends messages through random servers, observes them through server A, and injects faults. At the end it
+ * Sends messages through random servers, observes them through server A, and injects faults. At the end, it
  * compares the client of server A with the log, and the tool calls with the messages.
  */
 export async function clusterChaos(options: ClusterChaosOptions): Promise<ClusterChaosResult> {
@@ -104,8 +104,8 @@ async function runRounds(
 }
 
 /**
- * Makes a backup when all messages are answered. Then it sends further messages, and restores the backup
- * while their runs are active. The further messages are lost on purpose.
+ * Makes a backup when all messages are answered. Then it sends more messages, and restores the backup while
+ * their runs are active. The additional messages are lost on purpose.
  */
 async function restoreBackup(
   cluster: Cluster,
@@ -174,7 +174,7 @@ class Conversation {
     await Promise.all([...this.#sending]);
   }
 
-  /** Sets the messages that the log must contain. Other messages are not expected. */
+  /** Sets the messages that the log must contain. No other messages are expected. */
   forget(sent: ReadonlyMap<string, string[]>): void {
     this.sent = sent;
   }

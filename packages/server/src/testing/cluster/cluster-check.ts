@@ -5,14 +5,14 @@ import { type Log, snapshot } from '@millrace/log';
 import { FaultReport } from '../../../../../scripts/chaos/faults.ts';
 import { expectedBegin, expectedEnd, textOf } from './cluster-agent.ts';
 
-/** The final transcript of a task in a client, and the messages that were sent. */
+/** The final transcript of a task in a client, and the sent messages. */
 interface ClientView {
   readonly id: string;
   readonly transcript: readonly Item[];
   readonly sent: readonly string[];
 }
 
-/** Compares the client's transcript, and the messages that were sent, with the log. */
+/** Compares the client's transcript and the sent messages with the log. */
 export async function checkTask(log: Log, view: ClientView): Promise<FaultReport> {
   const { id, sent } = view;
   const report = new FaultReport();
@@ -55,8 +55,8 @@ function compareTexts(
 const toPlainJson = (items: readonly Item[]): unknown => JSON.parse(JSON.stringify(items));
 
 /**
- * Counts the executions of tools. An execution is doubled if a tool with `afterCrash: 'fail'` ran twice
- * for one message.
+ * Counts the executions of tools. An execution counts as doubled if a tool with `afterCrash: 'fail'` ran
+ * twice for one message.
  */
 export function checkToolRuns(file: string): {
   readonly charges: number;

@@ -11,8 +11,8 @@ export interface ClusterStore {
 }
 
 /**
- * The duration of leases in milliseconds. It is shorter than the default, so that a test need not pause a
- * process for long.
+ * The duration of leases in milliseconds. It is shorter than the default, because a test must pause a process
+ * for longer than a lease.
  */
 export const clusterLeaseMs = 5000;
 

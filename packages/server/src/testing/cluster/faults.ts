@@ -38,7 +38,7 @@ async function restartPostgres(
   }
 }
 
-/** Returns the faults of a cluster. Without PgBouncer, there is no fault that restarts it. */
+/** Returns the faults of a cluster. Without PgBouncer, the fault that restarts PgBouncer is omitted. */
 export function faultsOf({ pooler }: Pick<Cluster, 'pooler'>): readonly Fault[] {
   return pooler === undefined ? faults : [...faults, restartOf(pooler)];
 }
@@ -48,7 +48,7 @@ const restartOf = (pooler: Pick<TestPgBouncer, 'restart'>): Fault => ({
   inject: () => pooler.restart(),
 });
 
-/** The faults. The test uses them one after another, so that each occurs equally often. */
+/** The faults. The test uses them in turn, so each fault occurs equally often. */
 const faults: readonly Fault[] = [
   killFault('server A', ({ a }) => a),
   killFault('server B', ({ b }) => b),

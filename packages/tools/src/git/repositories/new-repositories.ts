@@ -22,10 +22,11 @@ import { gitFolderOf, type ReadIndex } from './submodules.ts';
 
 /** Watches a workspace for repositories that a command creates. */
 export interface RepositoryWatch {
-  /** Aborts when a new repository makes git run programs. */
+  /** This signal aborts when a new repository would make git run programs. */
   readonly blocked: AbortSignal;
   /**
-   * Renames such repositories and stops watching. Returns sentences for the model about what was renamed.
+   * Renames risky repositories and stops watching. Returns sentences for the model that describe the renamed
+   * files.
    */
   finish(): Promise<readonly string[]>;
 }
@@ -33,32 +34,28 @@ export interface RepositoryWatch {
 interface WatchOptions {
   /** The real path of the workspace. */
   readonly root: string;
-  /** Whether the command has network. */
+  /** True if the command has access to the network. */
   readonly network: boolean;
   /** The repositories that existed before the command. Commands cannot change their settings. */
   readonly known: readonly FoundRepository[];
   readonly search: RepositorySearch;
-  /** Searches the folders with packages. */
+  /** Searches the `node_modules` folders. */
   readonly packages: PackageRepositories;
   /** Time between two checks while the command runs. Default: 1 s. */
   readonly everyMs?: number | undefined;
 }
 
-/**
- * Checks take at most 1/20 of the time. There is a limit because a search of a large workspace takes
- * long.
- */
+/** Checks use at most 1/20 of the time, because a search of a large workspace takes long. */
 const maxShare = 20;
 
 /**
- * Watches for new repositories whose settings or hooks run programs. A command can create one in any
- * folder and make it a submodule. Then `git status` in the workspace runs these programs outside of the
- * sandbox, and many shells and editors call `git status` automatically. A repository without such
- * settings stays. The sandbox cannot prevent that a command creates the name `.git`, so the check finds
- * it afterwards.
+ * Watches for new repositories whose settings or hooks run programs. A command can create one in any folder
+ * and make it a submodule. Then `git status` in the workspace runs these programs outside of the sandbox, and
+ * many shells and editors call `git status` automatically. A repository without such settings is not changed.
+ * The sandbox cannot prevent a command from creating `.git`, so this check finds it afterwards.
  *
- * The folders with packages are checked last, and `finish` waits for that only a part of the time
- * that the command took. See `PackageRepositories`.
+ * The `node_modules` folders are checked last. `finish` waits for this check only 1/20 of the command's
+ * duration. See `PackageRepositories`.
  */
 export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const { root, search, packages, everyMs = 1000 } = options;
@@ -77,7 +74,7 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
   const checkLater = (ms: number) => {
     timer = setTimeout(async () => {
       const start = performance.now();
-      // An error is ignored here, because the check at the end reports it.
+      // The error is ignored here, because the final check reports it.
       const risks = await findAny().catch(() => []);
       if (risks.length > 0) controller.abort();
       else if (!isOver) checkLater(Math.max(everyMs, maxShare * (performance.now() - start)));
@@ -89,12 +86,12 @@ export function watchRepositories(options: WatchOptions): RepositoryWatch {
     for (const risk of risks) notes.push(await removeRisk(root, risk));
     return notes;
   };
-  /** The folders with packages after the command. */
+  /** The `node_modules` folders that exist after the command. */
   let folders: readonly string[] = [];
   const checkPackages = async (
     survey: (packages: readonly string[]) => Promise<FoundRepositories>,
   ): Promise<PackageCheck> => {
-    // They stay known also if the search cannot reach them now.
+    // Known repositories stay known, even if the search cannot reach them now.
     const known = options.known.filter(({ folder }) => isInPackages(root, folder));
     try {
       const all = await surveyAll(root, () => survey(folders));
@@ -144,10 +141,16 @@ function cannotCheck(error: unknown): string {
   return `The sandbox cannot check which repositories the command created. Tell the user before git is used. ${why}`;
 }
 
-/** Folders that cannot be listed can be in each other. More levels are a problem. */
+/**
+ * Maximum number of attempts to make nested folders readable. An unreadable folder can hide more unreadable
+ * folders.
+ */
 const maxLevels = 50;
 
-/** Searches after a command. Makes folders readable again that the command made unreadable. */
+/**
+ * Searches the workspace after a command. If the command made folders unreadable, it makes them readable
+ * again.
+ */
 async function surveyAll(
   root: string,
   survey: () => Promise<FoundRepositories>,
@@ -162,22 +165,22 @@ async function surveyAll(
   return all;
 }
 
-/** Returns which of the new repositories make git run programs. */
+/** Returns the new repositories that make git run programs. */
 async function risksOf(
   { found }: FoundRepositories,
   { root, network, known, search }: WatchOptions,
 ): Promise<readonly Risk[]> {
   const isKnown = (folder: string, kind: 'isBare' | 'hasGit') =>
     folder === root || known.some((one) => one.folder === folder && one[kind]);
-  // Commands cannot change the worktrees and submodules of known repositories.
+  // Commands cannot change the worktrees and submodules of repositories that existed before.
   const guarded = [
     root,
     ...known.filter(({ hasGit }) => hasGit).map(({ folder }) => folder),
   ].flatMap((folder) => ['modules', 'worktrees'].map((name) => join(folder, '.git', name)));
   const risks: Risk[] = [];
   const about = { root, network, guarded, search };
-  // There were fewer repositories before. One of the new ones could have a submodule that the search did
-  // not reach.
+  // Before the command, there were fewer repositories. A new repository could have a submodule that the
+  // search did not reach.
   const isTooMany = found.length > maxRepositories ? 'there are too many' : undefined;
   for (const { folder, isBare, hasGit } of found) {
     if (hasGit && !isKnown(folder, 'hasGit')) {
@@ -193,7 +196,7 @@ async function risksOf(
   return risks;
 }
 
-/** The indexes before the command ran, by the folder of the repository. */
+/** The indexes before the command, by git folder. */
 type Indexes = ReadonlyMap<string, ReadIndex>;
 
 function indexesOf({ root, known, search }: WatchOptions): Indexes {
@@ -201,16 +204,14 @@ function indexesOf({ root, known, search }: WatchOptions): Indexes {
     ...[root, ...known.filter(({ hasGit }) => hasGit).map(({ folder }) => folder)].map(gitFolderOf),
     ...known.filter(({ isBare }) => isBare).map(({ folder }) => folder),
   ];
-  // Commands cannot change repositories outside of the workspace.
+  // Commands cannot change repositories outside the workspace.
   const inside = folders.filter((git) => git?.startsWith(root + sep) === true);
   return new Map(inside.map((git = '') => [git, search.readIndex(git)]));
 }
 
 const maxConfigBytes = 1_048_576;
 
-/**
- * Returns the indexes of known repositories that a command has changed in a way that cannot be checked.
- */
+/** Returns the known repositories whose index a command has changed in a way that cannot be checked. */
 async function changedIndexes(
   { root, search }: WatchOptions,
   before: Indexes,
@@ -232,8 +233,8 @@ async function changedIndexes(
 }
 
 /**
- * The folders of work that has begun in a repository. A command cannot change these folders, but it can
- * change those of cherry-picks.
+ * Returns the folders of unfinished rebases and patches in a repository. A command cannot change these
+ * folders. It can change the folder `sequencer`, so that folder is not included.
  */
 function begunIn(git: string): readonly string[] {
   const guarded = begunNames.filter((name) => name !== 'sequencer');
@@ -241,8 +242,8 @@ function begunIn(git: string): readonly string[] {
 }
 
 /**
- * The rebases and similar work of known repositories that a command has begun, and that would do harm when
- * the user continues them. The command itself runs its own rebase in the sandbox.
+ * Returns the unfinished rebases and similar operations of a command that would be dangerous for the user to
+ * continue. The command's own rebase runs in the sandbox, but the user's `--continue` does not.
  */
 async function risksOfBegun(before: Indexes, begun: ReadonlySet<string>): Promise<readonly Risk[]> {
   const risks: Risk[] = [];
@@ -255,9 +256,7 @@ async function risksOfBegun(before: Indexes, begun: ReadonlySet<string>): Promis
   return risks;
 }
 
-/**
- * True if the settings ask for an index with folders as entries. No command can change these settings.
- */
+/** True if the settings enable an index that can contain folders. No command can change these settings. */
 async function isSparse(git: string): Promise<boolean> {
   for (const name of ['config', 'config.worktree']) {
     const text = await readRegularFile(join(git, name), maxConfigBytes);

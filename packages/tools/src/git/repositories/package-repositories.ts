@@ -6,73 +6,75 @@ import {
   RepositorySearch,
 } from './repository-search.ts';
 
-/** Maximum number of folders in folders with packages. */
+/** Maximum number of folders to search in all `node_modules` folders. */
 const maxFolders = 200_000;
-/** Maximum number of workspaces of which results are kept. */
+/** Maximum number of workspaces whose results are kept in memory. */
 const maxWorkspaces = 8;
 /** Maximum number of sentences that wait for the next command. */
 const maxNotes = 20;
 
-/** What a check of a workspace found. */
+/** The result of a check of a workspace. */
 export interface PackageCheck extends Pick<FoundRepositories, 'found' | 'problem'> {
-  /** What happened, for the model. */
+  /** Sentences for the model that describe what the check renamed. */
   readonly notes: readonly string[];
 }
 
-/** Searches folders with packages. */
+/** Searches the given `node_modules` folders. */
 type Survey = (packages: readonly string[]) => Promise<FoundRepositories>;
 
 /**
- * Finds repositories in folders with packages (`node_modules`). Git looks into such a repository if a
- * branch has it as a submodule, and no list of branches tells which one a user checks out later. So
- * all folders are searched, after each command.
+ * Finds repositories in `node_modules` folders. Git enters such a repository if the checked-out branch has it
+ * as a submodule, and the user may check out any branch later. Therefore all folders are searched after each
+ * command.
  *
- * A folder has to be looked at even if nothing above it has changed, which takes about 3 µs a folder.
- * That is too long to wait for after a short command, so a check runs beside other work. The next
- * command starts after it.
+ * A folder must be read even if its parent folders have not changed. This takes about 3 µs per folder, which
+ * is too long to wait for after a short command. The check therefore runs in the background, and the next
+ * command waits for it.
  */
 export class PackageRepositories {
   readonly #search = new RepositorySearch({ maxFolders, searchesPackages: true });
   readonly #outer: RepositorySearch;
   readonly #known = new Map<string, PackageCheck>();
-  /** The search that was started last. They run one after the other. */
+  /** The last search. Searches run one after the other. */
   #last: Promise<unknown> = Promise.resolve();
 
-  /** `outer` searches the rest of the workspaces. */
+  /** `outer` searches the workspaces outside of `node_modules`. */
   constructor(outer: RepositorySearch) {
     this.#outer = outer;
   }
 
   /**
-   * Returns the repositories that were there before the first command, and those that a check after a
-   * command accepted, as they are now. Throws a `SandboxError` if not all folders can be searched.
+   * Returns the current state of all known repositories. These existed before the first command, or a check
+   * after a command has accepted them. Throws a `SandboxError` if not all folders can be searched.
    */
   async find(root: string): Promise<readonly FoundRepository[]> {
     await this.settled();
     const known = this.#known.get(root);
     if (known === undefined || known.problem !== undefined) {
       const { found, problem } = await this.survey(root, this.#outer.survey(root).packages);
-      // What was out of sight after a command is no repository that a check accepted.
+      // The result of an earlier check takes precedence. A repository that the earlier check could not see
+      // was never accepted.
       this.#keep(root, { notes: [], found, ...known, problem });
       if (problem !== undefined) throw problem;
-      // Another command may have started and ended meanwhile.
+      // A different command may have ended during this search, and its check may still run.
       await this.settled();
     }
-    // Others may have removed one. A new one in its place must be checked.
+    // A different program may have removed a repository. A new repository in its place must be checked.
     return (this.#known.get(root)?.found ?? []).flatMap(({ folder }) => {
       const now = readFolder(folder, undefined, 0);
       return now?.isBare || now?.hasGit ? [{ folder, isBare: now.isBare, hasGit: now.hasGit }] : [];
     });
   }
 
-  /** Searches these folders with packages now, while commands may run. */
+  /** Searches these `node_modules` folders now. Commands may be running. */
   survey(root: string, packages: readonly string[]): Promise<FoundRepositories> {
     return this.#next(() => this.#search.surveyInSlices(root, packages));
   }
 
   /**
-   * Runs a check of a workspace after a command, and returns its sentences for the model. If it takes
-   * longer than `waitMs`, the next call returns them. `check` must find what a command created.
+   * Checks a workspace after a command, and returns sentences for the model. If the check takes longer than
+   * `waitMs`, the next call returns these sentences. `check` must find all repositories that a command
+   * created.
    */
   async checkAfter(
     root: string,

@@ -4,12 +4,12 @@ import { join, sep } from 'node:path';
 import { SandboxError } from '../../contract/sandbox.ts';
 
 /**
- * A folder with entries of these names counts as a bare repository, whatever the entries contain.
- * Otherwise a command could empty one of these files, and the repository would no longer be guarded.
+ * A folder with entries of these three names counts as a bare repository, even if the entries are empty.
+ * Otherwise a command could empty one of these files to remove the protection of the repository.
  */
 export const bareNames = ['HEAD', 'objects', 'refs'] as const;
 
-/** Whether the file system usually ignores letter case. Git then also uses a `.GIT`. */
+/** Whether the file system usually ignores letter case. On such a system, git also uses `.GIT`. */
 const ignoresCase = process.platform === 'darwin' || process.platform === 'win32';
 
 const knownNames: ReadonlyMap<string, string> = new Map(
@@ -17,8 +17,8 @@ const knownNames: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * Returns the usual spelling of a name that git looks for. Other names are returned unchanged. The text is
- * converted to upper case first, because some letters have several lower-case forms.
+ * Returns the usual spelling of a name that git uses. It returns all other names unchanged. It compares names
+ * in upper case, because some letters have several lower-case forms.
  */
 function usualName(name: string): string {
   return knownNames.get(foldCase(name)) ?? name;
@@ -29,8 +29,8 @@ function foldCase(name: string): string {
 }
 
 /**
- * True if the names show that the folder is a bare repository. With a `commondir`, git takes the objects
- * and the settings from the folder that this file names.
+ * True if the names show that the folder is a bare repository. A file `commondir` contains the path of a
+ * folder. Git then reads the objects and the settings from that folder.
  */
 function looksBare(names: ReadonlySet<string>): boolean {
   return (
@@ -38,30 +38,29 @@ function looksBare(names: ReadonlySet<string>): boolean {
   );
 }
 
-/** The name of folders with packages, which are large. */
+/** The name of the folders that contain installed packages. These folders are large. */
 export const packagesName = 'node_modules';
 
-/** The facts about one folder that a search needs. */
+/** The data about one folder that a search needs. */
 export interface ReadFolder {
   readonly inode: bigint;
   readonly changedNs: bigint;
-  /** Whether a later change of the folder is certain to change its ctime. */
+  /** True if every later change of the folder changes its ctime. */
   readonly isSettled: boolean;
   readonly isBare: boolean;
   readonly hasGit: boolean;
-  /** The names of the other folders in it, without `.git` and the one with packages. */
+  /** The names of the inner folders, without `.git` and `node_modules`. */
   readonly inner: readonly string[];
-  /** Whether it has a folder with packages. */
+  /** True if the folder contains a `node_modules` folder. */
   readonly hasPackages: boolean;
-  /** The paths of the inner folders whose names are not valid text. */
+  /** The paths of the inner folders whose names are not valid UTF-8. */
   readonly oddNames: readonly Buffer[];
 }
 
 /**
- * Reads a folder, or returns the known facts if the folder has not changed. It compares the ctime,
- * because no command can choose that time. Returns undefined if the folder no longer exists, or if
- * another user does not let this user read it. `foldsNames` says whether the file system ignores letter
- * case.
+ * Reads a folder, or returns the known data if the folder has not changed. It compares the ctime, because no
+ * command can set the ctime. Returns undefined if the folder no longer exists, or if it belongs to a
+ * different user who denies access. `foldsNames` tells whether the file system ignores letter case.
  */
 export function readFolder(
   path: string,
@@ -94,10 +93,7 @@ export function readFolder(
   }
 }
 
-/**
- * Returns the facts about a folder that cannot be listed. Git can still enter it, if its permissions
- * allow that.
- */
+/** Returns the data for a folder that cannot be listed. Git may still be able to enter it. */
 export function unlistedFolder(path: string): ReadFolder {
   const names = new Set(
     ['.git', 'commondir', ...bareNames].filter((name) => isThere(join(path, name))),
@@ -118,8 +114,8 @@ function isThere(path: string): boolean {
 }
 
 /**
- * Returns the paths of the inner folders whose names are not valid text. A string cannot hold such a
- * path.
+ * Returns the paths of the inner folders whose names are not valid UTF-8. A string cannot represent these
+ * paths.
  */
 function oddNamesIn(path: string): readonly Buffer[] {
   return readdirSync(path, { withFileTypes: true, encoding: 'buffer' })
@@ -127,7 +123,7 @@ function oddNamesIn(path: string): readonly Buffer[] {
     .map(({ name }) => Buffer.concat([Buffer.from(path + sep), name]));
 }
 
-/** True if a folder has a repository in it, has too many folders, or cannot be read. */
+/** True if the folder contains a repository, contains too many folders, or cannot be read. */
 export function hasRepository(top: Buffer, maxFolders: number): boolean {
   const folders = [top];
   try {
@@ -152,8 +148,8 @@ function unreadableFolder(path: string, cause: unknown): SandboxError {
 }
 
 /**
- * True if a folder cannot be used by this user. The owner of a folder can enter one that cannot be
- * listed, or change its permissions.
+ * True if this user cannot access the folder. The owner of an unreadable folder can still enter it or change
+ * its permissions, so for the owner it returns false.
  */
 function isOutOfReach(path: string, error: unknown): boolean {
   const { code = '' } = error as NodeJS.ErrnoException;
@@ -162,8 +158,8 @@ function isOutOfReach(path: string, error: unknown): boolean {
   try {
     return lstatSync(path).uid !== process.getuid?.();
   } catch {
-    // A folder above cannot be entered. If that folder belongs to this user, the search has already
-    // refused it.
+    // A parent folder cannot be entered. If that folder belongs to this user, the search has already refused
+    // it.
     return true;
   }
 }

@@ -3,17 +3,17 @@ import { chmod, lstat, rename } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import { type Folder, folderOpener } from '../../workspace/folder.ts';
 
-/** Entries of a folder that make git run programs. */
+/** The entries of a folder that make git run programs. */
 export interface Risk {
   readonly folder: string;
-  /** The names of the entries to rename. Without them, git runs no programs. */
+  /** The names of the entries to rename. After that, git runs no programs of this folder. */
   readonly names: readonly string[];
   readonly why: string;
 }
 
 /**
- * Enters a folder. A command can remove the right to list the folder, which git does not need. The right
- * is then restored.
+ * Enters a folder. A command may have removed the permission to list the folder. Git does not need this
+ * permission, but this function does, so it restores the permission.
  */
 async function enter(at: Folder, name: string): Promise<Folder> {
   try {
@@ -24,7 +24,7 @@ async function enter(at: Folder, name: string): Promise<Folder> {
   }
 }
 
-/** Gives the owner all rights to a folder. Returns false if the path is not a folder. */
+/** Gives the owner all permissions for a folder. Returns false if the path is not a folder. */
 async function permitOwner(folder: string): Promise<boolean> {
   const entry = await lstat(folder);
   if (!entry.isDirectory()) return false;
@@ -33,8 +33,9 @@ async function permitOwner(folder: string): Promise<boolean> {
 }
 
 /**
- * Renames an entry and returns the new name. Undefined if the entry does not exist. A command can make
- * the folder read-only, so the rights are restored first if the rename fails.
+ * Renames an entry and returns the new name. Returns undefined if the entry does not exist. A command may
+ * have made the folder read-only. If the rename fails, the permissions are restored, and the rename is
+ * repeated.
  */
 async function renameIn(at: Folder, name: string): Promise<string | undefined> {
   const away = `${name}.blocked-by-sandbox-${randomUUID()}`;
@@ -52,8 +53,8 @@ async function renameIn(at: Folder, name: string): Promise<string | undefined> {
 }
 
 /**
- * Opens a folder without following links, because another command may still run and replace a folder
- * by a link to one outside of the workspace. `use` gets the folder.
+ * Opens a folder without following links, and passes it to `use`. A running command could otherwise replace a
+ * folder by a link to a folder outside the workspace.
  */
 async function within<Result>(
   root: string,
@@ -64,7 +65,7 @@ async function within<Result>(
   try {
     let at = await folderOpener(root)();
     opened.push(at);
-    // The workspace itself can be a bare repository.
+    // The workspace itself can be a bare repository. In this case the list of names is empty.
     for (const name of relative(root, folder)
       .split(sep)
       .filter((one) => one !== '')) {
@@ -78,14 +79,14 @@ async function within<Result>(
 }
 
 /**
- * Gives the owner all rights to a folder that a command made unreadable, if it can. Before the command
- * it was readable, because otherwise the command would not have run.
+ * Tries to give the owner all permissions for a folder that a command made unreadable. The folder was
+ * readable before the command, because the command would otherwise not have started.
  */
 export async function makeReadable(root: string, folder: string): Promise<void> {
   await within(root, folder, async () => {}).catch(() => {});
 }
 
-/** Renames the entries of a risk. Returns what happened, for the model. */
+/** Renames the risky entries. Returns a sentence for the model about the result. */
 export async function removeRisk(root: string, { folder, names, why }: Risk): Promise<string> {
   const shown = relative(root, folder);
   try {

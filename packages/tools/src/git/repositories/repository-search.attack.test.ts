@@ -6,8 +6,8 @@ import { SandboxError } from '../../contract/sandbox.ts';
 import { temporaryFolder, writeTree } from '../../testing/temporary-folder.ts';
 import { RepositorySearch } from './repository-search.ts';
 
-// A command leaves files or folders that hide a repository from the search, so that nothing guards
-// the repository while the next command runs.
+// A command leaves files or folders that hide a repository from the search. The repository would then be
+// unguarded while the next command runs.
 
 let root: string;
 beforeEach(() => {
@@ -50,7 +50,7 @@ test('attack: no search leaves out folders', () => {
 
 test('attack: a folder that its owner cannot list is an error', () => {
   if (process.getuid?.() === 0) {
-    // Root can list every folder, so the system answers here as it does to others.
+    // Root can list every folder, so this mock answers like the system for other users.
     const fs = process.getBuiltinModule('node:fs');
     const read = vi.spyOn(fs, 'readdirSync').mockImplementation(() => {
       throw Object.assign(new Error('no'), { code: 'EACCES' });

@@ -7,7 +7,7 @@ import { runs } from '../../../../core/src/testing/runs.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { RepositorySearch } from './repository-search.ts';
 
-/** Longer than the steps of the kernel's clock for files. */
+/** This time is longer than the steps of the kernel's clock for files. */
 const settledAfterMs = 15;
 
 const folder = fc
@@ -22,7 +22,7 @@ const changes = fc.array(change, { maxLength: 8 });
 const searchesPackages = fc.boolean();
 type Change = typeof change extends fc.Arbitrary<infer C> ? C : never;
 
-/** Makes a change, and sets the time of modification back, as a hostile command would. */
+/** Makes a change, and then resets the modification time like a hostile command. */
 function makeChange(root: string, { kind, at, to }: Change): void {
   const path = join(root, at);
   const parent = dirname(path);
@@ -58,7 +58,7 @@ test('a search that keeps what it read finds what a new search finds', async () 
         const found = new RepositorySearch({ searchesPackages }).find(root);
         expect((await kept.surveyInSlices(root, [root])).found).toEqual(found);
         await setTimeout(2 * settledAfterMs);
-        // Now the folders are settled, so that the next search does not read them again.
+        // From now on, the folders count as settled, and the next search does not read them again.
         kept.find(root);
       }
     }),

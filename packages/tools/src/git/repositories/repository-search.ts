@@ -10,61 +10,64 @@ import {
 } from './read-folder.ts';
 import { gitFolderOf, IndexReader, type ReadIndex, realPath } from './submodules.ts';
 
-/** A repository in a folder of the workspace. A folder can be bare and also have a `.git`. */
+/**
+ * A folder of the workspace that is a repository. It can be a bare repository and contain a `.git` at the
+ * same time.
+ */
 export interface FoundRepository {
   readonly folder: string;
-  /** Whether the folder itself looks like a repository, without files of a worktree. */
+  /** True if the folder looks like a bare repository, that is, a repository without a worktree. */
   readonly isBare: boolean;
-  /** Whether the folder has an entry `.git`. */
+  /** True if the folder has an entry `.git`. */
   readonly hasGit: boolean;
 }
 
-/** Maximum number of repositories that are guarded. */
+/** Maximum number of repositories that the sandbox can guard. */
 export const maxRepositories = 200;
 
 /** Options of `RepositorySearch`. */
 interface SearchOptions {
   /**
-   * A folder that changed less than this time before it was read is read again, because file systems
-   * store times with a limited precision. Default: 3 s, because some file systems have a precision of two
+   * Minimum age of a folder's last change. A folder with a newer change is read again, because file systems
+   * store times with limited precision. Default: 3 s, because some file systems have a precision of two
    * seconds.
    */
   readonly settledAfterMs?: number | undefined;
   /** Maximum number of folders to search. Default: 50,000. */
   readonly maxFolders?: number | undefined;
-  /** Whether folders with packages are searched too. They are large. Default: false. */
+  /** Whether to search `node_modules` folders too. They are large. Default: false. */
   readonly searchesPackages?: boolean | undefined;
   /**
-   * Whether the folders in `objects` of a bare repository are left out. Git puts no repositories
-   * there, but a command can. Default: false.
+   * Whether to skip the folders in `objects` of a bare repository. Git creates no repositories there, but a
+   * command can. Default: false.
    */
   readonly skipsObjects?: boolean | undefined;
 }
 
 /** The result of a search. */
 export interface FoundRepositories {
-  /** The repositories that were found. Submodules come first, then repositories near the root. */
+  /** The repositories. Submodules come first, then repositories near the root. */
   readonly found: readonly FoundRepository[];
-  /** The folders with packages that were not searched. */
+  /** The `node_modules` folders that were not searched. */
   readonly packages: readonly string[];
-  /** Folders that cannot be listed, although they belong to this user. */
+  /** Folders of this user that cannot be listed. */
   readonly unlisted: readonly string[];
-  /** The reason why there may be other repositories. Undefined if all were found. */
+  /** The reason why the search may have missed repositories. Undefined if it found all. */
   readonly problem?: SandboxError | undefined;
 }
 
-/** Maximum number of repositories that a search finds. It ends after this number. */
+/** Maximum number of repositories that a search finds. Then the search stops. */
 const maxFound = 10 * maxRepositories;
 
-/** A search in slices lets other work run after this time. */
+/** A search in slices lets other work run after this time, in milliseconds. */
 const sliceMs = 2;
 
 /**
- * Finds repositories in folders below a root. A search keeps the folders that it has read. The next
- * search reads only the folders that have changed since then.
+ * Finds repositories in the folders below a root. It remembers the folders that it has read, and the next
+ * search reads only folders that have changed.
  */
 export class RepositorySearch {
-  /** The folders that the last search read, by path. */
+  /** The folders that the last search has read, by path. */
   #known: ReadonlyMap<string, ReadFolder> = new Map();
   readonly #settledAfterMs: number;
   readonly #maxFolders: number;
@@ -80,9 +83,9 @@ export class RepositorySearch {
   }
 
   /**
-   * Returns all repositories, except those in folders with packages that are no submodules. Throws a
-   * `SandboxError` if there are too many folders or repositories, or if a folder cannot be read: a
-   * command could otherwise hide a repository behind others.
+   * Returns all repositories, except repositories in `node_modules` that are not submodules. Throws a
+   * `SandboxError` if there are too many folders or repositories, or if a folder cannot be read. Otherwise a
+   * command could hide a repository from the search.
    */
   find(root: string): readonly FoundRepository[] {
     const { found, problem } = this.survey(root);
@@ -90,7 +93,10 @@ export class RepositorySearch {
     return found;
   }
 
-  /** Does the same as `find`. If there is a problem, it still returns the repositories that it found. */
+  /**
+   * Like `find`, but it does not throw. If there is a problem, it still returns the repositories that it
+   * found.
+   */
   survey(root: string): FoundRepositories {
     const search = this.#search(root, [root]);
     let step = search.next();
@@ -98,7 +104,10 @@ export class RepositorySearch {
     return step.value;
   }
 
-  /** As `survey`, in these folders of the root. Lets other work of the process run meanwhile. */
+  /**
+   * Like `survey`, but only for these folders of the root. It lets other work of the process run between its
+   * slices.
+   */
   async surveyInSlices(root: string, folders: readonly string[]): Promise<FoundRepositories> {
     const search = this.#search(root, folders);
     for (let start = performance.now(), step = search.next(); ; step = search.next()) {
@@ -109,15 +118,15 @@ export class RepositorySearch {
     }
   }
 
-  /** Yields after each folder. */
+  /** Searches the folders and yields after each folder. The caller can pause the search there. */
   *#search(root: string, starts: readonly string[]): Generator<undefined, FoundRepositories> {
     const read = new Map<string, ReadFolder>();
     const found: FoundRepository[] = [];
     const packages: string[] = [];
     const unlisted: string[] = [];
     const folders = [...starts];
-    // Submodules are searched first. Git reads them from the repository above, so a large number of
-    // folders must not hide one.
+    // Submodules are searched first. Git reads them through the outer repository, so a large number of
+    // folders must not hide a submodule.
     const submodules: string[] = [];
     let problem: SandboxError | undefined;
     for (let at = 0; at < folders.length || submodules.length > 0; ) {
@@ -140,7 +149,7 @@ export class RepositorySearch {
         problem ??= undecodableFolder(path);
       if (folders.length + inner.length > this.#maxFolders)
         problem ??= tooManyFolders(root, this.#maxFolders);
-      // Faster than `join`, which a search of many folders notices.
+      // String concatenation is faster than `join`, which matters in a search of many folders.
       else for (const name of inner) folders.push(`${path}${sep}${name}`);
       if (folder.hasPackages && !this.#searchesPackages) packages.push(join(path, packagesName));
     }
@@ -169,8 +178,7 @@ export class RepositorySearch {
   }
 
   /**
-   * Returns the folders of the submodules of a worktree. Links are left out, because git does not follow
-   * them.
+   * Returns the folders of the submodules of a worktree. It omits links, because git does not follow them.
    */
   #submodulesOf(worktree: string): readonly string[] {
     const git = gitFolderOf(worktree);
@@ -181,7 +189,7 @@ export class RepositorySearch {
   }
 }
 
-/** Whether a folder in `objects` of a repository is not one of git, which has many there. */
+/** True if git did not create this folder in `objects`. Git creates many folders there, with known names. */
 const isOther = (name: string) => !/^(?:[0-9a-f]{2}|info|pack)$/.test(name);
 
 function isObjectStore(path: string, parent: ReadFolder | undefined): boolean {
@@ -190,7 +198,7 @@ function isObjectStore(path: string, parent: ReadFolder | undefined): boolean {
 
 const choose = 'Work in a folder below it, or switch the sandbox off';
 
-/** Returns the error for a workspace with more repositories than can be guarded. */
+/** Returns the error for a workspace with more repositories than the sandbox can guard. */
 export function tooManyRepositories(root: string): SandboxError {
   const message = `Cannot protect the repositories in ${root}: there are more than ${maxRepositories}. ${choose}. A command may have created folders with the name .git: remove them`;
   return new SandboxError('cannot_confine', message, { path: root });

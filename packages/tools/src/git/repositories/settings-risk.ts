@@ -10,22 +10,21 @@ interface SettingsOptions {
   /** The real path of the workspace. */
   readonly root: string;
   /**
-   * Whether the command had network. If it had none, its repository must not make git connect to a
-   * server: the address can contain a secret.
+   * True if the command had access to the network. Without network access, the command's repository must not
+   * make git connect to a server, because the address can contain a secret.
    */
   readonly network: boolean;
 }
 
 interface GitOptions extends SettingsOptions {
-  /** The folders with settings that no command can change. A `.git` file may point to them. */
+  /** The folders whose settings no command can change. A `.git` file may point to them. */
   readonly guarded: readonly string[];
   readonly search: RepositorySearch;
 }
 
 /**
- * Returns the reason why a `.git` that a command created makes git run programs. The `.git` is a folder,
- * or a file that names a folder. Anything that this function cannot read in the same way as git counts as
- * a risk.
+ * Returns the reason why a `.git` that a command created makes git run programs. The `.git` is a folder, or a
+ * file with the path of a folder. A file that this function may read differently than git counts as a risk.
  */
 export async function riskOfGit(git: string, options: GitOptions): Promise<string | undefined> {
   const { root, guarded } = options;
@@ -34,10 +33,10 @@ export async function riskOfGit(git: string, options: GitOptions): Promise<strin
   if (entry.isDirectory()) return riskOfRepository(git, dirname(git), options);
   if (!entry.isFile()) return 'it is neither a file nor a folder';
   const pointer = readPointerFile(git);
-  // Git refuses such a file, so it is harmless.
+  // Git refuses this file, so it is harmless.
   if (pointer === undefined) return undefined;
   const real = pointer === 'unclear' ? undefined : plainPath(dirname(git), pointer.path);
-  // The folder does not exist or the path is unusual. The next command could create the folder.
+  // The folder does not exist, or the path is unusual. A later command could create the folder.
   if (real === undefined) return 'it leads to nothing, through a link or to an unusual name';
   if (!isInside(root, real)) return 'it leads out of the workspace';
   const isGuarded = guarded.some((place) => isInside(place, real));
@@ -66,19 +65,25 @@ export async function riskOfBare(
   return (await hasHiddenWorktree(folder, root)) ? elsewhere : undefined;
 }
 
-/** A file in a folder of work that has begun, a pattern for what is a risk in it, and the reason. */
+/**
+ * A file of an unfinished operation, a pattern that detects a risk in the file, and a description of the
+ * risk.
+ */
 type BegunCheck = readonly [file: string, risk: RegExp, why: string];
 
-/** Git runs any other strategy as a program. If its name has a slash, the program is in the worktree. */
+/**
+ * The built-in merge strategies. Git runs any other strategy as a program. If the name of a strategy has a
+ * slash, the program is in the worktree.
+ */
 const strategies = '(?:ort|recursive|subtree|ours)';
-/** Other options, such as `--build-fake-ancestor`, write to any file. */
+/** The harmless options. Other options, such as `--build-fake-ancestor`, can write to any file. */
 const patchOptions =
   "'(?:-[pC]\\d+|--(?:whitespace|directory|include|exclude)=[^']*|--(?:ignore-space-change|ignore-whitespace|reject))'";
 
-/** The folders of a rebase, of `git am`, and of several cherry-picks or reverts. */
+/** The state folders of an unfinished rebase, of `git am`, and of a series of cherry-picks or reverts. */
 type BegunName = 'rebase-merge' | 'rebase-apply' | 'sequencer';
 
-/** What is checked in work that has begun, and that the user may continue. */
+/** The checks of unfinished operations that the user may continue. */
 const begunChecks: Readonly<Record<BegunName, readonly BegunCheck[]>> = {
   'rebase-merge': [
     [
@@ -111,10 +116,13 @@ const begunChecks: Readonly<Record<BegunName, readonly BegunCheck[]>> = {
   ],
 };
 
-/** The names of the folders of work that has begun. */
+/** The names of the state folders of unfinished operations. */
 export const begunNames: readonly BegunName[] = Object.keys(begunChecks) as readonly BegunName[];
 
-/** Returns why git would do harm when the user continues work that has begun in a repository. */
+/**
+ * Returns the reason why it would be dangerous for the user to continue an unfinished operation in a
+ * repository.
+ */
 export async function riskOfBegun(git: string, name: BegunName): Promise<string | undefined> {
   for (const [file, risk, why] of begunChecks[name])
     if (await mayMatch(join(git, name), file, risk)) return `its ${name} has ${why}`;
@@ -131,7 +139,7 @@ async function riskOfAnyBegun(git: string): Promise<string | undefined> {
 
 const maxStateBytes = 1_048_576;
 
-/** True if a file in a folder matches, or cannot be read. False if there is no such file. */
+/** True if a file in the folder matches the pattern or cannot be read. False if the file does not exist. */
 async function mayMatch(folder: string, name: string, pattern: RegExp): Promise<boolean> {
   const entry = await lstat(folder).catch(() => undefined);
   if (entry === undefined || entry.isFile()) return false;
@@ -145,8 +153,8 @@ async function mayMatch(folder: string, name: string, pattern: RegExp): Promise<
 const elsewhere = 'its worktree is another folder';
 
 /**
- * True if a repository has a worktree in which the search does not find the submodules. The search finds
- * them only in a folder with a `.git` that leads to the repository.
+ * True if a repository has a worktree whose submodules the search does not find. The search finds submodules
+ * only in a folder whose `.git` leads to the repository.
  */
 export async function hasHiddenWorktree(
   git: string,
@@ -159,7 +167,7 @@ export async function hasHiddenWorktree(
   return !(await worktreesOf(git)).every(isSearched);
 }
 
-/** Returns the other folders that a repository uses as its worktree. */
+/** Returns the folders that the settings of a repository define as its worktree. */
 async function worktreesOf(git: string): Promise<readonly string[]> {
   const config = await readRegularFile(join(git, 'config'), maxConfigBytes);
   return readGitSettings(config?.toString('utf8') ?? '')
@@ -168,8 +176,8 @@ async function worktreesOf(git: string): Promise<readonly string[]> {
 }
 
 /**
- * Resolves a path that git reads from a file. Returns undefined if the path does not exist or goes
- * through links. `resolve` ignores links, and they could later lead to another place.
+ * Resolves a path that git reads from a file. Returns undefined if the path does not exist or contains links,
+ * because a link could later lead to a different place.
  */
 function plainPath(folder: string, path: string): string | undefined {
   const plain = resolve(folder, path);
@@ -178,17 +186,17 @@ function plainPath(folder: string, path: string): string | undefined {
 
 const maxNameBytes = 4096;
 const maxConfigBytes = 1_048_576;
-/**
- * Maximum depth of nested repositories. A submodule can have submodules, and a worktree uses the settings
- * of its repository.
- */
+/** Maximum depth of nested repositories. A submodule can have its own submodules. */
 const maxDepth = 5;
-/** No path of a submodule leads into the folders of objects here, because they are in a `.git`. */
+/**
+ * The search can skip `objects`, because these folders are inside a `.git`, and no path of a submodule leads
+ * there.
+ */
 const modulesSearch = { maxFolders: 2000, skipsObjects: true, searchesPackages: true } as const;
 
 /**
- * Returns the reason why a git folder that a command created makes git run programs. The usual settings
- * of clones are accepted, with or without submodules.
+ * Returns the reason why a git folder that a command created makes git run programs. It accepts the usual
+ * settings of clones, with or without submodules.
  */
 async function riskOfSettings(
   git: string,

@@ -9,8 +9,8 @@ import { readRegularFileSync } from '../read-regular-file.ts';
 const maxPointerBytes = 1_048_576;
 
 /**
- * Returns the path in a `.git` file, which names the folder of the repository. Returns undefined if git
- * refuses the file, and `unclear` if this function and git may read different paths.
+ * Returns the path in a `.git` file, which leads to the git folder of the repository. Returns undefined if
+ * git refuses the file. Returns `unclear` if this function and git may read different paths.
  */
 function readPointer(content: Buffer): { readonly path: string } | 'unclear' | undefined {
   let end = content.length;
@@ -30,27 +30,27 @@ function isLineBreak(byte: number | undefined): boolean {
   return byte === 0x0a || byte === 0x0d;
 }
 
-/** Reads a `.git` file that may be hostile. Returns `unclear` if it cannot be read. */
+/** Reads a `.git` file that an attacker may have written. Returns `unclear` if the file cannot be read. */
 export function readPointerFile(file: string): ReturnType<typeof readPointer> {
   const content = readRegularFileSync(file, maxPointerBytes);
   return content === undefined ? 'unclear' : readPointer(content);
 }
 
-/** Returns the real path of the repository of a worktree, or undefined if there is none. */
+/** Returns the real path of the git folder of a worktree. Returns undefined if there is no repository. */
 export function gitFolderOf(worktree: string): string | undefined {
   const git = join(worktree, '.git');
   try {
     if (lstatSync(git).isDirectory()) return git;
     const pointer = readPointerFile(git);
     if (pointer === undefined || pointer === 'unclear') return undefined;
-    // `resolve` is not used, because the kernel follows a link before it applies `..` to it.
+    // `resolve` would be wrong here, because the kernel follows a link before it applies the next `..`.
     return realPath(pointer.path.startsWith('/') ? pointer.path : `${worktree}/${pointer.path}`);
   } catch {
     return undefined;
   }
 }
 
-/** Resolves a path as the kernel does. Returns undefined if the path does not exist. */
+/** Resolves a path in the same way as the kernel. Returns undefined if the path does not exist. */
 export function realPath(path: string): string | undefined {
   try {
     return realpathSync.native(path);
@@ -62,35 +62,35 @@ export function realPath(path: string): string | undefined {
 /** The index of a repository. */
 export interface ReadIndex {
   /**
-   * A text that differs after each change of the index. It includes the ctime, which no command can
-   * choose. Empty if there is no index.
+   * A text that changes with each change of the index. It contains the ctime, because no command can set the
+   * ctime. Empty if there is no index.
    */
   readonly stamp: string;
-  /** The paths of the submodules. Undefined if git may read other submodules. */
+  /** The paths of the submodules. Undefined if git may read different submodules. */
   readonly submodules: readonly string[] | undefined;
 }
 
 const [maxIndexBytes, maxKept] = [134_217_728, 1000];
 
-/** The minimum age of a file's last change, in milliseconds. A file that changed later is read again. */
+/** The minimum age of a file's last change, in milliseconds. A file with a newer change is read again. */
 const settledAfterMs = 3000;
 
 interface KeptIndex extends ReadIndex {
   /**
-   * True if the files were not changed recently. Only then does every later change give them another
-   * time, and so another stamp.
+   * True if the files have not changed recently. Only then does every later change result in a different
+   * stamp.
    */
   readonly isSettled: boolean;
   /**
-   * The paths of the index, of the further files of a split index, and of the settings that define how to
-   * read them.
+   * The paths of the index, of the shared files of a split index, and of the settings that define their
+   * format.
    */
   readonly files: readonly string[];
-  /** The stamps of these files. */
+  /** The stamps of all files in `files`. */
   readonly seen: string;
 }
 
-/** Reads the index of repositories. It reads an index again only after a change. */
+/** Reads the indexes of repositories. It reads an index again only after a change. */
 export class IndexReader {
   readonly #known = new Map<string, KeptIndex>();
 
@@ -100,7 +100,7 @@ export class IndexReader {
     const settled = Date.now() - settledAfterMs;
     const path = join(git, 'index');
     const settings = settingsOf(git);
-    // The stamp is taken before reading, so the next call notices a change during the read.
+    // The stamp is computed before the read, so the next call detects a change during the read.
     const before = stampOf([path]);
     const seenSettings = stampOf(settings);
     const index = readRegularFileSync(path, maxIndexBytes);
@@ -120,7 +120,7 @@ export class IndexReader {
 const maxSettingsBytes = 1_048_576;
 
 /**
- * Returns the files that define the hashes of a repository. A worktree uses the settings of its
+ * Returns the files that define the hash format of a repository. A worktree uses the settings of its
  * repository.
  */
 function settingsOf(git: string): readonly string[] {
@@ -151,12 +151,12 @@ function readSubmodules(
     : submodulePaths(index, { shared: known, hashBytes });
 }
 
-/** Maximum number of further files. An index with more of them cannot be checked. */
+/** Maximum number of shared files of a split index. An index with more shared files cannot be checked. */
 const maxSharedFiles = 50;
 
 /**
- * Returns the further files of a split index. The index names such a file by a hash after the text
- * `link`. That text can also be part of a name in the index, but then no such file exists.
+ * Returns the shared files of a split index. The index contains the hash of a shared file after the text
+ * `link`. A name in the index can also contain that text, but then no file with that hash exists.
  */
 function sharedIndexes(git: string, index: Buffer): readonly string[] {
   const found = new Set<string>();
@@ -170,8 +170,8 @@ function sharedIndexes(git: string, index: Buffer): readonly string[] {
 }
 
 /**
- * Returns the time at which a file changed, in milliseconds since 1970. It is 0 for a missing file,
- * because its creation is a change.
+ * Returns the time of a file's last change, in milliseconds since 1970. Returns 0 for a missing file, because
+ * its creation would be a change.
  */
 function changedAt(path: string): number {
   try {

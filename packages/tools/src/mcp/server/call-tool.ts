@@ -13,20 +13,21 @@ import type { McpSettings } from '../../contract/mcp-options.ts';
 import { clip, describeError, type Redact } from '../transport/error-text.ts';
 import { lostStream } from '../transport/http-transport.ts';
 import type { Connection } from './connection.ts';
+import { IdleLimit } from './elicitation.ts';
 import type { ServerLink } from './server-link.ts';
 import { type CallResult, toolOutput } from './tool-output.ts';
 
-/** The server and its settings, shared by all calls. */
+/** The server and its settings. All calls share them. */
 export interface RemoteServer {
   readonly server: string;
   readonly link: ServerLink;
   readonly settings: McpSettings;
   readonly redact: Redact;
-  /** Reports a problem outside of any call. */
+  /** Reports a problem that does not belong to a call. */
   report(problem: string): void;
 }
 
-// The first connection may be broken without notice. The second attempt uses a new connection.
+// The connection of the first attempt may be broken without notice. The second attempt uses a new connection.
 const maxAttempts = 2;
 const maxErrorLength = 4_000;
 
@@ -57,7 +58,7 @@ interface Call {
   readonly context: ToolContext;
 }
 
-/** Returns the result, or a text that explains why there is none. */
+/** Returns the result of the call. If there is none, it returns a text that explains the reason. */
 async function callWithRetry(
   remote: RemoteServer,
   tool: RemoteTool,
@@ -68,16 +69,23 @@ async function callWithRetry(
   for (let count = 1; ; count++) {
     const connection = await acquire(link, call.signal);
     if (typeof connection === 'string') return `${tool.name} was not called. ${connection}`;
+    const { session, ask, update, trace } = call.context;
+    const idle = new IdleLimit(settings.timeoutMs);
+    const report = progressReporter(update);
     try {
       return await connection.callTool(tool, input, {
-        signal: call.signal,
-        timeout: settings.timeoutMs,
-        resetTimeoutOnProgress: true,
-        onprogress: progressReporter(call.context.update),
-        trace: call.context.trace,
+        signal: AbortSignal.any([call.signal, idle.signal]),
+        // The SDK would also count the time in which a user answers a question of the server.
+        timeout: settings.totalTimeoutMs,
+        onprogress: (progress) => {
+          idle.restart();
+          report(progress);
+        },
+        trace,
+        asking: { session, ask, onAsking: (isAsking) => idle.onAsking(isAsking) },
       });
     } catch (error) {
-      const failure = callFailure(error);
+      const failure = idle.signal.aborted ? timedOut : callFailure(error);
       const { kind } = failure;
       if (kind === 'undone' || kind === 'lost') connection.retire();
       const isRetried = kind === 'undone' && failure.isRetryable && count < maxAttempts;
@@ -86,6 +94,8 @@ async function callWithRetry(
         ? closedText
         : describeFailure(failure, connection, settings);
       return `${tool.name} of MCP server ${server} ${failureText}`;
+    } finally {
+      idle.stop();
     }
   }
 }
@@ -119,7 +129,7 @@ function describeFailure(
     case 'timed_out':
       return `gave no result in time (limits: ${timeoutMs} ms without progress, ${totalTimeoutMs} ms in total) and was cancelled. It is unknown whether it took effect.`;
     case 'asked_back':
-      return 'asks for more input during the call, which this client does not support. Pass everything that it needs in the arguments.';
+      return 'asks for more input during the call than this client gives. Pass everything that it needs in the arguments.';
     case 'refused':
       return `failed: ${failure.why}`;
   }
@@ -130,20 +140,22 @@ function errorOutput({ redact }: RemoteServer, why: string): ToolOutput {
   return { output: { text, isError: true } };
 }
 
-/** The outcome of a call without a result. */
+/** The reason why a call has no result. */
 type CallFailure =
   /**
-   * The server did not run the call. If `isRetryable` is true, the call is repeated with a new
+   * The server did not execute the call. If `isRetryable` is true, the client repeats the call on a new
    * connection.
    */
   | { readonly kind: 'undone'; readonly why: string; readonly isRetryable: boolean }
-  /** The connection broke, so the outcome of the call is unknown. */
+  /** The connection broke, so nobody can tell whether the server executed the call. */
   | { readonly kind: 'lost'; readonly why: string }
   | { readonly kind: 'timed_out' }
-  /** The server asks back for input, which this client does not provide. */
+  /** The server asks back for more input than this client provides. */
   | { readonly kind: 'asked_back' }
   /** The server rejected the call, or its response cannot be read. */
   | { readonly kind: 'refused'; readonly why: string };
+
+const timedOut: CallFailure = { kind: 'timed_out' };
 
 function callFailure(error: unknown): CallFailure {
   const why = describeError(error);
@@ -161,15 +173,14 @@ const unsentCodes: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN
 function isUnsent(error: unknown): boolean {
   if (error instanceof UnsentError) return true;
   if (!(error instanceof Error)) return false;
-  // `fetch` puts the network error into `cause`. "Not connected" is the message of a closed SDK
-  // client.
+  // `fetch` stores the network error in `cause`. A closed SDK client has the message "Not connected".
   const { code } = (error.cause ?? {}) as { readonly code?: unknown };
   return unsentCodes.includes(code) || error.message === 'Not connected';
 }
 
 /**
- * Returns the failure for an HTTP status. A server responds with 404 when it no longer has the session.
- * The client must then initialize again.
+ * Returns the failure for an HTTP status. 404 means that the server no longer has the session, and the client
+ * must initialize a new one.
  */
 function httpFailure(status: number, why: string): CallFailure {
   if (status >= 500) return { kind: 'lost', why };
@@ -183,6 +194,7 @@ function sdkFailure(code: SdkErrorCode, why: string): CallFailure {
     case SdkErrorCode.ConnectionClosed:
       return { kind: 'lost', why: '' };
     case SdkErrorCode.UnsupportedResultType:
+    case SdkErrorCode.InputRequiredRoundsExceeded:
       return { kind: 'asked_back' };
     case SdkErrorCode.InvalidResult:
       return { kind: 'refused', why: `its result cannot be read: ${why}` };
@@ -195,8 +207,8 @@ const allReported = 128;
 const maxLength = 500;
 
 /**
- * Returns a function that reports progress as lines. It first reports every notification, then fewer and
- * fewer, so that a server cannot fill the log.
+ * Returns a function that reports progress as lines. It reports all of the first notifications and then a
+ * decreasing share. A server therefore cannot fill the log.
  */
 function progressReporter(update: (text: string) => void): (progress: Progress) => void {
   let count = 0;
@@ -207,8 +219,8 @@ function progressReporter(update: (text: string) => void): (progress: Progress) 
 }
 
 /**
- * True if the notification with this number is reported. Of the notifications 129 to 256 every second one
- * is reported, of 257 to 512 every fourth one, and so on. That is 64 for each doubling.
+ * True if the notification with this number is reported. From 129 to 256, every second notification is
+ * reported; from 257 to 512, every fourth; and so on. Each range contributes 64 notifications.
  */
 function isReported(count: number): boolean {
   if (count <= allReported) return true;

@@ -15,13 +15,16 @@ import type { McpSettings } from '../../contract/mcp-options.ts';
 import type { McpServer } from '../../contract/mcp-server.ts';
 import { createTransport, type ServerTransport } from '../transport/create-transport.ts';
 import { clip, createRedactor, describeError } from '../transport/error-text.ts';
+import { type AskingCall, Elicitations } from './elicitation.ts';
 import { packageVersion } from './package-version.ts';
 import { listTools, type ReportProblem } from './tool-list.ts';
 import { type CallResult, callResult } from './tool-output.ts';
 
 interface CallOptions extends RequestOptions {
-  /** The trace that the call belongs to. It is sent in `_meta` of the request, as MCP specifies. */
+  /** The trace to which the call belongs. It is sent in `_meta` of the request, as MCP specifies. */
   readonly trace?: TraceContext | undefined;
+  /** The call that answers questions of the server. Default: the questions are cancelled. */
+  readonly asking?: AskingCall | undefined;
 }
 
 /** An initialized connection to a server. */
@@ -29,23 +32,26 @@ export interface Connection {
   readonly instructions: string | undefined;
   /** Returns true if the connection accepts calls. */
   isOpen(): boolean;
-  /** Returns true if either side has closed the connection. The server process may still be running. */
+  /**
+   * Returns true if the client or the server has closed the connection. The server process may still be
+   * running.
+   */
   isClosed(): boolean;
   failureDetails(): string;
   listTools(signal: AbortSignal, report: ReportProblem): Promise<readonly RemoteTool[]>;
   callTool(tool: RemoteTool, input: JsonObject, options: CallOptions): Promise<CallResult>;
-  /** Accepts no more calls and closes the connection when the running calls have ended. */
+  /** Refuses new calls and closes the connection when the running calls have ended. */
   retire(): void;
   close(): Promise<void>;
 }
 
 interface OpenOptions {
-  /** Cancels the attempt. */
+  /** Cancels the attempt to connect. */
   readonly signal: AbortSignal;
   readonly onListChanged: (connection: Connection) => void;
 }
 
-/** Connects to the server. Throws a `ConnectError`, whose cause may contain secrets. */
+/** Connects to the server. Throws a `ConnectError`. Its cause may contain secrets. */
 export async function openConnection(
   server: McpServer,
   settings: McpSettings,
@@ -60,7 +66,10 @@ export async function openConnection(
   }
 }
 
-/** True if the server did not answer the request for its protocol revision. It may be an old server. */
+/**
+ * True if the server did not answer the request for its protocol revisions. Old servers do not support this
+ * request.
+ */
 function isNegotiationFailure(error: unknown): boolean {
   const { cause } = error as ConnectError;
   return SdkError.isInstance(cause) && cause.code === SdkErrorCode.EraNegotiationFailed;
@@ -77,14 +86,17 @@ async function connect(
     { name: 'millrace', version: packageVersion() },
     {
       versionNegotiation: { mode },
-      inputRequired: { autoFulfill: false },
+      capabilities: { elicitation: { form: {} } },
+      inputRequired: { maxRounds: maxQuestionRounds },
       listChanged: {
         tools: { autoRefresh: false, debounceMs: 100, onChanged: () => onListChanged(connection) },
       },
     },
   );
   client.fallbackRequestHandler = refuseRequest;
-  const connection = connectionOf(client, wire, settings);
+  const elicitations = new Elicitations();
+  elicitations.serve(client);
+  const connection = connectionOf(client, wire, settings, elicitations);
   try {
     await client.connect(wire.transport, { signal, timeout: settings.connectTimeoutMs });
     return connection;
@@ -94,20 +106,27 @@ async function connect(
   }
 }
 
+/** Maximum number of times that a server of the revision of 2026 can ask during one call. */
+const maxQuestionRounds = 10;
+
 function noConnection(error: unknown, wire: ServerTransport): ConnectError {
   return new ConnectError(error, wire.failureDetails());
 }
 
 /**
- * Answers a request of the server with an error. This client does not support elicitation, sampling and
- * roots.
+ * Answers a request of the server with an error. This client does not support sampling and roots.
  */
 function refuseRequest({ method }: { readonly method: string }): Promise<never> {
   const message = `This client does not answer ${method}. Put what you need to know into the result of the tool`;
   return Promise.reject(new ProtocolError(ProtocolErrorCode.MethodNotFound, message));
 }
 
-function connectionOf(client: Client, wire: ServerTransport, settings: McpSettings): Connection {
+function connectionOf(
+  client: Client,
+  wire: ServerTransport,
+  settings: McpSettings,
+  elicitations: Elicitations,
+): Connection {
   let calls = 0;
   let isRetired = false;
   const endIfIdle = () => {
@@ -124,11 +143,13 @@ function connectionOf(client: Client, wire: ServerTransport, settings: McpSettin
       if (client.getServerCapabilities()?.tools === undefined) return [];
       return listTools(client, { signal, timeout: settings.connectTimeoutMs }, report);
     },
-    callTool: async (tool, input, options) => {
+    callTool: async (tool, input, { asking, ...options }) => {
       calls++;
+      const end = elicitations.begin(asking);
       try {
         return await sendCall(client, tool, input, options);
       } finally {
+        end();
         calls--;
         endIfIdle();
       }
@@ -142,9 +163,9 @@ function connectionOf(client: Client, wire: ServerTransport, settings: McpSettin
 }
 
 /**
- * Calls a tool and validates the result. It uses the schema of this package where possible, because the
- * schema of the SDK rejects a result with one unknown part. The output schema of the tool is not checked,
- * because the tool has already acted.
+ * Calls a tool and validates the result. It uses its own schema if possible, because the schema of the SDK
+ * rejects a result with one unknown part. It does not check the output schema of the tool, because the tool
+ * has already run.
  */
 async function sendCall(
   client: Client,
@@ -161,10 +182,7 @@ async function sendCall(
   return callResult.parse(result);
 }
 
-/**
- * The original error of a failed connection. It must not leave this package, because it may contain
- * headers.
- */
+/** The original error of a failed connection. It may contain headers, so it must stay inside this package. */
 export class ConnectError extends Error {
   readonly failureDetails: string;
 

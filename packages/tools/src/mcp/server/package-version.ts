@@ -6,13 +6,12 @@ import { readFileSync } from 'node:fs';
  */
 const ownPackages = new Set(['@millrace/tools', '@millrace/cli']);
 /**
- * The maximum number of folders from this file up to `package.json`. The deepest place is
- * `dist/mcp/server`.
+ * Maximum number of folders between this file and `package.json`. The deepest location is `dist/mcp/server`.
  */
 const maxLevels = 4;
 
 /**
- * Returns the version of the package that contains this file. It is `unknown` if another program has
+ * Returns the version of the package that contains this file. Returns `unknown` if a different program has
  * bundled the file. `start` is the folder of the file.
  */
 export function packageVersion(start: URL = new URL('.', import.meta.url)): string {

@@ -2,16 +2,15 @@ import { abortable } from '../../abortable.ts';
 import { McpError } from '../../contract/mcp-error.ts';
 import type { Connection } from './connection.ts';
 
-/** Keeps one connection to a server. It opens a new connection if the current one is closed. */
+/** Keeps one open connection to a server. If the current connection is closed, it opens a new one. */
 export class ServerLink {
   readonly #name: string;
   readonly #open: (signal: AbortSignal) => Promise<Connection>;
   readonly #closing = new AbortController();
-  // All connections. Calls use the newest one, but older ones may still have running calls.
+  // All connections. New calls use the newest connection, but older connections may still have running calls.
   readonly #connections = new Set<Connection>();
   #current: Connection | undefined;
-  // The connection that is being opened. All waiting calls share it, so that the server is started only
-  // once.
+  // The connection that is being opened. All waiting calls share it, so the server is started only once.
   #opening: Promise<Connection> | undefined;
 
   constructor(name: string, open: (signal: AbortSignal) => Promise<Connection>) {
@@ -19,12 +18,12 @@ export class ServerLink {
     this.#open = open;
   }
 
-  /** Aborts when `close()` is called. */
+  /** The signal aborts when `close()` is called. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /** Returns the open connection, or makes one attempt to open a new one. */
+  /** Returns the open connection. If there is none, it makes one attempt to open a connection. */
   async acquire(signal: AbortSignal): Promise<Connection> {
     if (this.#closing.signal.aborted) throw closedError(this.#name);
     signal.throwIfAborted();

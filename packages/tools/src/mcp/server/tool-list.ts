@@ -8,10 +8,10 @@ import {
 import { z } from 'zod';
 import { clip } from '../transport/error-text.ts';
 
-/** A function that reports a tool that was left out. */
+/** Receives a description of a tool that is not in the result. */
 export type ReportProblem = (problem: string) => void;
 
-/** Lists all tools of a server. Invalid tools are reported and left out. */
+/** Lists all tools of a server. It reports and omits invalid tools. */
 export async function listTools(
   client: Client,
   options: RequestOptions,
@@ -27,8 +27,8 @@ export async function listTools(
 }
 
 /**
- * True if the list could not be read. Checking a very deeply nested value overflows the stack, which
- * throws a `RangeError`.
+ * True if the list could not be read. A `RangeError` means that a very deeply nested value has overflowed the
+ * stack.
  */
 function isUnreadable(error: unknown): boolean {
   if (error instanceof RangeError) return true;
@@ -58,7 +58,7 @@ async function listUnchecked(client: Client, options: RequestOptions): Promise<r
 const text = z.string().optional().catch(undefined);
 const hint = z.boolean().optional().catch(undefined);
 
-/** The schema of the fields that this package needs. Other fields are not checked. */
+/** The schema of the fields that this package needs. All other fields are ignored. */
 const requiredFields = z.object({
   name: z.string(),
   title: text,

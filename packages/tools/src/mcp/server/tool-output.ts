@@ -7,8 +7,7 @@ const maxTextLength = 4 * 2 ** 20;
 const valueLimits = { maxDepth: 64, maxTextLength: 2 ** 20 };
 
 /**
- * Converts an MCP result to a tool output. The texts stay in order, and images and files become
- * attachments.
+ * Converts an MCP result to a tool output. The texts keep their order. Images and files become attachments.
  */
 export function toolOutput(result: CallResult, maxAttachmentBytes: number): ToolOutput {
   const reader = new ContentReader(maxAttachmentBytes);
@@ -26,10 +25,7 @@ export function toolOutput(result: CallResult, maxAttachmentBytes: number): Tool
   };
 }
 
-/**
- * Returns the structured value. If the result has no other text, it also returns the JSON of the value as
- * text.
- */
+/** Returns the structured value. If the result has no text, it also returns the JSON of the value as text. */
 function readValue(
   given: unknown,
   isAlone: boolean,
@@ -55,7 +51,7 @@ class ContentReader {
     this.#bytesLeft = maxBytes;
   }
 
-  /** Returns the text for the model. Never throws, because the text describes unreadable content. */
+  /** Returns the text for the model. It never throws. For unreadable content, it returns a description. */
   read(block: ContentBlock): string {
     switch (block.type) {
       case 'text':
@@ -83,7 +79,7 @@ class ContentReader {
     const mimeType = mimeTypeOf(type);
     if (typeof data !== 'string') return unreadable(name);
     const what = `${name}, ${mimeType}`;
-    // This is the decoded size of the base64 data, computed before decoding.
+    // The size of the base64 data after decoding. It is computed without decoding.
     const length = Math.floor((data.length * 3) / 4);
     if (length > this.#bytesLeft)
       return `[${what}: left out, about ${length} bytes exceed the limit]`;
@@ -116,7 +112,7 @@ function stringOr(field: unknown): string {
   return typeof field === 'string' ? clip(field, 1_000) : '(without a name)';
 }
 
-/** Returns the last segment of a URI, or the whole URI if it has none. */
+/** Returns the last segment of a URI. If the URI has no segments, it returns the complete URI. */
 function nameOf(uri: string): string {
   const last = uri
     .replace(/[?#].*$/s, '')
@@ -132,7 +128,7 @@ function mimeTypeOf(type: unknown): string {
 }
 
 /**
- * The schema of a tool's result. It is loose, so that unknown content does not make the whole result
+ * The schema of a tool's result. It allows unknown content, which would otherwise make the whole result
  * invalid.
  */
 const schema = z.object({

@@ -47,7 +47,8 @@ test('in a stream, the longest event counts, for any chunks', async () => {
 });
 
 /**
- * Computes the longest event from lines: everything between two empty lines, including the second.
+ * Computes the longest event from lines. An event contains everything between two empty lines, including the
+ * second one.
  */
 function longestOf(lines: readonly string[], endLength: number): number {
   let [length, longest] = [0, 0];

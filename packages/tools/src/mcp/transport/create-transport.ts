@@ -8,7 +8,9 @@ import { StdioTransport } from './stdio-transport.ts';
 /** The transport of one connection, with a method that closes it. */
 export interface ServerTransport {
   readonly transport: Transport;
-  /** Returns sentences that explain why the connection broke. Empty if the reason is unknown. */
+  /**
+   * Returns sentences that explain why the connection broke. Returns an empty text if the reason is unknown.
+   */
   failureDetails(): string;
   close(): Promise<void>;
 }
@@ -41,11 +43,11 @@ function httpTransport(server: McpHttpServer, settings: McpSettings): ServerTran
     problem = clip(redact(describeError(error)), 500);
   };
   return {
-    // The SDK class declares stricter callback types than the interface it implements.
+    // The cast is needed because the SDK class declares stricter callback types than its interface.
     transport: transport as Transport,
     failureDetails: () => (problem === '' ? '' : `${problem}.`),
     close: async () => {
-      // A server that does not answer must not delay closing.
+      // A server that does not respond must not delay closing.
       const timer = setTimeout(() => void transport.close(), settings.graceMs);
       await transport.terminateSession().catch(() => {});
       clearTimeout(timer);

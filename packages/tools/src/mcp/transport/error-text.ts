@@ -8,13 +8,12 @@ export function clip(text: string, maxLength: number): string {
 }
 
 /**
- * Returns a description of an error and its cause. Secrets are not removed, and the text is not
- * shortened.
+ * Returns a description of an error and its cause. It does not remove secrets and does not shorten the text.
  */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (SdkHttpError.isInstance(error)) return explainHttp(error);
-  // The message of `fetch` is only "fetch failed". The cause has the reason.
+  // The error of `fetch` has only the message "fetch failed". Its cause contains the reason.
   const cause = error.cause instanceof Error ? error.cause : undefined;
   const more = cause === undefined ? [] : [cause.message || codeOf(cause)];
   return [error.message, ...more].filter((text) => text !== '').join(': ') || error.name;
@@ -27,7 +26,7 @@ function explainHttp({ status, statusText, data, message }: SdkHttpError): strin
     .join(': ');
 }
 
-/** Returns the code of an error. An error for several failed addresses has a code but no message. */
+/** Returns the code of an error. An error about several failed addresses has a code but no message. */
 function codeOf(error: Error): string {
   return 'code' in error ? String(error.code) : error.name;
 }
@@ -36,8 +35,8 @@ function codeOf(error: Error): string {
 export type Redact = (text: string) => string;
 
 const placeholder = '[secret]';
-// The minimum length of a secret. Shorter values are often ordinary words such as `true`, and redacting
-// them would make errors unreadable.
+// The minimum length of a secret. Shorter values are often ordinary words such as `true`. Redacting them
+// would make error messages unreadable.
 const minSecretLength = { header: 4, variable: 8 };
 
 /**
@@ -52,14 +51,14 @@ export function createRedactor({ http, stdio }: McpServer): Redact {
           ...Object.values(http.headers ?? {}).flatMap(secretsInHeader),
           ...queryOf(http.url),
         ].filter((value) => value.length >= minSecretLength.header);
-  // The longest secret is replaced first, because one secret may contain another.
+  // The longest secret is replaced first, because it may contain a shorter secret.
   const forms = [...new Set(secrets.flatMap(formsOf))].sort((a, b) => b.length - a.length);
   return (text) => forms.reduce((told, form) => told.replaceAll(form, placeholder), text);
 }
 
 /**
- * Returns the secrets in the value of a header. For `Bearer abc`, the token alone is a secret too. For
- * `Basic abc`, the decoded pair and the password are secrets too.
+ * Returns the secrets in the value of a header. For `Bearer abc`, these include the token alone. For `Basic
+ * abc`, they include the decoded pair and the password.
  */
 function secretsInHeader(value: string): readonly string[] {
   const [, basic] = /^basic\s+(\S+)$/i.exec(value) ?? [];

@@ -5,14 +5,12 @@ import {
 } from '@modelcontextprotocol/client';
 import type { McpHttpServer } from '../../contract/mcp-server.ts';
 
-/**
- * Marks an error response that this client creates in place of the server. It is compared by identity.
- */
+/** Marks an error response that this client creates itself. The code compares the object by identity. */
 export const lostStream: object = Object.freeze({});
 
 /**
- * A Streamable HTTP transport that fails a request as soon as its response can no longer arrive. The
- * request does not wait for the timeout.
+ * A Streamable HTTP transport that rejects a request as soon as its response can no longer arrive. The
+ * request does not have to wait for the timeout.
  */
 export class HttpTransport extends StreamableHTTPClientTransport {
   constructor({ url, headers, fetch }: McpHttpServer['http'], maxMessageBytes: number) {
@@ -34,9 +32,9 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     return super.send(message, { ...options, onRequestStreamEnd } as object);
   }
 
-  /** Answers a request with an error. A second response to an answered request has no effect. */
+  /** Creates an error response for a request. A second response to the same request has no effect. */
   #failRequest(message: JSONRPCMessage): void {
-    // The code that requests the protocol revision handles its own errors.
+    // The negotiation of the protocol revision handles its own errors.
     if (!('method' in message) || message.method === 'server/discover') return;
     if (!('id' in message) || typeof message.id !== 'number') return;
     const error = { code: -32_000, message: 'The response ended early', data: lostStream };
@@ -45,8 +43,8 @@ export class HttpTransport extends StreamableHTTPClientTransport {
 }
 
 /**
- * Reconnects after a delay, and returns a function that cancels it. `unref` prevents that a pending
- * reconnect keeps the process alive.
+ * Reconnects after a delay. The returned function cancels the reconnect. `unref` lets the process exit while
+ * a reconnect is pending.
  */
 function reconnectLater(reconnect: () => void, delayMs: number): () => void {
   const timer = setTimeout(reconnect, delayMs).unref();
@@ -56,8 +54,8 @@ function reconnectLater(reconnect: () => void, delayMs: number): () => void {
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /**
- * Returns a `fetch` that limits the size of responses. In an event stream the limit applies to each
- * event. A larger response ends with an error.
+ * Returns a `fetch` that limits the size of responses. In an event stream, the limit applies to each event. A
+ * larger response ends with an error.
  */
 export function boundedFetch(fetch: Fetch, maxBytes: number): Fetch {
   return async (url, init) => {
@@ -98,8 +96,8 @@ const lineFeed = 10;
 const carriageReturn = 13;
 
 /**
- * Returns a function that counts the bytes of events. For each chunk it returns the size of the longest
- * event that has a part in the chunk. An empty line ends an event.
+ * Returns a function that measures events. For each chunk, it returns the size of the longest event that
+ * overlaps the chunk. An empty line ends an event.
  */
 function longestEvent(): Count {
   let length = 0;

@@ -29,8 +29,8 @@ const pidOf = async (server: McpTools) => Number((await call(server, 'pid')).tex
 const untilGone = (pid: number) =>
   vi.waitFor(() => expect(isGone(pid)).toBe(true), { timeout: 60_000 });
 /**
- * Kills a child process and waits until its end is noticed. A call in between may be sent to a dead
- * process.
+ * Kills a child process and waits until the transport has noticed its end. A call in between may be sent to a
+ * dead process.
  */
 const kill = async (pid: number) => {
   process.kill(pid, 'SIGKILL');

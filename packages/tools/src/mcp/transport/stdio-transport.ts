@@ -14,23 +14,23 @@ import type { Redact } from './error-text.ts';
 
 type Settings = Pick<McpSettings, 'graceMs' | 'maxMessageBytes'>;
 
-// How long to wait for the rest of the output after a process ended, in milliseconds. The end arrives as
-// several events, and some never arrive if another process holds the pipes.
+// How long to wait for the rest of the output after a process ended, in milliseconds. Its end has several
+// events, and some never occur if a different process holds the pipes.
 const drainMs = 250;
-// How long to wait after SIGKILL, in milliseconds. No process survives it, but a busy machine may need
-// time.
+// How long to wait after SIGKILL, in milliseconds. The signal always ends a process, but a busy machine may
+// need time.
 const killWaitMs = 10_000;
 
 /**
- * Runs a server as a child process. The transport of the SDK is not used, for three reasons. It stops
- * only the wrapper and leaves the server running. It waits for pipes that other processes hold. It does
- * not report how a process ended.
+ * Runs a server as a child process. It replaces the transport of the SDK, which has three faults. The SDK
+ * stops only the wrapper and leaves the server running. The SDK waits for pipes that other processes hold.
+ * The SDK does not report how a process ended.
  */
 export class StdioTransport implements Transport {
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: ((message: JSONRPCMessage) => void) | undefined;
-  /** The last output on stderr. The SDK recognizes a stdio transport by this field and `pid`. */
+  /** The last output on stderr. The SDK checks this field and `pid` to recognize a stdio transport. */
   readonly stderr: OutputTail = new OutputTail();
   readonly #server: McpStdioServer['stdio'];
   readonly #settings: Settings;
@@ -38,8 +38,8 @@ export class StdioTransport implements Transport {
   #child: ChildProcess | undefined;
   #closing: Promise<void> | undefined;
   #exitText = '';
-  // Delivers the messages one by one. The SDK delays notifications, and would lose progress that arrives
-  // together with a result.
+  // Delivers the messages one after the other. The SDK delays notifications, and would otherwise lose
+  // progress that arrives together with a result.
   #delivery: Promise<void> = Promise.resolve();
 
   constructor(server: McpStdioServer['stdio'], settings: Settings) {
@@ -52,7 +52,7 @@ export class StdioTransport implements Transport {
     return this.#child?.pid;
   }
 
-  /** A sentence about how the process ended, if it ended by itself. Otherwise empty. */
+  /** A sentence that describes how the process ended. Empty if the process did not end by itself. */
   get exitText(): string {
     return this.#exitText;
   }
@@ -99,7 +99,7 @@ export class StdioTransport implements Transport {
     return this.#closing;
   }
 
-  /** Ends the input first, which asks the server to exit. Then it sends SIGTERM, then SIGKILL. */
+  /** Closes the input first, which tells the server to exit. Then it sends SIGTERM, then SIGKILL. */
   async #close(): Promise<void> {
     const child = this.#child;
     this.onclose?.();
@@ -119,7 +119,7 @@ export class StdioTransport implements Transport {
         this.#delivery = this.#delivery.then(() => this.#deliver(line));
       }
     } catch (error) {
-      // If a message is too long, the start of the next message cannot be found. The connection therefore
+      // After a message that is too long, the start of the next message is unknown. The connection therefore
       // closes.
       this.#exitText = (error as Error).message;
       this.#child?.stdout?.destroy();
@@ -131,7 +131,7 @@ export class StdioTransport implements Transport {
     try {
       this.onmessage?.(deserializeMessage(line));
     } catch (error) {
-      // The line is not a message. Some servers print other text to their output.
+      // The line is not a message. Some servers also print log text to their output.
       this.onerror?.(error as Error);
     }
   }
@@ -153,7 +153,7 @@ export class StdioTransport implements Transport {
 
   #finish(): void {
     for (const stream of this.#child?.stdio ?? []) stream?.destroy();
-    // The transport closes after all messages that arrived before were delivered.
+    // The transport closes after it has delivered all earlier messages.
     this.#delivery = this.#delivery.then(() => void this.close());
   }
 }
@@ -172,11 +172,12 @@ async function settlesWithin(ms: number, done: Promise<boolean>): Promise<boolea
   }
 }
 
-// More bytes are kept than shown, so that a secret at the edge is still complete when it is redacted.
+// The number of bytes to keep. It is larger than the shown text, because a secret at the edge must be
+// complete to be redacted.
 const keptBytes = 16_384;
 const shownLength = 2_000;
 
-/** The last output of a program. */
+/** Keeps the last part of a program's output. */
 export class OutputTail {
   #bytes: Buffer = Buffer.alloc(0);
 
@@ -194,7 +195,7 @@ export class OutputTail {
 /** Splits chunks of bytes into lines and limits the length of a line. */
 export class LineSplitter {
   readonly #maxBytes: number;
-  // The pieces of the unfinished line. They are joined only once, so the cost is linear.
+  // The pieces of the unfinished line. They are joined only once, so the time is linear.
   #pieces: Buffer[] = [];
   #length = 0;
 
@@ -232,13 +233,12 @@ function tooLongError(maxBytes: number): RangeError {
 }
 
 /**
- * True if the child process leads its own process group. A wrapper such as `npx` is then stopped together
- * with the server that it started, and Ctrl-C at the terminal reaches neither. Windows has no process
- * groups.
+ * True if the child process gets its own process group. A wrapper such as `npx` is then stopped together with
+ * its server. Ctrl-C at the terminal reaches neither of them. Windows has no process groups.
  */
 const hasOwnGroup: boolean = process.platform !== 'win32';
 
-/** The running servers. They are stopped if this process exits without closing them. */
+/** The running servers. They are killed if this process exits without closing them. */
 const running = new Set<ChildProcess>();
 
 function trackGroup(child: ChildProcess): void {
@@ -246,7 +246,7 @@ function trackGroup(child: ChildProcess): void {
   running.add(child);
 }
 
-/** Kills the processes that the child left behind. Called when the child has ended. */
+/** Kills the remaining processes of the child's group. It is called when the child has ended. */
 function endGroup(child: ChildProcess): void {
   if (hasOwnGroup) signalGroup(child, 'SIGKILL');
   running.delete(child);
@@ -258,7 +258,7 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(hasOwnGroup ? -child.pid : child.pid, signal);
   } catch {
-    // The group has already ended.
+    // The group has already ended, so the error is ignored.
   }
 }
 

@@ -1,38 +1,54 @@
-import { opendir, readFile } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { lstat, opendir, readFile } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
 import { lexicalPath } from '../../workspace/match-path.ts';
 import { secretProtection } from '../home-protection.ts';
 import type { ReadPath } from './read-only-command.ts';
 
 interface FindSecretOptions {
   readonly root: string;
-  /** Whether the search leaves out names that start with a dot. */
+  /**
+   * True if the search omits names that start with a dot. An ignore file can still include such names, for
+   * example with the line `!.env`.
+   */
   readonly skipsHidden?: boolean | undefined;
   /** Returns true if tools may read a path without asking. */
   readonly mayRead: (path: ReadPath) => boolean;
 }
 
-/** The folder of installed packages. They are published, so the keys in them are test keys. */
+/** The folder of installed packages. Packages are published, so keys in them are only test keys. */
 const publishedFolder = 'node_modules';
 
 /**
- * Maximum number of entries that are checked, because checking takes time. A search of more entries needs
- * an approval.
+ * Maximum number of entries to check, because each check takes time. A search of more entries needs an
+ * approval.
  */
 const maxEntries = 50_000;
 
 /**
- * The errors after which a folder is skipped. A program cannot read what this process cannot read. A file
- * has no entries, and a removed folder has none either.
+ * The errors after which a folder is skipped. A program cannot read entries that this process cannot read. A
+ * file or a removed folder has no entries.
  */
 const unlisted: ReadonlySet<string | undefined> = new Set(['EACCES', 'ENOTDIR', 'ENOENT']);
 
 /**
- * Returns the reason to ask before a program reads all files below a path. One of them looks like a
- * secret, or there are too many to check. Like the programs, it does not follow links. Returns undefined
+ * Returns the reason to ask before a program reads all files below a path: one of them looks like a secret,
+ * or there are too many to check. It does not follow links, and neither do the programs. Returns undefined
  * for a file, because the caller checks it.
  */
 export async function findSecretBelow(
+  real: string,
+  options: FindSecretOptions,
+): Promise<string | undefined> {
+  const { skipsHidden = false } = options;
+  const isHidden = skipsHidden && !(await hasExceptionAbove(real));
+  const risk = await findRisk(real, { ...options, skipsHidden: isHidden });
+  return risk === includesHidden ? findRisk(real, { ...options, skipsHidden: false }) : risk;
+}
+
+/** The result of a walk that found an ignore file which may include hidden files. */
+const includesHidden = 'An ignore file may include hidden files';
+
+async function findRisk(
   real: string,
   { root, skipsHidden = false, mayRead }: FindSecretOptions,
 ): Promise<string | undefined> {
@@ -49,8 +65,11 @@ export async function findSecretBelow(
       if (++entries > maxEntries)
         return `The search would read more than ${maxEntries} files, and some may be secret`;
       const path = join(folder, entry.name);
-      if (skipsHidden && entry.name.startsWith('.')) continue;
-      // The name has bytes that are not valid text, so the path would not lead to the file.
+      if (skipsHidden && entry.name.startsWith('.')) {
+        if (await hasException(folder, entry.name)) return includesHidden;
+        continue;
+      }
+      // The name contains bytes that are not valid UTF-8, so the path does not lead to the file.
       if (entry.name.includes('\uFFFD'))
         return `The search would read ${shownPath(path)}, whose name cannot be checked`;
       if (entry.isDirectory() && entry.name !== publishedFolder) folders.push(path);
@@ -62,9 +81,46 @@ export async function findSecretBelow(
   return undefined;
 }
 
+/** The names from which ripgrep reads patterns. It reads them in each folder and in all folders above. */
+const ignoreFiles: ReadonlyMap<string, string> = new Map([
+  ['.gitignore', '.gitignore'],
+  ['.ignore', '.ignore'],
+  ['.rgignore', '.rgignore'],
+  ['.git', join('.git', 'info', 'exclude')],
+]);
+
+const maxIgnoreBytes = 1_000_000;
+
+/** True if a folder above the searched path has an ignore file with an exception. */
+async function hasExceptionAbove(real: string): Promise<boolean> {
+  for (let folder = dirname(real); ; folder = dirname(folder)) {
+    for (const name of ignoreFiles.keys()) if (await hasException(folder, name)) return true;
+    if (folder === dirname(folder)) return false;
+  }
+}
+
 /**
- * True for a git configuration without a password. Almost every workspace has a `.git/config`, and it is
- * a secret only if it contains one.
+ * True if an ignore file may have an exception, which is a line with `!`. Ripgrep searches hidden files that
+ * match an exception. A file that cannot be checked counts as a file with an exception.
+ */
+async function hasException(folder: string, name: string): Promise<boolean> {
+  // The file system may ignore letter case.
+  const file = ignoreFiles.get(name.toLowerCase());
+  if (file === undefined) return false;
+  const path = join(folder, file);
+  try {
+    const stats = await lstat(path);
+    if (!stats.isFile() || stats.size > maxIgnoreBytes) return true;
+    return /^\uFEFF?!/m.test(await readFile(path, 'utf8'));
+  } catch (error) {
+    // If `.git` is a file, the repository is in a different folder.
+    return (error as NodeJS.ErrnoException).code !== 'ENOENT';
+  }
+}
+
+/**
+ * True for a git configuration without a password. Almost every workspace has a `.git/config`, and only one
+ * with a password is a secret.
  */
 async function isHarmlessGitFile(path: string): Promise<boolean> {
   if (!path.endsWith(`${sep}config`) || !path.includes(`${sep}.git${sep}`)) return false;

@@ -1,4 +1,4 @@
-/** The options with which a program is known to only read. All other options count as unknown. */
+/** The options with which a program only reads. All other options count as unknown. */
 export interface OptionTable {
   /** Single letters without a value, as in `-la`. */
   readonly letters?: string | undefined;
@@ -8,12 +8,12 @@ export interface OptionTable {
   readonly long?: readonly string[] | undefined;
   /** Long options with a value, as in `--lines 5` or `--lines=5`. */
   readonly longValued?: readonly string[] | undefined;
-  /** Whether a number such as `-5` is accepted as a count. */
+  /** True if a number such as `-5` is accepted as a count. */
   readonly counts?: boolean | undefined;
 }
 
 export interface ParsedOptions {
-  /** The given options: single letters, and the names of long options. */
+  /** The options in the command: single letters, and the names of long options. */
   readonly options: ReadonlySet<string>;
   readonly operands: readonly string[];
   /** The values of options, with the names of the options. */
@@ -23,7 +23,7 @@ export interface ParsedOptions {
 interface OptionValue {
   readonly name: string;
   readonly value: string;
-  /** The place of the value: in the next word, after the letter in the same word, or after `=`. */
+  /** The location of the value: in the next word, after the letter in the same word, or after `=`. */
   readonly place: 'next' | 'letter' | 'equals';
 }
 
@@ -56,9 +56,9 @@ export function parseOptions(
 
 interface ParsedOption {
   readonly names: readonly string[];
-  /** Whether the next word is the value. */
+  /** True if the next word is the value. */
   readonly takesNext: boolean;
-  /** The value, if it is in the same word. */
+  /** The value. Undefined if it is not in the same word. */
   readonly value?: string | undefined;
 }
 
@@ -81,7 +81,7 @@ function parseLetters(
   for (let at = 1; at < word.length; at++) {
     const letter = word.charAt(at);
     names.push(letter);
-    // The rest of the word, or the next word, is the value.
+    // The value is the rest of the word. If the word has no rest, the next word is the value.
     if (valued.includes(letter)) {
       const value = word.slice(at + 1);
       return { names, takesNext: value === '', value: value === '' ? undefined : value };

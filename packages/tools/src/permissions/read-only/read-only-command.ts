@@ -7,23 +7,22 @@ import {
   readOnlyPrograms,
 } from './read-only-programs.ts';
 
-/** A command that only reads, and the paths that it reads. */
+/** A command that only reads, with the paths that it reads. */
 export interface ReadOnlyCommand {
   readonly program: string;
   readonly paths: readonly ReadPath[];
   /**
-   * Whether the command is git. Git also depends on the configuration of the repository, which needs
-   * another check.
+   * True if the command is git. Git also depends on the configuration of the repository, which needs a
+   * separate check.
    */
   readonly isGit: boolean;
   /**
-   * Whether the program may be inside the workspace, as a test runner or a compiler can be. Default:
-   * false.
+   * True if the program may be inside the workspace, for example a test runner or a compiler. Default: false.
    */
   readonly mayBeInside?: boolean | undefined;
-  /** The kind of the git command, if it does more than read. Default: `reads`. */
+  /** The kind of a git command that does more than read. Default: `reads`. */
   readonly gitUse?: GitUse | undefined;
-  /** A word that must be the name of a remote of the repository. Default: none. */
+  /** A word that must be the name of a remote in the repository. Default: none. */
   readonly remote?: string | undefined;
 }
 
@@ -31,16 +30,18 @@ export interface ReadPath {
   readonly path: string;
   /** How the path is read. `search` includes everything below the path. */
   readonly kind: 'read' | 'search';
-  /** Whether only names, sizes and dates are shown and no content. Default: false. */
+  /** True if the command shows only names, sizes and dates, and no content. Default: false. */
   readonly isNamesOnly?: boolean | undefined;
-  /** Whether the path must be a file, because the program would read more in a folder. Default: false. */
+  /** True if the path must be a file, because the program would read more from a folder. Default: false. */
   readonly mustBeFile?: boolean | undefined;
-  /** Whether a search leaves out names that start with a dot. Default: false. */
+  /**
+   * True if a search omits names that start with a dot, unless an ignore file includes them. Default: false.
+   */
   readonly skipsHidden?: boolean | undefined;
 }
 
 /**
- * Parses a command that only reads. Such a command has a known program without a path, and known options.
+ * Parses a command that only reads: a known program, given by its name and not by a path, with known options.
  * Returns undefined for all other commands.
  */
 export function parseReadOnlyCommand(words: readonly Word[]): ReadOnlyCommand | undefined {
@@ -67,9 +68,9 @@ export function parseReadOnlyCommand(words: readonly Word[]): ReadOnlyCommand | 
 }
 
 /**
- * Parses the path of `cd`. The caller must check that the path is the current folder, because the
- * commands after it are checked relative to the root. Other relative paths are refused, because they
- * depend on the variable CDPATH.
+ * Parses the path of `cd`. The caller must check that the path is the current folder, because later commands
+ * are checked relative to the root. It refuses all other relative paths, because they depend on the variable
+ * CDPATH.
  */
 function changeFolder(path = ''): ReadOnlyCommand | undefined {
   if (!/^(?:\/|\.\.?(?:\/|$))/.test(path)) return undefined;
@@ -110,20 +111,21 @@ function withKind(
 }
 
 /**
- * Returns the paths that a git command reads. Options before the subcommand, such as -c, -C, --git-dir
- * and --exec-path, are refused, because they apply to git itself.
+ * Returns the paths that a git command reads. It refuses options before the subcommand, such as -c, -C,
+ * --git-dir and --exec-path, because they apply to git itself.
  */
 function gitPaths([name = '', ...rest]: readonly string[]): readonly ReadPath[] | undefined {
   const known = readOnlyGitCommands.get(name);
-  // `%G` makes git start another program to check a signature.
+  // `%G` makes git start a program that checks a signature.
   if (known === undefined || rest.some((word) => word.includes('%G'))) return undefined;
   const paths = pathsOfProgram(rest, known);
   const { showsHistory = false, shows = 'content' } = known;
   const all = { path: '.', kind: 'search', isNamesOnly: true } as const;
-  // A commit shows all paths, whatever path is given. Denied paths below the root must not be shown.
-  // Secrets need an approval only if the command names them, because commits are shared with others.
+  // A commit can show all paths, even if the command has a path argument. The whole root is therefore checked
+  // for denied paths. Secrets need an approval only if the command contains their path, because commits are
+  // shared anyway.
   if (paths === undefined || !showsHistory) return paths;
-  // The option -L names lines of a file, as in `-L1,5:src/a.ts`.
+  // The value of -L contains a file, as in `-L1,5:src/a.ts`.
   const ranges = parseOptions(rest, known)?.values.filter((one) => one.name === 'L') ?? [];
   const inRanges = ranges.flatMap(({ value }) => pathsInOperand(value, false).slice(1));
   return [
@@ -139,7 +141,7 @@ function gitPaths([name = '', ...rest]: readonly string[]): readonly ReadPath[] 
 function pathsInOperand(operand: string, isNamesOnly: boolean): readonly ReadPath[] {
   // `HEAD:a` and `:0:a` are paths in a commit or in the index.
   const colons = [...operand.matchAll(/:/g)].map(({ index }) => operand.slice(index + 1) || '.');
-  // `:(top)a` and `:/a` are paths with a prefix that git interprets.
+  // In `:(top)a` and `:/a`, git interprets the prefix of the path.
   const plain = colons.map((path) => path.replace(/^(?:\([^)]*\)|[!/^]+)/, '') || '.');
   return [...new Set([operand, ...colons, ...plain])].map((path) => {
     return { path, kind: 'read', isNamesOnly };

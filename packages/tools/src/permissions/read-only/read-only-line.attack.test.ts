@@ -56,8 +56,8 @@ test('other options of these commands read', () => {
   expect(isReadOnlyLine("test -f a && printf '%s %d' -5 b")).toBe(true);
 });
 
-// The model chooses the line, and the check runs before anybody is asked. While it runs, the terminal
-// accepts no keys, and a server answers nobody.
+// The model chooses the line, and the check runs before the user is asked. During the check, the terminal
+// accepts no keys, and a server answers no requests.
 test.for([
   ['spaces', `sed -n '${' '.repeat(9900)}x' a`],
   ['spaces after an address', `sed -n '1${' '.repeat(9900)}x' a`],

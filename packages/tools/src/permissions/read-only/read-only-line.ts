@@ -2,12 +2,12 @@ import { splitCommand, type Word } from '../split-command.ts';
 import { isReadingUse } from './writing-programs.ts';
 
 /**
- * True if every program of a command line is known to only read. Pipes, `&&`, `||`, `;`, globs, `2>&1`
- * and redirections to `/dev/null` are accepted. Substitutions, variables and other redirections are not.
+ * True if every program of a command line is known to only read. Pipes, `&&`, `||`, `;`, globs, `2>&1` and
+ * redirections to `/dev/null` are accepted. Substitutions, variables and other redirections are not.
  *
- * Programs that can write are accepted only with options of a closed list. This is still not enough to
- * run the line without a sandbox, because the files that it reads are not checked. Use it only to choose
- * a sandbox in which nothing can be changed and nothing can be sent.
+ * Programs that can write are accepted only with options from a fixed list. A line that passes still needs a
+ * sandbox, because the files that it reads are not checked. Use the result only to choose a sandbox that
+ * allows no changes and no network.
  *
  * @example
  * isReadOnlyLine("git log --oneline | head -5"); // true
@@ -31,7 +31,7 @@ function isReader([program, ...rest]: readonly Word[]): boolean {
   return isReadingUse(program.text, words) ?? readers.has(program.text);
 }
 
-/** The programs that only read, whatever their arguments are. */
+/** The programs that only read, with any arguments. */
 const readers: ReadonlySet<string> = new Set(
   `[ b2sum basename cat cd cksum cmp column comm cut df diff dirname du echo egrep expand expr false
   fgrep fmt fold grep head hexdump id join jq ls md5sum nl nproc numfmt od paste pr printf pwd
@@ -40,19 +40,18 @@ const readers: ReadonlySet<string> = new Set(
 );
 
 /**
- * The commands of bash that take the name of a variable with the options -v and -R. Bash runs commands in
- * such a name, as in `test -v 'a[$(id)]'`. `printf -v PATH` changes which programs the rest of the line
- * runs.
+ * The bash commands whose options -v and -R accept the name of a variable. Bash executes commands inside such
+ * a name, as in `test -v 'a[$(id)]'`. `printf -v PATH` changes the search path for the rest of the line.
  */
 const evaluators: ReadonlySet<string> = new Set(['[', 'test', 'printf']);
 
 /**
- * Matches the format `%n`. `printf %n PATH` stores a number in the variable, and bash then takes programs
- * from the folder `0`.
+ * Matches the format `%n`. `printf %n PATH` stores a number in the variable PATH. Bash then searches for
+ * programs in a folder with this number as its name.
  */
 const setsName = /%[-+ #'*.$\d]*[hlLjztq]*n/;
 
-/** The programs that can run other code, but only print their version with these options. */
+/** The programs that can run any code, but only print their version with these options. */
 const versionPrograms: ReadonlySet<string> = new Set(
   `bun bundle cargo clang cmake composer deno docker dotnet g++ gcc go gradle java javac kotlin make
   mvn node npm npx perl php pip pip3 pnpm poetry python python3 ruby rustc rustup swift tsc uv
@@ -69,7 +68,7 @@ const gitReaders: ReadonlySet<string> = new Set(
   whatchanged`.split(/\s+/),
 );
 
-/** The git subcommands that only list, if the pattern accepts all their arguments. */
+/** The git subcommands that only list data if the pattern matches all their arguments. */
 const gitLists: ReadonlyMap<string, RegExp> = new Map([
   ['branch', /^(?:-[avr]+|--(?:all|remotes|list|show-current|merged|no-merged|contains|sort=.*))$/],
   ['config', /^(?:--(?:get|get-all|list|show-origin|show-scope|name-only)|-l|\w[\w.-]*)$/],
@@ -92,8 +91,8 @@ function isReadingGit(words: readonly string[]): boolean {
 }
 
 /**
- * True if the command reads settings. With another number of words, `git remote` and `git config` change
- * settings.
+ * True if the command only reads settings. With a different number of words, `git remote` and `git config`
+ * change settings.
  */
 function isReadingPair(name: 'remote' | 'config', words: readonly string[]): boolean {
   const isKnown = words.every((word) => gitLists.get(name)?.test(word));
@@ -103,8 +102,8 @@ function isReadingPair(name: 'remote' | 'config', words: readonly string[]): boo
 }
 
 /**
- * Matches one sed command that prints, deletes, replaces or ends, without the flags `w` and `e`. No two
- * repetitions in a row match the same character, so a text that does not match takes linear time.
+ * Matches one sed command that prints, deletes, replaces or ends, without the flags `w` and `e`. Adjacent
+ * repetitions never match the same character, so the match takes linear time even if it fails.
  */
 const sedCommand =
   /^(?:(?:\d+|\$|\/[^/\\]*\/)(?:,(?:\+?\d+|\$|\/[^/\\]*\/))?\s*(?:!\s*)?)?(?:[pdq=]|s([/|#,])(?:(?!\1)[^\\]|\\.)*\1(?:(?!\1)[^\\]|\\.)*\1[gpiI0-9]*)?$/;

@@ -1,29 +1,32 @@
 import type { OptionTable } from './parse-options.ts';
 
-/** A program that only reads if it is used with these options. */
+/** A program that only reads when it is used with these options. */
 export interface ReadOnlyProgram extends OptionTable {
   /**
-   * The meaning of the program's operands. With `text`, they are only printed. With `pattern`, the first
-   * operand is a pattern and not a path, unless one of `patternOptions` was given. With `files`, the
+   * The meaning of the program's operands. With `text`, the program only prints them. With `pattern`, the
+   * first operand is a pattern and not a path, unless one of `patternOptions` was given. With `files`, the
    * program would read all entries of a folder and follow their links, so each operand must be a file.
    */
   readonly operands: 'paths' | 'files' | 'text' | 'none' | 'pattern';
   readonly patternOptions?: readonly string[] | undefined;
   /**
-   * The options with which the program reads everything below a path. `always` means that it does so
-   * without an option.
+   * The options with which the program reads everything below a path. `always` means that no option is
+   * needed.
    */
   readonly recursiveOptions?: readonly string[] | 'always' | undefined;
-  /** The path that the program reads if no path is given. */
+  /** The path that the program reads if the command has no path. */
   readonly defaultPath?: '.' | undefined;
   /**
-   * Whether the program shows only names. A list has the options with which it shows only names. Default:
-   * `content`.
+   * Whether the program shows content or only names. A list contains the options with which it shows only
+   * names. Default: `content`.
    */
   readonly shows?: 'content' | 'names' | readonly string[] | undefined;
-  /** The options with which the program shows hidden files. Without them, it omits hidden files. */
+  /**
+   * The options with which the program shows hidden files. Without them, it shows only hidden files that an
+   * ignore file includes.
+   */
   readonly unhidingOptions?: readonly string[] | undefined;
-  /** Whether the program shows the paths of commits, whatever its operands are. */
+  /** True if the program shows all paths of commits, even if its operands select only some. */
   readonly showsHistory?: boolean | undefined;
 }
 
@@ -66,7 +69,7 @@ const ripgrep: ReadOnlyProgram = {
 };
 
 const headOrTail: ReadOnlyProgram = {
-  // The list omits -f, because the program would never end.
+  // The list omits -f, because the program would never end with this option.
   ...{ operands: 'paths', letters: 'qvz', valued: 'nc', counts: true },
   ...{ long: ['quiet', 'verbose'], longValued: ['lines', 'bytes'] },
 };
@@ -109,7 +112,7 @@ export const readOnlyPrograms: ReadonlyMap<string, ReadOnlyProgram> = new Map([
   ['cut', { operands: 'paths', letters: 's', valued: 'dfcb' }],
   // The list omits -o, which writes a file, and --compress-program, which runs a program.
   ['sort', { operands: 'paths', letters: 'nrufbVhgMdisz', valued: 'kt' }],
-  // The second operand of uniq is a file that uniq writes, so operands are not accepted.
+  // uniq writes to its second operand, so operands are not accepted.
   ['uniq', { operands: 'none', letters: 'cduiz', valued: 'fsw' }],
   // The list omits -r and -N, which read folders.
   ['diff', { operands: 'files', letters: 'uqbwiBy', valued: 'U' }],
@@ -120,8 +123,8 @@ export const readOnlyPrograms: ReadonlyMap<string, ReadOnlyProgram> = new Map([
 ]);
 
 /**
- * The options of all subcommands that show changes. The list omits --output, --ext-diff, --textconv and
- * --no-index.
+ * The options that all subcommands for showing changes share. The list omits --output, --ext-diff, --textconv
+ * and --no-index.
  */
 const diffOptions =
   `stat numstat shortstat name-only name-status cached staged patch no-patch color no-color
@@ -133,7 +136,7 @@ const logOptions =
   abbrev-commit since until after before author committer grep format pretty date max-count skip
   branches tags`.split(/\s+/);
 
-/** The letters for options such as -U3, whose value is never the next word. */
+/** Digits count as option letters for options such as -U3, whose value is never the next word. */
 const digits = '0123456789';
 
 const wholeTree: ReadOnlyProgram = {
@@ -144,7 +147,7 @@ const wholeTree: ReadOnlyProgram = {
 };
 
 /**
- * The git subcommands that only read if they are used with these options. Operands may also be commits,
+ * The git subcommands that only read when they are used with these options. Operands may also be commits,
  * which are always inside the repository.
  */
 export const readOnlyGitCommands: ReadonlyMap<string, ReadOnlyProgram> = new Map([
@@ -181,7 +184,7 @@ export const readOnlyGitCommands: ReadonlyMap<string, ReadOnlyProgram> = new Map
       long: 'abbrev-ref short show-toplevel verify is-inside-work-tree git-dir'.split(' '),
     },
   ],
-  // With a name, `git branch` creates a branch, so operands are not accepted.
+  // `git branch` with a name creates a branch, so operands are not accepted.
   [
     'branch',
     { operands: 'none', letters: 'avr', long: ['all', 'remotes', 'show-current', 'list'] },

@@ -11,14 +11,14 @@ interface ReadOnlyEnvironment {
   readonly workspace: Pick<Workspace, 'root' | 'resolve'>;
   /** Returns true if tools may read a path without asking. */
   readonly mayRead: (path: ReadPath) => boolean;
-  /** The folders where the shell searches for programs. Default: the PATH of this process. */
+  /** The folders in which the shell searches for programs. Default: the PATH of this process. */
   readonly searchPath?: string | undefined;
 }
 
 /**
- * Returns the reason to ask before running a command that seems to only read. A link may lead to another
- * place, or a searched folder may contain secrets. The program may be inside the workspace, or the
- * repository may make git run other programs.
+ * Returns the reason to ask before running a command that seems to only read. A link may lead to a different
+ * place, or a searched folder may contain secrets. The program may be inside the workspace, or the repository
+ * may make git run programs.
  */
 export async function findReadOnlyRisk(
   { program, paths, isGit, mayBeInside = false, gitUse, remote }: ReadOnlyCommand,
@@ -49,8 +49,8 @@ export async function findReadOnlyRisk(
 async function riskOfGit(root: string, use: GitUse = 'reads'): Promise<string | undefined> {
   const risk = await findRepositoryRisk(root, use);
   if (risk !== undefined || use === 'reads') return risk;
-  // `git add` and `git commit` skip the files that git ignores. Other commands, such as `git checkout`,
-  // do not.
+  // `git add` and `git commit` skip files that git ignores. All other commands, such as `git checkout`, do
+  // not skip them.
   return findInnerRisk(root, { ignored: use !== 'changes' });
 }
 
@@ -61,13 +61,13 @@ function isFile(path: string): Promise<boolean> {
   );
 }
 
-/** The commands that the shell runs without starting a program. */
+/** The commands that the shell executes itself, without starting a program. */
 const shellBuiltins: ReadonlySet<string> = new Set(['cd', 'pwd', 'true', 'false', 'echo']);
 
-/** True if the first program with that name on the search path is outside of the root. */
+/** True if the first program with this name on the search path is outside the root. */
 async function isOutsideProgram(program: string, root: string, searchPath = ''): Promise<boolean> {
   for (const folder of searchPath.split(':')) {
-    // An empty entry means the current folder of the command, which is inside the root.
+    // An empty entry stands for the current folder of the command, which is inside the root.
     if (!isAbsolute(folder)) return false;
     const path = join(folder, program);
     const isThere = await access(path, constants.X_OK).then(

@@ -7,21 +7,21 @@ import { splitCommand } from '../split-command.ts';
 const maxEntries = 20_000;
 const maxHidden = 500;
 /**
- * The folder of packages. It is large and its files are published, so it is searched only for paths that a
- * rule of the user names.
+ * The folder of installed packages. It is large, and its files are published. It is therefore searched only
+ * for paths in the user's rules.
  */
 const packagesName = 'node_modules';
-/** Maximum number of entries in folders of packages. If there are more, the user is asked. */
+/** Maximum number of entries in package folders. If there are more, the user must approve the line. */
 const maxPackageEntries = 100_000;
 
-/** The programs that read only the files that the line names. */
+/** The programs that read only files that appear in the line. */
 const plainReaders: ReadonlySet<string> = new Set(
   `[ basename cat cd cut date dirname echo false head ls nl printf pwd sed sort stat tail test true
   uniq wc which whoami`.split(/\s+/),
 );
 
 /**
- * True if a line may read a file in a folder of packages. Other programs than the plain ones read whole
+ * True if a line may read a file in a package folder. Programs that are not in `plainReaders` read complete
  * folders or run code.
  */
 export function mayReachPackages(line: string): boolean {
@@ -33,8 +33,8 @@ export function mayReachPackages(line: string): boolean {
 }
 
 /**
- * Returns a check for files in packages. It refuses what a rule denies or asks about, but not files that
- * only look like secrets. Undefined if no rule names a path.
+ * Returns a check for files in packages. It refuses files for which a rule denies or asks, but accepts files
+ * that only look like secrets. Returns undefined if no rule contains a path.
  */
 function packageCheck(policy: PermissionPolicy): PermissionPolicy['mayRead'] | undefined {
   const isStrict = ({ decision, path }: PermissionRule) =>
@@ -44,25 +44,25 @@ function packageCheck(policy: PermissionPolicy): PermissionPolicy['mayRead'] | u
   const { root } = policy;
   return permissionPolicy({ root, rules: [{ decision: 'allow' }, ...strict] }).mayRead;
 }
-/** The git folder. It holds old versions of hidden files, and often a password in its settings. */
+/** The git folder. It contains old versions of hidden files, and its settings often contain a password. */
 const repository = '.git';
 
 /**
- * The character that replaces bytes that are not valid text. A path with it is not the real path of the
- * file.
+ * The character that replaces bytes that are not valid UTF-8. A path with this character is not the real path
+ * of the file.
  */
 const undecodable = '\uFFFD';
 
 interface Unreadable {
   readonly hidden: readonly string[];
-  /** The names of links that lead out of the root. Links cannot be hidden. */
+  /** The names of links that lead out of the root. The sandbox cannot hide links. */
   readonly leaving: ReadonlySet<string>;
 }
 
 /**
- * Returns the files below the root that tools may not read without asking. Undefined if not all of them
- * can be hidden. That is so if there are too many files, a folder cannot be listed, or a name is not
- * valid text. Folders of packages are searched only if the line may reach them.
+ * Returns the files below the root that tools may not read without asking. Returns undefined if not all of
+ * them can be hidden: there are too many files, a folder cannot be listed, or a name is not valid UTF-8. It
+ * searches package folders only if the line may reach them.
  */
 export async function findUnreadable(
   policy: PermissionPolicy,
@@ -92,8 +92,7 @@ export async function findUnreadable(
       const path = join(folder, entry.name);
       const isPackage = next.isPackage || (entry.isDirectory() && entry.name === packagesName);
       const mayRead = isPackage ? ofPackages : policy.mayRead;
-      // A link inside the root is not hidden. If the file that it leads to must not be read, that file is
-      // hidden.
+      // A link inside the root is not hidden. If its target must not be read, the target itself is hidden.
       if (entry.isSymbolicLink() && !isPackage && (await leadsOut(root, path)))
         leaving.add(entry.name);
       if (entry.isSymbolicLink() || mayRead === undefined) continue;
@@ -105,15 +104,15 @@ export async function findUnreadable(
   return { hidden, leaving };
 }
 
-/** True if a link leads out of the root. A broken link shows nothing, so it does not count. */
+/** True if a link leads out of the root. A broken link does not count, because it shows no content. */
 async function leadsOut(root: string, path: string): Promise<boolean> {
   const target = await realpath(join(root, path)).catch(() => root);
   return target !== root && !target.startsWith(join(root, sep));
 }
 
 /**
- * True if a line may follow one of the links. Such a line names the link in a path, or has a wildcard
- * that could match it. A line with an option that follows all links in a folder counts too.
+ * True if a line may follow one of the links. The line contains the link in a path, or has a wildcard that
+ * could match it. An option that follows all links in a folder also counts.
  */
 export function mayFollow(line: string, links: ReadonlySet<string>): boolean {
   if (links.size === 0) return false;
@@ -129,7 +128,7 @@ export function mayFollow(line: string, links: ReadonlySet<string>): boolean {
 const followingGrep = /^-[a-zA-Z]*R|^--deref/;
 const followingLinks = /^-[a-zA-Z]*[LDH]|^--deref|^--follow/;
 
-/** The options with which programs follow links that the line does not name. */
+/** The options with which programs follow links that do not appear in the line. */
 const followingOptions: ReadonlyMap<string, RegExp> = new Map([
   ['grep', followingGrep],
   ['egrep', followingGrep],

@@ -1,7 +1,7 @@
 import { type OptionTable, parseOptions } from './parse-options.ts';
 
 interface WritingProgram extends OptionTable {
-  /** Maximum number of operands. The program would write a further operand as a file. */
+  /** Maximum number of operands. The program treats an additional operand as a file to write. */
   readonly maxOperands?: number | undefined;
   /** The pattern that each operand must match. Default: any operand. */
   readonly operand?: RegExp | undefined;
@@ -12,9 +12,9 @@ function words(text: string): readonly string[] {
 }
 
 /**
- * Programs that usually read, but that write files or start programs with some options. Only the options
- * of these lists are accepted, by their full names. Full names are required because many programs also
- * accept the start of a name, such as `--o=x` for `--output=x`.
+ * Programs that usually read, but with some options write files or start programs. Only the options in these
+ * lists are accepted, with their full names. Abbreviations are refused, because many programs accept `--o=x`
+ * for `--output=x`.
  */
 const programs: ReadonlyMap<string, WritingProgram> = new Map<string, WritingProgram>([
   ['base32', { letters: 'di', valued: 'w', long: words('decode ignore-garbage wrap') }],
@@ -99,7 +99,7 @@ const programs: ReadonlyMap<string, WritingProgram> = new Map<string, WritingPro
   ],
 ]);
 
-/** Matches options of xxd, which are words and not letters. For example, `-ps` is one option. */
+/** Matches options of xxd, which are words after one dash. For example, `-ps` is one option. */
 const xxdOptions = /^-(?:a|b|e|E|i|p|ps|plain|u|C|bits|autoskip|include|uppercase|capitalize)$/;
 const xxdValued = /^-(?:c|cols|g|groupsize|l|len|s|seek|o|n|name)$/;
 
@@ -114,7 +114,8 @@ const findWords: ReadonlySet<string> = new Set(
 );
 
 /**
- * True if a program of these lists is used in a way that only reads. Undefined for all other programs.
+ * Returns whether a program of these lists is used in a way that only reads. Returns undefined for all other
+ * programs.
  */
 export function isReadingUse(program: string, given: readonly string[]): boolean | undefined {
   if (program === 'find') return given.every(isFindWord);
@@ -128,8 +129,8 @@ export function isReadingUse(program: string, given: readonly string[]): boolean
 }
 
 /**
- * True if find accepts the word without changing anything. Values such as `-size -5k` also start with a
- * dash, but a digit follows it.
+ * True if the word only makes find read. Option values such as `-5k` in `-size -5k` also start with a dash,
+ * but a digit follows the dash.
  */
 function isFindWord(word: string): boolean {
   return !word.startsWith('-') || findWords.has(word) || /^-(?:newer[aBcmt]{2}|\d.*|)$/.test(word);

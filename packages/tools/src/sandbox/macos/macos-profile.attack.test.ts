@@ -7,17 +7,17 @@ import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { gitPlaces } from '../git-places.ts';
 import { type MacosView, macosProfile } from './macos-profile.ts';
 
-// Ways out of the sandbox of macOS. The text of the profile is tested here, and not its effect, because
-// that needs macOS.
+// Ways out of the macOS sandbox. These tests check the text of the profile and not its effect, because its
+// effect needs macOS.
 
 const profile = (given: Partial<MacosView> & Pick<MacosView, 'root'>) =>
   macosProfile({
     ...{ view: 'workspace', network: false, unixSockets: false, temporary: '/private/tmp/own' },
-    ...{ writable: [], hidden: [], protected: [] },
+    ...{ writable: [], hidden: [], protected: [], pinned: [] },
     ...{ git: gitPlaces(given.root, new RepositorySearch()).guarded, ...given },
   });
 
-/** The values of all rules with this start. */
+/** Returns the values of all rules with this start. */
 function valuesOf(text: string, start: string): readonly string[] {
   const lines = text.split('\n').filter((line) => line.startsWith(start));
   return lines.flatMap((line) =>
@@ -53,7 +53,7 @@ test.for([
       expect(allowed.length).toBeGreaterThan(0);
       expect(allowed).not.toContain(service);
       expect(text).not.toMatch(/\(allow (?:[^()]* )?(?:mach\*|mach-lookup|job-creation)\)/);
-      // Only commands with network use services that connect.
+      // Only commands with network access may use services that connect.
       expect(allowed.includes('com.apple.trustd.agent')).toBe(network);
     }
 });

@@ -6,13 +6,13 @@ import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { gitPlaces } from '../git-places.ts';
 import { type MacosView, macosProfile } from './macos-profile.ts';
 
-// The text of the profile is tested here. No test runs it, because that needs macOS.
+// These tests check the text of the profile. They do not run it, because that needs macOS.
 
 const home = join('/Users', 'me');
 const profile = (given: Partial<MacosView> & Pick<MacosView, 'root'>) =>
   macosProfile({
     ...{ view: 'workspace', network: false, unixSockets: false, temporary: '/private/tmp/own' },
-    ...{ writable: [], hidden: [`${home}/.ssh`], protected: [] },
+    ...{ writable: [], hidden: [`${home}/.ssh`], protected: [], pinned: [] },
     ...{ git: gitPlaces(given.root, new RepositorySearch()).guarded, ...given },
   }).split('\n');
 

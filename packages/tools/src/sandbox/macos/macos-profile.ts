@@ -14,8 +14,10 @@ export interface MacosView {
   readonly writable: readonly string[];
   readonly hidden: readonly string[];
   readonly protected: readonly string[];
-  /** The places of git that no command may change. */
+  /** The git paths that no command may change. */
   readonly git: readonly string[];
+  /** The folders that no command may rename. */
+  readonly pinned: readonly string[];
 }
 
 /** The folders that the closed view hides. The workspace stays visible. */
@@ -24,9 +26,9 @@ const devices = ['/dev/null', '/dev/zero', '/dev/stdout', '/dev/stderr', '/dev/d
 const randomDevices = ['/dev/random', '/dev/urandom'];
 
 /**
- * The services of the system that commands may call: names of users and groups, the folder for temporary
- * files, logs and notifications. Any other service could act for a command outside of the sandbox.
- * Examples are `launchd`, which starts programs, the keychain, the clipboard, and services that download.
+ * The system services that commands may call: user and group names, the folder for temporary files, logs and
+ * notifications. Any other service could act for a command outside of the sandbox. Examples are `launchd`,
+ * which starts programs, the keychain, the clipboard, and download services.
  */
 const services = [
   ...['com.apple.system.opendirectoryd.libinfo', 'com.apple.system.opendirectoryd.membership'],
@@ -34,15 +36,15 @@ const services = [
   'com.apple.system.notification_center',
 ];
 
-/** Further services for commands with network: the addresses of name servers, and certificates. */
+/** More services for commands with network access: the addresses of name servers, and certificates. */
 const networkServices = [
   ...['com.apple.SystemConfiguration.DNSConfiguration', 'com.apple.SystemConfiguration.configd'],
   ...['com.apple.networkd', 'com.apple.ocspd', 'com.apple.trustd', 'com.apple.trustd.agent'],
 ];
 
 /**
- * The values of the kernel that commands may read. `kern.procargs2` is not included, because it has the
- * environment of other processes, and the one of the agent contains keys.
+ * The kernel values that commands may read. They do not include `kern.procargs2`, which contains the
+ * environment of other processes. The environment of the agent contains keys.
  */
 const kernelValues = [
   ...['argmax', 'boottime', 'hostname', 'maxfiles', 'maxfilesperproc', 'maxproc', 'ngroups'],
@@ -53,28 +55,27 @@ const otherValues = ['vm.loadavg', 'sysctl.proc_cputype', 'security.mac.lockdown
 const valuePrefixes = ['hw.', 'machdep.cpu.'];
 
 /**
- * Returns the profile for macOS. It refuses everything that no rule allows. The last matching rule
- * decides, so rules that deny come after rules that allow. A rule also covers a path that does not exist
- * yet.
+ * Returns the profile for macOS. It denies everything that no rule allows. The last matching rule decides, so
+ * rules that deny come after rules that allow. A rule also covers a path that does not exist yet.
  */
 export function macosProfile(view: MacosView): string {
   const { root, network, temporary } = view;
   const isClosed = view.view === 'closed';
   const writable = view.view === 'workspace' ? [root, ...view.writable] : [];
-  // The profile matches real paths, and a `.git` can be a link, so both paths are included.
+  // The profile matches only real paths, and a `.git` can be a link. Both paths are therefore included.
   const named = [...view.git, ...view.git.flatMap(besideConfig), ...view.protected];
   const guarded = withRealPaths(named);
   const parents = new Set(guarded.flatMap((path) => foldersBetween(root, path)));
   return [
     '(version 1)',
     '(deny default)',
-    // Some releases do not count these operations to `default`. A hard link or a clone would give a
-    // guarded or hidden file a second name, for which no rule below applies.
+    // Some macOS releases do not include these operations in `default`. A hard link or a clone would give a
+    // guarded or hidden file a second name to which no rule below applies.
     '(deny file-link file-clone process-info* nvram* iokit-get-properties)',
     '(allow process-exec process-fork mach-host* user-preference-read ipc-posix-sem)',
     '(allow signal (target same-sandbox))',
     '(allow process-info* (target same-sandbox))',
-    // Libraries for parallel computing end the program if they cannot open this memory.
+    // Libraries for parallel computing terminate the program if they cannot open this shared memory.
     `(allow ipc-posix-shm-read-data ipc-posix-shm-write-create ipc-posix-shm-write-unlink (ipc-posix-name-regex ${quote('^/__KMP_REGISTERED_LIB_[0-9]+$')}))`,
     '(allow ipc-posix-shm-read-data (ipc-posix-name "apple.shm.notification_center"))',
     rule('allow mach-lookup', 'global-name', [...services, ...(network ? networkServices : [])]),
@@ -83,21 +84,21 @@ export function macosProfile(view: MacosView): string {
       ...valuePrefixes,
       ...(network ? ['net.routetable.'] : []),
     ]),
-    // Node and Java read these values in a way that counts as writing.
+    // Node and Java read these values with an operation that counts as a write.
     rule('allow sysctl-write', 'sysctl-name', ['kern.tcsm_enable', 'kern.grade_cputype']),
     ...(network ? networkRules(view) : []),
     '(allow file-read* file-map-executable)',
-    // A command that was not approved must not leave files for the next command.
+    // A command without an approval must not leave files for the next command.
     rule('allow file-write*', 'subpath', [...(isClosed ? [] : [temporary]), ...writable]),
     rule('allow file-write*', 'literal', devices),
     rule('allow file-ioctl', 'literal', [...devices, ...randomDevices]),
-    // The terminals of the user (`/dev/ttys…`) are not included, because they would interpret what a
-    // command writes.
+    // The user's terminals (`/dev/ttys…`) are not included, because a terminal would interpret the written
+    // text.
     '(allow file-write* (literal "/dev/tty") (regex #"^/dev/fd/"))',
     rule('deny file-write*', 'subpath', guarded),
     rule('deny file-write*', 'regex', guarded.flatMap(otherSpellings(root))),
-    // Without this rule, a command could move a parent folder away and put another one in its place.
-    rule('deny file-write-unlink', 'literal', [root, ...parents]),
+    // Without this rule, a command could move a parent folder away and put a different folder in its place.
+    rule('deny file-write-unlink', 'literal', [root, ...parents, ...view.pinned]),
     ...(isClosed
       ? [
           rule('deny file-read*', 'subpath', personalFolders),
@@ -135,13 +136,13 @@ function quote(text: string): string {
   return `"${text.replace(/[\\"]/g, '\\$&')}"`;
 }
 
-/** Returns the paths and the places where they really are. The profile matches only real paths. */
+/** Returns the given paths and their real paths. The profile matches only real paths. */
 function withRealPaths(paths: readonly string[]): readonly string[] {
   return [...new Set([...paths, ...paths.map(realPath)])];
 }
 
 /**
- * Resolves the links of the existing part of a path, and returns the letter case that the file system
+ * Resolves the links in the existing part of a path. The result has the letter case that the file system
  * stores.
  */
 function realPath(path: string): string {
@@ -154,8 +155,8 @@ function realPath(path: string): string {
 }
 
 /**
- * Returns a regular expression for the other spellings of a path that does not exist in the root. The
- * file system of macOS usually ignores letter case, so `.GIT` would be a repository for git.
+ * Returns a regular expression for all spellings of a missing path in the root. The file system of macOS
+ * usually ignores letter case, so git would treat `.GIT` as a repository.
  */
 function otherSpellings(root: string): (path: string) => readonly string[] {
   return (path) => {
@@ -165,7 +166,7 @@ function otherSpellings(root: string): (path: string) => readonly string[] {
   };
 }
 
-/** The letters of other alphabets that a file system also treats as a Latin letter. */
+/** The letters of other alphabets that a file system treats as equal to a Latin letter. */
 const otherLetters: ReadonlyMap<string, string> = new Map([
   ['s', '\u017F'],
   ['k', '\u212A'],
@@ -186,7 +187,7 @@ function escaped(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
-/** Returns further places of a repository whose settings are guarded. The paths may not exist. */
+/** Returns more paths to guard in a repository whose settings are guarded. The paths may not exist. */
 function besideConfig(place: string): readonly string[] {
   if (basename(place) !== 'config') return [];
   const names = ['hooks', 'config.worktree', 'modules', 'worktrees'];

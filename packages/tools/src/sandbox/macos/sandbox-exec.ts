@@ -57,6 +57,7 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
       network: mayConnect,
       hidden: [...keys, ...hide, ...(request.hide ?? [])],
       protected: [...startUp, ...programs, ...settings],
+      pinned: request.pin ?? [],
     });
     return {
       program,
@@ -69,8 +70,8 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
   };
   const settled = () => packages.settled();
   const common = { name: 'sandbox-exec', profile, network, settled, close } as const;
-  // The probe uses none of the options, because an option can name any path. Such a path must not decide
-  // whether there is a sandbox.
+  // The probe uses no options, because an option can contain any path. Such a path must not determine whether
+  // a sandbox exists.
   const problem = await probeSandbox({ ...common, prepare: (request) => prepareWith({}, request) });
   if (problem === undefined)
     return { sandbox: { ...common, prepare: (request) => prepareWith(options, request) } };

@@ -6,11 +6,11 @@ interface GrepFileOptions {
   readonly regex: RegExp;
   /** Number of lines to show before and after a match. */
   readonly contextLines: number;
-  /** Maximum number of matching lines. The rest of the file is not searched. */
+  /** Maximum number of matching lines. The search of the file stops at this number. */
   readonly maxMatches: number;
   /**
-   * Maximum length of all shown lines, in characters. The last line may exceed it. 0 if no lines
-   * are needed.
+   * Maximum length of all shown lines, in characters. The last line may exceed it. 0 if the caller needs no
+   * lines.
    */
   readonly maxLength: number;
 }
@@ -22,9 +22,7 @@ export interface FileMatches {
   readonly end: FileEnd;
 }
 
-/**
- * The number of portions after which other tasks of the thread get a turn. A portion has about 100 KB.
- */
+/** The number of portions after which the thread runs its other tasks. A portion has about 100 KB. */
 const portionsAtOnce = 100;
 
 /** Finds the matching lines of an open file, with context lines. */
@@ -60,16 +58,16 @@ interface FileLine {
 
 const chunkBytes = 131_072;
 const newline = 0x0a;
-/** Maximum number of bytes of a line that are searched. The rest of a longer line is skipped. */
+/** Maximum number of bytes of a line to search. The rest of a longer line is skipped. */
 const maxLineBytes = 1_048_576;
 
 /** How a file ended. `clipped` means that some of its lines were searched only in part. */
 type FileEnd = 'text' | 'clipped' | 'binary';
 
 /**
- * Yields the lines of an open file in portions. Returns `binary` at the first NUL byte, which text
- * does not contain. It reads synchronously, which is several times faster for small files, so use
- * it only in a worker thread.
+ * Yields the lines of an open file in portions. Returns `binary` at the first NUL byte, because text never
+ * contains it. Use it only in a worker thread: it reads synchronously, which is several times faster for
+ * small files.
  */
 export function* fileLines(fd: number, quick?: RegExp): Generator<readonly FileLine[], FileEnd> {
   let pending: Buffer = Buffer.alloc(0);
@@ -83,7 +81,7 @@ export function* fileLines(fd: number, quick?: RegExp): Generator<readonly FileL
     const bytes = read.subarray(next);
     const end = bytes.lastIndexOf(newline);
     pending = Buffer.concat([pending, end === -1 ? bytes : bytes.subarray(0, end)]);
-    // A line that is too long is kept up to the limit, and its rest is skipped.
+    // A line that is too long is searched up to the limit. Its rest is skipped.
     isSkipping = end === -1 && pending.length >= maxLineBytes;
     isClipped ||= isSkipping;
     if (end === -1) continue;
@@ -104,7 +102,7 @@ export function* fileLines(fd: number, quick?: RegExp): Generator<readonly FileL
 function* chunksOf(fd: number): Generator<Buffer> {
   const { size } = fstatSync(fd);
   for (let position = 0; ; ) {
-    // One byte more than expected is read, so that a small file needs only one read. Files that the
+    // The code reads one byte more than expected, so that a small file needs only one read. Files that the
     // system generates on reading have the size 0.
     const most = Math.min(chunkBytes, Math.max(size - position, 4095) + 1);
     const chunk = Buffer.allocUnsafe(most);
@@ -116,16 +114,15 @@ function* chunksOf(fd: number): Generator<Buffer> {
   }
 }
 
-/** Decodes a portion. A byte order mark at the start of the file is left out. */
+/** Decodes a portion. It removes a byte order mark at the start of the file. */
 function textOf(bytes: Buffer, first: number): string {
   const text = bytes.toString('utf8');
   return first === 1 ? text.replace(/^\uFEFF/, '') : text;
 }
 
 /**
- * Returns an expression that finds out whether any of several lines can match, before they are split.
- * Undefined if there is none. In these cases, a part of the expression could match a line break, which
- * can be slow, or an assertion could see the next line.
+ * Returns an expression that quickly tests several lines before they are split. Returns undefined if a part
+ * of the expression could match a line break or look at the next line.
  */
 function quickRegex({ source, flags }: RegExp): RegExp | undefined {
   const canCrossLines = /\[\^|\\[sDWBnrvfpPkux0-9c]|\(\?/.test(source) || flags.includes('s');
@@ -143,7 +140,7 @@ function linesOf(text: string, first: number): readonly FileLine[] {
 export interface ShownLine {
   readonly number: number;
   readonly text: string;
-  /** False for a context line. */
+  /** True if the line matches. False for a context line. */
   readonly isMatch: boolean;
 }
 
@@ -153,9 +150,12 @@ const lineOverhead = 10;
 
 interface ContextWindow {
   readonly shown: readonly ShownLine[];
-  /** Adds a line. `foundAt` is the position of the match in the line, or undefined without a match. */
+  /**
+   * Adds a line. `foundAt` is the position of the match in the line. It is undefined for a line without a
+   * match.
+   */
   push(number: number, text: string, foundAt: number | undefined): void;
-  /** Returns true if context lines after a match are still missing. */
+  /** Returns true if more context lines are needed after a match. */
   wantsMore(): boolean;
   isFull(): boolean;
 }
@@ -200,7 +200,7 @@ export function displayLength({ text }: ShownLine): number {
   return text.length + lineOverhead;
 }
 
-/** Returns the part of a long line around the match. */
+/** Shortens a long line to the part around the match. */
 function clipAround(text: string, at: number): string {
   if (text.length <= maxShownLength) return text;
   const start = Math.max(0, Math.min(at - maxShownLength / 4, text.length - maxShownLength));

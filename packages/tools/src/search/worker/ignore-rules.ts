@@ -7,13 +7,13 @@ import ignore from 'ignore';
 /** The rules of `.gitignore` files for the paths below a base folder. */
 export interface IgnoreRules {
   /**
-   * Returns true if a path is ignored. `path` is relative to the base and uses `/`. Check folders before
-   * their content, because paths inside an ignored folder must not be checked.
+   * Returns true if a path is ignored. `path` is relative to the base and uses `/`. Callers must check a
+   * folder first, and must not check paths inside an ignored folder.
    */
   ignores(path: string, isFolder: boolean): boolean;
   /**
-   * Returns these rules plus the rules of an ignore file in `folder`. `folder` is relative to the base.
-   * It is '' for the base itself.
+   * Returns these rules and the rules of an ignore file in `folder`. `folder` is relative to the base. It is
+   * '' for the base itself.
    */
   with(folder: string, text: string): IgnoreRules;
 }
@@ -39,7 +39,7 @@ function patternsOf(text: string, folder: string): readonly string[] {
 }
 
 /**
- * Rewrites a line of a nested file relative to the base. All rules are then in one list, in which the
+ * Rewrites a line of a nested ignore file relative to the base. All rules are then in one list, in which the
  * last match decides, as in git.
  */
 function anchorPattern(line: string, folder: string): readonly string[] {
@@ -58,7 +58,8 @@ function escapePattern(folder: string): string {
 }
 
 const maxBytes = 1_048_576;
-// Like git, this does not follow links. Without O_NONBLOCK, opening a FIFO with that name would block.
+// Git does not follow links to ignore files, so O_NOFOLLOW is set. Without O_NONBLOCK, opening a FIFO with
+// this name would block.
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** Returns the texts of the ignore files of a folder, lowest precedence first. */
@@ -73,7 +74,7 @@ export async function readIgnoreFiles(
   return texts.filter((text) => text !== undefined);
 }
 
-/** Returns the nearest folder, from this one upwards, that contains `.git`. */
+/** Returns the nearest folder that contains `.git`. It starts with this folder and goes upwards. */
 async function findRepository(from: string): Promise<string | undefined> {
   for (let folder = from; ; folder = dirname(folder)) {
     if (await pathExists(join(folder, '.git'))) return folder;
@@ -81,7 +82,8 @@ async function findRepository(from: string): Promise<string | undefined> {
   }
 }
 
-async function pathExists(path: string): Promise<boolean> {
+/** Returns true if a path exists. A link counts even if its target is missing. */
+export async function pathExists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     () => false,
@@ -89,8 +91,8 @@ async function pathExists(path: string): Promise<boolean> {
 }
 
 /**
- * Returns the text of the file `info/exclude`. In a linked worktree, `.git` is a file that contains the
- * path of the repository.
+ * Returns the text of the file `info/exclude`. In a linked worktree, `.git` is a file with the path of the
+ * git folder.
  */
 async function readExcludes(folder: string): Promise<string | undefined> {
   const pointer = await readText(`${folder}/.git`);
@@ -101,8 +103,8 @@ async function readExcludes(folder: string): Promise<string | undefined> {
 }
 
 /**
- * Returns a path that a git file names. `..` is left in the path for the operating system, and `join` is
- * not used. The folder may be a handle path, whose parent by name is wrong.
+ * Returns a path that a git file contains. It does not use `join`, because the operating system must resolve
+ * `..`. The folder may be a `/proc` handle path, whose textual parent is wrong.
  */
 function follow(folder: string, form: RegExp, text: string): string | undefined {
   const path = form.exec(text)?.[1]?.trim() ?? '';
@@ -111,8 +113,8 @@ function follow(folder: string, form: RegExp, text: string): string | undefined 
 }
 
 /**
- * Returns the text of a file. Undefined if it is not a regular file or cannot be read, which means that
- * it has no rules.
+ * Returns the text of a file. Returns undefined if the file is not regular or cannot be read. It then has no
+ * rules.
  */
 async function readText(path: string): Promise<string | undefined> {
   const file = await open(path, flags).catch(() => undefined);
@@ -136,7 +138,7 @@ interface StartingRules {
 }
 
 /**
- * Returns the rules of the folders above a folder, up to the top of its repository or to the root. If the
+ * Returns the rules of the parent folders, up to the top of the repository or to the root. If the start
  * folder itself is ignored, the caller searches it on purpose, so only the rules inside it apply.
  */
 export async function startingRules(root: string, start: string): Promise<StartingRules> {
@@ -156,7 +158,7 @@ async function rulesIn(folder: string, path: string, above: IgnoreRules): Promis
   return texts.reduce((rules, text) => rules.with(path, text), above);
 }
 
-/** Returns the base, each folder between the base and the last folder, and the last folder. */
+/** Returns the base, the last folder, and all folders between them. */
 function foldersFrom(base: string, last: string): readonly string[] {
   const folders = [last];
   for (let folder = last; folder !== base && folder !== dirname(folder); ) {

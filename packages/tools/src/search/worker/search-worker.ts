@@ -13,7 +13,7 @@ import { displayLength, type FileMatches, grepFile } from './grep-file.ts';
 import { openWalkedFile, searchedFiles } from './searched-files.ts';
 import { createWalkReport, type WalkedFile } from './walk-files.ts';
 
-// This program runs in a worker thread, which can be terminated at any time.
+// This program runs in a worker thread. The main thread can terminate it at any time.
 
 export interface WorkerInput {
   readonly request: SearchRequest;
@@ -22,7 +22,7 @@ export interface WorkerInput {
 
 const { request, cell } = workerData as WorkerInput;
 const stop = new AbortController();
-// The only message that the worker receives is a request to stop.
+// The only message to the worker is a request to stop.
 parentPort?.once('message', () => stop.abort());
 
 function send(message: WorkerMessage): void {
@@ -80,14 +80,15 @@ function cutByLimit(total: number, limit: number): SearchReport['cut'] {
 }
 
 interface GrepListener {
-  /** Called before each file is searched, because a bad pattern may never finish. */
+  /**
+   * Called before each file is searched, because the search of a file may never finish with a bad pattern.
+   */
   onFile(path: string): void;
   onFound(found: FileMatch): void;
 }
 
 /**
- * Searches the files one after the other, until all were searched, a limit is reached, or the signal
- * aborts.
+ * Searches the files one after the other. It ends after the last file, at a limit, or when the signal aborts.
  */
 async function runGrep(
   request: SearchRequest & { readonly work: GrepWork },

@@ -19,7 +19,7 @@ export async function* searchedFiles(
   const { root, segments, glob, exclude, searchSecrets, work } = request;
   const isWanted = glob === undefined ? () => true : globMatcher(glob);
   const excluded = exclude.flatMap(deniedMatchers);
-  // If the searched folder or file itself is a protected one, the call was approved before.
+  // If the searched folder or file itself is protected, the user has already approved the call.
   const isApproved = secretProtection(lexicalPath(root, segments.join('/'))) !== undefined;
   for await (const file of filesBelow(request, report, signal)) {
     const path = [...segments, ...(file.path === '' ? [] : [file.path])].join('/');
@@ -33,8 +33,8 @@ export async function* searchedFiles(
 }
 
 /**
- * Returns two matchers for a text: one for a glob, as in a permission policy, and one for an exact path.
- * Both are needed because a path may look like a glob.
+ * Returns two matchers for a text: one for a glob, as in a permission policy, and one for an exact path. Both
+ * are needed, because a path may look like a glob.
  */
 function deniedMatchers(glob: string) {
   return [false, true].map((exact) => pathMatcher(glob, { isWide: true, exact }));
@@ -55,7 +55,7 @@ async function* filesBelow(
   try {
     const there = name === undefined ? undefined : await lstat(parent.pathOf(name));
     if (name !== undefined && there?.isFile()) {
-      yield { name, path: '', folder: parent };
+      yield { name, path: '', folder: parent, isLink: false };
       return;
     }
     if (there?.isDirectory() === false) throw new Error('it is neither a file nor a folder');
@@ -81,7 +81,7 @@ async function openSegments(root: string, segments: readonly string[]): Promise<
   return folder;
 }
 
-// Without O_NONBLOCK, opening a FIFO blocks until another process writes to it.
+// Without O_NONBLOCK, opening a FIFO blocks until a different process writes to it.
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** An open file of a walk. The caller must close it. */
@@ -90,7 +90,7 @@ export interface OpenedFile {
   close(): void | Promise<void>;
 }
 
-/** Opens a file. Returns undefined if it is no longer a regular file or cannot be read. */
+/** Opens a file. Returns undefined if it is not a regular file any more, or if it cannot be read. */
 export function openWalkedFile(
   file: WalkedFile,
 ): OpenedFile | undefined | Promise<OpenedFile | undefined> {
@@ -98,8 +98,8 @@ export function openWalkedFile(
 }
 
 /**
- * Opens a file of a folder that cannot be replaced. It blocks the worker thread, which needs a quarter of
- * the time of an asynchronous call for a small file.
+ * Opens a file of a folder that cannot be replaced. It blocks the worker thread. For a small file, this takes
+ * a quarter of the time of an asynchronous call.
  */
 function openNow({ folder, name }: WalkedFile): OpenedFile | undefined {
   let fd: number;
@@ -120,7 +120,7 @@ async function openAndCheck({ folder, name }: WalkedFile): Promise<OpenedFile | 
     await folder.check(name, handle);
     if (fstatSync(handle.fd).isFile()) return { fd: handle.fd, close: () => handle.close() };
   } catch {
-    // The file was moved while it was opened.
+    // The file was moved while it was being opened.
   }
   await handle.close();
   return undefined;
@@ -129,8 +129,8 @@ async function openAndCheck({ folder, name }: WalkedFile): Promise<OpenedFile | 
 type MatchPath = (path: string) => boolean;
 
 /**
- * Returns a function that is true for paths that match a glob. A glob without a slash matches the name in
- * any folder. A leading `!` negates the glob. A trailing slash matches everything in that folder.
+ * Returns a function that tests whether a path matches a glob. A glob without a slash matches the name in any
+ * folder. A leading `!` negates the glob. A trailing slash matches everything in that folder.
  */
 function globMatcher(glob: string): MatchPath {
   const isNegative = glob.startsWith('!');

@@ -1,22 +1,27 @@
-import { opendir } from 'node:fs/promises';
+import { type Dir, type Dirent, opendirSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import type { Folder } from '../../workspace/folder.ts';
 import { type IgnoreRules, readIgnoreFiles } from './ignore-rules.ts';
 
 export interface WalkedFile {
   readonly name: string;
-  /** The path, relative to the start of the walk, with `/`. */
+  /** The path relative to the start of the walk, with `/` as separator. */
   readonly path: string;
-  /** The folder that contains the file. It stays open until the next file is requested. */
+  /** The folder that contains the file. The folder stays open until the next file is requested. */
   readonly folder: Folder;
+  /** True if it is a symbolic link. */
+  readonly isLink: boolean;
 }
 
 interface WalkOptions {
   readonly rules: IgnoreRules;
-  /** The start of the walk, relative to the base of the rules. It is '' for the base. */
+  /** The start of the walk, relative to the base of the rules. It is '' if both are the same folder. */
   readonly rulesPath: string;
-  /** Maximum number of files, folders and other entries together. */
+  /** Maximum total number of files, folders and other entries. */
   readonly maxEntries: number;
   readonly maxDepth: number;
+  /** Whether to yield symbolic links too. Default: false. */
+  readonly withLinks?: boolean;
   /** Ends the walk without an error when it aborts. */
   readonly signal: AbortSignal;
 }
@@ -26,7 +31,7 @@ export interface WalkReport {
   entries: number;
   /** Number of folders that could not be read. */
   unreadable: number;
-  /** Number of files that were left out because they look like secrets. */
+  /** Number of files that were skipped because they look like secrets. */
   secrets: number;
   cut: 'entries' | 'depth' | 'stopped' | undefined;
 }
@@ -39,8 +44,8 @@ interface Level {
 }
 
 /**
- * Yields the regular files below a folder that are not ignored, sorted by name within each folder. It
- * does not follow links and does not enter `.git`. At each folder it lets other tasks of the event loop
+ * Yields the regular files below a folder that are not ignored, sorted by name within each folder. The
+ * walk does not follow links and does not enter `.git`. At each folder it lets other tasks of the event loop
  * run.
  */
 export async function* walkFiles(
@@ -64,12 +69,12 @@ async function* walkLevel(
   const { folder, path } = level;
   const entries = await readEntries(folder, options, report);
   const rules = await rulesOfFolder(level, entries, options);
-  for (const { name, isFolder } of entries) {
+  for (const { name, isFolder, isLink } of entries) {
     if (isStopped(options, report)) return;
     const inner = path === '' ? name : `${path}/${name}`;
     if (name === '.git' || rules.ignores(fromBase(options, inner), isFolder)) continue;
     if (isFolder) yield* walkFolder({ ...level, path: inner, rules }, name, options, report);
-    else yield { name, path: inner, folder };
+    else yield { name, path: inner, folder, isLink };
   }
 }
 
@@ -98,27 +103,37 @@ async function* walkFolder(
 interface Entry {
   readonly name: string;
   readonly isFolder: boolean;
+  readonly isLink: boolean;
 }
 
-/** Returns the entries of a folder sorted by name, as many as the limit still allows. */
+/** Returns the entries of a folder sorted by name, up to the remaining limit. */
 async function readEntries(
   folder: Folder,
-  { maxEntries, signal }: WalkOptions,
+  { maxEntries, signal, withLinks = false }: WalkOptions,
   report: WalkReport,
 ): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
+  let opened: Dir | undefined;
   try {
-    for await (const entry of await opendir(folder.pathOf(), { bufferSize: 1024 })) {
+    // A synchronous call needs a fraction of the time of an asynchronous one.
+    opened = opendirSync(folder.pathOf(), { bufferSize: 1024 });
+    for (let entry: Dirent | null; ; ) {
+      if (report.entries % 1024 === 1023) await setImmediate();
+      entry = opened.readSync();
+      if (entry === null) break;
       if (signal.aborted) report.cut ??= 'stopped';
       else if (report.entries >= maxEntries) report.cut ??= 'entries';
       if (signal.aborted || report.entries >= maxEntries) break;
       report.entries++;
       const isFolder = entry.isDirectory();
-      if (isFolder || entry.isFile() || entry.name === '.git')
-        entries.push({ name: entry.name, isFolder });
+      const isLink = entry.isSymbolicLink();
+      if (isFolder || entry.isFile() || entry.name === '.git' || (isLink && withLinks))
+        entries.push({ name: entry.name, isFolder, isLink });
     }
   } catch {
     report.unreadable++;
+  } finally {
+    opened?.closeSync();
   }
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { writeTree } from '../temporary-folder.ts';
 
-// This file creates random command lines and the folder that they use. Most commands are harmless, but
-// most lines contain something odd. A line is therefore often almost allowed.
+// This file creates random command lines and the folder that they use. Most commands are harmless, but most
+// lines contain an odd piece. Many lines are therefore almost allowed.
 
-/** A folder `inner` with traps, beside a folder `outside` with a key. */
+/** A folder `inner` with traps, next to a folder `outside` with a key. */
 export interface TrapWorld {
   readonly base: string;
   readonly root: string;
@@ -83,7 +83,7 @@ function pathIn({ root, outside }: TrapWorld): fc.Arbitrary<string> {
   return fc.oneof({ weight: 4, arbitrary: pick(...good) }, { weight: 3, arbitrary: pick(...odd) });
 }
 
-/** The options of each program. The first text has options that it may have, and the second has traps. */
+/** The options of each program. The first text has allowed options, and the second text has traps. */
 const programs: Readonly<Record<string, readonly [good: string, traps: string]>> = {
   cat: ['-n -A --number --', '-z --output=o'],
   head: ['-n -5 -2 -c3 --lines=1', '-f --x'],

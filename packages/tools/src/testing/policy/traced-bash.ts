@@ -69,7 +69,7 @@ function summarize(lines: readonly string[]): Traced {
         .filter(({ name }) => changing.includes(name))
         .map(({ name, args }) => `${name}(${args})`),
     ],
-    // A failed connection counts too.
+    // A failed attempt to connect also counts.
     connected: lines.filter((line) => line.startsWith('connect(')),
   };
 }

@@ -36,6 +36,7 @@ async function answer(request: SandboxedRequest): Promise<SandboxedAnswer> {
   const reading = closed && {
     hiddenPaths: async () => closed,
     allow: async () => true,
+    hideDenied: async () => undefined,
     placeOf: async () => ({ place: 'closed', hide: closed }) as const,
   };
   const { sandbox } = found;

@@ -14,16 +14,14 @@ import type { SandboxedAnswer, SandboxedRequest } from './sandboxed-agent.ts';
 export const agentKey = 'canary-7f3a9c';
 const nobody = 65_534;
 
-/**
- * The users as whom the attacks run. They are the current user, and also an ordinary user if the current
- * one is root.
- */
+/** The users for the attacks: the current user, and also an ordinary user if the current user is root. */
 export const sandboxUsers: readonly ('self' | 'nobody')[] =
   process.getuid?.() === 0 ? ['self', 'nobody'] : ['self'];
 
 /**
- * The attacks of a list that run as this user. `npm run test:full` runs all as each user. The other
- * modes run all as the ordinary user and, where the tests run as root, a random third as root.
+ * Returns the attacks of a list that run as this user. `npm run test:full` runs all attacks as each user. The
+ * other modes run all attacks as the ordinary user. If the tests run as root, they also run a random third of
+ * them as root.
  */
 export function attacksAs<T>(
   user: (typeof sandboxUsers)[number],

@@ -20,14 +20,13 @@ const endless = Number.POSITIVE_INFINITY;
 const unreadable = fact({ type: 'handed_off', to: 7 as never });
 
 /**
- * Runs the first step of a follower. It rejects if `follow` itself throws, and also if its first batch
- * fails.
+ * Requests the first batch of a follower. It rejects if `follow` itself throws, or if the first batch fails.
  */
 async function firstStep(log: Log, id: SessionId, options?: FollowOptions): Promise<unknown> {
   return log.follow(id, options)[Symbol.asyncIterator]().next();
 }
 
-/** Calls that TypeScript rejects, but that JavaScript or JSON can make. */
+/** Calls that TypeScript rejects, but that can happen with JavaScript or with options from JSON. */
 const malformed: Readonly<Record<string, (log: Log, theirs: Driver) => Promise<unknown>>> = {
   'a command without a key': (log) => log.submit(other, {}, undefined as never),
   'no command': (log) => log.submit(other, undefined as never, 'k'),
@@ -236,7 +235,7 @@ export const mistakeCases: readonly CaseSpec[] = [
         ends.add((await log.info(session))?.lease?.expiresAt);
       }
       assert.ok(ends.size <= 25, `it was renewed ${ends.size} times a day`);
-      // Timers of the system treat a longer delay as 0.
+      // The timer of a runtime treats a longer delay as 0.
       assert.ok(Math.max(...waits) < 2 ** 31);
       clock.jump(98 * dayMs);
       await expectRefusal('held', log.open(session));

@@ -63,8 +63,8 @@ async function isWaiting(log: Log): Promise<boolean> {
 }
 
 /**
- * The error codes for a session that was deleted and created again. A store with one incarnation per
- * session cannot distinguish this from a rewind.
+ * The error codes for a session that was deleted and created again. A store with one incarnation per session
+ * cannot distinguish this case from a rewind.
  */
 const replaced = ['no_session', 'rewound'] as const;
 

@@ -80,7 +80,7 @@ export const followEndCases: readonly CaseSpec[] = [
       await driver.closeSession();
       assert.equal((await ended).through, 5);
       assert.equal((await new Follower(log, session, { until: 'closed' }).end()).through, 5);
-      // The session is closed, so no work is running, although a turn was started.
+      // The session is closed, so no work is open, although a turn was started.
       assert.equal((await new Follower(log, session, { until: 'idle' }).end()).through, 5);
     },
   },
@@ -137,7 +137,8 @@ export const followEndCases: readonly CaseSpec[] = [
       await waiting.step();
       const next = waiting.step();
       await log.delete(session);
-      // The follower must throw. An end without an error would look like the end of the session's content.
+      // The follower must throw. If it ended without an error, the reader would believe that the session is
+      // complete.
       await assert.rejects(next, { code: 'no_session' });
       // A new session with the same id is a different session.
       await (await log.open(session)).append(markers(5));
@@ -154,7 +155,7 @@ export const followEndCases: readonly CaseSpec[] = [
     async run({ log }) {
       const driver = await log.open(session);
       await driver.append(markers(20));
-      // The records that it reads to catch up do not count as lag.
+      // Records that the follower reads before it has caught up for the first time do not count as lag.
       const follower = await new Follower(log, session, { maxLag: 3 }).reach(20);
       void follower.request();
       await eventLoopSettled();

@@ -28,8 +28,8 @@ export const followCases: readonly CaseSpec[] = [
         const had = { after: 0, through: from, records: records.slice(0, from) };
         followers.push(new Follower(log, stateAfter(session, from === 0 ? [] : [had])));
       }
-      // Some followers call `next` before the append, and some after it. Both kinds change from stored to
-      // new records here.
+      // Some followers call `next` before the append, and some call it after the append. Here, both groups
+      // change from stored records to new records.
       for (const [index, follower] of followers.entries())
         if (index % 2 === 0) void follower.request();
       for (const draft of wholeTurn(2, letters)) await driver.append([draft]);
@@ -167,7 +167,7 @@ export const followCases: readonly CaseSpec[] = [
         all.filter((record) => !isAppend(record)),
       );
       assert.ok(merged.length < all.length);
-      // A merged append must not contain text from before and after the fact.
+      // A merged append must not contain text from both sides of the fact.
       const fact = all.find((record) => record.fact?.type === 'handed_off')?.offset ?? 0;
       const lengthOf = (records: readonly LogRecord[], isBefore: boolean) =>
         records

@@ -50,7 +50,7 @@ export const readCases: readonly CaseSpec[] = [
         const largest = Math.max(
           ...pages.map(({ records }) => records.map(encodeRecord).join('').length),
         );
-        // The limit is approximate, because a page may exceed it by one stored chunk.
+        // The limit is approximate: a page may exceed it by one stored chunk.
         if (maxBytes === 5000) assert.ok(largest < 4 * maxBytes, `${largest} for ${maxBytes}`);
       }
     },

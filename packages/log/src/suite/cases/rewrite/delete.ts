@@ -152,8 +152,7 @@ export const deleteCases: readonly CaseSpec[] = [
       assert.deepEqual(await offsets(second, session), [1, 2, 3]);
       await log.delete(session);
       await expectRefusal('no_session', second.read(session));
-      // A store may reuse its internal numbers, but a session must never read another session's
-      // records.
+      // A store may reuse its internal numbers, but a session must never contain records of another session.
       await (await log.open(other)).append([marker('a secret of another session')]);
       await (await log.open(session)).append(markers(2));
       const text = JSON.stringify(await second.read(session));

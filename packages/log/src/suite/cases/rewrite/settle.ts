@@ -123,7 +123,7 @@ export const settleCases: readonly CaseSpec[] = [
       assert.ok(start !== undefined);
       const fold = await summaryOfLog(log, session);
       await log.settle(session, 1);
-      // Other rewrites must not change how pages end.
+      // Other changes of records must not change where pages end.
       await driver.append(wholeItem('i', hello));
       await log.redact(session, itemId('i'));
       const pages = await readBatches(log, session, { maxBytes: 1 });

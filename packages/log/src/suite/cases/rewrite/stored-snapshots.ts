@@ -32,7 +32,7 @@ async function partsIn(snapshots: SnapshotStore, from = 0, maxBytes = 1e6) {
   return parts.map(({ part, body: text }) => `${part}: ${text.replace(body, '').trim()}`);
 }
 
-/** Cases for stores that store snapshots. On other stores these cases do nothing. */
+/** Cases for stores that store snapshots. For all other stores, these cases pass without a check. */
 export const storedSnapshotCases: readonly CaseSpec[] = [
   {
     name: 'stored snapshots: parts are added and replaced, and read in pages',

@@ -34,7 +34,7 @@ export const producerCases: readonly CaseSpec[] = [
       const producer = await log.produce(copy);
       await producer.append([line()], 1);
       assert.deepEqual(await driver.admit(request), admission);
-      // Admitting the same producer again does not change its state.
+      // If the same producer is admitted again, its state does not change.
       assert.deepEqual(await producer.append([line()], 1), { through: 1, isRepeat: true });
       assert.deepEqual(await producer.append([line()], 2), { through: 2, isRepeat: false });
     },
@@ -92,7 +92,7 @@ export const producerCases: readonly CaseSpec[] = [
       assert.deepEqual([last?.turn, last?.attempt], [1, 1]);
       assert.equal(last?.fact?.type, 'attempt_superseded');
       await expectRefusal('fenced', first.append([line()], 2));
-      // Sequence numbers that the producer stored before are refused too. Otherwise a fenced producer would
+      // A fenced producer is refused even for sequence numbers that it stored before. Otherwise, it would
       // continue after them.
       await expectRefusal('fenced', first.append(answer(1, ['half an ans']).slice(0, 3), 1));
       await second.append(answer(1, ['an answer'], 2), 1);

@@ -1,8 +1,8 @@
 import type { WireName } from '../../answers/wire-answer.ts';
 
-/** A field that compatible servers have, but that the provider's own SDK does not have. */
+/** A field that compatible servers accept, but that the provider's own SDK does not have. */
 export interface FieldExtension {
-  /** The name of the shape in the table of the wire. */
+  /** The name of the shape in the field table of the wire format. */
   readonly shape: string;
   /** The field, in the notation of a `FieldTable`. */
   readonly field: string;
@@ -12,7 +12,9 @@ export interface FieldExtension {
 
 const assistant = 'ChatCompletionAssistantMessageParam';
 
-/** The shapes that can have a cache point for Claude. A tool result has it beside its text. */
+/**
+ * The shapes that can have a cache point for Claude. In a tool result, the cache point is next to the text.
+ */
 const cacheableShapes = [
   'ChatCompletionContentPartText',
   'ChatCompletionContentPartImage',

@@ -10,8 +10,8 @@ import { isList, isObject } from '../document.ts';
 export type FieldTable = Readonly<Record<string, string>>;
 
 /**
- * Returns the faulty fields of a request, at any depth. They are unknown fields, missing required
- * fields, and fields of a wrong kind.
+ * Returns the invalid fields of a request, at any depth: unknown fields, missing required fields, and fields
+ * of a wrong kind.
  */
 export function fieldFaults(body: JsonValue | undefined, table: FieldTable): readonly string[] {
   return kindFaults(body ?? null, ['Body'], '', shapesOf(table));
@@ -33,8 +33,8 @@ type Shapes = (name: string) => Shape | undefined;
 const parsed = new WeakMap<FieldTable, Map<string, Shape>>();
 
 /**
- * Returns a function that finds a shape by name. It parses a shape when the shape is first used,
- * because a request uses few of them.
+ * Returns a function that finds a shape by name. It parses each shape only when it is first used, because a
+ * request uses few shapes.
  */
 function shapesOf(table: FieldTable): Shapes {
   const known = parsed.get(table) ?? new Map<string, Shape>();
@@ -103,8 +103,8 @@ function kindWords(kind: string): string {
 }
 
 /**
- * Checks an object against the shapes that it can have. `type` and `role` select the shapes. If
- * several match, the faults of the shape with the fewest faults are returned.
+ * Checks an object against the shapes that it can have. `type` and `role` select the shapes. If several
+ * shapes match, it returns the faults of the shape with the fewest faults.
  */
 function objectFaults(
   object: JsonObject,
@@ -139,7 +139,7 @@ function isMarkedAs(object: JsonObject, { fields }: FieldShape): boolean {
   });
 }
 
-/** Returns the fault of an object whose `type` or `role` matches no shape. */
+/** Returns the fault for an object whose `type` or `role` matches no shape. */
 function markFault(object: JsonObject, choices: readonly FieldShape[], at: string): string {
   const isOf = (name: string) =>
     choices.some(({ fields }) => fields.get(name)?.kinds.includes(JSON.stringify(object[name])));

@@ -1,0 +1,76 @@
+import { relative } from 'node:path';
+import { isInside } from '../../config/config-paths.ts';
+import type { BuiltAgent } from '../../contract/agent.ts';
+import { type SlashPrompt, slashPrompts } from '../../extensions/slash-prompts.ts';
+import { note, type Row } from '../contract/block.ts';
+import type { CommandContext, SlashCommand } from './slash-command.ts';
+
+/** Shows the hooks of the session. */
+export const hooks: SlashCommand = {
+  name: '/hooks',
+  description: 'Show the hooks that run at events',
+  run(context) {
+    const { hooks: found } = context.built.extensions;
+    if (found.length === 0) return context.print(note('plain', noHooks));
+    const rows = found.map(({ event, matcher, condition, command, file, origin }): Row => {
+      const on = [event, matcher, condition].filter((one) => one !== undefined).join(' ');
+      return [on, `${command} (${origin}: ${shortPath(file, context)})`];
+    });
+    context.print({ type: 'rows', rows });
+  },
+};
+
+/** Shows the skills, commands and sub-agents of the session. */
+export const skills: SlashCommand = {
+  name: '/skills',
+  description: 'Show the skills, commands and sub-agents from files',
+  run(context) {
+    const { skills: found, commands, agents } = context.built.extensions;
+    const rows = [
+      ...found.map(({ name, ...skill }) => row(`skill ${name}`, skill, context)),
+      ...commands.map(({ name, ...command }) => row(`command /${name}`, command, context)),
+      ...agents.map(({ name, ...agent }) => row(`sub-agent ${name}`, agent, context)),
+    ];
+    if (rows.length === 0) return context.print(note('plain', noSkills));
+    context.print({ type: 'rows', rows });
+  },
+};
+
+const noHooks =
+  'There are no hooks. Add them to .millrace/hooks.json, .claude/settings.json or ~/.config/millrace/hooks.json.';
+const noSkills =
+  'There are no skills, commands or sub-agents from files. Add them to .millrace or .claude, or to ~/.config/millrace.';
+
+const maxDescriptionLength = 120;
+
+function row(
+  name: string,
+  { description, path }: { readonly description: string; readonly path: string },
+  context: CommandContext,
+): Row {
+  const isShort = description.length <= maxDescriptionLength;
+  const about = isShort
+    ? description
+    : `${description.slice(0, maxDescriptionLength).toWellFormed()}…`;
+  return [name, `${about} (${shortPath(path, context)})`];
+}
+
+function shortPath(path: string, { cwd, env }: CommandContext): string {
+  if (isInside(path, cwd)) return relative(cwd, path);
+  const { HOME: home = '' } = env;
+  return home !== '' && isInside(path, home) ? `~/${relative(home, path)}` : path;
+}
+
+/** Returns the slash commands of the user's and the project's files. */
+export function extensionCommands({
+  extensions,
+}: Pick<BuiltAgent, 'extensions'>): readonly SlashCommand[] {
+  return slashPrompts(extensions).map(toCommand);
+}
+
+function toCommand({ name, description, argument }: SlashPrompt): SlashCommand {
+  return {
+    ...{ name, description, argument, isMessage: true },
+    run: ({ conversation }, given) => conversation.send(`${name} ${given}`.trim()),
+  };
+}

@@ -1,0 +1,123 @@
+import type { SessionId } from '@millrace/core';
+import type { SessionInfo } from '@millrace/log';
+import { readFileChanges } from '@millrace/tools';
+import { note } from '../contract/block.ts';
+import { agoText, changesAfter, chooseFiles, firstLine } from './rewind-commands.ts';
+import { lastMessage } from './rewind-points.ts';
+import type { CommandContext, SlashCommand } from './slash-command.ts';
+
+/** Maximum number of sessions in the tree. The sessions that changed last are shown. */
+const maxShown = 200;
+
+/** All sessions of the log by their ids. */
+type Infos = ReadonlyMap<SessionId, SessionInfo>;
+
+/** A session of the tree. */
+interface Branch {
+  readonly info: SessionInfo;
+  /** The number of sessions above it. */
+  readonly depth: number;
+}
+
+export const tree: SlashCommand = {
+  name: '/tree',
+  description: 'Show all copies of this session, and go to one, with the files or without',
+  onlyWhenIdle: true,
+  async run(context) {
+    const { log, conversation, clock } = context;
+    const infos = new Map((await log.list()).map((info) => [info.session, info]));
+    const branches = branchesOf(infos, conversation.session);
+    if (branches.length < 2)
+      return context.print(note('dim', 'This session has no copies. /rewind and /fork make one.'));
+    const items = [];
+    for (const { info, depth } of branches) {
+      const isCurrent = info.session === conversation.session;
+      const last = await lastMessage(log, info.session);
+      items.push({
+        label: `${'  '.repeat(Math.min(depth, 10))}${isCurrent ? '●' : '○'} ${firstLine(last)}`,
+        detail: `${isCurrent ? 'here, ' : ''}${agoText(clock.now() - info.changedAt)}`,
+      });
+    }
+    context.pick({
+      title: 'Go to which copy? Each line is the last message of one.',
+      items,
+      onPick: async (index) => {
+        const to = branches[index]?.info.session;
+        if (to !== undefined && to !== conversation.session) await goTo(context, to, infos);
+      },
+    });
+  },
+};
+
+/** Opens a copy. If files differ, the user decides whether to change them too. */
+async function goTo(context: CommandContext, to: SessionId, infos: Infos): Promise<void> {
+  const { log, conversation } = context;
+  const through = commonOffset(infos, conversation.session, to);
+  const [undo, redo] = await Promise.all([
+    readFileChanges(log, conversation.session),
+    readFileChanges(log, to),
+  ]);
+  const move = { undo: changesAfter(undo, { through }), redo: changesAfter(redo, { through }) };
+  await chooseFiles(context, move, () => context.open(to));
+}
+
+/**
+ * Returns the sessions that were copied from each other, a copy below its original. They are in the order
+ * in which they were created.
+ */
+function branchesOf(infos: Infos, session: SessionId): readonly Branch[] {
+  const newest = [...infos.values()].sort((a, b) => b.changedAt - a.changedAt);
+  const root = originsOf(infos, session).at(-1)?.session ?? session;
+  const inTree = newest.filter(
+    (info) => (originsOf(infos, info.session).at(-1)?.session ?? info.session) === root,
+  );
+  const shown = new Set(inTree.slice(0, maxShown).map((info) => info.session));
+  const children = Map.groupBy(
+    inTree.filter((info) => shown.has(info.session)),
+    ({ origin }) => origin?.session,
+  );
+  const result: Branch[] = [];
+  const add = (info: SessionInfo, depth: number) => {
+    result.push({ info, depth });
+    const copies = (children.get(info.session) ?? []).toSorted((a, b) => a.createdAt - b.createdAt);
+    for (const copy of copies) if (copy.session !== info.session) add(copy, depth + 1);
+  };
+  const top = infos.get(root);
+  if (top !== undefined) add(top, 0);
+  return result;
+}
+
+type Origin = NonNullable<SessionInfo['origin']>;
+
+/** Returns the origin of a session, the origin of that origin, and so on, as far as they exist. */
+function originsOf(infos: Infos, session: SessionId): readonly Origin[] {
+  const origins: Origin[] = [];
+  const seen = new Set([session]);
+  for (let origin = infos.get(session)?.origin; origin !== undefined; ) {
+    // Origins of imported sessions can form a cycle.
+    if (seen.has(origin.session) || !infos.has(origin.session)) break;
+    seen.add(origin.session);
+    origins.push(origin);
+    origin = infos.get(origin.session)?.origin;
+  }
+  return origins;
+}
+
+/** Returns the last offset at which two copies of a session have the same records. */
+function commonOffset(infos: Infos, a: SessionId, b: SessionId): number {
+  const [above, beside] = [a, b].map((session) => {
+    // For each session above, the offset up to which this session has its records.
+    const through = new Map([[session, Number.POSITIVE_INFINITY]]);
+    let least = Number.POSITIVE_INFINITY;
+    for (const origin of originsOf(infos, session)) {
+      least = Math.min(least, origin.through);
+      through.set(origin.session, least);
+    }
+    return through;
+  });
+  for (const [session, through] of above ?? []) {
+    const other = beside?.get(session);
+    if (other !== undefined) return Math.min(through, other);
+  }
+  return 0;
+}

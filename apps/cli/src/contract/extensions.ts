@@ -1,0 +1,105 @@
+/** Who wrote an extension. Files of a project are used only if the user trusts the folder. */
+export type Origin = 'project' | 'user';
+
+/** A skill: a folder with a SKILL.md. The model loads its text on demand. */
+export interface Skill {
+  readonly name: string;
+  readonly description: string;
+  readonly origin: Origin;
+  /** The absolute path of SKILL.md. */
+  readonly path: string;
+  /** False if only the user may start the skill (`disable-model-invocation`). */
+  readonly isForModel: boolean;
+  /** False if only the model may load the skill (`user-invocable: false`). */
+  readonly isForUser: boolean;
+}
+
+/** A slash command from a Markdown file. */
+export interface CustomCommand {
+  /** Name of the command, without its slash. */
+  readonly name: string;
+  readonly description: string;
+  readonly argumentHint?: string | undefined;
+  readonly origin: Origin;
+  readonly path: string;
+  /** The text of the file, without its front matter. */
+  readonly text: string;
+}
+
+/** A sub-agent from a Markdown file, for the `task` tool. */
+export interface AgentFile {
+  readonly name: string;
+  readonly description: string;
+  readonly origin: Origin;
+  readonly path: string;
+  /** The instructions of the sub-agent. */
+  readonly text: string;
+  /** The names of its tools, as this program names them. Default: all tools. */
+  readonly tools?: readonly string[] | undefined;
+  /** The model that the file asks for. Default: the model of the main agent. */
+  readonly model?: string | undefined;
+}
+
+export const hookEvents = [
+  'PreToolUse',
+  'PostToolUse',
+  'UserPromptSubmit',
+  'SessionStart',
+  'SessionEnd',
+  'PreCompact',
+  'Stop',
+  'SubagentStop',
+  'Notification',
+] as const;
+
+export type HookEvent = (typeof hookEvents)[number];
+
+/** A program that runs at an event. */
+export interface Hook {
+  readonly event: HookEvent;
+  /** The names that the event must match, such as `Edit|Write`. Undefined matches everything. */
+  readonly matcher?: string | undefined;
+  /** A further condition on a tool call, such as `Bash(git push *)`. */
+  readonly condition?: string | undefined;
+  readonly command: string;
+  readonly timeoutMs: number;
+  /** True if nothing waits for the hook. */
+  readonly isAsync: boolean;
+  readonly origin: Origin;
+  /** The settings file that contains the hook. */
+  readonly file: string;
+  /** The folder that `CLAUDE_PROJECT_DIR` names. */
+  readonly projectFolder: string;
+}
+
+/** A file with instructions for the model, such as CLAUDE.md. */
+export interface InstructionFile {
+  readonly path: string;
+  readonly origin: Origin;
+}
+
+/** The extensions that a session uses. */
+export interface Extensions {
+  readonly skills: readonly Skill[];
+  readonly commands: readonly CustomCommand[];
+  readonly agents: readonly AgentFile[];
+  readonly hooks: readonly Hook[];
+  /** The instruction files beside AGENTS.md of the project. */
+  readonly instructions: readonly InstructionFile[];
+  /**
+   * Returns false if a script of the project's hooks has changed since the user trusted it. Such a
+   * hook does not run.
+   */
+  readonly areHooksUnchanged: () => Promise<boolean>;
+  /** A sentence for the user about each file or setting that is not used. */
+  readonly problems: readonly string[];
+}
+
+/** Extensions of a project that the user does not trust yet. */
+export interface UntrustedExtensions {
+  /** The root of the project. */
+  readonly root: string;
+  readonly found: Omit<Extensions, 'areHooksUnchanged' | 'problems'>;
+  /** Changes when a hook, one of its scripts, or the list of files changes. */
+  readonly fingerprint: string;
+}

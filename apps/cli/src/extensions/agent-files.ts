@@ -1,0 +1,55 @@
+import { basename, join } from 'node:path';
+import type { AgentFile } from '../contract/extensions.ts';
+import { type ExtensionPlace, listFiles, readExtensionFile } from './extension-files.ts';
+import { lineOf, listOf, parseMarkdownFile } from './front-matter.ts';
+import { ownToolName } from './tool-names.ts';
+
+const maxDescriptionLength = 600;
+
+/** The names of the built-in sub-agents. A file cannot replace them. */
+const reservedNames: ReadonlySet<string> = new Set(['explore', 'worker']);
+/** Tools that sub-agents never have: they cannot start agents or ask the user. */
+const neverTools: ReadonlySet<string> = new Set(['task', 'ask_user']);
+/** Model names that mean a size of a vendor's model. The main model is used instead. */
+const modelSizes = /^(?:inherit|default|sonnet|opus|haiku|fable)(?:\[1m\])?$/i;
+
+/** Finds the sub-agents of a place: the Markdown files below `agents`. */
+export async function findAgentFiles(
+  place: ExtensionPlace,
+  warn: (problem: string) => void,
+): Promise<readonly AgentFile[]> {
+  const { origin } = place;
+  const folder = join(place.folder, 'agents');
+  const found: AgentFile[] = [];
+  for (const path of await listFiles(folder, origin, (file) => file.endsWith('.md'))) {
+    const content = await readExtensionFile(path, place, warn);
+    if (content === undefined) continue;
+    const { fields, text } = await parseMarkdownFile(content);
+    const name = lineOf(fields['name'], 64) ?? basename(path, '.md');
+    const description = lineOf(unescaped(fields['description']), maxDescriptionLength);
+    const isNamed = /^[\w-]+$/.test(name) && !reservedNames.has(name);
+    if (!isNamed || description === undefined || text === '') {
+      warn(
+        `${path} is not a sub-agent: it needs a free name of letters, digits and "-", a description and a text.`,
+      );
+      continue;
+    }
+    const tools = listOf(fields['tools'])?.map(ownToolName);
+    const model = lineOf(fields['model'], 200);
+    found.push({
+      ...{ name, description, origin, path, text },
+      ...(tools !== undefined && tools[0] !== '*' && { tools: usable(tools) }),
+      ...(model !== undefined && !modelSizes.test(model) && { model }),
+    });
+  }
+  return found;
+}
+
+function usable(tools: readonly string[]): readonly string[] {
+  return [...new Set(tools)].filter((tool) => !neverTools.has(tool));
+}
+
+/** Some published descriptions contain `\n` as two characters. */
+function unescaped(value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll('\\n', ' ') : value;
+}

@@ -1,0 +1,254 @@
+import type { Clock } from '@millrace/agent';
+import type { Extensions, Hook, HookEvent } from '../contract/extensions.ts';
+import { type HookResult, runHookProcess } from './hook-process.ts';
+import { conditionAccepts, matcherAccepts, objectOf, parseObject } from './hook-settings.ts';
+
+/** The merged decisions of all hooks of an event. */
+export interface HookOutcome {
+  /** The reason why the action must not happen. */
+  readonly blocked?: string | undefined;
+  /** The reason why the user must be asked. */
+  readonly asked?: string | undefined;
+  /** True if a hook of the user allows the call, and no other hook objects. */
+  readonly isAllowed: boolean;
+  /** The reason why the run must end (`continue: false`). */
+  readonly stopped?: string | undefined;
+  /** The input of the tool call, as the last hook changed it. */
+  readonly updatedInput?: Readonly<Record<string, unknown>> | undefined;
+  /** Texts for the model. */
+  readonly context: readonly string[];
+}
+
+interface HookRunnerOptions {
+  readonly extensions: Pick<Extensions, 'hooks' | 'areHooksUnchanged'>;
+  readonly cwd: string;
+  /** The environment of the programs. It contains no API keys. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly clock: Clock;
+  readonly permissionMode: string;
+  /** Shows a sentence to the user. */
+  readonly notify: (text: string) => void;
+}
+
+export interface HookRequest {
+  /** The session id. Empty if there is no session. */
+  readonly session: string;
+  /** The names that a matcher is compared with. */
+  readonly names?: readonly string[] | undefined;
+  /** The name of the tool for hooks whose matcher contains it, because the call has several edits. */
+  readonly manyName?: string | undefined;
+  /** The fields of the event. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly transcriptPath?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Maximum length of a text that a hook adds to the context of the model. */
+const maxContextLength = 10_000;
+const maxNoticeLength = 500;
+
+/** Runs the hooks of the session. A hook that fails never breaks a run. */
+export class HookRunner {
+  readonly #options: HookRunnerOptions;
+  readonly #noted = new Set<string>();
+  readonly #background = new Set<Promise<unknown>>();
+  readonly #closed = new AbortController();
+
+  constructor(options: HookRunnerOptions) {
+    this.#options = options;
+  }
+
+  has(...events: readonly HookEvent[]): boolean {
+    return this.#options.extensions.hooks.some(({ event }) => events.includes(event));
+  }
+
+  /** The longest time that the hooks of an event can take. */
+  timeoutMs(...events: readonly HookEvent[]): number {
+    const hooks = this.#options.extensions.hooks.filter(({ event }) => events.includes(event));
+    return Math.max(0, ...hooks.map(({ timeoutMs }) => timeoutMs)) + 5000;
+  }
+
+  /** Runs all hooks that match, at the same time, and merges their decisions. */
+  async run(event: HookEvent, request: HookRequest): Promise<HookOutcome> {
+    const { names = [], fields } = request;
+    const call = { names, input: objectOf(fields['tool_input']) };
+    const matching = this.#options.extensions.hooks.filter(
+      (hook) =>
+        hook.event === event &&
+        (names.length === 0 || matcherAccepts(hook.matcher, names)) &&
+        conditionAccepts(hook.condition, call),
+    );
+    const unique = new Map(
+      matching.map((hook) => [`${hook.projectFolder}\n${hook.command}`, hook]),
+    );
+    const decisions = await Promise.all(
+      [...unique.values()].map((one) => this.#runHook(one, request)),
+    );
+    return mergeDecisions(decisions);
+  }
+
+  /** Stops the hooks that still run in the background. */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await Promise.all(this.#background);
+  }
+
+  async #runHook(hook: Hook, request: HookRequest): Promise<Decision> {
+    const { cwd, env, clock, permissionMode, extensions } = this.#options;
+    const { event, projectFolder } = hook;
+    if (hook.origin === 'project' && !(await extensions.areHooksUnchanged())) {
+      const text = `The hooks of ${projectFolder} have changed since you trusted them, so they do not run. Start millrace again to check them.`;
+      this.#noteOnce(text);
+      // A changed guard must not let calls pass without a question.
+      return event === 'PreToolUse' ? { asked: 'A hook that guards this call has changed' } : {};
+    }
+    const input = JSON.stringify({
+      session_id: request.session,
+      transcript_path: request.transcriptPath ?? '',
+      cwd,
+      permission_mode: permissionMode,
+      hook_event_name: event,
+      ...request.fields,
+      ...(isForMany(hook, request) && { tool_name: request.manyName }),
+    });
+    const own = { CLAUDE_PROJECT_DIR: projectFolder, MILLRACE_PROJECT_DIR: projectFolder };
+    const signals = [this.#closed.signal, ...(request.signal ? [request.signal] : [])];
+    const running = runHookProcess(hook.command, {
+      ...{ cwd, env: { ...env, ...own }, input, clock },
+      ...{ timeoutMs: hook.timeoutMs, signal: AbortSignal.any(signals) },
+    });
+    if (!hook.isAsync) return this.#decide(hook, await running);
+    this.#background.add(running);
+    void running.finally(() => this.#background.delete(running));
+    return {};
+  }
+
+  #decide(hook: Hook, result: HookResult): Decision {
+    const { exitCode, stdout, stderr, problem } = result;
+    if (exitCode === 2) return blockDecision(hook.event, clip(stderr.trim(), maxContextLength));
+    if (exitCode !== 0) {
+      const why = problem ?? `it ended with the exit code ${exitCode}`;
+      const said = clip(stderr.trim().split('\n')[0] ?? '', maxNoticeLength);
+      this.#noteOnce(`${nameOf(hook)} failed: ${why}${said === '' ? '' : ` (${said})`}.`);
+      return {};
+    }
+    const text = stdout.trim();
+    const json = text.startsWith('{') ? parseObject(text) : undefined;
+    if (json === undefined) {
+      const isContext = hook.event === 'UserPromptSubmit' || hook.event === 'SessionStart';
+      return isContext && text !== '' ? { context: clip(text, maxContextLength) } : {};
+    }
+    if (typeof json['systemMessage'] === 'string')
+      this.#options.notify(clip(json['systemMessage'], maxNoticeLength));
+    const decision = readDecision(hook, json);
+    if (decision.isIgnoredAllow)
+      this.#noteOnce(
+        `${nameOf(hook)} allowed a call. Hooks of a project cannot do this, so your permissions decide.`,
+      );
+    return decision;
+  }
+
+  #noteOnce(text: string): void {
+    if (this.#noted.has(text)) return;
+    this.#noted.add(text);
+    this.#options.notify(text);
+  }
+}
+
+function isForMany({ matcher = '' }: Hook, { manyName }: HookRequest): boolean {
+  return manyName !== undefined && matcher.split(/[|,]/).some((name) => name.trim() === manyName);
+}
+
+/** The decision of one hook. */
+interface Decision {
+  readonly blocked?: string | undefined;
+  readonly asked?: string | undefined;
+  readonly isAllowed?: boolean | undefined;
+  /** True if a hook of a project allowed a call, which has no effect. */
+  readonly isIgnoredAllow?: boolean | undefined;
+  readonly stopped?: string | undefined;
+  readonly updatedInput?: HookOutcome['updatedInput'];
+  readonly context?: string | undefined;
+}
+
+/** Returns the decision of a hook that ended with the exit code 2. */
+function blockDecision(event: HookEvent, reason: string): Decision {
+  const why = reason === '' ? `A hook for ${event} blocked it` : reason;
+  switch (event) {
+    case 'PreToolUse':
+    case 'PostToolUse':
+    case 'UserPromptSubmit':
+    case 'Stop':
+    case 'SubagentStop':
+      return { blocked: why };
+    case 'SessionStart':
+    case 'SessionEnd':
+    case 'PreCompact':
+    case 'Notification':
+      return {};
+  }
+}
+
+function readDecision({ event, origin }: Hook, json: Readonly<Record<string, unknown>>): Decision {
+  const specific = objectOf(json['hookSpecificOutput']);
+  const reason = textOf(specific['permissionDecisionReason']) ?? textOf(json['reason']);
+  const stopped =
+    json['continue'] === false
+      ? (textOf(json['stopReason']) ?? `A hook for ${event} ended the run`)
+      : undefined;
+  const context = textOf(specific['additionalContext']);
+  const common = { stopped, ...(context && { context: clip(context, maxContextLength) }) };
+  if (event !== 'PreToolUse') {
+    // Without a reason, the model would not learn what to do, so an empty reason blocks nothing.
+    const isBlocked =
+      json['decision'] === 'block' && (reason !== undefined || event === 'PostToolUse');
+    return isBlocked ? { ...common, ...blockDecision(event, reason ?? '') } : common;
+  }
+  const updated = specific['updatedInput'];
+  const input =
+    typeof updated === 'object' && updated !== null ? { updatedInput: objectOf(updated) } : {};
+  switch (specific['permissionDecision'] ?? json['decision']) {
+    case 'deny':
+    case 'block':
+      return { ...common, ...blockDecision(event, reason ?? '') };
+    case 'ask':
+      return { ...common, ...input, asked: reason ?? 'A hook asks for your approval' };
+    case 'allow':
+    case 'approve':
+      return origin === 'user'
+        ? { ...common, ...input, isAllowed: true }
+        : { ...common, ...input, isIgnoredAllow: true };
+    default:
+      return { ...common, ...input };
+  }
+}
+
+/** Merges decisions. The strictest one wins. */
+function mergeDecisions(decisions: readonly Decision[]): HookOutcome {
+  const first = <Name extends keyof Decision>(name: Name) =>
+    decisions.find((one) => one[name] !== undefined)?.[name];
+  const updatedInput = decisions.findLast((one) => one.updatedInput !== undefined)?.updatedInput;
+  const all = (name: 'blocked' | 'asked') =>
+    decisions.flatMap((one) => one[name] ?? []).join('\n') || undefined;
+  return {
+    blocked: all('blocked'),
+    asked: all('asked'),
+    isAllowed: decisions.some((one) => one.isAllowed === true),
+    stopped: first('stopped'),
+    updatedInput,
+    context: decisions.flatMap((one) => one.context ?? []),
+  };
+}
+
+/** Returns the name of a hook for messages. */
+function nameOf({ event, command }: Hook): string {
+  return `The hook "${clip(command, 80)}" for ${event}`;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
+}
+
+function clip(text: string, maxLength: number): string {
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength).toWellFormed()}…`;
+}

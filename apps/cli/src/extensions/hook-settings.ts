@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import { type Hook, type HookEvent, hookEvents } from '../contract/extensions.ts';
+import type { ExtensionPlace } from './extension-files.ts';
+
+const defaultTimeoutMs = 60_000;
+const maxTimeoutMs = 600_000;
+/** Maximum number of hooks in one settings file. */
+const maxHooks = 200;
+
+const handlerSchema = z.looseObject({
+  type: z.string().optional(),
+  command: z.string().optional(),
+  args: z.array(z.string()).optional(),
+  timeout: z.number().positive().optional(),
+  async: z.boolean().optional(),
+  if: z.string().optional(),
+});
+
+const groupSchema = z.looseObject({
+  matcher: z.string().optional(),
+  hooks: z.array(z.unknown()).optional(),
+});
+
+/**
+ * Reads the hooks of a settings file in the format of Claude Code. Other settings of the file are
+ * ignored. `warn` receives a sentence about each hook that is not used.
+ */
+export function parseHookSettings(
+  content: string,
+  file: string,
+  { origin, parent }: Pick<ExtensionPlace, 'origin' | 'parent'>,
+  warn: (problem: string) => void,
+): readonly Hook[] {
+  const settings = parseObject(content);
+  if (settings === undefined) {
+    warn(`The hooks of ${file} are not used: the file is not a JSON object.`);
+    return [];
+  }
+  if (settings['disableAllHooks'] === true) return [];
+  const found = Object.entries(objectOf(settings['hooks'])).flatMap(([event, groups]) => {
+    if (!isHookEvent(event)) {
+      warn(`The hooks for ${event} in ${file} are not used: this event is not supported.`);
+      return [];
+    }
+    return (Array.isArray(groups) ? groups : []).flatMap((group) =>
+      hooksOfGroup(group, { event, origin, file, projectFolder: parent }, warn),
+    );
+  });
+  if (found.length > maxHooks)
+    warn(`${file} has ${found.length} hooks. Only the first ${maxHooks} are used.`);
+  return found.slice(0, maxHooks);
+}
+
+type HookBase = Pick<Hook, 'event' | 'origin' | 'file' | 'projectFolder'>;
+
+function hooksOfGroup(
+  group: unknown,
+  base: HookBase,
+  warn: (problem: string) => void,
+): readonly Hook[] {
+  const place = `A hook for ${base.event} in ${base.file}`;
+  const parsed = groupSchema.safeParse(group);
+  if (!parsed.success) {
+    warn(`${place} is not used: its form is unknown.`);
+    return [];
+  }
+  const { matcher, hooks = [] } = parsed.data;
+  if (matcher !== undefined && !isPattern(matcher)) {
+    warn(`${place} is not used: its matcher is not a valid regular expression.`);
+    return [];
+  }
+  return hooks.flatMap((one) => {
+    const handler = handlerSchema.safeParse(one);
+    const {
+      type = 'command',
+      command,
+      args = [],
+      timeout,
+      async: isAsync = false,
+    } = handler.data ?? {};
+    if (type !== 'command' || command === undefined || command.trim() === '') {
+      warn(`${place} is not used: only hooks of the type "command" are supported.`);
+      return [];
+    }
+    const limit = timeout === undefined ? defaultTimeoutMs : timeout * 1000;
+    return {
+      ...base,
+      matcher: matcher === '' || matcher === '*' ? undefined : matcher,
+      condition: handler.data?.if,
+      command: [command, ...args.map(quoted)].join(' '),
+      timeoutMs: Math.min(limit, maxTimeoutMs),
+      isAsync,
+    };
+  });
+}
+
+/** Quotes an argument for the shell. */
+function quoted(argument: string): string {
+  return `'${argument.replaceAll("'", `'\\''`)}'`;
+}
+
+function isPattern(matcher: string): boolean {
+  if (matcher === '*') return true;
+  try {
+    new RegExp(matcher);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Returns true if a matcher accepts one of the names. A matcher of names and `|` must equal a name.
+ * Every other matcher is a regular expression.
+ */
+export function matcherAccepts(matcher: string | undefined, names: readonly string[]): boolean {
+  if (matcher === undefined) return true;
+  if (/^[\w\s|,-]+$/.test(matcher)) {
+    const wanted = matcher.split(/[|,]/).map((one) => one.trim());
+    return names.some((name) => wanted.includes(name));
+  }
+  const pattern = new RegExp(matcher);
+  return names.some((name) => pattern.test(name));
+}
+
+/**
+ * Returns true if the condition of a hook accepts a tool call. A condition has the form of a
+ * permission rule, such as `Bash(git push *)` or `Edit(*.ts)`.
+ */
+export function conditionAccepts(
+  condition: string | undefined,
+  { names, input }: { readonly names: readonly string[]; readonly input: object },
+): boolean {
+  if (condition === undefined) return true;
+  const [, tool = condition, pattern] = /^([^(]+)\((.*)\)$/s.exec(condition.trim()) ?? [];
+  if (!names.includes(tool.trim())) return false;
+  if (pattern === undefined || pattern === '*' || pattern === '') return true;
+  const { command, file_path: file, path } = input as Readonly<Record<string, unknown>>;
+  const value = [command, file, path].find((one) => typeof one === 'string');
+  // A condition on a value that the call does not have must not switch a guard off.
+  if (typeof value !== 'string') return true;
+  const isCommand = typeof command === 'string';
+  const wild = pattern.replace(/:\*$/, '*').split(/\*+/).map(escaped).join('.*');
+  // A line can have several commands, and a path can be relative in the pattern.
+  const start = isCommand ? '(?:^|[;&|(\\n]\\s*)' : '(?:^|/)';
+  return new RegExp(`${start}${wild}${isCommand ? '' : '$'}`, 's').test(value);
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
+}
+
+function isHookEvent(name: string): name is HookEvent {
+  return (hookEvents as readonly string[]).includes(name);
+}
+
+/** Parses a JSON object. Returns undefined if the text is something else. */
+export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Readonly<Record<string, unknown>>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns a value if it is an object, and otherwise an empty object. */
+export function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : {};
+}

@@ -1,0 +1,293 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { realpath, stat } from 'node:fs/promises';
+import { basename, extname, isAbsolute, join, relative, resolve } from 'node:path';
+import { foldersUpToRoot, isInside, isOwn, userConfigFolder } from '../config/config-paths.ts';
+import { readFoldersFile, updateFolder } from '../config/folders-file.ts';
+import type { Config } from '../contract/config.ts';
+import type {
+  Extensions,
+  Hook,
+  InstructionFile,
+  UntrustedExtensions,
+} from '../contract/extensions.ts';
+import type { Env } from '../contract/host.ts';
+import { readFileSafely } from '../safe-files.ts';
+import { findAgentFiles } from './agent-files.ts';
+import { findCustomCommands } from './custom-commands.ts';
+import { type ExtensionPlace, listFiles, readExtensionFile } from './extension-files.ts';
+import { parseHookSettings } from './hook-settings.ts';
+import { findSkills } from './skills.ts';
+
+interface LoadOptions {
+  readonly env: Env;
+  readonly cwd: string;
+  readonly config: Pick<Config, 'foldersFile'>;
+  /** True if the user gives trust with `--trust`. */
+  readonly trust?: boolean | undefined;
+  /** The fingerprint of the extensions that the user has seen and trusts. Default: none. */
+  readonly trustedFingerprint?: string | undefined;
+}
+
+interface LoadedExtensions {
+  readonly extensions: Extensions;
+  /** The extensions of the project that are not used. Undefined if there are none. */
+  readonly untrusted?: UntrustedExtensions | undefined;
+}
+
+type Found = UntrustedExtensions['found'];
+
+/**
+ * Finds the skills, commands, sub-agents, hooks and instruction files of the user and of the project.
+ * Those of the project are used only if the user trusts them. The decision is stored for the root of
+ * the repository. It ends when a hook or one of its scripts changes, or when a file is added.
+ */
+export async function loadExtensions(options: LoadOptions): Promise<LoadedExtensions> {
+  const { env, cwd, config, trust, trustedFingerprint } = options;
+  const problems: string[] = [];
+  const warn = (problem: string) => void problems.push(problem);
+  const folders = await foldersUpToRoot(cwd);
+  const root = await realpath(folders.at(-1) ?? cwd);
+  const user = await findAll(await userPlaces(env, { root, cwd }), userInstructions(env), warn);
+  const ofProject: string[] = [];
+  const project = await findAll(
+    await projectPlaces(folders, env, { root, cwd }),
+    await projectInstructions(folders, cwd),
+    (problem) => void ofProject.push(problem),
+  );
+  if (isEmpty(project)) return { extensions: { ...user, areHooksUnchanged: always, problems } };
+  const { hooks } = project;
+  const scripts = await hookScripts(hooks, root, cwd);
+  const digest = await digestOf(scripts);
+  const fingerprint = fingerprintOf(project, digest, root);
+  const stored = (await readFoldersFile(config.foldersFile))[root]?.extensions;
+  const isSeen = trust === true || trustedFingerprint === fingerprint;
+  if (stored !== fingerprint && !isSeen)
+    return {
+      extensions: { ...user, areHooksUnchanged: always, problems },
+      untrusted: { root, found: project, fingerprint },
+    };
+  if (stored !== fingerprint && config.foldersFile !== undefined)
+    await updateFolder(config.foldersFile, root, (known) => ({
+      ...known,
+      extensions: fingerprint,
+    }));
+  const areHooksUnchanged = async () =>
+    (await digestOf(await hookScripts(hooks, root, cwd))) === digest;
+  const merged = mergeFound(project, user);
+  return { extensions: { ...merged, areHooksUnchanged, problems: [...problems, ...ofProject] } };
+}
+
+const always = () => Promise.resolve(true);
+
+/** The extensions of a session without any. */
+export const noExtensions: Extensions = {
+  ...{ skills: [], commands: [], agents: [], hooks: [], instructions: [], problems: [] },
+  areHooksUnchanged: always,
+};
+
+/** Of extensions with the same name, those of the project are used. All hooks run. */
+function mergeFound(project: Found, user: Found): Found {
+  return {
+    skills: byName([...project.skills, ...user.skills]),
+    commands: byName([...project.commands, ...user.commands]),
+    agents: byName([...project.agents, ...user.agents]),
+    hooks: [...user.hooks, ...project.hooks],
+    instructions: [...user.instructions, ...project.instructions],
+  };
+}
+
+function byName<One extends { readonly name: string }>(all: readonly One[]): readonly One[] {
+  const first = new Map<string, One>();
+  for (const one of all) if (!first.has(one.name)) first.set(one.name, one);
+  return [...first.values()];
+}
+
+function isEmpty(found: Found): boolean {
+  return Object.values(found).every((list: readonly unknown[]) => list.length === 0);
+}
+
+async function findAll(
+  places: readonly ExtensionPlace[],
+  instructions: readonly InstructionFile[],
+  warn: (problem: string) => void,
+): Promise<Found> {
+  // `.agents` is a shared folder of several programs, and only its skills have a common format.
+  const own = places.filter(({ folder }) => basename(folder) !== '.agents');
+  const each = async <One>(find: (place: ExtensionPlace) => Promise<readonly One[]>) =>
+    (await Promise.all(own.map(find))).flat();
+  const [skills, commands, agents, hooks] = await Promise.all([
+    Promise.all(places.map((place) => findSkills(place, warn))).then((found) => found.flat()),
+    each((place) => findCustomCommands(place, warn)),
+    each((place) => findAgentFiles(place, warn)),
+    each((place) => findHooks(place, warn)),
+  ]);
+  const existing = await Promise.all(
+    instructions.map(async (file) => ((await isFile(file.path)) ? file : undefined)),
+  );
+  return {
+    ...{ skills: byName(skills), commands: byName(commands), agents: byName(agents), hooks },
+    instructions: existing.filter((file) => file !== undefined),
+  };
+}
+
+/** Hooks are in `settings.json` of `.claude`, as in Claude Code, and in `hooks.json` of our folders. */
+async function findHooks(
+  place: ExtensionPlace,
+  warn: (problem: string) => void,
+): Promise<readonly Hook[]> {
+  const names =
+    basename(place.folder) === '.claude'
+      ? ['settings.json', 'settings.local.json']
+      : ['hooks.json'];
+  const found: Hook[] = [];
+  for (const name of names) {
+    const file = join(place.folder, name);
+    const content = await readExtensionFile(file, place, warn);
+    if (content !== undefined) found.push(...parseHookSettings(content, file, place, warn));
+  }
+  return found;
+}
+
+interface At {
+  readonly root: string;
+  readonly cwd: string;
+}
+
+/** The folders of a project, the nearest first. `.agents` has only skills. */
+const projectFolders = ['.millrace', '.claude', '.agents'] as const;
+
+async function projectPlaces(
+  folders: readonly string[],
+  env: Env,
+  at: At,
+): Promise<readonly ExtensionPlace[]> {
+  const own = new Set((await userPlaces(env, at)).map(({ folder }) => folder));
+  const all = folders.flatMap((parent) =>
+    projectFolders.map(
+      (name) => ({ folder: join(parent, name), parent, origin: 'project', ...at }) as const,
+    ),
+  );
+  const found = await Promise.all(
+    // In the home folder, `.claude` belongs to the user and is not part of a project.
+    all.map(async (place) =>
+      !own.has(place.folder) && (await isOwn(place.folder, at.cwd)) ? place : undefined,
+    ),
+  );
+  return found.filter((place) => place !== undefined);
+}
+
+async function userPlaces(env: Env, at: At): Promise<readonly ExtensionPlace[]> {
+  const home = homeOf(env);
+  const config = userConfigFolder(env);
+  const folders = [config, home && join(home, '.claude'), home && join(home, '.agents')];
+  return folders.flatMap((folder) =>
+    folder === undefined ? [] : [{ folder, parent: at.root, origin: 'user' as const, ...at }],
+  );
+}
+
+function homeOf({ HOME, USERPROFILE }: Env): string | undefined {
+  const home = HOME || USERPROFILE;
+  return home && isAbsolute(home) ? home : undefined;
+}
+
+const instructionNames = ['CLAUDE.md', '.claude/CLAUDE.md', 'GEMINI.md', '.cursorrules'] as const;
+
+/** Returns the instruction files of a project, from the repository root down to the folder. */
+async function projectInstructions(
+  folders: readonly string[],
+  cwd: string,
+): Promise<readonly InstructionFile[]> {
+  const paths = folders
+    .toReversed()
+    .flatMap((folder) => instructionNames.map((name) => join(folder, name)));
+  const own = await Promise.all(paths.map((path) => isOwn(path, cwd)));
+  return paths.filter((_, index) => own[index]).map((path) => ({ path, origin: 'project' }));
+}
+
+function userInstructions(env: Env): readonly InstructionFile[] {
+  const config = userConfigFolder(env);
+  const home = homeOf(env);
+  const paths = [
+    ...(config === undefined ? [] : [join(config, 'AGENTS.md')]),
+    ...(home === undefined ? [] : [join(home, '.claude', 'CLAUDE.md')]),
+  ];
+  return paths.map((path) => ({ path, origin: 'user' }));
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() === true;
+}
+
+/**
+ * The fingerprint covers the hooks, their scripts and the names of all files. It does not cover the
+ * text of skills, commands, sub-agents and instructions, because these texts can do no more than
+ * AGENTS.md, and the user would be asked after each edit.
+ */
+function fingerprintOf(found: Found, digest: string, root: string): string {
+  const pathsOf = (all: readonly { readonly path: string }[]) =>
+    all.map(({ path }) => relative(root, path)).toSorted();
+  const hooks = found.hooks.map(({ projectFolder, file, ...hook }) => ({
+    ...hook,
+    file: relative(root, file),
+  }));
+  const { skills, commands, agents, instructions } = found;
+  const texts = [skills, commands, agents, instructions].map(pathsOf);
+  return createHash('sha256')
+    .update(JSON.stringify([hooks, digest, texts]))
+    .digest('hex');
+}
+
+const scriptNames = /\.(?:sh|bash|zsh|fish|py|m?js|cjs|m?ts|rb|pl|php|lua|ps1|cmd|bat)$/i;
+const maxScriptBytes = 64 * 1024 * 1024;
+
+/**
+ * Returns the scripts that hooks of a project can start: the files that their commands name, and all
+ * scripts in the folders `.claude/hooks` and `.millrace/hooks`.
+ */
+async function hookScripts(
+  hooks: readonly Hook[],
+  root: string,
+  cwd: string,
+): Promise<readonly string[]> {
+  if (hooks.length === 0) return [];
+  const parents = [...new Set(hooks.map(({ projectFolder }) => projectFolder))];
+  const inFolders = await Promise.all(
+    parents.flatMap((parent) =>
+      ['.claude', '.millrace'].map((name) =>
+        listFiles(
+          join(parent, name, 'hooks'),
+          'project',
+          (file, path) => scriptNames.test(file) || (extname(file) === '' && isExecutable(path)),
+        ),
+      ),
+    ),
+  );
+  const named = hooks.flatMap(({ command, projectFolder }) => {
+    const words = command
+      .replace(/\$\{?(?:CLAUDE|MILLRACE)_PROJECT_DIR\}?/g, () => projectFolder)
+      .split(/[\s"'`;|&()<>=]+/)
+      .filter((word) => word !== '' && !word.startsWith('-'));
+    return words.flatMap((word) => [resolve(projectFolder, word), resolve(cwd, word)]);
+  });
+  const candidates = [...new Set([...inFolders.flat(), ...named])].filter((path) =>
+    isInside(path, root),
+  );
+  const areFiles = await Promise.all(candidates.map(isFile));
+  return candidates.filter((_, index) => areFiles[index]).toSorted();
+}
+
+function isExecutable(path: string): boolean {
+  return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o111) !== 0;
+}
+
+async function digestOf(scripts: readonly string[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const path of scripts) {
+    // A script that cannot be read never has the trusted content.
+    const read = readFileSafely(path, { maxBytes: maxScriptBytes });
+    const { bytes } = await read.catch(() => ({ bytes: Buffer.from(randomUUID()) }));
+    hash.update(`${path}\n${bytes.length}\n`).update(bytes);
+  }
+  return hash.digest('hex');
+}

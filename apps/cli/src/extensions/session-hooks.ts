@@ -1,0 +1,338 @@
+import {
+  type ApprovalDecision,
+  type CheckedToolCall,
+  type Clock,
+  type Guardrail,
+  inputGuardrail,
+  type Observer,
+  outputGuardrail,
+  submitCommand,
+  type Tool,
+  type ToolContext,
+  type ToolExecution,
+  toolGuardrail,
+} from '@millrace/agent';
+import type { JsonValue, TextPart } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import { type HookEvent, hookEvents } from '../contract/extensions.ts';
+import type { HookOutcome, HookRunner } from './hook-runner.ts';
+import { fromHookInput, toHookCall } from './tool-names.ts';
+import { TranscriptFiles } from './transcript-file.ts';
+
+interface SessionHooksOptions {
+  readonly runner: HookRunner;
+  readonly log: Log;
+  readonly cwd: string;
+  readonly clock: Clock;
+  /** The prefixes of the tools of MCP servers. */
+  readonly servers: readonly string[];
+  /** Decides about a call as if the user had allowed its tool for this call. */
+  readonly approveFreely: (call: CheckedToolCall) => Promise<ApprovalDecision>;
+  /** True if a user sits in front of the session. */
+  readonly isInteractive: boolean;
+}
+
+type Approve = (call: CheckedToolCall) => Promise<ApprovalDecision>;
+
+/** Maximum number of calls whose hook decisions are kept. */
+const maxKeptCalls = 1000;
+/** Maximum number of times in a row that hooks can prevent the end of a run. */
+const maxContinuations = 8;
+const idleNoticeMs = 60_000;
+const endTimeoutMs = 5000;
+
+/**
+ * Connects hooks to an agent, through the agent's guardrails, its approval policy, its tools and its
+ * observers. The agent itself does not change.
+ */
+export class SessionHooks {
+  readonly #options: SessionHooksOptions;
+  readonly #runner: HookRunner;
+  readonly #transcripts: TranscriptFiles;
+  /** The decisions of PreToolUse hooks, by call. The guardrail and the policy both need them. */
+  readonly #decided = new Map<string, Promise<HookOutcome>>();
+  /** The sessions for which SessionStart hooks have run. */
+  readonly #started = new Set<string>();
+  /** How often hooks have prevented the end of the current run, by session. */
+  readonly #continuations = new Map<string, number>();
+  /** The session of the main agent. Empty before its first message. */
+  #session = '';
+  #isCompactionAsked = false;
+  #cancelIdle = () => {};
+
+  constructor(options: SessionHooksOptions) {
+    this.#options = options;
+    this.#runner = options.runner;
+    this.#transcripts = new TranscriptFiles(options.log, options.cwd);
+  }
+
+  /** The guardrails of the main agent. */
+  get guardrails(): readonly Guardrail[] {
+    const timeoutMs = this.#runner.timeoutMs('UserPromptSubmit', 'SessionStart');
+    const input = inputGuardrail({
+      ...{ name: 'hooks-prompt', timeoutMs: 2 * timeoutMs },
+      check: async ({ item, text, items }, { session, signal }) => {
+        if (item.kind !== 'user' || item.metadata?.['hook'] !== undefined) return 'pass';
+        this.#continuations.delete(session);
+        const isFirst = items.every(({ kind }) => kind !== 'assistant');
+        const started = await this.#startSession(session, isFirst ? 'startup' : 'resume', signal);
+        const fields = { prompt: text };
+        const outcome = await this.#run('UserPromptSubmit', { session, fields, signal });
+        const stop = outcome.blocked ?? outcome.stopped ?? started.stopped;
+        if (stop !== undefined) return { verdict: 'stop', reason: stop };
+        const context = [...started.context, ...outcome.context];
+        if (context.length === 0) return 'pass';
+        return { verdict: 'change', to: [...item.parts, contextPart(context)] };
+      },
+    });
+    return [
+      ...(this.#runner.has(...hookEvents) ? [input] : []),
+      ...this.#callGuardrails(),
+      ...this.#stopGuardrails('Stop', {}),
+    ];
+  }
+
+  /** The guardrails of a sub-agent. */
+  subAgentGuardrails(name: string): readonly Guardrail[] {
+    return [
+      ...this.#callGuardrails(),
+      ...this.#stopGuardrails('SubagentStop', { agent_type: name }),
+    ];
+  }
+
+  /** Adds the decisions of hooks to an approval policy. Hooks can make it stricter. */
+  approve(byPolicy: Approve): Approve {
+    if (!this.#runner.has('PreToolUse')) return byPolicy;
+    return async (call) => {
+      const [ruling, outcome] = await Promise.all([
+        byPolicy(call),
+        this.#beforeCall(call, this.#session),
+      ]);
+      const { decision, ...rest } = typeof ruling === 'string' ? { decision: ruling } : ruling;
+      if (decision === 'deny') return ruling;
+      if (outcome.blocked !== undefined)
+        return { decision: 'deny', reason: `A hook blocked the call: ${outcome.blocked}` };
+      if (outcome.asked !== undefined) {
+        const { judged } = rest as { readonly judged?: string };
+        // Without a rule, an earlier approval for the session does not answer this question.
+        return { decision: 'ask', reason: outcome.asked, ...(judged !== undefined && { judged }) };
+      }
+      if (decision === 'ask' && outcome.isAllowed) return this.#options.approveFreely(call);
+      return ruling;
+    };
+  }
+
+  /** Runs PostToolUse hooks after a tool, and adds their texts to the result. */
+  wrap(tool: Tool): Tool {
+    if (!this.#runner.has('PostToolUse')) return tool;
+    const after = (input: unknown, context: ToolContext, returned: unknown) =>
+      this.#afterCall(tool, input, context, returned);
+    const execute = (input: unknown, context: ToolContext): ToolExecution => {
+      const execution = tool.execute(input, context);
+      if (!(Symbol.asyncIterator in execution))
+        return execution.then((returned) => after(input, context, returned));
+      return (async function* () {
+        return await after(input, context, yield* execution);
+      })();
+    };
+    return { ...tool, execute };
+  }
+
+  /** Runs the hooks for notifications and compactions. */
+  get observer(): Observer | undefined {
+    if (!this.#runner.has('Notification', 'PreCompact')) return undefined;
+    const observe: Observer = ({ turn, fact }) => {
+      if (fact?.type === 'approval_asked') {
+        const { toolName } = toHookCall(fact.name, {}, this.#options);
+        const message = `Millrace needs your permission to use ${toolName}`;
+        this.#notify('permission_prompt', message);
+      }
+      if (fact?.type === 'run_started') this.#cancelIdle();
+      if (fact?.type === 'run_finished' && this.#options.isInteractive) this.#waitIdle();
+      if (fact?.type === 'command_queued' && fact.command['type'] === 'compact')
+        this.#isCompactionAsked = true;
+      // The model writes a summary into an item of this kind, so the compaction starts here.
+      if (fact?.type === 'item_started' && fact.kind === 'context' && turn > 0)
+        this.#beforeCompaction();
+    };
+    return Object.assign(observe, { ignoresDeltas: true });
+  }
+
+  async close(): Promise<void> {
+    this.#cancelIdle();
+    if (this.#runner.has('SessionEnd') && this.#session !== '') {
+      const signal = AbortSignal.timeout(endTimeoutMs);
+      const fields = { reason: 'other' };
+      await this.#run('SessionEnd', { session: this.#session, names: ['other'], fields, signal });
+    }
+    await this.#runner.close();
+    await this.#transcripts.close();
+  }
+
+  /** Runs the SessionStart hooks, once for each session. */
+  async #startSession(
+    session: string,
+    source: 'startup' | 'resume',
+    signal: AbortSignal,
+  ): Promise<HookOutcome> {
+    this.#session = session;
+    if (this.#started.has(session)) return nothing;
+    this.#started.add(session);
+    return this.#run('SessionStart', { session, names: [source], fields: { source }, signal });
+  }
+
+  #callGuardrails(): readonly Guardrail[] {
+    if (!this.#runner.has('PreToolUse')) return [];
+    const timeoutMs = this.#runner.timeoutMs('PreToolUse');
+    const guardrail = toolGuardrail({
+      ...{ name: 'hooks-call', timeoutMs },
+      check: async (call, { session }) => {
+        const { stopped, blocked, updatedInput } = await this.#beforeCall(call, session);
+        if (stopped !== undefined) return { verdict: 'stop', reason: stopped };
+        if (updatedInput === undefined || blocked !== undefined) return 'pass';
+        const to = fromHookInput(call.name, call.input, updatedInput, this.#options.cwd);
+        const isValid = to !== undefined && (await call.tool.validate(to as JsonValue)).ok;
+        return isValid ? { verdict: 'change', to: to as JsonValue } : 'pass';
+      },
+    });
+    return [guardrail];
+  }
+
+  #beforeCall(call: CheckedToolCall, session: string): Promise<HookOutcome> {
+    const id = call.call.toolCallId;
+    const known = this.#decided.get(id);
+    if (known !== undefined) return known;
+    const { toolName, names, input, manyName } = toHookCall(call.name, call.input, this.#options);
+    const fields = { tool_name: toolName, tool_input: input, tool_use_id: id };
+    const deciding = this.#run('PreToolUse', { session, names, fields, manyName });
+    this.#decided.set(id, deciding);
+    const [oldest] = this.#decided.keys();
+    if (this.#decided.size > maxKeptCalls && oldest !== undefined) this.#decided.delete(oldest);
+    return deciding;
+  }
+
+  async #afterCall(tool: Tool, input: unknown, context: ToolContext, returned: unknown) {
+    const { session, toolCallId, signal } = context;
+    const output = outputOf(returned);
+    const hookCall = toHookCall(tool.name, input, this.#options);
+    const { toolName, names, input: hookInput, manyName } = hookCall;
+    const fields = {
+      ...{ tool_name: toolName, tool_input: hookInput, tool_use_id: toolCallId },
+      tool_response: responseFor(tool.name, hookInput, output),
+    };
+    const request = { session, names, fields, signal, manyName };
+    const outcome = await this.#run('PostToolUse', request);
+    if (outcome.stopped !== undefined)
+      await submitCommand(this.#options.log, session, { type: 'abort', reason: outcome.stopped });
+    const said = [...(outcome.blocked === undefined ? [] : [outcome.blocked]), ...outcome.context];
+    if (said.length === 0) return returned as JsonValue;
+    const text = `${output.text}\n\n${hookText(said)}`;
+    return { output: { ...output, text } };
+  }
+
+  /** Lets a Stop hook send the agent a reason to continue. */
+  #stopGuardrails(
+    event: 'Stop' | 'SubagentStop',
+    more: Readonly<Record<string, unknown>>,
+  ): readonly Guardrail[] {
+    if (!this.#runner.has(event)) return [];
+    const guardrail = outputGuardrail({
+      ...{ name: 'hooks-stop', timeoutMs: this.#runner.timeoutMs(event) },
+      check: async ({ text, isFinal }, { session, signal }): Promise<'pass'> => {
+        if (!isFinal) return 'pass';
+        const count = this.#continuations.get(session) ?? 0;
+        const transcriptPath = await this.#transcripts.write(session);
+        const fields = { stop_hook_active: count > 0, last_assistant_message: text, ...more };
+        const request = { session, transcriptPath, fields, signal };
+        const { blocked, stopped } = await this.#run(event, request);
+        if (blocked === undefined || stopped !== undefined || count >= maxContinuations) {
+          this.#continuations.delete(session);
+          return 'pass';
+        }
+        this.#continuations.set(session, count + 1);
+        await submitCommand(this.#options.log, session, {
+          ...{ type: 'message', when: 'follow_up' },
+          input: {
+            ...{ kind: 'user', metadata: { hook: event, cwd: this.#options.cwd } },
+            parts: [{ kind: 'text', text: hookText([blocked]) }],
+          },
+        });
+        return 'pass';
+      },
+    });
+    return [guardrail];
+  }
+
+  #waitIdle(): void {
+    this.#cancelIdle();
+    this.#cancelIdle = this.#options.clock.after(idleNoticeMs, () =>
+      this.#notify('idle_prompt', 'Millrace is waiting for your input'),
+    );
+  }
+
+  #notify(type: string, message: string): void {
+    const fields = { message, notification_type: type };
+    void this.#run('Notification', { session: this.#session, names: [type], fields });
+  }
+
+  #beforeCompaction(): void {
+    const session = this.#session;
+    const trigger = this.#isCompactionAsked ? 'manual' : 'auto';
+    this.#isCompactionAsked = false;
+    const fields = { trigger, custom_instructions: '' };
+    void this.#transcripts
+      .write(session)
+      .then((transcriptPath) =>
+        this.#run('PreCompact', { session, names: [trigger], fields, transcriptPath }),
+      );
+  }
+
+  async #run(event: HookEvent, request: Parameters<HookRunner['run']>[1]): Promise<HookOutcome> {
+    if (!this.#runner.has(event)) return nothing;
+    const { transcriptPath = await this.#transcripts.path(request.session) } = request;
+    return this.#runner.run(event, { ...request, transcriptPath });
+  }
+}
+
+const nothing: HookOutcome = { isAllowed: false, context: [] };
+
+function contextPart(context: readonly string[]): TextPart {
+  return { kind: 'text', text: hookText(context) };
+}
+
+/** Marks texts of hooks, so that the model can tell them from the user's words. */
+function hookText(texts: readonly string[]): string {
+  return `<hook>\n${texts.join('\n\n')}\n</hook>`;
+}
+
+interface Output {
+  readonly text: string;
+  readonly isError?: boolean | undefined;
+}
+
+/** Returns the output of a tool in its full form, as the agent does. */
+function outputOf(returned: unknown): Output {
+  if (returned === undefined) return { text: 'Done.' };
+  if (typeof returned === 'string') return { text: returned };
+  const { output } = (returned ?? {}) as { readonly output?: Output };
+  if (typeof output === 'object' && typeof output?.text === 'string') return output;
+  return { text: JSON.stringify(returned) ?? 'Done.' };
+}
+
+/** Returns the result of a tool in the form that hooks expect. */
+function responseFor(
+  name: string,
+  { file_path: filePath }: Readonly<Record<string, unknown>>,
+  { text, isError = false }: Output,
+): unknown {
+  switch (name) {
+    case 'bash':
+      return { stdout: text, stderr: '', interrupted: false, isImage: false };
+    case 'write':
+    case 'edit':
+    case 'read':
+      return { filePath, success: !isError, content: text };
+    default:
+      return text;
+  }
+}

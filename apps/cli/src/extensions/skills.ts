@@ -1,0 +1,130 @@
+import { realpath } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
+import { defineTool, type Tool } from '@millrace/agent';
+import { z } from 'zod';
+import { isInside } from '../config/config-paths.ts';
+import type { Skill } from '../contract/extensions.ts';
+import { readFileSafely } from '../safe-files.ts';
+import { type ExtensionPlace, entriesOf, listFiles, readExtensionFile } from './extension-files.ts';
+import { lineOf, parseMarkdownFile } from './front-matter.ts';
+
+const maxNameLength = 64;
+const maxDescriptionLength = 1024;
+
+/** Finds the skills of a place: each folder in `skills` that has a SKILL.md. */
+export async function findSkills(
+  place: ExtensionPlace,
+  warn: (problem: string) => void,
+): Promise<readonly Skill[]> {
+  const folder = join(place.folder, 'skills');
+  const found: Skill[] = [];
+  for (const entry of await entriesOf(folder)) {
+    if (entry.isFile() || (entry.isSymbolicLink() && place.origin === 'project')) continue;
+    const path = join(folder, entry.name, 'SKILL.md');
+    const content = await readExtensionFile(path, place, warn);
+    if (content === undefined) continue;
+    const { fields, text } = await parseMarkdownFile(content);
+    const name = lineOf(fields['name'], maxNameLength) ?? entry.name;
+    const [firstLine = ''] = text.replace(/^#+\s*/, '').split('\n');
+    const description =
+      lineOf(fields['description'], maxDescriptionLength) ??
+      lineOf(firstLine, maxDescriptionLength);
+    if (!/^[\w-][\w.:-]*$/.test(name) || description === undefined) {
+      warn(
+        `${path} is not used: a skill needs a name of letters, digits and "-", and a description.`,
+      );
+      continue;
+    }
+    found.push({
+      ...{ name, description, path, origin: place.origin },
+      isForModel: fields['disable-model-invocation'] !== true,
+      isForUser: fields['user-invocable'] !== false,
+    });
+  }
+  return found;
+}
+
+/** Maximum length of the list of skills in the system prompt. */
+const maxListLength = 12_000;
+const maxLineLength = 300;
+
+/**
+ * Returns the list of skills for the system prompt. It contains only names and descriptions. A list
+ * that is too long is cut, and the model sees how many skills are missing. Returns an empty text if
+ * the model can load no skill.
+ */
+export function skillsPrompt(skills: readonly Skill[]): string {
+  const offered = skills.filter(({ isForModel }) => isForModel);
+  if (offered.length === 0) return '';
+  const lines: string[] = [];
+  let length = 0;
+  for (const { name, description } of offered) {
+    const line = lineOf(`- ${name}: ${description}`, maxLineLength) ?? '';
+    length += line.length + 1;
+    if (length > maxListLength) break;
+    lines.push(line);
+  }
+  const missing = offered.length - lines.length;
+  const rest = missing === 0 ? '' : `\n(${missing} more skills are not listed.)`;
+  return `Skills: instructions for special tasks. When a task fits one of them, load it with the tool skill before you start.\n${lines.join('\n')}${rest}`;
+}
+
+const maxListedFiles = 50;
+const maxReadBytes = 256 * 1024;
+
+/**
+ * Creates the tool with which the model loads a skill or one of its files. It reads only inside of
+ * the folder of a skill, so it needs no approval.
+ */
+export function skillTool(skills: readonly Skill[]): Tool {
+  const offered = skills.filter(({ isForModel }) => isForModel);
+  return defineTool({
+    name: 'skill',
+    description:
+      'Loads a skill: its instructions and the list of its files. With file, loads that file of the skill.',
+    input: z.object({
+      name: z.string().max(maxNameLength).describe('The name of the skill'),
+      file: z.string().max(1000).optional().describe('A file of the skill, relative to its folder'),
+    }),
+    effects: 'none',
+    summarize: ({ name, file }) => (file === undefined ? name : `${name}: ${file}`),
+    execute: async ({ name, file }) => {
+      const skill = offered.find((one) => one.name === name);
+      if (skill === undefined) throw new Error(`There is no skill ${name}`);
+      return file === undefined ? skillText(skill) : readSkillFile(skill, file);
+    },
+  });
+}
+
+/** Returns the text of a skill for the model, with the list of its files. */
+export async function skillText(skill: Skill, argument = ''): Promise<string> {
+  const { name, path, origin } = skill;
+  const { bytes } = await readFileSafely(await realpath(path), { maxBytes: maxReadBytes });
+  const { text } = await parseMarkdownFile(new TextDecoder().decode(bytes));
+  const folder = dirname(path);
+  const files = (await listFiles(folder, origin, () => true))
+    .map((file) => relative(folder, file))
+    .filter((file) => file !== 'SKILL.md');
+  const shown = files.slice(0, maxListedFiles).map((file) => `- ${file}`);
+  const more = files.length > shown.length ? `\n- and ${files.length - shown.length} more` : '';
+  const list =
+    files.length === 0
+      ? ''
+      : `\n\nFiles of the skill (load one with the tool skill):\n${shown.join('\n')}${more}`;
+  const asked = argument === '' ? '' : `\n\nARGUMENTS: ${argument}`;
+  const filled = text.replaceAll('$ARGUMENTS', () => argument);
+  const body = filled === text ? `${text}${asked}` : filled;
+  return `Skill ${name}, in the folder ${folder}:\n\n${body}${list}`;
+}
+
+async function readSkillFile({ path, name }: Skill, file: string): Promise<string> {
+  const folder = await realpath(dirname(path));
+  const real = await realpath(join(folder, file)).catch(() => undefined);
+  if (real === undefined) throw new Error(`The skill ${name} has no file ${file}`);
+  if (!isInside(real, folder) || relative(folder, real).split(sep).includes('.git'))
+    throw new Error(`${file} is not a file of the skill ${name}. Use read for other files`);
+  const { bytes, isClipped } = await readFileSafely(real, { maxBytes: maxReadBytes, clip: true });
+  if (bytes.includes(0)) throw new Error(`${file} is not a text file. Its path is ${real}`);
+  const text = new TextDecoder().decode(bytes);
+  return isClipped ? `${text}\n(The file goes on.)` : text;
+}

@@ -1,0 +1,61 @@
+import type { Extensions } from '../contract/extensions.ts';
+import { expandCommand } from './custom-commands.ts';
+import { skillText } from './skills.ts';
+
+/** A command or a skill that the user can start with a slash. */
+export interface SlashPrompt {
+  /** Name with its slash, in lower case. */
+  readonly name: string;
+  readonly description: string;
+  /** The placeholder for the argument. Undefined if there is no argument. */
+  readonly argument?: string | undefined;
+  /** Returns the text for the model. */
+  expand(argument: string): Promise<string>;
+}
+
+/** Returns the commands and skills that the user can start. A command hides a skill of its name. */
+export function slashPrompts({ commands, skills }: Extensions): readonly SlashPrompt[] {
+  const all = [
+    ...commands.map((command): SlashPrompt => {
+      const { name, description, argumentHint: argument } = command;
+      const expand = async (given: string) => expandCommand(command, given);
+      return { name: `/${name}`, description, argument, expand };
+    }),
+    ...skills
+      .filter(({ isForUser }) => isForUser)
+      .map((skill): SlashPrompt => {
+        const { name, description } = skill;
+        const expand = (given: string) => skillText(skill, given);
+        return { name: `/${name.toLowerCase()}`, description, argument: '[request]', expand };
+      }),
+  ];
+  const first = new Map<string, SlashPrompt>();
+  for (const one of all) if (!first.has(one.name)) first.set(one.name, one);
+  return [...first.values()];
+}
+
+const openTag = '<command_text name="';
+
+/** Returns the part of a message that contains the text of a command. */
+function promptPart(name: string, text: string): string {
+  return `${openTag}${name}">\n${text}\n</command_text>`;
+}
+
+/** Returns the name of the command in a part that `promptPart` created. */
+export function promptOfPart(text: string): string | undefined {
+  if (!text.startsWith(openTag)) return undefined;
+  return /^[^"\n]{1,100}/.exec(text.slice(openTag.length))?.[0];
+}
+
+/**
+ * Returns the further parts of a message that starts with the name of a command or a skill. Returns
+ * none for other messages.
+ */
+export async function expandPrompt(
+  extensions: Extensions,
+  text: string,
+): Promise<readonly string[]> {
+  const [, name = '', argument = ''] = /^(\/\S+)\s*([\s\S]*)$/.exec(text.trim()) ?? [];
+  const found = slashPrompts(extensions).find((one) => one.name === name.toLowerCase());
+  return found === undefined ? [] : [promptPart(found.name, await found.expand(argument.trim()))];
+}

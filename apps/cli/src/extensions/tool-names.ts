@@ -1,0 +1,174 @@
+import { isAbsolute, relative, resolve } from 'node:path';
+
+/**
+ * The names of the tools in Claude Code, by our names. Hooks and sub-agents that were written for it
+ * use these names. The first name is sent to hooks, and matchers may use any of them.
+ */
+const otherNames: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  bash: ['Bash'],
+  read: ['Read'],
+  write: ['Write'],
+  edit: ['Edit', 'MultiEdit'],
+  grep: ['Grep'],
+  glob: ['Glob'],
+  ls: ['LS'],
+  task: ['Task', 'Agent'],
+  ask_user: ['AskUserQuestion'],
+  skill: ['Skill'],
+};
+
+/** Returns our name of a tool for a name in a file, such as `Bash(git diff:*)`. */
+export function ownToolName(name: string): string {
+  const plain = name.replace(/\(.*$/s, '').trim();
+  const known = Object.entries(otherNames).find(([, names]) => names.includes(plain));
+  return known?.[0] ?? plain;
+}
+
+/** A tool call in the form that hooks expect. */
+export interface HookCall {
+  readonly toolName: string;
+  /** All names that a matcher can use. */
+  readonly names: readonly string[];
+  readonly input: Fields;
+  /** The name for hooks that expect several replacements, if the call has several. */
+  readonly manyName?: string | undefined;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Translates a tool call into the form that hooks expect. `servers` contains the names of the MCP
+ * servers, because hooks know the tool of a server as `mcp__server__tool`.
+ */
+export function toHookCall(
+  name: string,
+  input: unknown,
+  { cwd, servers = [] }: { readonly cwd: string; readonly servers?: readonly string[] },
+): HookCall {
+  const fields = fieldsOf(input);
+  const names = otherNames[name];
+  if (names !== undefined) {
+    const hookInput = toHookInput(name, fields, cwd);
+    const manyName = 'edits' in hookInput ? names[1] : undefined;
+    return { toolName: names[0], names: [...names, name], input: hookInput, manyName };
+  }
+  const server = servers.find((one) => name.startsWith(`${one}_`));
+  const remote = server && `mcp__${server}__${name.slice(server.length + 1)}`;
+  return { toolName: remote ?? name, names: remote ? [remote, name] : [name], input: fields };
+}
+
+function toHookInput(name: string, fields: Fields, cwd: string): Fields {
+  const { path, ...rest } = fields;
+  const file = typeof path === 'string' ? { file_path: resolve(cwd, path) } : {};
+  switch (name) {
+    case 'read':
+    case 'write':
+      return { ...file, ...rest };
+    case 'edit': {
+      const edits = editsOf(fields).map(({ old_text, new_text, replace_all = false }) => {
+        return { old_string: old_text, new_string: new_text, replace_all };
+      });
+      // Hooks of Claude Code expect one replacement. Several are joined, so that a hook that
+      // searches the new text finds all of it.
+      const joined = {
+        old_string: edits.map(({ old_string }) => old_string).join('\n'),
+        new_string: edits.map(({ new_string }) => new_string).join('\n'),
+        replace_all: edits.every(({ replace_all }) => replace_all === true),
+      };
+      return { ...file, ...joined, ...(edits.length > 1 && { edits }) };
+    }
+    case 'bash': {
+      const { timeout_ms: timeout, ...others } = fields;
+      return { ...others, ...(timeout !== undefined && { timeout }) };
+    }
+    case 'task': {
+      const { agent, task } = fields;
+      return { subagent_type: agent, prompt: task, description: String(task ?? '').slice(0, 80) };
+    }
+    case 'skill':
+      return { ...fields, skill: fields['name'] };
+    default:
+      return fields;
+  }
+}
+
+/**
+ * Translates an input that a hook changed back into our form. Fields that the hook left out keep
+ * their values. Returns undefined if the change cannot be expressed.
+ */
+export function fromHookInput(
+  name: string,
+  original: unknown,
+  updated: Fields,
+  cwd: string,
+): Fields | undefined {
+  const before = fieldsOf(original);
+  const { file_path: file, ...rest } = updated;
+  const path = typeof file === 'string' ? { path: ownPath(file, before, cwd) } : {};
+  switch (name) {
+    case 'read':
+      return { ...before, ...pick(rest, ['offset', 'limit']), ...path };
+    case 'write':
+      return { ...before, ...pick(rest, ['content']), ...path };
+    case 'edit': {
+      const edits = editsFromHook(updated, editsOf(before));
+      return edits && { ...before, edits, ...path };
+    }
+    case 'bash': {
+      const { timeout } = rest;
+      const limit = typeof timeout === 'number' ? { timeout_ms: timeout } : {};
+      // A hook must not take a command out of the sandbox, so only these fields can change.
+      return { ...before, ...pick(rest, ['command', 'description']), ...limit };
+    }
+    case 'task': {
+      const { prompt: task } = rest;
+      return typeof task === 'string' ? { ...before, task } : before;
+    }
+    default:
+      return { ...before, ...updated };
+  }
+}
+
+/** Keeps the path as the model wrote it, if the hook did not change it. */
+function ownPath(file: string, { path }: Fields, cwd: string): string {
+  if (typeof path === 'string' && resolve(cwd, path) === resolve(cwd, file)) return path;
+  const inside = relative(cwd, resolve(cwd, file));
+  return inside.startsWith('..') || isAbsolute(inside) ? file : inside;
+}
+
+interface OwnEdit {
+  readonly old_text?: unknown;
+  readonly new_text?: unknown;
+  readonly replace_all?: unknown;
+}
+
+function editsOf({ edits }: Fields): readonly OwnEdit[] {
+  return Array.isArray(edits) ? edits.map(fieldsOf) : [];
+}
+
+function editsFromHook(
+  updated: Fields,
+  before: readonly OwnEdit[],
+): readonly OwnEdit[] | undefined {
+  const list = Array.isArray(updated['edits']) ? updated['edits'].map(fieldsOf) : undefined;
+  if (list === undefined && before.length > 1) return undefined;
+  return (list ?? [updated]).map(({ old_string, new_string, replace_all }, index) => {
+    const own = before[index] ?? {};
+    const all = replace_all ?? own.replace_all;
+    return {
+      old_text: old_string ?? own.old_text,
+      new_text: new_string ?? own.new_text,
+      ...(all !== undefined && { replace_all: all }),
+    };
+  });
+}
+
+function pick(fields: Fields, names: readonly string[]): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)));
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Fields)
+    : {};
+}

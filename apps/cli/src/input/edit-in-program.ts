@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { UsageError } from '../contract/errors.ts';
+import type { Env } from '../contract/host.ts';
+import { readFileSafely } from '../safe-files.ts';
+import { maxTextLength } from './editor/editor-state.ts';
+
+/**
+ * Lets the user edit a text in the program of $VISUAL or $EDITOR, which uses the terminal of this process.
+ * The text is in a private file that is removed afterwards. Returns the new text. Throws a `UsageError` if
+ * the program fails.
+ */
+export async function editInProgram(text: string, env: Env): Promise<string> {
+  const program = env['VISUAL'] || env['EDITOR'] || 'vi';
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-prompt-'));
+  const file = join(folder, 'prompt.md');
+  try {
+    await writeFile(file, text, { mode: 0o600 });
+    await runEditor(program, file, env);
+    const { bytes } = await readFileSafely(file, { maxBytes: maxTextLength });
+    return new TextDecoder().decode(bytes).replace(/\n$/, '');
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function runEditor(program: string, file: string, env: Env): Promise<void> {
+  // The variable can contain arguments, as in "code --wait". So a shell splits it, as git does.
+  const child = spawn('sh', ['-c', `${program} "$1"`, 'sh', file], { stdio: 'inherit', env });
+  return new Promise((resolve, reject) => {
+    const fail = (why: string) =>
+      reject(new UsageError(`Cannot use the editor ${program}: ${why}. Set $VISUAL or $EDITOR`));
+    child.once('error', (error) => fail(error.message));
+    child.once('close', (code, signal) =>
+      code === 0 ? resolve() : fail(signal === null ? `it ended with ${code}` : `it got ${signal}`),
+    );
+  });
+}

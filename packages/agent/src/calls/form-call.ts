@@ -1,0 +1,108 @@
+import {
+  type Attempt,
+  checkForm,
+  type FormQuestion,
+  formDismissed,
+  isId,
+  readForm,
+  type ToolCallId,
+} from '@millrace/core';
+import { AgentError } from '../contract/agent-error.ts';
+import type { ApprovalAnswer } from '../contract/loop-state.ts';
+import type { RunContext } from '../contract/run-context.ts';
+import type { CheckedToolCall, FormAnswer, ToolContext } from '../contract/tool.ts';
+
+interface FormCallOptions {
+  readonly context: RunContext;
+  readonly at: Attempt;
+  readonly call: CheckedToolCall['call'];
+  /** The caller calls the function of a question when the question has an answer. */
+  readonly answers: Map<ToolCallId, () => void>;
+  /** Aborts when the run or the attempt stops. */
+  readonly stop: AbortSignal;
+}
+
+/** Maximum number of forms that one execution of a tool can show. */
+const maxForms = 20;
+const maxIdLength = 1024;
+
+/**
+ * Returns the function with which one execution of a tool asks the user. A question and its answer are
+ * records of the log, so any process can show and answer it. If the execution is repeated after a crash,
+ * the same form gets the answer that it already has.
+ */
+export function formAsker(options: FormCallOptions): NonNullable<ToolContext['ask']> {
+  let count = 0;
+  return async (form, signal) => {
+    const read = readForm(form);
+    if (!read.ok) throw badForm(options, read.problem);
+    if (options.context.settings.forms === 'decline') return { action: 'decline' };
+    if (++count > maxForms) throw badForm(options, `the tool has asked ${maxForms} times already`);
+    const stop = signal === undefined ? options.stop : AbortSignal.any([options.stop, signal]);
+    stop.throwIfAborted();
+    const answer = await answerTo(options, questionId(options.call, form, count), form, stop);
+    if (answer.decision === 'deny') return declined(answer);
+    const checked = checkForm(read.fields, answer.input);
+    // The client of the user should have refused this answer. The user has not answered the form.
+    return checked.ok ? { action: 'accept', content: checked.content } : { action: 'cancel' };
+  };
+}
+
+async function answerTo(
+  { context, at, call, answers }: FormCallOptions,
+  id: ToolCallId,
+  form: FormQuestion,
+  stop: AbortSignal,
+): Promise<ApprovalAnswer> {
+  const { journal, session } = context;
+  const { toolCallId, name } = call;
+  if (!journal.loop.turn?.calls.get(id)?.isAsked) {
+    const agents = [`tool ${name}`];
+    const from = { toolCallId, agents, session, input: { message: form.message }, form };
+    const fact = { type: 'approval_asked', toolCallId: id, name, from } as const;
+    await journal.write([{ ...at, fact }]);
+  }
+  if (journal.loop.turn?.calls.get(id)?.answer === undefined) await untilAnswer(answers, id, stop);
+  const answer = journal.loop.turn?.calls.get(id)?.answer;
+  if (answer !== undefined) return answer;
+  stop.throwIfAborted();
+  throw badForm({ call }, 'the turn has ended');
+}
+
+/** Resolves when the question has an answer, or when the signal aborts. */
+async function untilAnswer(
+  answers: FormCallOptions['answers'],
+  id: ToolCallId,
+  stop: AbortSignal,
+): Promise<void> {
+  if (stop.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  stop.addEventListener('abort', () => resolve(), { once: true });
+  answers.set(id, resolve);
+  await promise;
+  answers.delete(id);
+}
+
+function declined({ reason }: ApprovalAnswer): FormAnswer {
+  if (reason === formDismissed) return { action: 'cancel' };
+  return { action: 'decline', ...(reason !== undefined && { reason }) };
+}
+
+/** Returns the id of a question. Another form has another id, so an answer never belongs to two forms. */
+function questionId(
+  { toolCallId }: FormCallOptions['call'],
+  { message, schema }: FormQuestion,
+  count: number,
+): ToolCallId {
+  let hash = 0n;
+  for (const char of JSON.stringify([message, schema]))
+    hash = BigInt.asUintN(64, (hash ^ BigInt(char.codePointAt(0) ?? 0)) * 0x100000001b3n + 1n);
+  const id = `${toolCallId}/form-${count}-${hash.toString(36)}`;
+  return (isId(id) ? id : id.slice(-maxIdLength)) as ToolCallId;
+}
+
+function badForm({ call }: Pick<FormCallOptions, 'call'>, problem: string): AgentError {
+  const { toolCallId, name: tool } = call;
+  const message = `Cannot ask the user with a form of tool ${tool}: ${problem}`;
+  return new AgentError('bad_input', message, { toolCallId, tool });
+}

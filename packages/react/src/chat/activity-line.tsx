@@ -1,0 +1,147 @@
+import { cachedPercent, type FoldState, totalUsage, type Usage } from '@millrace/core';
+import { duration, useNow } from '../design/time.tsx';
+import { type ChatSource, useSourceValue } from './state/chat-source.ts';
+import './activity-line.css';
+import { useEffect, useRef, useState } from 'react';
+
+const selectStartedAt = ({ facts }: ChatSource) => facts.runStartedAt;
+const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
+const selectIsAsking = ({ state }: ChatSource) => state.asked.length > 0;
+
+/** The properties of `ActivityLine`. */
+export interface ActivityLineProps {
+  readonly source: ChatSource;
+  /**
+   * True while the chat shows an earlier moment. The line then does not show the time since the
+   * start of the run.
+   */
+  readonly isPast: boolean;
+  /**
+   * True if the session has ended. The line then does not show a run as running, even if the log
+   * has no end of this run.
+   */
+  readonly hasEnded?: boolean | undefined;
+  /** True while the connection is lost. The line then shows the last known activity. */
+  readonly isOffline?: boolean | undefined;
+}
+
+/**
+ * One line that shows the current activity and the cost. It is visible even without activity, so
+ * that the layout does not jump.
+ */
+export function ActivityLine(props: ActivityLineProps) {
+  const { source, isPast, hasEnded = false, isOffline = false } = props;
+  const isRunning = useSourceValue(source, selectIsRunning) && !hasEnded;
+  const isAsking = useSourceValue(source, selectIsAsking);
+  const liveText = useSourceValue(source, activityText);
+  const text = hasEnded ? '' : liveText;
+  const startedAt = useSourceValue(source, selectStartedAt);
+  return (
+    <div className="activity">
+      {isRunning && isOffline ? (
+        <span>Last known: {text}</span>
+      ) : isRunning ? (
+        <span className="activity-now">
+          {!isAsking && <span className="spinner" aria-hidden="true" />}
+          {text}
+          {startedAt !== undefined && !isPast && <Since key={text} at={startedAt} />}
+        </span>
+      ) : (
+        <span>{text}</span>
+      )}
+      <UsageLine source={source} />
+    </div>
+  );
+}
+
+function Since({ at }: { readonly at: number }) {
+  const passed = useNow(1000) - at;
+  // In the first second, no time is shown. Times of more than a day come from a wrong clock and are
+  // not shown either.
+  return passed < 1000 || passed > 86_400_000 ? null : (
+    <span className="activity-since">{duration(Math.floor(passed / 1000) * 1000)}</span>
+  );
+}
+
+/** Returns what the agent does now, in a few words. Empty if no run is in progress. */
+export function activityText({ state }: ChatSource): string {
+  if (state.asked.length > 0) return 'Waiting for your answer';
+  if (state.run === undefined) return '';
+  const open = state.open.at(-1);
+  switch (open?.begin.kind) {
+    case 'reasoning':
+      return 'Thinking';
+    case 'tool_call':
+      return `Calling ${open.begin.name}`;
+    case 'tool_result':
+      return `Running ${open.begin.name}`;
+    case undefined:
+      return 'Working';
+    default:
+      return 'Writing';
+  }
+}
+
+const sums = new WeakMap<FoldState['usage'], Usage>();
+
+/** Returns the usage of all requests of a session. It is the same object until it changes. */
+export function usageOf({ state }: ChatSource): Usage {
+  const sum = sums.get(state.usage) ?? totalUsage(state);
+  sums.set(state.usage, sum);
+  return sum;
+}
+
+const style = { notation: 'compact', maximumFractionDigits: 1 } as const;
+let format: Intl.NumberFormat | undefined;
+
+/**
+ * Formats a number in a compact form. The first call creates the formatter, because creating it is
+ * slow.
+ */
+function compact(count: number): string {
+  format ??= new Intl.NumberFormat('en', style);
+  return format.format(count);
+}
+
+const usageTitle =
+  'Tokens sent and generated in this session, and the share of the sent ones that came from the cache of the provider';
+
+/** The tokens and the cost of a session so far. */
+export function UsageLine({ source }: { readonly source: ChatSource }) {
+  const usage = useSourceValue(source, usageOf);
+  const { input, output, costs, estimated } = usage;
+  if (input + output === 0) return null;
+  const prefix = estimated ? '≈ ' : '';
+  const cached = cachedPercent(usage) ?? 0;
+  const share = cached > 0 ? ` (${cached} % cached)` : '';
+  const cost = costs.map(({ amount, currency }) => `${Number(amount).toFixed(4)} ${currency}`);
+  return (
+    <span className="activity-usage" title={usageTitle}>
+      {[`${prefix}${compact(input)} in${share}`, `${compact(output)} out`, ...cost].join(' · ')}
+    </span>
+  );
+}
+
+const selectAskedTool = ({ state }: ChatSource) => state.asked.at(0)?.name;
+
+/**
+ * Announces to screen readers when a run starts or ends and when an approval is required. It never
+ * announces message text.
+ */
+export function Announcer({ source }: { readonly source: ChatSource }) {
+  const isRunning = useSourceValue(source, selectIsRunning);
+  const asked = useSourceValue(source, selectAskedTool);
+  const [text, setText] = useState('');
+  const wasRunning = useRef(isRunning);
+  useEffect(() => {
+    if (asked !== undefined) setText(`The agent asks for permission to use ${asked}.`);
+    else if (isRunning && !wasRunning.current) setText('The agent is working.');
+    else if (!isRunning && wasRunning.current) setText('The agent is done.');
+    wasRunning.current = isRunning;
+  }, [isRunning, asked]);
+  return (
+    <p className="unseen" role="status">
+      {text}
+    </p>
+  );
+}

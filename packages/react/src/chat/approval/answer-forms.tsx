@@ -1,0 +1,237 @@
+import { type JsonValue, parseJson, type ToolCallPart } from '@millrace/core';
+import { type FormEvent, useEffect, useState } from 'react';
+import { Button } from '../../design/button.tsx';
+import { useKey } from '../../design/use-key.ts';
+import { escapeInvisible, VisibleText } from '../content/visible-text.tsx';
+import { ReadArea } from './read-area.tsx';
+
+interface AnswerButtonsProps {
+  readonly rule: string | undefined;
+  readonly isDisabled: boolean;
+  /** True after the whole input was shown. */
+  readonly isRead: boolean;
+  /** False if the page cannot show the input. */
+  readonly canAllow: boolean;
+  /** False if the input is too long to edit. Undefined if the answer can never change the input. */
+  readonly canChange: boolean | undefined;
+  readonly onAllow: () => void;
+  readonly onAllowSession: () => void;
+  readonly onChange: () => void;
+  readonly onDeny: () => void;
+}
+
+/**
+ * The buttons that answer an approval request. The user can deny at any time. The user can allow a
+ * call only after the page has shown the whole request.
+ */
+export function AnswerButtons(props: AnswerButtonsProps) {
+  const { rule, isDisabled, isRead, canAllow, canChange } = props;
+  const { onAllow, onAllowSession, onChange, onDeny } = props;
+  const isArmed = useArmed();
+  const isAllowDisabled = isDisabled || !isArmed || !isRead || !canAllow;
+  useKey('alt+y', () => {
+    if (!isAllowDisabled) onAllow();
+  });
+  useKey('alt+n', () => {
+    if (!isDisabled) onDeny();
+  });
+  return (
+    <div className="approval-bar">
+      <Button look="main" disabled={isAllowDisabled} onClick={onAllow} title="Alt+Y">
+        Allow
+      </Button>
+      {rule !== undefined && (
+        <Button disabled={isAllowDisabled} onClick={onAllowSession}>
+          Allow in this session
+        </Button>
+      )}
+      {canChange !== undefined && (
+        <Button disabled={isDisabled || !isRead || !canChange} onClick={onChange}>
+          Change the input
+        </Button>
+      )}
+      <Button look="danger" disabled={isDisabled} onClick={onDeny} title="Alt+N" data-default-focus>
+        Deny
+      </Button>
+    </div>
+  );
+}
+
+/**
+ * How long a new card must be visible before its buttons work. The time is long enough to notice
+ * the card, and longer than a double click.
+ */
+const pauseMs = 600;
+
+/**
+ * Events that restart the waiting time of a new card. Input during that time was not meant for the
+ * card.
+ */
+const inputEvents = ['keydown', 'keyup', 'pointerup', 'pointercancel', 'visibilitychange'] as const;
+
+/**
+ * Returns true when the user may answer a new card. The card must have been visible for a moment
+ * without any input. So the second click of a double click, or a held key, cannot answer a new card
+ * by accident.
+ */
+function useArmed(): boolean {
+  const [isArmed, setArmed] = useState(false);
+  useEffect(() => {
+    if (isArmed) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const cancelTimer = () => clearTimeout(timer);
+    const restartTimer = () => {
+      cancelTimer();
+      if (document.visibilityState !== 'hidden') timer = setTimeout(() => setArmed(true), pauseMs);
+    };
+    restartTimer();
+    const controller = new AbortController();
+    const options = { capture: true, signal: controller.signal };
+    for (const type of inputEvents) document.addEventListener(type, restartTimer, options);
+    document.addEventListener('pointerdown', cancelTimer, options);
+    return () => {
+      cancelTimer();
+      controller.abort();
+    };
+  }, [isArmed]);
+  return isArmed;
+}
+
+interface SessionFormProps {
+  readonly rule: string;
+  readonly isDisabled: boolean;
+  readonly onBack: () => void;
+  readonly onAllow: () => void;
+}
+
+/**
+ * Shows the rule that would allow further calls in this session, and asks the user to confirm it.
+ */
+export function SessionForm({ rule, isDisabled, onBack, onAllow }: SessionFormProps) {
+  const [readRule, setReadRule] = useState<string>();
+  const isArmed = useArmed();
+  const isRead = readRule === rule;
+  return (
+    <>
+      <ReadArea label="Rule" contentKey={rule} onEnd={setReadRule} hint={readHint(isRead, 'rule')}>
+        <p className="approval-reason">
+          Until the session ends, every call that matches this rule will run without a question:
+        </p>
+        <div className="approval-input">
+          <code className="approval-rule">
+            <VisibleText text={rule} />
+          </code>
+        </div>
+      </ReadArea>
+      <div className="approval-bar">
+        <Button look="main" disabled={isDisabled || !isArmed || !isRead} onClick={onAllow}>
+          Allow all these calls
+        </Button>
+        <Button look="quiet" onClick={onBack} data-default-focus>
+          Back
+        </Button>
+      </div>
+    </>
+  );
+}
+
+/** Returns a hint for the user: scroll to the end, or the end is already reached. */
+export function readHint(isRead: boolean, what: 'input' | 'rule'): string {
+  return isRead ? `You have reached the end of the ${what}.` : `Scroll to the end to allow this.`;
+}
+
+interface ChangeFormProps {
+  readonly call: ToolCallPart;
+  readonly isDisabled: boolean;
+  /** Text that the user entered before closing the form. Undefined on the first opening. */
+  readonly text: string | undefined;
+  readonly onText: (text: string) => void;
+  readonly onBack: () => void;
+  readonly onError: (error: string | undefined) => void;
+  readonly onInput: (input: JsonValue) => void;
+}
+
+/** A form in which the user edits the JSON input of a call and then allows the call. */
+export function ChangeForm(props: ChangeFormProps) {
+  const { call, isDisabled, onText, onBack, onError, onInput } = props;
+  const text = props.text ?? initialText(call);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const parsed = parseJson(text);
+    if (!parsed.ok) return onError(`This is not JSON: ${parsed.failure.message}`);
+    onError(undefined);
+    onInput(parsed.value);
+  };
+  return (
+    <form className="approval-form" onSubmit={submit}>
+      <textarea
+        aria-label="Input as JSON"
+        className="approval-json"
+        spellCheck={false}
+        rows={Math.min(14, text.split('\n').length + 1)}
+        value={text}
+        // biome-ignore lint/a11y/noAutofocus: the user opened the form with a button
+        autoFocus
+        onChange={(event) => onText(event.target.value)}
+      />
+      <div className="approval-bar">
+        <Button
+          look="main"
+          type="submit"
+          disabled={isDisabled}
+          // Ignores the second click of a double click. The first click already replaced the
+          // content under the pointer.
+          onClick={(event) => event.detail > 1 && event.preventDefault()}
+        >
+          Allow with this input
+        </Button>
+        <Button look="quiet" onClick={onBack}>
+          Back
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/**
+ * Returns the initial text of the form. Invisible characters are shown as JSON escapes, which have
+ * the same meaning in JSON strings. If the text is not JSON, the user must correct it anyway.
+ */
+function initialText({ input, arguments: text }: ToolCallPart): string {
+  return escapeInvisible(input === undefined ? text : JSON.stringify(input, null, 2));
+}
+
+interface DenyFormProps {
+  readonly isDisabled: boolean;
+  readonly onBack: () => void;
+  readonly onDeny: (reason: string) => void;
+}
+
+/** A form to deny the call with a reason. The agent receives the reason. */
+export function DenyForm({ isDisabled, onBack, onDeny }: DenyFormProps) {
+  const [reason, setReason] = useState('');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onDeny(reason.trim());
+  };
+  return (
+    <form className="approval-form" onSubmit={submit}>
+      <input
+        aria-label="Reason"
+        placeholder="Reason or alternative for the agent"
+        value={reason}
+        // biome-ignore lint/a11y/noAutofocus: the user opened the form with a button
+        autoFocus
+        onChange={(event) => setReason(event.target.value)}
+      />
+      <div className="approval-bar">
+        <Button look="danger" type="submit" disabled={isDisabled}>
+          Deny
+        </Button>
+        <Button look="quiet" onClick={onBack}>
+          Back
+        </Button>
+      </div>
+    </form>
+  );
+}

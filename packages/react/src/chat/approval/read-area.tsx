@@ -1,0 +1,123 @@
+import { type ReactNode, type RefObject, useEffect, useId, useRef, useState } from 'react';
+import { Button } from '../../design/button.tsx';
+
+interface ReadAreaProps {
+  /** The accessible name of the content. */
+  readonly label: string;
+  /** Identifies the content. If the key changes, the user must read the content again. */
+  readonly contentKey: string;
+  /** Called with the key when the end of the content is visible. */
+  readonly onEnd: (contentKey: string) => void;
+  /** A hint below content that is longer than the area. */
+  readonly hint?: string | undefined;
+  readonly children: ReactNode;
+}
+
+/**
+ * Shows long content in a scroll area, and short content without one. Calls `onEnd` when the end of
+ * the content is visible. For short content, this happens immediately.
+ */
+export function ReadArea({ label, contentKey, onEnd, hint, children }: ReadAreaProps) {
+  const area = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const end = useRef<HTMLDivElement>(null);
+  useEndInSight(end, contentKey, onEnd);
+  const { isLong, hasMore } = useOverflow(area, content);
+  const hintId = useId();
+  const down = () => area.current?.scrollBy({ top: area.current.clientHeight * 0.8 });
+  const scrollable = isLong && {
+    ...{ tabIndex: 0, role: 'group', 'aria-label': label },
+    ...(hint !== undefined && { 'aria-describedby': hintId }),
+  };
+  return (
+    <>
+      <div className="approval-body">
+        <div className="approval-scroll" ref={area} {...scrollable}>
+          <div className="approval-content" ref={content}>
+            {children}
+            <div className="approval-end" ref={end} />
+          </div>
+        </div>
+        {hasMore && (
+          <Button size="small" onClick={down}>
+            More below
+          </Button>
+        )}
+      </div>
+      {isLong && hint !== undefined && (
+        <p className="approval-hint" id={hintId}>
+          {hint}
+        </p>
+      )}
+    </>
+  );
+}
+
+/**
+ * Calls `onEnd` when the end element is visible on the screen. The scroll position of the area is
+ * not enough. In a small window, the card and the page around the area can scroll too.
+ */
+function useEndInSight(
+  end: RefObject<HTMLElement | null>,
+  contentKey: string,
+  onEnd: (contentKey: string) => void,
+): void {
+  const latest = useRef(onEnd);
+  latest.current = onEnd;
+  useEffect(() => {
+    if (end.current === null) return;
+    const observer = new window.IntersectionObserver((entries) => {
+      if (entries.at(-1)?.isIntersecting === true) latest.current(contentKey);
+    });
+    observer.observe(end.current);
+    return () => observer.disconnect();
+  }, [end, contentKey]);
+}
+
+/** Maximum difference in pixels that rounding can cause. */
+const tolerance = 4;
+
+/**
+ * Returns whether the content is longer than the area, and whether more content follows below the
+ * visible part.
+ */
+function useOverflow(
+  area: RefObject<HTMLElement | null>,
+  content: RefObject<HTMLElement | null>,
+): { readonly isLong: boolean; readonly hasMore: boolean } {
+  const [isLong, setLong] = useState(false);
+  const [hasMore, setHasMore] = useState(false);
+  useEffect(() => {
+    const [box, inner] = [area.current, content.current];
+    if (box === null || inner === null) return;
+    const update = () => {
+      const overflow = box.scrollHeight - box.clientHeight;
+      setLong(overflow > tolerance);
+      setHasMore(overflow - box.scrollTop > tolerance);
+    };
+    const observer = new window.ResizeObserver(update);
+    for (const element of [box, inner]) observer.observe(element);
+    box.addEventListener('scroll', update);
+    return () => {
+      observer.disconnect();
+      box.removeEventListener('scroll', update);
+    };
+  }, [area, content]);
+  return { isLong, hasMore };
+}
+
+/** How far each key scrolls, as a share of the area's height. */
+const scrollKeys: Readonly<Record<string, number>> = {
+  ...{ ArrowDown: 0.1, ArrowUp: -0.1, PageDown: 0.8, PageUp: -0.8 },
+  ...{ Home: Number.NEGATIVE_INFINITY, End: Number.POSITIVE_INFINITY },
+};
+
+/** Scrolls the area of a card with the keyboard. Returns false if the key does not scroll. */
+export function scrollByKey(card: Element, key: string): boolean {
+  const area = card.querySelector('.approval-scroll');
+  const share = Object.hasOwn(scrollKeys, key) ? scrollKeys[key] : undefined;
+  if (area === null || share === undefined) return false;
+  const top = area.scrollTop + share * area.clientHeight;
+  area.scrollTo({ top: Math.min(Math.max(top, 0), area.scrollHeight) });
+  return true;
+}

@@ -1,0 +1,134 @@
+import { useCallback, useId, useState } from 'react';
+import { Button, IconButton } from '../../design/button.tsx';
+import { ChevronIcon, CrossIcon, DownIcon, LeftIcon } from '../../design/icons.tsx';
+import { CodeView } from '../../markdown/code-view.tsx';
+import { CopyButton } from '../../markdown/copy-button.tsx';
+import { FrameView } from '../../markdown/rich/frame-view.tsx';
+import type { Artifact, ArtifactKind } from './artifacts.ts';
+import './artifact-panel.css';
+
+/** The selected artifact and version. */
+export interface ShownArtifact {
+  readonly name: string;
+  /** The index of the version. Undefined shows the latest one of the moment when it was opened. */
+  readonly at?: number | undefined;
+}
+
+interface ArtifactPanelProps {
+  readonly artifacts: readonly Artifact[];
+  readonly shown: ShownArtifact;
+  readonly onShow: (next: ShownArtifact) => void;
+  readonly onClose: () => void;
+  /** The name of the panel for screen readers. Default: Artifacts. */
+  readonly label?: string | undefined;
+}
+
+/**
+ * The panel beside the chat with the documents that the model wrote. A document runs in a frame without
+ * network and with an origin of its own. Another version starts only when the user selects it.
+ */
+export function ArtifactPanel(props: ArtifactPanelProps) {
+  const { artifacts, shown, onShow, onClose, label = 'Artifacts' } = props;
+  const [isSource, setSource] = useState(false);
+  const [failed, setFailed] = useState<string>();
+  const selectId = useId();
+  const artifact = artifacts.find(({ name }) => name === shown.name) ?? artifacts.at(-1);
+  const count = artifact?.versions.length ?? 0;
+  const at = Math.min(shown.at ?? count - 1, count - 1);
+  const version = artifact?.versions[at];
+  const onFailed = useCallback(() => setFailed(version?.key), [version]);
+  if (artifact === undefined || version === undefined) return null;
+  const { name, kind } = artifact;
+  const go = (to: number) => onShow({ name, at: to });
+  const hasFailed = failed === version.key;
+  return (
+    <aside className="artifact-panel" aria-label={label}>
+      <header className="artifact-head">
+        <label className="unseen" htmlFor={selectId}>
+          Artifact
+        </label>
+        <select
+          id={selectId}
+          value={name}
+          onChange={(event) => onShow({ name: event.target.value })}
+        >
+          {artifacts.map((one) => (
+            <option key={one.name}>{one.name}</option>
+          ))}
+        </select>
+        <fieldset className="branch-switch" aria-label="Versions">
+          <IconButton
+            size="small"
+            label="Previous version"
+            disabled={at <= 0}
+            onClick={() => go(at - 1)}
+          >
+            <LeftIcon />
+          </IconButton>
+          <span>
+            {at + 1} / {count}
+          </span>
+          <IconButton
+            size="small"
+            label="Next version"
+            disabled={at >= count - 1}
+            onClick={() => go(at + 1)}
+          >
+            <ChevronIcon />
+          </IconButton>
+        </fieldset>
+        <span className="artifact-actions">
+          <Button size="small" look="quiet" onClick={() => setSource(!isSource)}>
+            {isSource ? 'Preview' : 'Source'}
+          </Button>
+          <CopyButton text={version.text} label="Copy the source" />
+          <IconButton size="small" label="Download" onClick={() => download(name, version.text)}>
+            <DownIcon />
+          </IconButton>
+          <IconButton size="small" label="Close the artifacts" onClick={onClose}>
+            <CrossIcon />
+          </IconButton>
+        </span>
+      </header>
+      <div className="artifact-body">
+        {isSource || hasFailed ? (
+          <>
+            {hasFailed && (
+              <p className="artifact-note" role="alert">
+                The preview was closed, because it took the keyboard or could not load.
+              </p>
+            )}
+            <CodeView text={version.text} lang={languages[kind]} isDone />
+          </>
+        ) : (
+          <FrameView
+            key={version.key}
+            kind={kind === 'react' ? 'react' : 'document'}
+            text={version.text}
+            title={`Preview of ${name}, version ${at + 1}`}
+            onFailed={onFailed}
+          />
+        )}
+      </div>
+    </aside>
+  );
+}
+
+const languages: Readonly<Record<ArtifactKind, string>> = {
+  html: 'html',
+  svg: 'xml',
+  react: 'jsx',
+};
+
+/**
+ * Saves a document. The type is that of unknown bytes, because the browser would run a document with this
+ * page's origin otherwise.
+ */
+function download(path: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'application/octet-stream' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = path.split(/[/\\]/).at(-1) || 'artifact.txt';
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

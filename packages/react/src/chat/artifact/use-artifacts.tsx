@@ -1,0 +1,70 @@
+import { lazy, type ReactNode, Suspense, useCallback, useState } from 'react';
+import { Button } from '../../design/button.tsx';
+import { ArtifactIcon } from '../../design/icons.tsx';
+import { Skeleton } from '../../design/skeleton.tsx';
+import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
+import type { ShownArtifact } from './artifact-panel.tsx';
+import { artifactsOf, findVersion } from './artifacts.ts';
+
+const ArtifactPanel = lazy(async () => ({
+  default: (await import('./artifact-panel.tsx')).ArtifactPanel,
+}));
+
+/** The artifacts of a session, as parts for its page. */
+export interface ArtifactsOfPage {
+  /** The button that opens the panel. Undefined if the session has no artifacts. */
+  readonly button: ReactNode;
+  /** The panel. Undefined if it is closed. */
+  readonly panel: ReactNode;
+  /** The value of `ArtifactOpener` for the code blocks of the session. */
+  readonly opener: (text: string) => (() => void) | undefined;
+  readonly close: () => void;
+}
+
+/** The artifacts of a session, for its page. */
+export function useArtifacts(source: ChatSource, onOpen: () => void): ArtifactsOfPage {
+  const artifacts = useSourceValue(source, artifactsOf);
+  const [shown, setShown] = useState<ShownArtifact>();
+  const close = useCallback(() => setShown(undefined), []);
+  const open = useCallback(
+    (next: ShownArtifact) => {
+      onOpen();
+      setShown(next);
+    },
+    [onOpen],
+  );
+  const opener = useCallback(
+    (text: string) => {
+      const found = findVersion(artifacts, text);
+      return found && (() => open(found));
+    },
+    [artifacts, open],
+  );
+  const last = artifacts.at(-1);
+  const isOpen = shown !== undefined && last !== undefined;
+  return {
+    opener,
+    close,
+    button: last !== undefined && (
+      <Button
+        size="small"
+        look="quiet"
+        aria-pressed={isOpen}
+        onClick={() => (isOpen ? close() : open({ name: last.name, at: last.versions.length - 1 }))}
+      >
+        <ArtifactIcon /> {artifacts.length === 1 ? '1 artifact' : `${artifacts.length} artifacts`}
+      </Button>
+    ),
+    panel: isOpen && (
+      <Suspense
+        fallback={
+          <aside className="inspector-wait">
+            <Skeleton label="Loading the artifact" bars={['short', 'block']} />
+          </aside>
+        }
+      >
+        <ArtifactPanel artifacts={artifacts} shown={shown} onShow={setShown} onClose={close} />
+      </Suspense>
+    ),
+  };
+}

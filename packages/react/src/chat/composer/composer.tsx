@@ -1,0 +1,151 @@
+import {
+  type KeyboardEvent,
+  lazy,
+  type ReactNode,
+  Suspense,
+  useEffect,
+  useId,
+  useRef,
+} from 'react';
+import { Button, IconButton } from '../../design/button.tsx';
+import { SendIcon, StopIcon } from '../../design/icons.tsx';
+import { FilePicker, useFileDrop } from './file-picker.tsx';
+import { type ComposerOptions, useComposer } from './use-composer.ts';
+import './composer.css';
+
+// The code for file chips is loaded on demand, because most messages have no files.
+const FileChips = lazy(async () => ({ default: (await import('./file-chips.tsx')).FileChips }));
+
+/** The properties of `Composer`. */
+export interface ComposerProps extends ComposerOptions {
+  readonly placeholder: string;
+  /** True if a message that is sent during a run can join the next model request. */
+  readonly canSteer?: boolean;
+  /** False if messages cannot have files. Default: true. */
+  readonly canAttach?: boolean | undefined;
+  /** Stops the run. Default: there is no button for it. */
+  readonly onStop?: (() => Promise<unknown>) | undefined;
+  /** True if Escape in the field stops the run. Default: false, for pages with keys of their own. */
+  readonly stopsWithEscape?: boolean | undefined;
+  readonly children?: ReactNode;
+  /** The field receives the focus whenever this value changes. */
+  readonly focusKey?: string | undefined;
+}
+
+/**
+ * The field and the buttons to write and send a message. The text stays in the field until the
+ * server has accepted the message.
+ */
+export function Composer(props: ComposerProps) {
+  const { placeholder, isRunning = false, canSteer = false, canAttach = true } = props;
+  const { onStop, stopsWithEscape = false, focusKey } = props;
+  const composer = useComposer(props);
+  const { text, setText, files, removeFile, isEmpty, isBusy, error, send, run } = composer;
+  const form = useRef<HTMLFormElement>(null);
+  const hintId = useId();
+  const input = useRef<HTMLTextAreaElement>(null);
+  // On a phone, the field does not get the focus. The on-screen keyboard would open and hide half
+  // of the page.
+  useEffect(() => {
+    if (focusKey !== undefined && !matchMedia('(pointer: coarse)').matches) input.current?.focus();
+  }, [focusKey]);
+  const addFiles = (picked: readonly File[]) => {
+    if (!canAttach) return;
+    composer.addFiles(picked);
+    input.current?.focus();
+  };
+  useFileDrop(form, addFiles);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Escape' && stopsWithEscape && isRunning && onStop) {
+      event.preventDefault();
+      run(onStop);
+    }
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    const isSteerKey = event.ctrlKey || event.metaKey;
+    send(isRunning && canSteer && isSteerKey ? 'steer' : 'follow_up');
+  };
+  return (
+    <form
+      ref={form}
+      className="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send('follow_up');
+      }}
+    >
+      {error !== undefined && (
+        <p className="composer-error" role="alert">
+          {error}
+        </p>
+      )}
+      <div className="composer-box">
+        {files.length > 0 && (
+          <Suspense fallback={null}>
+            <FileChips files={files} onRemove={removeFile} />
+          </Suspense>
+        )}
+        <textarea
+          ref={input}
+          rows={1}
+          value={text}
+          dir="auto"
+          readOnly={isBusy}
+          placeholder={placeholder}
+          aria-label="Message"
+          aria-describedby={hintId}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={onKeyDown}
+          onPaste={(event) => {
+            const pasted = [...event.clipboardData.files];
+            if (pasted.length === 0 || !canAttach) return;
+            event.preventDefault();
+            addFiles(pasted);
+          }}
+        />
+        <div className="composer-bar">
+          {canAttach && <FilePicker isDisabled={isBusy} onFiles={addFiles} />}
+          <div className="composer-more">{props.children}</div>
+          {isRunning && onStop && (
+            <Button look="danger" onClick={() => run(onStop)}>
+              <StopIcon /> Stop
+            </Button>
+          )}
+          {isRunning && canSteer && (
+            <Button
+              disabled={isEmpty || isBusy}
+              title="The message joins the next request (Ctrl+Enter)"
+              onClick={() => send('steer')}
+            >
+              Steer
+            </Button>
+          )}
+          {isRunning && canSteer ? (
+            <Button
+              look="main"
+              type="submit"
+              disabled={isEmpty || isBusy}
+              title="The message waits until the run ends (Enter)"
+            >
+              Queue
+            </Button>
+          ) : (
+            <IconButton look="main" type="submit" label="Send" disabled={isEmpty || isBusy}>
+              <SendIcon />
+            </IconButton>
+          )}
+        </div>
+      </div>
+      <p className="composer-hint" id={hintId}>
+        {isBusy ? 'Sending …' : hintFor(isRunning, canSteer)}
+      </p>
+    </form>
+  );
+}
+
+function hintFor(isRunning: boolean, canSteer: boolean): string {
+  if (!isRunning) return 'Enter sends, Shift+Enter adds a line';
+  return canSteer
+    ? 'Enter queues, Ctrl+Enter steers the run, Esc stops it'
+    : 'The agent answers messages in order; Esc stops it';
+}

@@ -1,0 +1,63 @@
+import { IconButton } from '../../design/button.tsx';
+import { ClockIcon, CrossIcon } from '../../design/icons.tsx';
+import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
+import './queue-view.css';
+
+const selectQueued = ({ facts }: ChatSource) => facts.queued;
+/** Returns the reason why the queued messages are not delivered yet. */
+function waitsFor({ state: { run, asked, awaited } }: ChatSource): WaitsFor {
+  if (asked.length > 0) return 'answer';
+  if (awaited.length > 0) return 'client';
+  return run === undefined ? 'message' : 'run';
+}
+
+type WaitsFor = 'answer' | 'client' | 'message' | 'run';
+
+/** The properties of `QueueView`. */
+export interface QueueViewProps {
+  readonly source: ChatSource;
+  /** Called with the key of a message that the user withdraws. Default: messages cannot be withdrawn. */
+  readonly onWithdraw?: ((key: string) => void) | undefined;
+}
+
+/** Shows the queued messages that the agent has not read yet. */
+export function QueueView({ source, onWithdraw }: QueueViewProps) {
+  const queued = useSourceValue(source, selectQueued);
+  const reason = useSourceValue(source, waitsFor);
+  if (queued.length === 0) return null;
+  return (
+    <ul className="queue" aria-label="Queued messages">
+      {queued.map(({ key, when, text }) => (
+        <li key={key}>
+          <ClockIcon />
+          <span className="queue-when">{deliveryText(when, reason)}</span>
+          <span className="queue-text" dir="auto">
+            {text}
+          </span>
+          {onWithdraw && (
+            <IconButton size="small" label="Withdraw this message" onClick={() => onWithdraw(key)}>
+              <CrossIcon />
+            </IconButton>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/**
+ * Returns a text about when the agent reads a queued message. A stopped agent reads queued messages
+ * together with the next message.
+ */
+function deliveryText(when: 'steer' | 'follow_up', reason: WaitsFor): string {
+  switch (reason) {
+    case 'answer':
+      return 'sent after your answer';
+    case 'client':
+      return 'sent after the open tool call';
+    case 'message':
+      return 'stopped: sent with your next message';
+    case 'run':
+      return when === 'steer' ? 'steers next' : 'queued';
+  }
+}

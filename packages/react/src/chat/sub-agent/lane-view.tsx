@@ -1,0 +1,161 @@
+import type { AskedApproval, ItemId } from '@millrace/core';
+import { lazy, type ReactNode, Suspense, useCallback, useId, useMemo, useState } from 'react';
+import { Button } from '../../design/button.tsx';
+import { ChevronIcon, LaneIcon, ShieldIcon } from '../../design/icons.tsx';
+import { ItemActionsContext } from '../branch/branch-switch.tsx';
+import { VisibleText } from '../content/visible-text.tsx';
+import { type ChatSource, isUnfinished, useSourceValue } from '../state/chat-source.ts';
+import type { LiveSource } from '../state/live-source.ts';
+import { callsText } from '../tool/calls-text.ts';
+import { ItemView } from '../transcript/item-view.tsx';
+import { useClaimedQuestions } from './lane-context.ts';
+import './lane.css';
+
+const ApprovalDock = lazy(async () => ({
+  default: (await import('../approval/approval-dock.tsx')).ApprovalDock,
+}));
+
+/** The number of items that a lane shows at first, and how many more the button adds. */
+const itemsStep = 30;
+
+interface LaneFrameProps {
+  /** A text about what the sub-agent does or did. */
+  readonly status: string;
+  readonly isRunning: boolean;
+  readonly isOpen: boolean;
+  readonly onToggle: () => void;
+  readonly children?: ReactNode;
+}
+
+/** The row of a sub-agent, and its session below the row while it is open. */
+export function LaneFrame({ status, isRunning, isOpen, onToggle, children }: LaneFrameProps) {
+  const bodyId = useId();
+  return (
+    <fieldset className="lane" data-running={isRunning || undefined} aria-label="Sub-agent">
+      <button
+        type="button"
+        className="lane-head"
+        aria-expanded={isOpen}
+        aria-controls={bodyId}
+        onClick={onToggle}
+      >
+        {isRunning ? <span className="spinner" aria-hidden="true" /> : <LaneIcon />}
+        <span className="lane-name">Sub-agent</span>
+        <span className="lane-status">
+          <VisibleText text={status} />
+        </span>
+        <span className="fold-mark" data-open={isOpen || undefined}>
+          <ChevronIcon />
+        </span>
+      </button>
+      {isOpen && (
+        <div className="lane-body" id={bodyId}>
+          {children}
+        </div>
+      )}
+    </fieldset>
+  );
+}
+
+const noActions = { branches: () => undefined };
+const selectItemIds = ({ itemIds }: ChatSource) => itemIds;
+
+/** The conversation of a sub-agent. Long ones show their latest items first. */
+export function LaneItems({ source }: { readonly source: ChatSource }) {
+  const ids = useSourceValue(source, selectItemIds);
+  const [count, setCount] = useState(itemsStep);
+  const shown = useMemo(() => ids.filter((id) => isShown(source, ids, id)), [source, ids]);
+  const hidden = Math.max(0, shown.length - count);
+  return (
+    <ItemActionsContext value={noActions}>
+      {hidden > 0 && (
+        <Button size="small" onClick={() => setCount(count + itemsStep)}>
+          Show {Math.min(hidden, itemsStep)} earlier of {hidden}
+        </Button>
+      )}
+      {shown.slice(hidden).map((id) => (
+        <ItemView key={id} source={source} id={id} />
+      ))}
+    </ItemActionsContext>
+  );
+}
+
+/**
+ * Returns whether a lane shows an item. The first message is the task, which the tool call above the lane
+ * shows. Results are part of the cards of their calls.
+ */
+function isShown(source: ChatSource, ids: readonly ItemId[], id: ItemId): boolean {
+  const kind = source.item(id)?.kind;
+  if (kind === 'tool') return false;
+  return kind !== 'user' || ids.find((one) => source.item(one)?.kind === 'user') !== id;
+}
+
+/** Returns one line about the activity of a sub-agent. */
+export function laneStatus(source: ChatSource): string {
+  const { state, facts } = source;
+  if (state.asked.length > 0) return 'waits for your answer';
+  const open = state.open.at(-1)?.begin;
+  if (open?.kind === 'tool_call') return `calls ${open.name}`;
+  if (open?.kind === 'tool_result') return `runs ${open.name}`;
+  if (isUnfinished(source)) return open === undefined ? 'works' : 'writes';
+  const stop = facts.lastStop?.reason;
+  if (stop === 'aborted') return 'stopped';
+  if (stop === 'error') return 'failed';
+  const calls = source.itemIds.flatMap((id) => source.item(id)?.parts ?? []);
+  const names = calls.flatMap((part) => (part.kind === 'tool_call' ? [part.name] : []));
+  return names.length === 0 ? 'answered' : callsText(names);
+}
+
+const selectAsked = ({ state }: ChatSource) => state.asked;
+
+interface LaneQuestionsProps {
+  /** The session whose user answers, which is the task at the root of all lanes. */
+  readonly root: LiveSource;
+  /** The session of the sub-agent. */
+  readonly session: string;
+}
+
+/**
+ * The questions of a sub-agent. The root session has a copy of each question, and its answer goes down to
+ * the sub-agent. The card opens on demand, because the foot of the page already shows the question.
+ */
+export function LaneQuestions({ root, session }: LaneQuestionsProps) {
+  const all = useSourceValue(root, selectAsked);
+  const asked = useMemo(() => all.filter(({ from }) => from?.session === session), [all, session]);
+  const [isHere, setHere] = useState(false);
+  const isAnswering = isHere && asked.length > 0;
+  useClaimedQuestions(session, isAnswering);
+  const show = useCallback(() => setHere(true), []);
+  const [first] = asked;
+  if (first === undefined) return null;
+  if (!isAnswering) return <QuestionRow asked={first} onAnswer={show} />;
+  return (
+    <Suspense fallback={null}>
+      <ApprovalDock source={root} handle={root.handle} session={session} />
+    </Suspense>
+  );
+}
+
+function QuestionRow({
+  asked,
+  onAnswer,
+}: {
+  readonly asked: AskedApproval;
+  readonly onAnswer: () => void;
+}) {
+  return (
+    <div className="lane-question">
+      <ShieldIcon />
+      <span>
+        It asks about{' '}
+        <code>
+          <VisibleText text={asked.name} />
+        </code>
+        .
+      </span>
+      <Button size="small" onClick={onAnswer}>
+        Answer here
+      </Button>
+    </div>
+  );
+}

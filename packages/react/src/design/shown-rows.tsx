@@ -1,0 +1,24 @@
+import { type ReactNode, useState } from 'react';
+import { Button } from './button.tsx';
+
+interface ShownRows {
+  /** The number of rows to render. */
+  readonly count: number;
+  /** A button that shows more rows. False if all rows are shown. */
+  readonly more: ReactNode;
+}
+
+/**
+ * Limits the number of rows of a long list, because rendering thousands of rows would freeze the
+ * page. `what` is the name of the rows on the button.
+ */
+export function useShownRows(total: number, pageSize: number, what: string): ShownRows {
+  const [count, setCount] = useState(pageSize);
+  const left = total - count;
+  const more = left > 0 && (
+    <Button size="small" look="quiet" onClick={() => setCount(count + 10 * pageSize)}>
+      {`Show more of ${left.toLocaleString('en')} ${what}`}
+    </Button>
+  );
+  return { count, more };
+}

@@ -1,0 +1,3 @@
+'use client';
+
+export { MillraceInspectorElement, MillraceSessionElement } from './define-elements.tsx';

@@ -1,0 +1,136 @@
+import { type Client, createClient } from '@millrace/client';
+import { type ReactNode, StrictMode } from 'react';
+import { createRoot, type Root } from 'react-dom/client';
+import { MillraceRoot } from '../root.tsx';
+import { readAddress } from './session-address.ts';
+import { addStyles } from './style-sheet.ts';
+
+/** What an element shows: a session of a client. */
+export interface ElementContent {
+  readonly client: Client;
+  readonly taskId: string;
+  readonly element: SessionElement;
+}
+
+// A server that renders a page has no HTMLElement. It can import this module, but not use it.
+const Base = (typeof HTMLElement === 'undefined' ? class {} : HTMLElement) as typeof HTMLElement;
+
+/**
+ * An element that shows a session of a server in a shadow root. It is safe by default: it loads nothing
+ * from other servers, it shows no previews of code, and it sends its token only to the server of `src`.
+ */
+export abstract class SessionElement extends Base {
+  static readonly observedAttributes: readonly string[] = [
+    ...['src', 'token', 'theme', 'density', 'controls', 'placeholder'],
+  ];
+
+  #root: Root | undefined;
+  #client: { readonly server: string; readonly client: Client } | undefined;
+  #token: string | undefined;
+
+  /** The URL of the session, as in the attribute `src`. */
+  get src(): string {
+    return this.getAttribute('src') ?? '';
+  }
+
+  set src(src: string) {
+    this.setAttribute('src', src);
+  }
+
+  /**
+   * The token for the server. A page can set this property instead of the attribute, so that the token is
+   * not in the document. It is read before each request, so it can be replaced.
+   */
+  get token(): string {
+    return this.#token ?? this.getAttribute('token') ?? '';
+  }
+
+  set token(token: string) {
+    this.#token = token;
+  }
+
+  /** Renders the session. */
+  protected abstract content(of: ElementContent): ReactNode;
+
+  /** Called by the browser when the element is added to a document. */
+  connectedCallback(): void {
+    this.#takeEarly('src');
+    this.#takeEarly('token');
+    const shadow = this.shadowRoot ?? this.attachShadow({ mode: 'open' });
+    addStyles(shadow);
+    const place = document.createElement('div');
+    place.style.setProperty('display', 'contents');
+    shadow.replaceChildren(place);
+    this.#root = createRoot(place);
+    this.#render();
+  }
+
+  /** Called by the browser when the element is removed. */
+  disconnectedCallback(): void {
+    this.#root?.unmount();
+    this.#root = undefined;
+  }
+
+  /** Called by the browser when an attribute changes. */
+  attributeChangedCallback(): void {
+    this.#render();
+  }
+
+  /**
+   * Takes a property that the page has set before this class was loaded. It is a value of the element
+   * itself until then, and hides the property of the class.
+   */
+  #takeEarly(name: 'src' | 'token'): void {
+    if (!Object.hasOwn(this, name)) return;
+    const value = this[name];
+    Reflect.deleteProperty(this, name);
+    this[name] = value;
+  }
+
+  #render(): void {
+    const content = this.#content();
+    const client = typeof content === 'string' ? undefined : content?.client;
+    this.#root?.render(
+      <StrictMode>
+        <MillraceRoot
+          client={client}
+          theme={this.#choice('theme', themes)}
+          density={this.#choice('density', densities)}
+        >
+          {typeof content === 'string' ? (
+            <p className="composer-error" role="alert">
+              {content}
+            </p>
+          ) : (
+            content && this.content(content)
+          )}
+        </MillraceRoot>
+      </StrictMode>,
+    );
+  }
+
+  /** Returns the session of `src`, or why there is none. An element without `src` is empty. */
+  #content(): ElementContent | string | undefined {
+    if (this.src === '') return undefined;
+    try {
+      const { server, taskId } = readAddress(this.src, document.baseURI);
+      return { client: this.#clientFor(server), taskId, element: this };
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  #clientFor(server: string): Client {
+    if (this.#client?.server !== server)
+      this.#client = { server, client: createClient({ url: server, token: () => this.token }) };
+    return this.#client.client;
+  }
+
+  #choice<T extends string>(name: string, choices: readonly T[]): T | undefined {
+    const given = this.getAttribute(name);
+    return choices.find((one) => one === given);
+  }
+}
+
+const themes = ['light', 'dark'] as const;
+const densities = ['roomy', 'compact'] as const;

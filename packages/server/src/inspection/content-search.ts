@@ -1,0 +1,86 @@
+import { type FoldState, sessionId, toArray } from '@millrace/core';
+import { type Log, snapshot } from '@millrace/log';
+import type { ContentHit, ContentSearch, ContentSearchResult } from '../contract/inspection.ts';
+import type { TasksService } from '../contract/service.ts';
+
+/** The number of tasks whose content is read together, and that a cursor can skip. */
+const tasksPerPage = 10;
+/** Maximum numbers for one request. The cursor of the result continues the search. */
+const maxPages = 5;
+const maxRecords = 200_000;
+const maxHitsPerTask = 3;
+/** The number of characters that a hit shows before and after the found text. */
+const [charactersBefore, charactersAfter] = [60, 120];
+
+/**
+ * Finds a text in the messages of tasks, last changed first. One request reads a limited number of tasks and
+ * records. `tasks` is the service of the caller, so the search finds nothing that the caller may not read.
+ */
+export async function searchContent(
+  { text, cursor }: ContentSearch,
+  { tasks, log }: { readonly tasks: Pick<TasksService, 'list'>; readonly log: Log },
+): Promise<ContentSearchResult> {
+  const pattern = new RegExp(escaped(text), 'giu');
+  const data: ContentSearchResult['data'][number][] = [];
+  let next: string | null = cursor ?? null;
+  let [records, count] = [0, 0];
+  for (let pages = 0; pages < maxPages && records < maxRecords && data.length === 0; pages++) {
+    const page = await tasks.list({
+      ...{ limit: tasksPerPage, pageNumber: 1, orderBy: 'updated_at', direction: 'desc' },
+      ...(next !== null && { cursor: next }),
+    });
+    for (const task of page.data) {
+      const session = sessionId(task.id);
+      const info = await log.info(session);
+      if (info === undefined) continue;
+      records += info.through;
+      count++;
+      const hits = hitsIn(await snapshot(log, session), pattern);
+      if (hits.length > 0) data.push({ task_id: task.id, hits });
+    }
+    next = page.next;
+    if (next === null) break;
+  }
+  return { data, searched: count, next };
+}
+
+/** Returns a text as a pattern that matches this text. Spaces match any white space. */
+function escaped(text: string): string {
+  const words = text.trim().split(/\s+/u);
+  return words.map((word) => word.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('\\s+');
+}
+
+/** The kinds of items whose texts are messages. */
+const messageKinds: ReadonlySet<string> = new Set(['user', 'assistant', 'notification']);
+
+/** Finds the latest matches in the messages of a session. */
+function hitsIn({ items }: FoldState, pattern: RegExp): ContentHit[] {
+  const hits: ContentHit[] = [];
+  for (const { id, kind, parts, redacted } of toArray(items).toReversed()) {
+    if (redacted || !messageKinds.has(kind)) continue;
+    for (const { part } of parts) {
+      if (part?.kind !== 'text') continue;
+      pattern.lastIndex = 0;
+      const found = pattern.exec(part.text);
+      if (found === null) continue;
+      hits.push({ item_id: id, kind, ...excerpt(part.text, found.index, found[0].length) });
+      if (hits.length >= maxHitsPerTask) return hits;
+    }
+  }
+  return hits;
+}
+
+function excerpt(text: string, at: number, length: number) {
+  const end = at + length;
+  const before = text.slice(Math.max(0, at - charactersBefore), at).toWellFormed();
+  const after = text.slice(end, end + charactersAfter).toWellFormed();
+  return {
+    before: `${at > charactersBefore ? '…' : ''}${oneLine(before)}`,
+    match: oneLine(text.slice(at, end)),
+    after: `${oneLine(after)}${end + charactersAfter < text.length ? '…' : ''}`,
+  };
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ');
+}

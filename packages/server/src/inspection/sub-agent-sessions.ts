@@ -1,0 +1,63 @@
+import { isId, type LogRecord, type SessionId, sessionId } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import { ServerError } from '../contract/server-error.ts';
+import { type FoldCache, foldCacheFor, type KeptValue } from './fold-cache.ts';
+
+/** Maximum number of sub-agents of one session that can be found. The first ones count. */
+const maxChildren = 10_000;
+/** Maximum number of sessions that one search reads. */
+const maxSessions = 1000;
+
+/** The sessions of the sub-agents that the calls of a session run. */
+interface ChildSessions extends KeptValue {
+  readonly children: ReadonlySet<SessionId>;
+}
+
+const childrenFor = foldCacheFor<ChildSessions>({
+  empty: { through: 0, children: new Set() },
+  fold: (before, records) => {
+    const found = records.flatMap(childOf).filter((child) => !before.children.has(child));
+    if (found.length === 0) return before;
+    return { ...before, children: new Set([...before.children, ...found].slice(0, maxChildren)) };
+  },
+});
+
+function childOf({ fact }: LogRecord): readonly SessionId[] {
+  return fact?.type === 'tool_execution_started' && fact.child !== undefined ? [fact.child] : [];
+}
+
+/**
+ * Returns the session of a sub-agent of a task, at any depth. Only the log of the task, and the logs of
+ * its sub-agents, say which sessions belong to the task. Throws `not_found` for every other session. The
+ * caller must check first that the client may read the task.
+ */
+export async function subAgentSession(log: Log, task: string, wanted: string): Promise<SessionId> {
+  const missing = new ServerError(
+    'not_found',
+    `Cannot find session ${wanted} in task ${task}: no sub-agent of the task has it`,
+    { task },
+  );
+  if (!isId(wanted)) throw missing;
+  const target = sessionId(wanted);
+  const seen = new Set<SessionId>([sessionId(task)]);
+  // A set returns also the entries that are added while a loop reads it.
+  for (const session of seen) {
+    const children = await readChildren(childrenFor(log), session);
+    if (children.has(target)) return target;
+    for (const child of children) if (seen.size < maxSessions) seen.add(child);
+  }
+  throw missing;
+}
+
+/** Reads all children of a session. One read of the cache covers a limited number of records. */
+async function readChildren(
+  cache: FoldCache<ChildSessions>,
+  session: SessionId,
+): Promise<ReadonlySet<SessionId>> {
+  let last = -1;
+  for (;;) {
+    const { state, isWhole } = await cache.read(session);
+    if (isWhole || state.through <= last) return state.children;
+    last = state.through;
+  }
+}

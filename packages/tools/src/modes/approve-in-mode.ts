@@ -1,0 +1,160 @@
+import { AgentError, type ApprovalDecision, type CheckedToolCall } from '@millrace/agent';
+import type { OptionNames } from '@millrace/core';
+import { assertKnownOptions } from '../known-options.ts';
+import { approveByPolicy } from '../permissions/approve-by-policy.ts';
+import { commandOf } from '../permissions/decide.ts';
+import { secretProtection } from '../permissions/home-protection.ts';
+import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
+import type { PermissionRule } from '../permissions/permission-rule.ts';
+import { splitCommand } from '../permissions/split-command.ts';
+import { allChangesRule } from '../permissions/suggest-rule.ts';
+import { isRemoteTool, type ToolKind, toolKindOf } from '../permissions/tool-kinds.ts';
+import { asksForMore, type UnaskedReading } from '../sandbox/unasked-reading.ts';
+import { lexicalPath } from '../workspace/match-path.ts';
+import type { Workspace } from '../workspace/workspace.ts';
+
+/**
+ * How much an agent does without a question. `plan`: it only reads, and all other calls are refused. `ask`:
+ * the policy decides. `accept-edits`: changes of files in the workspace need no approval. `auto`: commands
+ * in the sandbox need no approval either. In every mode, files that look like secrets and files that make
+ * other programs run code need an approval, and rules that deny or ask apply.
+ */
+export type PermissionMode = 'plan' | 'ask' | 'accept-edits' | 'auto';
+
+type Approve = (call: CheckedToolCall) => Promise<ApprovalDecision>;
+
+/** Options of `approveInMode`. */
+export interface ApproveInModeOptions {
+  /** Returns the current mode. It is called for each call, so a new mode applies to the next call. */
+  readonly mode: () => PermissionMode;
+  /** Returns the current policy. */
+  readonly policy: () => PermissionPolicy;
+  readonly workspace: Pick<Workspace, 'root' | 'resolve'>;
+  /** The decision in the mode `ask`, for example from `approveByPolicy` or `approveInSandbox`. */
+  readonly approve: Approve;
+  /**
+   * The commands that the sandbox confines to reading. Default: commands run without a sandbox, and the
+   * mode `auto` does not allow any command.
+   */
+  readonly reading?: UnaskedReading | undefined;
+}
+
+const optionNames: OptionNames<ApproveInModeOptions> = {
+  ...{ mode: true, policy: true, workspace: true, approve: true, reading: true },
+};
+
+/** The reason that the model gets if the mode `plan` refuses its call. */
+const refusal =
+  'The session is in plan mode: no file is changed, and commands may only read. Put this step into your plan. The person decides about the plan';
+
+/**
+ * Adds a mode to an `approve` function. The mode can change while the agent runs.
+ *
+ * @example
+ * let mode: PermissionMode = 'plan';
+ * const approve = approveInMode({
+ *   mode: () => mode,
+ *   policy: () => policy,
+ *   workspace,
+ *   approve: approveByPolicy(policy, workspace),
+ * });
+ */
+export function approveInMode(options: ApproveInModeOptions): Approve {
+  assertKnownOptions('approveInMode', options, optionNames);
+  const { mode: currentMode, policy: currentPolicy, workspace, approve, reading } = options;
+  return async (pending) => {
+    const ruling = await approve(pending);
+    const decision = typeof ruling === 'string' ? ruling : ruling.decision;
+    const mode = currentMode();
+    if (decision === 'deny' || mode === 'ask') return ruling;
+    const policy = currentPolicy();
+    const { name } = pending.call;
+    const kind = toolKindOf(name, policy.kinds, isRemoteTool(pending.tool));
+    switch (mode) {
+      case 'plan':
+        return (await isReading(kind, pending, { policy, workspace, reading }))
+          ? ruling
+          : { decision: 'deny', reason: refusal };
+      case 'accept-edits':
+      case 'auto':
+        if (decision === 'allow') return ruling;
+        if (kind === 'write') return (await allowChange(pending, policy, workspace)) ?? ruling;
+        if (kind !== 'run' || mode !== 'auto' || reading === undefined) return ruling;
+        return mayRunInSandbox(pending, policy)
+          ? { decision: 'allow', reason: 'The sandbox confines it, and the mode is auto' }
+          : ruling;
+      default:
+        throw new AgentError('bad_option', `Cannot use the mode ${String(mode satisfies never)}`);
+    }
+  };
+}
+
+interface ReadingContext extends Pick<ApproveInModeOptions, 'workspace' | 'reading'> {
+  readonly policy: PermissionPolicy;
+}
+
+/**
+ * True if a call only reads. Rules that allow do not count for commands, because a user may have allowed a
+ * command that changes files.
+ */
+async function isReading(
+  kind: ToolKind,
+  pending: CheckedToolCall,
+  { policy, workspace, reading }: ReadingContext,
+): Promise<boolean> {
+  if (kind === 'read' || kind === 'search' || kind === 'free') return true;
+  const call = { tool: pending.call.name, input: pending.input };
+  if (kind !== 'run' || asksForMore(call) !== undefined) return false;
+  const isStrict = ({ decision }: PermissionRule) => decision !== 'allow';
+  const strict = permissionPolicy({
+    ...policy,
+    rules: policy.rules.filter(isStrict),
+    remembered: policy.remembered.filter(isStrict),
+  });
+  const ruling = await approveByPolicy(strict, workspace)(pending);
+  if ((typeof ruling === 'string' ? ruling : ruling.decision) === 'allow') return true;
+  return (await reading?.allow(call, pending.call.toolCallId)) === true;
+}
+
+/** Returns the decision if all changes of files are allowed. Returns undefined if the call still needs an approval. */
+async function allowChange(
+  pending: CheckedToolCall,
+  policy: PermissionPolicy,
+  workspace: ApproveInModeOptions['workspace'],
+): Promise<ApprovalDecision | undefined> {
+  // The rule comes last and yields, so a rule that asks has precedence over it.
+  const lenient = permissionPolicy({ ...policy, rules: [...policy.rules, allChangesRule(policy)] });
+  const ruling = await approveByPolicy(lenient, workspace)(pending);
+  return typeof ruling !== 'string' && ruling.decision === 'allow' ? ruling : undefined;
+}
+
+/**
+ * True if a command can run in the sandbox without an approval. A rule that asks, a command that leaves the
+ * sandbox, and a word that names a secret are reasons to ask. The sandbox itself protects the files that make
+ * other programs run code.
+ */
+function mayRunInSandbox(pending: CheckedToolCall, policy: PermissionPolicy): boolean {
+  const call = { tool: pending.call.name, input: pending.input };
+  const line = commandOf(call);
+  if (line === undefined || asksForMore(call) !== undefined) return false;
+  const everything = { tool: call.tool, decision: 'allow', yields: true } as const;
+  const isAllow = ({ decision }: PermissionRule) => decision === 'allow';
+  // If the decision is not `allow` although a rule allows all commands, another rule asks.
+  const lenient = permissionPolicy({
+    ...policy,
+    rules: [everything, ...policy.rules.filter((rule) => !isAllow(rule))],
+    remembered: policy.remembered.filter((rule) => !isAllow(rule)),
+  });
+  return lenient.decide(call).decision === 'allow' && !namesSecret(line, policy.root);
+}
+
+/** True if a word of the line names a file that looks like a secret. */
+function namesSecret(line: string, root: string): boolean {
+  const words = splitCommand(line).parts.flatMap((part) => part.map(({ text }) => text));
+  // Syntax that the parser does not support hides words, so the whole line is also split at such characters.
+  const pieces = [...words, ...line.split(/[\s'"`$(){}<>|&;=:,]+/)].filter((word) => word !== '');
+  return pieces.some((word) => {
+    const path = word.replace(/^-+\w*=?|^@/, '') || '.';
+    return secretProtection(lexicalPath(root, path)) !== undefined;
+  });
+}

@@ -1,0 +1,59 @@
+import picomatch from 'picomatch';
+import { type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
+import type { CompiledRule } from './permission-rule.ts';
+import type { ReadPath } from './read-only/read-only-command.ts';
+import { baseName, type Word } from './split-command.ts';
+
+/** True if a rule denies paths. */
+export function isDeniedPath({ rule, about }: CompiledRule): boolean {
+  return about === 'path' && rule.decision === 'deny';
+}
+
+/** The git commands that print no content of files. */
+const silentGitCommands: ReadonlySet<string> = new Set(
+  `add branch check-ignore commit config fetch init ls-files push remote rev-parse status tag`.split(
+    ' ',
+  ),
+);
+
+/** True if a command may print older versions of files from a git repository. */
+export function mayShowHistory([program, subcommand]: readonly Word[]): boolean {
+  if (baseName(program?.text ?? '').toLowerCase() !== 'git') return false;
+  return !subcommand?.isPlain || !silentGitCommands.has(subcommand.text);
+}
+
+/** True if the use of a path cannot show content that a rule denies. Links must be resolved before. */
+export function mayReach(
+  rules: readonly CompiledRule[],
+  root: string,
+  { path: given, kind }: ReadPath,
+): boolean {
+  const path = lexicalPath(root, given);
+  return !rules.some(
+    (one) =>
+      isDeniedPath(one) &&
+      (one.matchesPath(path) || (kind === 'search' && isDeniedBelow(one, path))),
+  );
+}
+
+/** True if a rule may deny a path inside the folder. */
+export function isDeniedBelow(
+  { rule, about }: CompiledRule,
+  { shown, absolute }: LexicalPath,
+): boolean {
+  const { path: glob = '', exact = false, decision } = rule;
+  if (about !== 'path' || decision !== 'deny') return false;
+  // A glob without a slash matches names in any folder.
+  if (!exact && !glob.includes('/')) return true;
+  const base = folderPrefix(exact ? glob : picomatch.scan(glob).base);
+  const folder = folderPrefix(glob.startsWith('/') ? absolute : shown);
+  return base.startsWith(folder) || folder.startsWith(base);
+}
+
+function folderPrefix(path: string): string {
+  const plain = path
+    .replace(/^\.\/?/, '')
+    .replace(/\/$/, '')
+    .toLowerCase();
+  return path === '' || path === '.' ? '' : `${plain}/`;
+}

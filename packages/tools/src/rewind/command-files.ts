@@ -1,0 +1,197 @@
+import { join, resolve } from 'node:path';
+import { assertKnownOptions } from '../known-options.ts';
+import { isBelow } from '../sandbox/protected-paths.ts';
+import { pathExists } from '../search/worker/ignore-rules.ts';
+import type { ChangeLog } from '../workspace/record-change.ts';
+import {
+  type FileCopies,
+  type FolderScan,
+  openFileCopies,
+  type ScannedFile,
+} from './file-copies.ts';
+import { type ScanLimits, scanFolder } from './folder-scan.ts';
+
+/** Options of `commandFiles`. */
+export interface CommandFilesOptions {
+  /** The folder in which the commands run. `root` is its real path. */
+  readonly workspace: { readonly root: string };
+  /**
+   * The folder for copies of the files. Commands must not be able to change it. If it is inside the
+   * workspace, nothing is recorded. Several processes can use the same folder.
+   */
+  readonly copies: string;
+  /** Maximum number of files and folders. In a larger workspace, nothing is recorded. Default: 20,000. */
+  readonly maxFiles?: number | undefined;
+  /** Maximum size of a file whose content is kept, in bytes. Default: 4 MiB. */
+  readonly maxFileBytes?: number | undefined;
+  /** Maximum size of all kept files together, in bytes. Default: 256 MiB. */
+  readonly maxTotalBytes?: number | undefined;
+}
+
+/** Records which files the commands of a workspace change. Pass it to `bashTool`. */
+export interface CommandFiles {
+  /**
+   * Reads the files before a command. Call the result when the command has ended: it writes the changes
+   * to the log.
+   */
+  start(log: ChangeLog): Promise<() => Promise<void>>;
+  /** Reads the files now, so that the first command does not wait for it. Never rejects. */
+  warm(): Promise<void>;
+}
+
+/** Maximum number of changed files of one command. The changes of a command with more are unknown. */
+const maxChanges = 5000;
+/** The scan is stored for the next process when this many files have changed since. */
+const changesPerSave = 200;
+
+/**
+ * Creates a recorder for the files that commands change. Files that git ignores are not recorded. A change
+ * that somebody else makes while a command runs counts as a change by the command.
+ *
+ * @example
+ * const files = commandFiles({ workspace, copies: join(dataFolder, 'copies') });
+ * const bash = bashTool({ workspace, files });
+ */
+export function commandFiles(options: CommandFilesOptions): CommandFiles {
+  assertKnownOptions('commandFiles', options, {
+    ...{ workspace: true, copies: true, maxFiles: true, maxFileBytes: true, maxTotalBytes: true },
+  });
+  const { root } = options.workspace;
+  const limits: ScanLimits = {
+    maxFiles: options.maxFiles ?? 20_000,
+    maxFileBytes: options.maxFileBytes ?? 4_194_304,
+    maxTotalBytes: options.maxTotalBytes ?? 268_435_456,
+  };
+  const folder = new RecordedFolder(root, options.copies, limits);
+  return {
+    async start(log) {
+      const record = log.recordFileChange;
+      if (record === undefined) return async () => {};
+      const startedMs = Date.now();
+      const whole = { path: root, before: undefined, after: undefined };
+      const before = await folder.scan();
+      await record({ ...whole, scope: 'pending' });
+      return async () => {
+        const after = before && (await folder.scan());
+        if (before === undefined || after === undefined) return;
+        const changes = await changesBetween(root, before, after, startedMs);
+        if (changes === undefined) return;
+        for (const change of changes)
+          await recordOne(log, folder.copies, join(root, change.path), change);
+        await record({ ...whole, scope: 'recorded' });
+      };
+    },
+    warm: async () => void (await folder.scan()),
+  };
+}
+
+/** The last known files of a folder. Scans run one after the other, and each starts from the last one. */
+class RecordedFolder {
+  readonly #root: string;
+  readonly #place: string;
+  readonly #limits: ScanLimits;
+  #opened: FileCopies | undefined;
+  #last: FolderScan = new Map();
+  #work: Promise<unknown> = Promise.resolve();
+  #unsaved = 0;
+
+  constructor(root: string, place: string, limits: ScanLimits) {
+    this.#root = root;
+    this.#place = place;
+    this.#limits = limits;
+  }
+
+  get copies(): FileCopies | undefined {
+    return this.#opened;
+  }
+
+  /** Returns undefined if the folder cannot be scanned, for example because the disk is full. */
+  scan(): Promise<FolderScan | undefined> {
+    const next = this.#work.then(() => this.#scanNow()).catch(() => undefined);
+    this.#work = next;
+    return next;
+  }
+
+  async #scanNow(): Promise<FolderScan | undefined> {
+    // Each scan would copy the copies of the last one.
+    const place = resolve(this.#place);
+    if (place === this.#root || isBelow(this.#root, place)) return undefined;
+    if (this.#opened === undefined) {
+      this.#opened = openFileCopies(this.#place, this.#root);
+      this.#last = this.#opened.load();
+    }
+    const earlier = this.#last;
+    const scan = await scanFolder(this.#root, earlier, this.#opened, this.#limits);
+    if (scan === undefined) return undefined;
+    this.#last = scan;
+    for (const [path, { stamp }] of scan) if (earlier.get(path)?.stamp !== stamp) this.#unsaved++;
+    const isFull = this.#opened.written > 2 * this.#limits.maxTotalBytes;
+    if (isFull || this.#unsaved >= changesPerSave) {
+      this.#opened.save(scan);
+      this.#unsaved = 0;
+    }
+    // The next scan opens the copies again, and copies only what is still needed.
+    if (isFull) this.#close();
+    return scan;
+  }
+
+  #close(): void {
+    this.#opened?.close();
+    this.#opened = undefined;
+  }
+}
+
+interface ChangedFile {
+  /** Relative to the root. */
+  readonly path: string;
+  readonly before: ScannedFile | undefined;
+  readonly after: ScannedFile | undefined;
+}
+
+/** Returns the differences of two scans. Undefined if they cannot be told from changes of the ignore rules. */
+async function changesBetween(
+  root: string,
+  before: FolderScan,
+  after: FolderScan,
+  startedMs: number,
+): Promise<readonly ChangedFile[] | undefined> {
+  const changes: ChangedFile[] = [];
+  for (const [path, file] of after) {
+    const old = before.get(path);
+    if (!isSame(old, file)) changes.push({ path, before: old, after: file });
+  }
+  for (const [path, file] of before)
+    if (!after.has(path) && !(await pathExists(join(root, path))))
+      changes.push({ path, before: file, after: undefined });
+  if (changes.length > maxChanges) return undefined;
+  // A file that was ignored before looks like a new file. Taking the change back would delete it.
+  const hasNewRules = changes.some(({ path }) => path.split('/').at(-1) === '.gitignore');
+  const wasThere = ({ before: old, after: file }: ChangedFile) =>
+    old === undefined && file !== undefined && file.bornMs < startedMs - 1000;
+  return hasNewRules && changes.some(wasThere) ? undefined : changes;
+}
+
+function isSame(a: ScannedFile | undefined, b: ScannedFile): boolean {
+  if (a === undefined) return false;
+  if (a.version === undefined || b.version === undefined) return a.stamp === b.stamp;
+  return a.version.hash === b.version.hash && a.version.mode === b.version.mode;
+}
+
+async function recordOne(
+  { blobs, recordFileChange }: ChangeLog,
+  copies: FileCopies | undefined,
+  path: string,
+  { before, after }: ChangedFile,
+): Promise<void> {
+  const isKnown = [before, after].every((file) => file === undefined || file.version !== undefined);
+  if (!isKnown)
+    return recordFileChange?.({ path, before: undefined, after: undefined, scope: 'pending' });
+  const store = async (file: ScannedFile | undefined) => {
+    const version = file?.version;
+    if (!version?.isStored) return version;
+    const bytes = copies?.get(version.hash);
+    if (bytes !== undefined) await blobs.put(bytes);
+    return { ...version, isStored: bytes !== undefined };
+  };
+  await recordFileChange?.({ path, before: await store(before), after: await store(after) });
+}

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import { type BigIntStats, lstatSync, readSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import type { FileVersion } from '@millrace/core';
+import { readProtection } from '../permissions/protected-paths.ts';
+import { startingRules } from '../search/worker/ignore-rules.ts';
+import { openWalkedFile } from '../search/worker/searched-files.ts';
+import { createWalkReport, type WalkedFile, walkFiles } from '../search/worker/walk-files.ts';
+import { folderOpener } from '../workspace/folder.ts';
+import type { FileCopies, FolderScan, ScannedFile } from './file-copies.ts';
+
+export interface ScanLimits {
+  /** Maximum number of entries of all folders. */
+  readonly maxFiles: number;
+  /** Maximum size of a file whose content is kept, in bytes. */
+  readonly maxFileBytes: number;
+  /** Maximum size of all kept contents together, in bytes. */
+  readonly maxTotalBytes: number;
+}
+
+const maxDepth = 100;
+/** The number of files after which other tasks of the event loop run. */
+const sliceLength = 128;
+/** File systems update the times of files in steps. This is longer than any such step. */
+const stampStepNs = 2_000_000_000n;
+
+/**
+ * Reads which files a folder has, and keeps a copy of each content that `earlier` does not have. Ignored
+ * files and `.git` are left out. Returns undefined if the folder has too many entries.
+ */
+export async function scanFolder(
+  root: string,
+  earlier: FolderScan,
+  copies: FileCopies,
+  { maxFiles, maxFileBytes, maxTotalBytes }: ScanLimits,
+): Promise<FolderScan | undefined> {
+  const { rules, path: rulesPath } = await startingRules(root, root);
+  const { signal } = new AbortController();
+  const walk = { rules, rulesPath, maxEntries: maxFiles, maxDepth, signal, withLinks: true };
+  const report = createWalkReport();
+  const files = new Map<string, ScannedFile>();
+  let bytesLeft = maxTotalBytes;
+  const start = await folderOpener(root)();
+  try {
+    for await (const file of walkFiles(start, walk, report)) {
+      if (files.size % sliceLength === sliceLength - 1) await setImmediate();
+      const stats = statsOf(file);
+      if (stats === undefined) continue;
+      const maxBytes = Math.min(maxFileBytes, bytesLeft);
+      const scanned = await scanFile(file, stats, earlier.get(file.path), copies, maxBytes);
+      if (scanned.version?.isStored) bytesLeft -= scanned.version.length;
+      files.set(file.path, scanned);
+    }
+  } finally {
+    await start.close();
+  }
+  return report.cut === undefined && report.unreadable === 0 ? files : undefined;
+}
+
+function statsOf({ folder, name }: WalkedFile): BigIntStats | undefined {
+  return lstatSync(folder.pathOf(name), { bigint: true, throwIfNoEntry: false });
+}
+
+async function scanFile(
+  file: WalkedFile,
+  stats: BigIntStats,
+  earlier: ScannedFile | undefined,
+  copies: FileCopies,
+  maxBytes: number,
+): Promise<ScannedFile> {
+  const { mtimeNs, ctimeNs, size, ino } = stats;
+  const stamp = `${mtimeNs}.${ctimeNs}.${size}.${ino}`;
+  const bornMs = Number(stats.birthtimeNs / 1_000_000n);
+  if (earlier?.stamp === stamp && !earlier.isRecent) return earlier;
+  const isRecent = BigInt(Date.now()) * 1_000_000n - ctimeNs < stampStepNs;
+  if (!stats.isFile() || size > BigInt(maxBytes)) return { stamp, bornMs, isRecent };
+  const mode = Number(stats.mode & 0o7777n);
+  return { stamp, bornMs, isRecent, version: await keepContent(file, mode, copies, maxBytes) };
+}
+
+async function keepContent(
+  file: WalkedFile,
+  mode: number,
+  copies: FileCopies,
+  maxBytes: number,
+): Promise<FileVersion | undefined> {
+  const opened = await openWalkedFile(file);
+  if (opened === undefined) return undefined;
+  try {
+    const bytes = readAll(opened.fd, maxBytes);
+    if (bytes === undefined) return undefined;
+    const hash = createHash('sha256').update(bytes).digest('hex');
+    const isStored = readProtection(file.path) === undefined;
+    if (isStored) copies.put(hash, bytes);
+    return { hash, length: bytes.length, mode, isStored };
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Returns the whole content. Undefined if it is longer than allowed, or cannot be read. */
+function readAll(fd: number, maxBytes: number): Buffer | undefined {
+  const chunks: Buffer[] = [];
+  try {
+    for (let length = 0; ; ) {
+      const chunk = Buffer.allocUnsafe(65_536);
+      const count = readSync(fd, chunk, 0, chunk.length, length);
+      if (count === 0) return Buffer.concat(chunks);
+      length += count;
+      if (length > maxBytes) return undefined;
+      chunks.push(chunk.subarray(0, count));
+    }
+  } catch {
+    return undefined;
+  }
+}
