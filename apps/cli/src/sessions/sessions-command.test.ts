@@ -16,7 +16,7 @@ import { createAgent, defineTool } from '@millrace/agent';
 import { type SessionId, sessionId } from '@millrace/core';
 import { type Log, readRecords } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import type { SessionsArgs } from '../contract/args.ts';
@@ -201,7 +201,7 @@ describe('delete', () => {
         isOver = true;
       },
     );
-    await vi.waitUntil(() => clock.pending > 0);
+    await expect.poll(() => clock.pending).toBeGreaterThan(0);
     clock.advance(quietMs);
     stdin.write(answer);
     while (!isOver) {

@@ -1,6 +1,6 @@
 import { type Item, itemId } from '@millrace/core';
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runs } from '../../../core/src/testing/runs.ts';
 import { anthropic } from '../anthropic/provider.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
@@ -123,7 +123,7 @@ describe('tokens are counted by the provider', () => {
       isStuck ? new Promise(() => {}) : Promise.resolve(Response.json({ input_tokens: 25 }));
     const provider = anthropic({ model: 'm', apiKey: 'k', fetch, clock });
     const first = provider.countTokens?.(request);
-    await vi.waitUntil(() => clock.pending > 0);
+    await expect.poll(() => clock.pending).toBeGreaterThan(0);
     clock.advance(60_000);
     expect(await first).toBeUndefined();
     isStuck = false;

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { call, McpConnections, toolOf } from '../testing/mcp-connections.ts';
 import { startHttpServer, type TestHttpServer } from '../testing/mcp-http-server.ts';
 import { testTools } from '../testing/mcp-test-tools.ts';
@@ -99,7 +99,7 @@ describe.each<Revision>(['sessions', 'modern'])('over HTTP, %s', (revision) => {
     });
     // The stream for notifications opens a little later than the session.
     const listens = () => http.requests.some(({ method }) => method === 'GET');
-    if (revision === 'sessions') await vi.waitFor(() => expect(listens()).toBe(true));
+    if (revision === 'sessions') await expect.poll(listens).toBe(true);
     await call(server, 'change');
     expect(await promise).toContain('test_new');
     expect(toolOf(server, 'new')).toBeDefined();
@@ -116,7 +116,7 @@ describe.each<Revision>(['sessions', 'modern'])('over HTTP, %s', (revision) => {
       const before = http.requests.length;
       const running = call(server, tool, {}, hasBegun ? { update: () => http.cut() } : {});
       if (!hasBegun) {
-        await vi.waitFor(() => expect(http.requests.length).toBeGreaterThan(before));
+        await expect.poll(() => http.requests.length).toBeGreaterThan(before);
         http.cut();
       }
       expect(await running).toMatchObject({
