@@ -8,6 +8,10 @@ export interface Skill {
   readonly origin: Origin;
   /** The absolute path of SKILL.md. */
   readonly path: string;
+  /** The real path of SKILL.md when the session started. */
+  readonly realPath: string;
+  /** The real path of the repository root. A skill of a project reads only files below it. */
+  readonly root: string;
   /** False if only the user may start the skill (`disable-model-invocation`). */
   readonly isForModel: boolean;
   /** False if only the model may load the skill (`user-invocable: false`). */

@@ -1,5 +1,7 @@
+import { realpath } from 'node:fs/promises';
 import { systemClock, type Tool } from '@millrace/agent';
-import { safeEnv } from '@millrace/tools';
+import { permissionPolicy, safeEnv } from '@millrace/tools';
+import { envOutsideProject } from '../config/server-place.ts';
 import type { BuildOptions, ChosenModel } from '../contract/agent.ts';
 import type { SessionMode } from '../contract/config.ts';
 import type { AgentFile, Extensions } from '../contract/extensions.ts';
@@ -64,7 +66,8 @@ export async function connectExtensions(
     problems.push(`Only ${maxAgents} of ${agents.length} sub-agents from files are used.`);
   const notices = new Notices();
   const clock = options.clock ?? systemClock;
-  const env = safeEnv(options.env ?? {}, { allow: config.commands?.env });
+  const outside = await envOutsideProject(options.env ?? {}, cwd);
+  const env = safeEnv(outside, { allow: config.commands?.env });
   const permissionMode = hookModes[config.permissions.mode];
   const { notify } = notices;
   const runner = new HookRunner({ extensions, cwd, env, clock, permissionMode, notify });
@@ -74,9 +77,14 @@ export async function connectExtensions(
       ? undefined
       : new SessionHooks({ runner, log, cwd, clock, servers, approveFreely, isInteractive });
   const prompt = skillsPrompt(skills);
+  const { decide } = permissionPolicy({
+    root: await realpath(cwd),
+    rules: config.permissions.rules,
+  });
+  const isDenied = (path: string) => decide({ tool: 'read', input: { path } }).decision === 'deny';
   return {
     ...{ extensions, hooks, agents: opened, prompt },
-    tools: prompt === '' ? [] : [skillTool(skills)],
+    tools: prompt === '' ? [] : [skillTool(skills, isDenied)],
     problems: [...extensions.problems, ...problems],
     onNotice: notices.listen,
     close: async () => hooks?.close(),

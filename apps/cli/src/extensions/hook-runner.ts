@@ -78,9 +78,8 @@ export class HookRunner {
         (names.length === 0 || matcherAccepts(hook.matcher, names)) &&
         conditionAccepts(hook.condition, call),
     );
-    const unique = new Map(
-      matching.map((hook) => [`${hook.projectFolder}\n${hook.command}`, hook]),
-    );
+    // A hook of the project never replaces a hook of the user, and a background hook no other hook.
+    const unique = new Map(matching.map((hook) => [JSON.stringify(identityOf(hook)), hook]));
     const decisions = await Promise.all(
       [...unique.values()].map((one) => this.#runHook(one, request)),
     );
@@ -153,6 +152,11 @@ export class HookRunner {
     this.#noted.add(text);
     this.#options.notify(text);
   }
+}
+
+/** Two hooks with the same identity do the same, so only one of them runs. */
+function identityOf({ projectFolder, command, origin, isAsync, timeoutMs }: Hook): unknown {
+  return [projectFolder, command, origin, isAsync, timeoutMs];
 }
 
 function isForMany({ matcher = '' }: Hook, { manyName }: HookRequest): boolean {
