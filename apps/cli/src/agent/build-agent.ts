@@ -45,7 +45,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const isReadOnly = mode === 'read-only';
   const linkProblems: string[] = [];
   const [protection, project, branch] = await Promise.all([
-    isReadOnly ? undefined : openSandbox(config.sandbox),
+    isReadOnly ? undefined : openSandbox(config.sandbox, undefined, options.extensions?.hookFiles),
     readProjectInstructions(
       cwd,
       (problem) => linkProblems.push(problem),
@@ -67,6 +67,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   });
   const extended = await connectExtensions(options, {
     approveFreely: policy.approveFreely,
+    mode: policy.mode,
     servers: config.mcpServers.map(({ name }) => toolPrefix(name)),
   });
   const servers = connectMcpServers(isReadOnly ? [] : config.mcpServers, options);

@@ -36,6 +36,8 @@ interface ConnectOptions {
   readonly approveFreely: ConstructorParameters<typeof SessionHooks>[0]['approveFreely'];
   /** The prefixes of the tools of MCP servers. */
   readonly servers: readonly string[];
+  /** Returns the current mode of the session. */
+  readonly mode: () => SessionMode;
 }
 
 /** Maximum number of sub-agents from files, because each one makes every request longer. */
@@ -56,7 +58,7 @@ const hookModes: Readonly<Record<SessionMode, string>> = {
 /** Prepares the extensions of a session for an agent. */
 export async function connectExtensions(
   options: BuildOptions,
-  { approveFreely, servers }: ConnectOptions,
+  { approveFreely, servers, mode }: ConnectOptions,
 ): Promise<ConnectedExtensions> {
   const { extensions = noExtensions, log, cwd, config, approve } = options;
   const { skills, agents, hooks: found } = extensions;
@@ -68,7 +70,7 @@ export async function connectExtensions(
   const clock = options.clock ?? systemClock;
   const outside = await envOutsideProject(options.env ?? {}, cwd);
   const env = safeEnv(outside, { allow: config.commands?.env });
-  const permissionMode = hookModes[config.permissions.mode];
+  const permissionMode = () => hookModes[mode()];
   const { notify } = notices;
   const runner = new HookRunner({ extensions, cwd, env, clock, permissionMode, notify });
   const isInteractive = approve === 'wait';

@@ -25,7 +25,8 @@ interface HookRunnerOptions {
   /** The environment of the programs. It contains no API keys. */
   readonly env: Readonly<Record<string, string>>;
   readonly clock: Clock;
-  readonly permissionMode: string;
+  /** Returns the name of the current mode. */
+  readonly permissionMode: () => string;
   /** Shows a sentence to the user. */
   readonly notify: (text: string) => void;
 }
@@ -105,7 +106,7 @@ export class HookRunner {
       session_id: request.session,
       transcript_path: request.transcriptPath ?? '',
       cwd,
-      permission_mode: permissionMode,
+      permission_mode: permissionMode(),
       hook_event_name: event,
       ...request.fields,
       ...(isForMany(hook, request) && { tool_name: request.manyName }),
@@ -231,18 +232,21 @@ function readDecision({ event, origin }: Hook, json: Readonly<Record<string, unk
 function mergeDecisions(decisions: readonly Decision[]): HookOutcome {
   const first = <Name extends keyof Decision>(name: Name) =>
     decisions.find((one) => one[name] !== undefined)?.[name];
-  const updatedInput = decisions.findLast((one) => one.updatedInput !== undefined)?.updatedInput;
+  const changing = decisions.findLast((one) => one.updatedInput !== undefined);
   const all = (name: 'blocked' | 'asked') =>
     decisions.flatMap((one) => one[name] ?? []).join('\n') || undefined;
   return {
     blocked: all('blocked'),
     asked: all('asked'),
-    isAllowed: decisions.some((one) => one.isAllowed === true),
+    // A hook that allowed the old input has not seen the input of another hook.
+    isAllowed: changing?.isAllowed ?? (changing === undefined && decisions.some(isAllowing)),
     stopped: first('stopped'),
-    updatedInput,
+    updatedInput: changing?.updatedInput,
     context: decisions.flatMap((one) => one.context ?? []),
   };
 }
+
+const isAllowing = ({ isAllowed }: Decision) => isAllowed === true;
 
 /** Returns the name of a hook for messages. */
 function nameOf({ event, command }: Hook): string {

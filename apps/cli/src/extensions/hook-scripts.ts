@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { extname, join, resolve } from 'node:path';
+import { dirname, extname, join, resolve } from 'node:path';
 import { isInside } from '../config/config-paths.ts';
 import type { Hook } from '../contract/extensions.ts';
 import { readFileSafely } from '../safe-files.ts';
@@ -20,20 +20,30 @@ interface At {
   readonly cwd: string;
 }
 
+/** The scripts that hooks of a project can start. */
+export interface HookScripts {
+  /** The absolute paths of the scripts and of the folders that contain settings of hooks. */
+  readonly paths: readonly string[];
+  /** Changes if a script changes, appears or disappears. */
+  readonly digest: string;
+}
+
 /**
- * Returns a digest of the scripts that hooks of a project can start: the files that their commands name, and
- * all scripts in the folders `.claude/hooks` and `.millrace/hooks`. If a script cannot be read, or if the
- * project has too many files to search, each digest is different. The hooks then never count as unchanged.
+ * Finds the scripts that hooks of a project can start: the files that their commands name, and all scripts in
+ * the folders `.claude/hooks` and `.millrace/hooks`. If a script cannot be read, or if the project has too
+ * many files to search, each digest is different. The hooks then never count as unchanged.
  */
-export async function digestOfHookScripts(hooks: readonly Hook[], at: At): Promise<string> {
+export async function readHookScripts(hooks: readonly Hook[], at: At): Promise<HookScripts> {
   const hash = createHash('sha256');
   const unreadable = () => Buffer.from(randomUUID());
-  for (const path of (await hookScripts(hooks, at)) ?? ['']) {
+  const scripts = await hookScripts(hooks, at);
+  for (const path of scripts ?? ['']) {
     const read = readFileSafely(path, { maxBytes: maxScriptBytes });
     const { bytes } = await read.catch(() => ({ bytes: unreadable() }));
     hash.update(`${path}\n${bytes.length}\n`).update(bytes);
   }
-  return hash.digest('hex');
+  const folders = hooks.map(({ file }) => dirname(file));
+  return { paths: [...new Set([...folders, ...(scripts ?? [])])], digest: hash.digest('hex') };
 }
 
 async function hookScripts(hooks: readonly Hook[], at: At): Promise<readonly string[] | undefined> {

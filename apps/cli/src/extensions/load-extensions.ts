@@ -14,7 +14,7 @@ import type { Env } from '../contract/host.ts';
 import { findAgentFiles } from './agent-files.ts';
 import { findCustomCommands } from './custom-commands.ts';
 import { type ExtensionPlace, readExtensionFile } from './extension-files.ts';
-import { digestOfHookScripts } from './hook-scripts.ts';
+import { readHookScripts } from './hook-scripts.ts';
 import { parseHookSettings } from './hook-settings.ts';
 import { findSkills } from './skills.ts';
 
@@ -54,25 +54,27 @@ export async function loadExtensions(options: LoadOptions): Promise<LoadedExtens
     await projectInstructions(folders, cwd),
     (problem) => void ofProject.push(problem),
   );
-  if (isEmpty(project)) return { extensions: { ...user, areHooksUnchanged: always, problems } };
+  const ofUser = { ...user, hookFiles: [], areHooksUnchanged: always, problems };
+  if (isEmpty(project)) return { extensions: ofUser };
   const { hooks } = project;
-  const digest = await digestOfHookScripts(hooks, { root, cwd });
+  const { digest, paths: hookFiles } = await readHookScripts(hooks, { root, cwd });
   const fingerprint = fingerprintOf(project, digest, root);
   const stored = (await readFoldersFile(config.foldersFile))[root]?.extensions;
   const isSeen = trust === true || trustedFingerprint === fingerprint;
   if (stored !== fingerprint && !isSeen)
-    return {
-      extensions: { ...user, areHooksUnchanged: always, problems },
-      untrusted: { root, found: project, fingerprint },
-    };
+    return { extensions: ofUser, untrusted: { root, found: project, fingerprint } };
   if (stored !== fingerprint && config.foldersFile !== undefined)
     await updateFolder(config.foldersFile, root, (known) => ({
       ...known,
       extensions: fingerprint,
     }));
-  const areHooksUnchanged = async () =>
-    (await digestOfHookScripts(hooks, { root, cwd })) === digest;
-  const merged = mergeFound(project, user);
+  let isUnchanged = true;
+  const areHooksUnchanged = async () => {
+    // After one change, no content counts as trusted any more. A command could restore the script.
+    if ((await readHookScripts(hooks, { root, cwd })).digest !== digest) isUnchanged = false;
+    return isUnchanged;
+  };
+  const merged = { ...mergeFound(project, user), hookFiles };
   return { extensions: { ...merged, areHooksUnchanged, problems: [...problems, ...ofProject] } };
 }
 
@@ -81,7 +83,7 @@ const always = () => Promise.resolve(true);
 /** The extensions of a session without any. */
 export const noExtensions: Extensions = {
   ...{ skills: [], commands: [], agents: [], hooks: [], instructions: [], problems: [] },
-  areHooksUnchanged: always,
+  ...{ hookFiles: [], areHooksUnchanged: always },
 };
 
 /** Of extensions with the same name, those of the project are used. All hooks run. */
