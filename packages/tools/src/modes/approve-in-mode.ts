@@ -81,7 +81,7 @@ export function approveInMode(options: ApproveInModeOptions): Approve {
         if (decision === 'allow') return ruling;
         if (kind === 'write') return (await allowChange(pending, policy, workspace)) ?? ruling;
         if (kind !== 'run' || mode !== 'auto' || reading === undefined) return ruling;
-        return mayRunInSandbox(pending, policy)
+        return (await mayRunInSandbox(pending, policy, reading))
           ? { decision: 'allow', reason: 'The sandbox confines it, and the mode is auto' }
           : ruling;
       default:
@@ -133,9 +133,14 @@ async function allowChange(
  * True if a command can run in the sandbox without an approval. A rule that asks, a command that leaves the
  * sandbox, and a word that names a secret or a protected file are reasons to ask. The sandbox itself guards
  * the settings of git and of the agent. A program can change other protected files that the line does not
- * name, for example a script of the repository that writes `.vscode/tasks.json`.
+ * name, for example a script of the repository that writes `.vscode/tasks.json`. If the sandbox cannot hide
+ * all paths that a rule denies, the command needs an approval.
  */
-function mayRunInSandbox(pending: CheckedToolCall, policy: PermissionPolicy): boolean {
+async function mayRunInSandbox(
+  pending: CheckedToolCall,
+  policy: PermissionPolicy,
+  reading: UnaskedReading,
+): Promise<boolean> {
   const call = { tool: pending.call.name, input: pending.input };
   const line = commandOf(call);
   if (line === undefined || asksForMore(call) !== undefined) return false;
@@ -147,7 +152,8 @@ function mayRunInSandbox(pending: CheckedToolCall, policy: PermissionPolicy): bo
     rules: [everything, ...policy.rules.filter((rule) => !isAllow(rule))],
     remembered: policy.remembered.filter((rule) => !isAllow(rule)),
   });
-  return lenient.decide(call).decision === 'allow' && !namesProtected(line, policy.root);
+  if (lenient.decide(call).decision !== 'allow' || namesProtected(line, policy.root)) return false;
+  return (await reading.hideDenied(call, pending.call.toolCallId)) === undefined;
 }
 
 /** True if a word of the line names a file that looks like a secret, or a file that runs code. */
