@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -338,6 +339,27 @@ describe('a program of an untrusted project', () => {
       expect(existsSync(join(home, 'ran'))).toBe(false);
     },
   );
+
+  test('18.130: attack: is not imported by Python or started by git in a hook of the user', async () => {
+    const place = homeAndProject({
+      'project/json.py': 'import os; open(os.environ["HOME"] + "/ran", "w")\n',
+      'project/trap.sh': '#!/bin/sh\ntouch "$HOME/ran"\n',
+      'home/.claude/settings.json': hookSettings(
+        'SessionStart',
+        'python3 -c "import json"; git status --short; touch "$HOME/done"',
+      ),
+    });
+    const { cwd, home, env } = place;
+    for (const words of [
+      ['init', '-q'],
+      ['config', 'core.fsmonitor', join(cwd, 'trap.sh')],
+    ])
+      execFileSync('git', words, { cwd });
+    const { extensions } = await loadExtensions(place);
+    const built = await testAgent({ provider: scriptedProvider(['Done.']), cwd, extensions, env });
+    await built.agent.run('Go', { session }).result;
+    expect([existsSync(join(home, 'done')), existsSync(join(home, 'ran'))]).toEqual([true, false]);
+  });
 
   test('18.122: attack: is not started in place of the shell or the editor of the user', async () => {
     const trap = '#!/bin/sh\ntouch "$HOME/ran"\n';

@@ -53,6 +53,16 @@ export interface HookRequest {
 const maxContextLength = 10_000;
 const maxNoticeLength = 500;
 
+/**
+ * Variables for hooks of the user, which also start in folders that the user does not trust. Python does
+ * not import modules of the folder, and git starts no monitor and uses no repository without `.git`.
+ */
+const untrustedFolderEnv = {
+  ...{ PYTHONSAFEPATH: '1', GIT_CONFIG_COUNT: '2' },
+  ...{ GIT_CONFIG_KEY_0: 'core.fsmonitor', GIT_CONFIG_VALUE_0: 'false' },
+  ...{ GIT_CONFIG_KEY_1: 'safe.bareRepository', GIT_CONFIG_VALUE_1: 'explicit' },
+};
+
 /** Runs the hooks of the session. A hook that fails never breaks a run. */
 export class HookRunner {
   readonly #options: HookRunnerOptions;
@@ -116,7 +126,10 @@ export class HookRunner {
       ...request.fields,
       ...(isForMany(hook, request) && { tool_name: request.manyName }),
     });
-    const own = { CLAUDE_PROJECT_DIR: projectFolder, MILLRACE_PROJECT_DIR: projectFolder };
+    const own = {
+      ...{ CLAUDE_PROJECT_DIR: projectFolder, MILLRACE_PROJECT_DIR: projectFolder },
+      ...(hook.origin === 'user' && untrustedFolderEnv),
+    };
     const env = { ...this.#options.env, ...own };
     const { transcriptPath } = request;
     const show = transcriptPath === undefined ? [] : [transcriptPath];

@@ -81,7 +81,7 @@ export function approveInMode(options: ApproveInModeOptions): Approve {
         if (decision === 'allow') return ruling;
         if (kind === 'write') return (await allowChange(pending, policy, workspace)) ?? ruling;
         if (kind !== 'run' || mode !== 'auto' || reading === undefined) return ruling;
-        return mayRunInSandbox(pending, policy, reading)
+        return (await mayRunInSandbox(pending, policy, reading))
           ? { decision: 'allow', reason: 'The sandbox confines it, and the mode is auto' }
           : ruling;
       default:
@@ -132,13 +132,14 @@ async function allowChange(
 /**
  * True if a command can run in the sandbox without an approval. A rule that asks, a command that leaves the
  * sandbox, and a word that names a secret or a protected file are reasons to ask. A program can change files
- * that the line does not name, so the sandbox guards the protected files directly in the workspace.
+ * that the line does not name, so the sandbox guards the protected files directly in the workspace. If the
+ * sandbox cannot hide all paths that a rule denies, the command needs an approval.
  */
-function mayRunInSandbox(
+async function mayRunInSandbox(
   pending: CheckedToolCall,
   policy: PermissionPolicy,
   reading: UnaskedReading,
-): boolean {
+): Promise<boolean> {
   const call = { tool: pending.call.name, input: pending.input };
   const line = commandOf(call);
   if (line === undefined || asksForMore(call) !== undefined) return false;
@@ -150,9 +151,10 @@ function mayRunInSandbox(
     rules: [everything, ...policy.rules.filter((rule) => !isAllow(rule))],
     remembered: policy.remembered.filter((rule) => !isAllow(rule)),
   });
-  const isAllowed = lenient.decide(call).decision === 'allow';
-  if (!isAllowed || namesProtected(line, policy.root)) return false;
-  return reading.guardProtected(call, pending.call.toolCallId);
+  if (lenient.decide(call).decision !== 'allow' || namesProtected(line, policy.root)) return false;
+  const { toolCallId } = pending.call;
+  if ((await reading.hideDenied(call, toolCallId)) !== undefined) return false;
+  return reading.guardProtected(call, toolCallId);
 }
 
 /** True if a word of the line names a file that looks like a secret, or a file that runs code. */

@@ -1,19 +1,28 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { type JsonObject, toolCallId } from '@millrace/core';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { approveByPolicy } from '../permissions/approve-by-policy.ts';
 import { permissionPolicy } from '../permissions/permission-policy.ts';
+import type { PermissionRule } from '../permissions/permission-rule.ts';
 import { approveInSandbox } from '../sandbox/approve-in-sandbox.ts';
 import { unaskedReading } from '../sandbox/unasked-reading.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { approveInMode } from './approve-in-mode.ts';
 
 // A hostile model works in the mode `auto`, in which commands in the sandbox need no approval.
 
-async function bash(command: string): Promise<string> {
+interface Setting {
+  readonly rules?: readonly PermissionRule[];
+  readonly prepare?: (root: string) => void;
+}
+
+async function bash(command: string, { rules = [], prepare }: Setting = {}): Promise<string> {
   const root = temporaryFolder();
+  prepare?.(root);
   const workspace = createWorkspace({ root });
-  const policy = permissionPolicy({ root, freeReading: true });
+  const policy = permissionPolicy({ root, rules, freeReading: true, hidesDenied: true });
   const reading = unaskedReading(() => policy);
   const byPolicy = approveByPolicy(policy, workspace);
   const approve = approveInMode({
@@ -48,3 +57,32 @@ test.each(['npm test', 'head -5 a > b', 'git reset HEAD~1', 'mkdir -p src/tools'
     expect(await bash(command)).toBe('allow');
   },
 );
+
+describe('with a denied path that the sandbox cannot hide', () => {
+  const rules = [{ tool: '*', path: 'private.txt', decision: 'deny' }] as const;
+  const withFile = (root: string) => writeTree(root, { 'private.txt': 'secret', 'x.sh': 'ls' });
+  const tracked = (root: string) => {
+    withFile(root);
+    for (const words of [
+      ['init', '-q'],
+      ['add', '.'],
+    ])
+      execFileSync('git', words, { cwd: root });
+  };
+  const undecodable = (root: string) => {
+    withFile(root);
+    writeFileSync(Buffer.concat([Buffer.from(`${root}/bad`), Buffer.of(0xff)]), '');
+  };
+
+  test.each([
+    ['that git tracks', tracked, 'bash x.sh'],
+    ['beside a name that is not valid UTF-8', undecodable, 'grep -r secret . > y'],
+    ['beside a name that is not valid UTF-8', undecodable, 'bash x.sh'],
+  ])('18.129: attack: the mode auto asks, for a path %s', async (_what, prepare, command) => {
+    expect(await bash(command, { rules, prepare })).toBe('ask');
+  });
+
+  test('18.129: the mode auto does not ask if the sandbox can hide it', async () => {
+    expect(await bash('bash x.sh', { rules, prepare: withFile })).toBe('allow');
+  });
+});
