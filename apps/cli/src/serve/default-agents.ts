@@ -1,3 +1,5 @@
+import { realpathSync } from 'node:fs';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Log } from '@millrace/log';
 import type { ServedAgent } from '@millrace/server';
@@ -15,6 +17,11 @@ interface DefaultAgentsOptions {
   /** The folder in which the agents work. */
   readonly cwd: string;
   readonly env: Env;
+  /**
+   * The folder with the data of the server. It contains the operator token and the sessions of all users, so
+   * the agents cannot use it. Default: the data is somewhere else.
+   */
+  readonly data?: string | undefined;
   /** If true, the agents can change files and run programs without approval. */
   readonly mayChange: boolean;
 }
@@ -35,7 +42,7 @@ export interface DefaultAgents {
 export async function defaultAgents(options: DefaultAgentsOptions): Promise<DefaultAgents> {
   const { cwd, env, mayChange } = options;
   const args = mayChange ? ({ permissions: 'allow' } as const) : {};
-  const config = await loadConfig({ args, env, cwd });
+  const config = withoutData(await loadConfig({ args, env, cwd }), cwd, options.data);
   const coder = await codingAgent(options, config).catch((error: unknown) => {
     if (error instanceof ModelError) return error;
     throw error;
@@ -47,6 +54,40 @@ export async function defaultAgents(options: DefaultAgentsOptions): Promise<Defa
   }
   if (coder === undefined) return { agents: [demo, echo], notes: [], close: async () => {} };
   return { agents: [coder.served, demo, echo], notes: config.warnings, close: coder.close };
+}
+
+/**
+ * Denies the data folder of the server to all tools, and hides it from commands, if the folder is inside of
+ * the working folder.
+ */
+function withoutData(config: Config, cwd: string, data: string | undefined): Config {
+  const folder = data === undefined ? undefined : realPathOf(data);
+  const inside = folder === undefined ? '' : relative(realPathOf(cwd), folder);
+  const isOutside = inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside);
+  if (folder === undefined || isOutside) return config;
+  // If both are the same folder, only the files of the server are denied.
+  const names = inside === '' ? serverFiles : [inside.replace(/[*?[\]{}()!@+\\]/g, '\\$&')];
+  const rules = names
+    .flatMap((name) => [name, `${name}/**`])
+    .map((path) => ({ tool: '*', path, decision: 'deny' }) as const);
+  const { permissions, sandbox } = config;
+  const hide = inside === '' ? [join(folder, 'access')] : [folder];
+  return {
+    ...config,
+    permissions: { ...permissions, rules: [...permissions.rules, ...rules] },
+    ...(sandbox && { sandbox: { ...sandbox, hide: [...(sandbox.hide ?? []), ...hide] } }),
+  };
+}
+
+/** The files of a server in its data folder. */
+const serverFiles = ['access', 'sessions.db*', 'tasks.db*', '*.db-wal', '*.db-shm'];
+
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return resolve(path);
+  }
 }
 
 /**

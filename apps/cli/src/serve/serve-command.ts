@@ -55,9 +55,9 @@ async function loadServedAgents(
   { agents, yes }: ServeArgs,
   { env }: Host,
   cwd: string,
-  { log }: ServerStore,
+  { log, folder }: ServerStore,
 ): Promise<DefaultAgents> {
-  if (agents === undefined) return defaultAgents({ log, cwd, env, mayChange: yes });
+  if (agents === undefined) return defaultAgents({ log, cwd, env, data: folder(), mayChange: yes });
   return { agents: await loadAgents(agents, log), notes: [], close: async () => {} };
 }
 

@@ -1,4 +1,4 @@
-import { DeltaWriter, type JsonObject } from '@millrace/core';
+import { DeltaWriter } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type {
   DescribedRequest,
@@ -7,6 +7,7 @@ import type {
   StreamContext,
   StreamStep,
 } from '../contract/provider.ts';
+import { withoutCredentials } from '../errors/credential-fields.ts';
 import { abortOnReturn } from '../provider/abort-on-return.ts';
 import { providerOf } from '../provider/create-provider.ts';
 import type { TokenCounter } from '../tokens/token-counter.ts';
@@ -143,19 +144,8 @@ function describeRequest({ url, body, secrets }: HttpRequest): DescribedRequest 
   return {
     method: 'POST',
     url: hide(`${origin}${pathname}`, hidden),
-    body: hidden.length === 0 ? body : withoutSecrets(body, hidden),
+    body: withoutCredentials(body, (text) => hide(text, hidden)),
   };
-}
-
-/**
- * Removes secrets from a body. The body should not contain the key. This is a safeguard for pages that show
- * requests.
- */
-function withoutSecrets(body: JsonObject, secrets: readonly string[]): JsonObject {
-  const text = JSON.stringify(body, (_key, value: unknown) =>
-    typeof value === 'string' ? hide(value, secrets) : value,
-  );
-  return JSON.parse(text) as JsonObject;
 }
 
 function hide(text: string, secrets: readonly string[]): string {

@@ -22,6 +22,12 @@ function hasStyles(): boolean {
 const maxLength = 4096;
 /** Maximum depth of groups in a formula. The time for a deeper one grows with the square of the depth. */
 const maxDepth = 50;
+/**
+ * Matches commands that define macros. A short formula with a macro can produce a very long one: KaTeX limits
+ * the number of expansions, but not their length.
+ */
+const macros =
+  /\\(?:[gex]?def|let|futurelet|global|long|(?:re)?newcommand|providecommand)(?![a-zA-Z])/;
 
 /**
  * Draws a formula into an element, with a version for screen readers. Returns false if the formula
@@ -29,7 +35,7 @@ const maxDepth = 50;
  * links, load images or set classes.
  */
 export function renderMath(text: string, place: HTMLElement, isDisplay: boolean): boolean {
-  if (text.length > maxLength || isDeeper(text, maxDepth)) return false;
+  if (text.length > maxLength || isDeeper(text, maxDepth) || macros.test(text)) return false;
   try {
     katex.render(text, place, {
       displayMode: isDisplay,
