@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
 import { loadExtras } from './extras.ts';
 import { MarkdownView } from './markdown-view.tsx';
+import { previewOf } from './rich/code-preview.tsx';
 
 // A model writes a text that keeps the page busy, or that signs the user in with another token.
 
@@ -35,6 +36,12 @@ test('18.133: attack: many formulas are drawn in several steps', async () => {
   const drawn = () => page.findAll('.katex-mathml math').length;
   expect(drawn()).toBeLessThan(30);
   await expect.poll(drawn).toBe(40);
+});
+
+test('18.141: attack: a long diagram is drawn only after a click', () => {
+  const lines = (count: number) => `sequenceDiagram\n${'  A->>B: hello\n'.repeat(count)}`;
+  expect(previewOf('mermaid', lines(100), true)?.isFirst).toBe(true);
+  expect(previewOf('mermaid', lines(1500), true)?.isFirst).toBe(false);
 });
 
 test.each([
