@@ -1,4 +1,4 @@
-import { symlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JsonObject, toolCallId, toolCallPart } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';
@@ -148,4 +148,49 @@ test('18.125: attack: a command replaces the script of a hook before the hook st
   expect(asked).toEqual([]);
   expect(text).toMatch(/\.claude[\s\S]*scripts/);
   expect(await extensions.areHooksUnchanged()).toBe(true);
+});
+
+test.for([
+  'mkdir -p .vscode; echo evil > .vscode/tasks.json',
+  'mkdir -p .husky; echo evil > .husky/pre-commit',
+  'echo evil > .mcp.json',
+  'mv .idea gone; mkdir .idea; echo evil > .idea/run.xml',
+  'echo evil > .idea/run.xml',
+  'mkdir -p .github/workflows; echo evil > .github/workflows/a.yml',
+  'ln -s src .claude; echo evil > .claude/settings.json',
+  'for n in .npmrc .envrc lefthook.yml .Rprofile; do (echo evil > $n); done',
+])(
+  '18.140: attack: a script that runs in the mode auto changes a protected file: %s',
+  async (script, context) => {
+    const cwd = folderWith({
+      'go.sh': script,
+      'src/a.ts': '',
+      '.idea/run.xml': '',
+      '.npmrc': '',
+      'lefthook.yml': '',
+    });
+    const args = { permissions: 'auto' } as const;
+    const input = { command: 'sh go.sh' };
+    const { asked } = await attempt(context, { input, cwd, args });
+    expect(asked).toEqual([]);
+    const paths = readdirSync(cwd, { recursive: true, encoding: 'utf8' });
+    const protectedPaths = paths.filter((path) => !/blocked-by-sandbox|^src|^go\.sh/.test(path));
+    for (const path of protectedPaths.filter((one) => statSync(join(cwd, one)).isFile()))
+      expect(readFileSync(join(cwd, path), 'utf8'), path).not.toContain('evil');
+  },
+);
+
+test('a command in the mode auto changes other files, and an approved one also protected files', async (context) => {
+  const cwd = folderWith({ 'src/a.ts': '', '.npmrc': '' });
+  const args = { permissions: 'auto' } as const;
+  const input = { command: 'echo new > src/a.ts; mkdir docs; echo new > docs/b.md' };
+  expect(await attempt(context, { input, cwd, args })).toMatchObject({ asked: [] });
+  expect(readFileSync(join(cwd, 'docs/b.md'), 'utf8')).toBe('new\n');
+  const rules = [{ tool: 'bash', command: 'cp docs/b.md .npmrc', decision: 'allow' }] as const;
+  await attempt(context, {
+    input: { command: 'cp docs/b.md .npmrc' },
+    cwd,
+    args: { ...args, rules },
+  });
+  expect(readFileSync(join(cwd, '.npmrc'), 'utf8')).toBe('new\n');
 });

@@ -1,4 +1,11 @@
-import { findSandbox, type Sandbox, type SandboxProblem } from '@millrace/tools';
+import {
+  findSandbox,
+  type PreparedCommand,
+  type Sandbox,
+  type SandboxProblem,
+  type SandboxRequest,
+  type UnaskedReading,
+} from '@millrace/tools';
 import type { SandboxConfig } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
 import { ownPrograms } from '../package-files.ts';
@@ -52,6 +59,23 @@ export async function openSandbox(
       : '';
   const summary = `Commands are not confined: ${reason}.${rules}`;
   return { sandbox, summary, advice, unconfined: { problem, reason } };
+}
+
+/**
+ * Returns a function that prepares the sandbox for hooks of the project. A hook runs what is in the project at
+ * that time, and the agent may have changed it. Paths that a rule denies are hidden.
+ */
+export function confineHooks(
+  sandbox: Sandbox,
+  { root }: { readonly root: string },
+  { reading }: { readonly reading: UnaskedReading | undefined },
+): (request: Pick<SandboxRequest, 'command' | 'env' | 'show'>) => Promise<PreparedCommand> {
+  return async (request) => {
+    const input = { command: request.command.join(' ') };
+    const place = await reading?.placeOf({ tool: 'bash', input }, 'hook');
+    const { hide, pin } = place?.place === 'profile' ? place : {};
+    return sandbox.prepare({ ...request, root, hide, pin });
+  };
 }
 
 function summaryOf({ profile, network }: Sandbox): string {

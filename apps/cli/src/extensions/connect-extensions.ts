@@ -38,6 +38,8 @@ interface ConnectOptions {
   readonly servers: readonly string[];
   /** Returns the current mode of the session. */
   readonly mode: () => SessionMode;
+  /** Prepares the sandbox for a hook of the project. Default: it runs without a sandbox. */
+  readonly confine?: ConstructorParameters<typeof HookRunner>[0]['confine'];
 }
 
 /** Maximum number of sub-agents from files, because each one makes every request longer. */
@@ -58,7 +60,7 @@ const hookModes: Readonly<Record<SessionMode, string>> = {
 /** Prepares the extensions of a session for an agent. */
 export async function connectExtensions(
   options: BuildOptions,
-  { approveFreely, servers, mode }: ConnectOptions,
+  { approveFreely, servers, mode, confine }: ConnectOptions,
 ): Promise<ConnectedExtensions> {
   const { extensions = noExtensions, log, cwd, config, approve } = options;
   const { skills, agents, hooks: found } = extensions;
@@ -72,7 +74,9 @@ export async function connectExtensions(
   const env = safeEnv(outside, { allow: config.commands?.env });
   const permissionMode = () => hookModes[mode()];
   const { notify } = notices;
-  const runner = new HookRunner({ extensions, cwd, env, clock, permissionMode, notify });
+  const runner = new HookRunner({
+    ...{ extensions, cwd, env, clock, permissionMode, confine, notify },
+  });
   const isInteractive = approve === 'wait';
   const hooks =
     found.length === 0

@@ -1,4 +1,5 @@
 import type { Clock } from '@millrace/agent';
+import type { PreparedCommand, SandboxRequest } from '@millrace/tools';
 import type { Extensions, Hook, HookEvent } from '../contract/extensions.ts';
 import { type HookResult, runHookProcess } from './hook-process.ts';
 import { conditionAccepts, matcherAccepts, objectOf, parseObject } from './hook-settings.ts';
@@ -27,6 +28,10 @@ interface HookRunnerOptions {
   readonly clock: Clock;
   /** Returns the name of the current mode. */
   readonly permissionMode: () => string;
+  /** Prepares the sandbox for a hook of the project. Default: it runs without a sandbox. */
+  readonly confine?:
+    | ((request: Pick<SandboxRequest, 'command' | 'env' | 'show'>) => Promise<PreparedCommand>)
+    | undefined;
   /** Shows a sentence to the user. */
   readonly notify: (text: string) => void;
 }
@@ -104,7 +109,7 @@ export class HookRunner {
   }
 
   async #runHook(hook: Hook, request: HookRequest): Promise<Decision> {
-    const { cwd, env, clock, permissionMode, extensions } = this.#options;
+    const { cwd, clock, permissionMode, extensions, confine } = this.#options;
     const { event, projectFolder } = hook;
     if (hook.origin === 'project' && !(await extensions.areHooksUnchanged())) {
       const text = `The hooks of ${projectFolder} have changed since you trusted them, so they do not run. Start millrace again to check them.`;
@@ -125,9 +130,14 @@ export class HookRunner {
       ...{ CLAUDE_PROJECT_DIR: projectFolder, MILLRACE_PROJECT_DIR: projectFolder },
       ...(hook.origin === 'user' && untrustedFolderEnv),
     };
+    const env = { ...this.#options.env, ...own };
+    const { transcriptPath } = request;
+    const show = transcriptPath === undefined ? [] : [transcriptPath];
+    const isConfined = hook.origin === 'project' && confine !== undefined;
     const signals = [this.#closed.signal, ...(request.signal ? [request.signal] : [])];
     const running = runHookProcess(hook.command, {
-      ...{ cwd, env: { ...env, ...own }, input, clock },
+      ...{ cwd, env, input, clock },
+      ...(isConfined && { confine: (command) => confine({ command, env, show }) }),
       ...{ timeoutMs: hook.timeoutMs, signal: AbortSignal.any(signals) },
     });
     if (!hook.isAsync) return this.#decide(hook, await running);
@@ -137,13 +147,17 @@ export class HookRunner {
   }
 
   #decide(hook: Hook, result: HookResult): Decision {
-    const { exitCode, stdout, stderr, problem } = result;
+    const { exitCode, stdout, stderr, problem, notes = [] } = result;
+    for (const note of notes) this.#noteOnce(`${nameOf(hook)}: ${note}.`);
     if (exitCode === 2) return blockDecision(hook.event, clip(stderr.trim(), maxContextLength));
     if (exitCode !== 0) {
       const why = problem ?? `it ended with the exit code ${exitCode}`;
       const said = clip(stderr.trim().split('\n')[0] ?? '', maxNoticeLength);
       this.#noteOnce(`${nameOf(hook)} failed: ${why}${said === '' ? '' : ` (${said})`}.`);
-      return {};
+      // A guard that cannot run must not let calls pass without a question.
+      return result.isRefused && hook.event === 'PreToolUse'
+        ? { asked: 'A hook that guards this call cannot run in the sandbox' }
+        : {};
     }
     const text = stdout.trim();
     const json = text.startsWith('{') ? parseObject(text) : undefined;

@@ -1,11 +1,10 @@
-import { realpathSync } from 'node:fs';
-import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Log } from '@millrace/log';
 import type { ServedAgent } from '@millrace/server';
 import { buildAgent } from '../agent/build-agent.ts';
 import { fileCopiesFolder } from '../config/config-paths.ts';
 import { loadConfig } from '../config/load-config.ts';
+import { denyOwnPaths } from '../config/permissions.ts';
 import type { Config } from '../contract/config.ts';
 import { ModelError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
@@ -17,11 +16,8 @@ interface DefaultAgentsOptions {
   /** The folder in which the agents work. */
   readonly cwd: string;
   readonly env: Env;
-  /**
-   * The folder with the data of the server. It contains the operator token and the sessions of all users, so
-   * the agents cannot use it. Default: the data is somewhere else.
-   */
-  readonly data?: string | undefined;
+  /** The folders and files with the data of the server. The agents cannot use them. */
+  readonly data: readonly string[];
   /** If true, the agents can change files and run programs without approval. */
   readonly mayChange: boolean;
 }
@@ -40,9 +36,10 @@ export interface DefaultAgents {
  * available, an agent with a scripted model and real tools, and an agent that echoes messages.
  */
 export async function defaultAgents(options: DefaultAgentsOptions): Promise<DefaultAgents> {
-  const { cwd, env, mayChange } = options;
+  const { cwd, env, data, mayChange } = options;
   const args = mayChange ? ({ permissions: 'allow' } as const) : {};
-  const config = withoutData(await loadConfig({ args, env, cwd }), cwd, options.data);
+  const loaded = await loadConfig({ args, env, cwd });
+  const config = { ...loaded, permissions: denyOwnPaths(loaded.permissions, data) };
   const coder = await codingAgent(options, config).catch((error: unknown) => {
     if (error instanceof ModelError) return error;
     throw error;
@@ -54,40 +51,6 @@ export async function defaultAgents(options: DefaultAgentsOptions): Promise<Defa
   }
   if (coder === undefined) return { agents: [demo, echo], notes: [], close: async () => {} };
   return { agents: [coder.served, demo, echo], notes: config.warnings, close: coder.close };
-}
-
-/**
- * Denies the data folder of the server to all tools, and hides it from commands, if the folder is inside of
- * the working folder.
- */
-function withoutData(config: Config, cwd: string, data: string | undefined): Config {
-  const folder = data === undefined ? undefined : realPathOf(data);
-  const inside = folder === undefined ? '' : relative(realPathOf(cwd), folder);
-  const isOutside = inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside);
-  if (folder === undefined || isOutside) return config;
-  // If both are the same folder, only the files of the server are denied.
-  const names = inside === '' ? serverFiles : [inside.replace(/[*?[\]{}()!@+\\]/g, '\\$&')];
-  const rules = names
-    .flatMap((name) => [name, `${name}/**`])
-    .map((path) => ({ tool: '*', path, decision: 'deny' }) as const);
-  const { permissions, sandbox } = config;
-  const hide = inside === '' ? [join(folder, 'access')] : [folder];
-  return {
-    ...config,
-    permissions: { ...permissions, rules: [...permissions.rules, ...rules] },
-    ...(sandbox && { sandbox: { ...sandbox, hide: [...(sandbox.hide ?? []), ...hide] } }),
-  };
-}
-
-/** The files of a server in its data folder. */
-const serverFiles = ['access', 'sessions.db*', 'tasks.db*', '*.db-wal', '*.db-shm'];
-
-function realPathOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return resolve(path);
-  }
 }
 
 /**

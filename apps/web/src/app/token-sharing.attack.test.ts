@@ -41,10 +41,10 @@ async function answersAt(base: string): Promise<readonly unknown[]> {
   return answers;
 }
 
-test('18.142: attack: with a base path, the page gives its token to nobody of its origin', async () => {
+test('18.152: attack: with a base path, the page gives its token to nobody of its origin', async () => {
   expect(await answersAt('/agents')).toEqual([{ type: 'end' }]);
 });
 
-test('18.142: without a base path, the tabs of the page share the token', async () => {
+test('18.152: without a base path, the tabs of the page share the token', async () => {
   expect(await answersAt('')).toContainEqual({ type: 'token', token: 'mr_secret' });
 });

@@ -23,7 +23,7 @@ async function sentKeys(options: Parameters<typeof openaiChat>[0]): Promise<read
 }
 
 test.each(['vllm', 'llama.cpp', 'litellm'] as const)(
-  '18.140: attack: the preset %s sends no key of the environment to its default port',
+  '18.150: attack: the preset %s sends no key of the environment to its default port',
   async (preset) => {
     expect(await sentKeys({ preset, model: 'm' })).toEqual([null]);
     expect(await sentKeys({ preset, model: 'm', apiKey: 'own' })).toEqual(['Bearer own']);

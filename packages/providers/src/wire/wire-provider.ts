@@ -1,4 +1,4 @@
-import { DeltaWriter } from '@millrace/core';
+import { DeltaWriter, type JsonObject } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type {
   DescribedRequest,
@@ -7,9 +7,9 @@ import type {
   StreamContext,
   StreamStep,
 } from '../contract/provider.ts';
-import { withoutCredentials } from '../errors/credential-fields.ts';
 import { abortOnReturn } from '../provider/abort-on-return.ts';
 import { providerOf } from '../provider/create-provider.ts';
+import { hideCredentials } from '../provider/hidden-credentials.ts';
 import type { TokenCounter } from '../tokens/token-counter.ts';
 import { HttpExchange, type ResponseBody } from '../transport/http-exchange.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
@@ -141,11 +141,23 @@ async function* streamWire(
 function describeRequest({ url, body, secrets }: HttpRequest): DescribedRequest {
   const { origin, pathname } = new URL(url);
   const hidden = secrets.filter((secret) => secret !== '');
+  const shown = hideCredentials(body);
   return {
     method: 'POST',
     url: hide(`${origin}${pathname}`, hidden),
-    body: withoutCredentials(body, (text) => hide(text, hidden)),
+    body: hidden.length === 0 ? shown : withoutSecrets(shown, hidden),
   };
+}
+
+/**
+ * Removes secrets from a body. The body should not contain the key. This is a safeguard for pages that show
+ * requests.
+ */
+function withoutSecrets(body: JsonObject, secrets: readonly string[]): JsonObject {
+  const text = JSON.stringify(body, (_key, value: unknown) =>
+    typeof value === 'string' ? hide(value, secrets) : value,
+  );
+  return JSON.parse(text) as JsonObject;
 }
 
 function hide(text: string, secrets: readonly string[]): string {

@@ -38,7 +38,7 @@ test('18.133: attack: many formulas are drawn in several steps', async () => {
   await expect.poll(drawn).toBe(40);
 });
 
-test('18.141: attack: a long diagram is drawn only after a click', () => {
+test('18.151: attack: a long diagram is drawn only after a click', () => {
   const lines = (count: number) => `sequenceDiagram\n${'  A->>B: hello\n'.repeat(count)}`;
   expect(previewOf('mermaid', lines(100), true)?.isFirst).toBe(true);
   expect(previewOf('mermaid', lines(1500), true)?.isFirst).toBe(false);

@@ -15,7 +15,7 @@ export function MathView({ text, source, isDisplay }: MathViewProps) {
   useLayoutEffect(() => {
     const render = mathExtra.loaded;
     if (render === undefined) return;
-    return drawings.add(text.length, () => {
+    return drawSoon(text.length, () => {
       if (place.current !== null) setDrawn(render(text, place.current, isDisplay));
     });
   }, [text, isDisplay]);
@@ -27,45 +27,38 @@ export function MathView({ text, source, isDisplay }: MathViewProps) {
   );
 }
 
-/** Maximum length of the formulas that are drawn at once. */
-const maxDrawnLength = 4096;
+/** Maximum length of all formulas that are drawn before the page reacts to the user again. */
+const maxPerTurn = 4096;
+let left = maxPerTurn;
+let isResetPlanned = false;
+const waiting = new Set<{ readonly length: number; readonly draw: () => void }>();
 
 /**
- * Draws formulas in the order in which they appear. If there are many, the rest is drawn later, so that the
- * page still reacts to the user.
+ * Draws a formula now, or in a later turn of the event loop if many formulas come at once. Otherwise a text
+ * with thousands of formulas would block the page. The returned function cancels the drawing.
  */
-class DrawQueue {
-  #left = maxDrawnLength;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  readonly #waiting = new Map<object, { readonly length: number; readonly draw: () => void }>();
-
-  /** Draws a formula now or later. The returned function cancels a drawing that waits. */
-  add(length: number, draw: () => void): () => void {
-    const key = {};
-    if (this.#left > 0 && this.#waiting.size === 0) this.#draw(length, draw);
-    else this.#waiting.set(key, { length, draw });
-    this.#timer ??= setTimeout(() => this.#continue());
-    return () => void this.#waiting.delete(key);
-  }
-
-  #draw(length: number, draw: () => void): void {
-    this.#left -= length;
-    draw();
-  }
-
-  #continue(): void {
-    this.#timer = undefined;
-    this.#left = maxDrawnLength;
-    for (const [key, { length, draw }] of this.#waiting) {
-      if (this.#left <= 0) break;
-      this.#waiting.delete(key);
-      this.#draw(length, draw);
-    }
-    if (this.#waiting.size > 0) this.#timer = setTimeout(() => this.#continue());
-  }
+function drawSoon(length: number, draw: () => void): () => void {
+  const job = { length, draw };
+  waiting.add(job);
+  drawWaiting();
+  return () => void waiting.delete(job);
 }
 
-const drawings = new DrawQueue();
+function drawWaiting(): void {
+  for (const job of waiting) {
+    if (left <= 0) break;
+    left -= job.length;
+    waiting.delete(job);
+    job.draw();
+  }
+  if (isResetPlanned || (left === maxPerTurn && waiting.size === 0)) return;
+  isResetPlanned = true;
+  setTimeout(() => {
+    isResetPlanned = false;
+    left = maxPerTurn;
+    drawWaiting();
+  });
+}
 
 /** Shows a formula that has its own lines in the source. */
 export function MathBlock({ node: { pieces } }: { readonly node: CodeNode }) {

@@ -131,10 +131,9 @@ async function allowChange(
 
 /**
  * True if a command can run in the sandbox without an approval. A rule that asks, a command that leaves the
- * sandbox, and a word that names a secret or a protected file are reasons to ask. The sandbox itself guards
- * the settings of git and of the agent. A program can change other protected files that the line does not
- * name, for example a script of the repository that writes `.vscode/tasks.json`. If the sandbox cannot hide
- * all paths that a rule denies, the command needs an approval.
+ * sandbox, and a word that names a secret or a protected file are reasons to ask. A program can change files
+ * that the line does not name, so the sandbox guards the protected files directly in the workspace. If the
+ * sandbox cannot hide all paths that a rule denies, the command needs an approval.
  */
 async function mayRunInSandbox(
   pending: CheckedToolCall,
@@ -153,7 +152,9 @@ async function mayRunInSandbox(
     remembered: policy.remembered.filter((rule) => !isAllow(rule)),
   });
   if (lenient.decide(call).decision !== 'allow' || namesProtected(line, policy.root)) return false;
-  return (await reading.hideDenied(call, pending.call.toolCallId)) === undefined;
+  const { toolCallId } = pending.call;
+  if ((await reading.hideDenied(call, toolCallId)) !== undefined) return false;
+  return reading.guardProtected(call, toolCallId);
 }
 
 /** True if a word of the line names a file that looks like a secret, or a file that runs code. */

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { compileGlob } from '../workspace/compile-glob.ts';
 
 /** The reason why a path needs an approval, and the part of the path that causes it. */
@@ -18,6 +19,34 @@ export function writeProtection(path: string): Protection | undefined {
     lastIf(segments, (name) => codeFiles.has(name) || codePatterns.some((one) => one.test(name))) ??
     endOfChain(segments, codeChains);
   return segment === undefined ? undefined : { segment, why: 'runs_code' };
+}
+
+/** The spelling of names that programs look up with capital letters. */
+const spellings: Readonly<Record<string, string>> = {
+  jenkinsfile: 'Jenkinsfile',
+  '.rprofile': '.Rprofile',
+  '.renviron': '.Renviron',
+};
+const spelled = (name: string) =>
+  spellings[name] ?? name.replace(/^[a-z]+(?=(?:\.\w+)?\.md$)/, (stem) => stem.toUpperCase());
+/** The sandbox itself guards these names of git. */
+const guardedByGit = /^(?:\.git|git~1|head)$/;
+
+/**
+ * Returns the names directly in a folder that a command without an approval must not change or create,
+ * because other programs would execute the files. Names that do not exist are included.
+ */
+export function protectedNames(folder: string): readonly string[] {
+  const found = readdirSync(folder);
+  // A missing first folder would be guarded as a whole, so only folders of code hosts are guarded then.
+  const isGuarded = (chain: string) =>
+    /^\.(?:github|gitea|forgejo)\//.test(chain) || found.includes(chain.replace(/\/.*/, ''));
+  const chains = [...codeChains].filter(isGuarded);
+  const known = [...codeFolders, ...codeFiles, ...chains].map(spelled);
+  const existing = found.filter((name) => writeProtection(name) !== undefined);
+  return [...new Set([...known, ...existing])].filter(
+    (name) => !guardedByGit.test(name.toLowerCase()),
+  );
 }
 
 /**
