@@ -1,0 +1,38 @@
+import { type Driver, type Log, memoryLog } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { expect, test } from 'vitest';
+import { createAgent } from '../create-agent.ts';
+import { pause } from '../testing/test-agent.ts';
+import { runToEnd, VirtualClock } from '../testing/virtual-time.ts';
+
+/** A log whose commits take some time of the clock. `follows` counts the calls of `follow`. */
+function slowLog(clock: VirtualClock, commitMs: number) {
+  const counted = { follows: 0 };
+  const stored = memoryLog();
+  const slow = (driver: Driver): Driver => {
+    const append = driver.append.bind(driver);
+    driver.append = async (drafts) => {
+      const batch = await append(drafts);
+      await pause(clock, commitMs);
+      return batch;
+    };
+    return driver;
+  };
+  const log: Log = Object.assign(Object.create(stored) as Log, {
+    open: async (...args: Parameters<Log['open']>) => slow(await stored.open(...args)),
+    follow: (...args: Parameters<Log['follow']>) => {
+      counted.follows++;
+      return stored.follow(...args);
+    },
+  });
+  return { log, counted };
+}
+
+test('21: a run does not follow its session while its own writes wait for a slow store', async () => {
+  const clock = new VirtualClock();
+  const { log, counted } = slowLog(clock, 1_000);
+  const agent = createAgent({ log, clock, provider: scriptedProvider(['It is sunny.']) });
+  const { stop } = await runToEnd(clock, agent.run('How is the weather?').result);
+  expect(stop.reason).toBe('stop');
+  expect(counted.follows).toBe(0);
+});
