@@ -1,4 +1,4 @@
-import { type Driver, type Log, memoryLog } from '@millrace/log';
+import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import { createAgent } from '../create-agent.ts';
@@ -8,8 +8,10 @@ import { runToEnd, VirtualClock } from '../testing/virtual-time.ts';
 /** A log whose commits take some time of the clock. `follows` counts the calls of `follow`. */
 function slowLog(clock: VirtualClock, commitMs: number) {
   const counted = { follows: 0 };
-  const stored = memoryLog();
-  const slow = (driver: Driver): Driver => {
+  const log = memoryLog();
+  const [open, follow] = [log.open.bind(log), log.follow.bind(log)];
+  log.open = async (...args) => {
+    const driver = await open(...args);
     const append = driver.append.bind(driver);
     driver.append = async (drafts) => {
       const batch = await append(drafts);
@@ -18,13 +20,10 @@ function slowLog(clock: VirtualClock, commitMs: number) {
     };
     return driver;
   };
-  const log: Log = Object.assign(Object.create(stored) as Log, {
-    open: async (...args: Parameters<Log['open']>) => slow(await stored.open(...args)),
-    follow: (...args: Parameters<Log['follow']>) => {
-      counted.follows++;
-      return stored.follow(...args);
-    },
-  });
+  log.follow = (...args) => {
+    counted.follows++;
+    return follow(...args);
+  };
   return { log, counted };
 }
 
