@@ -1,5 +1,6 @@
 import { AgentError, type Approval } from '@millrace/agent';
 import picomatch from 'picomatch';
+import { globProblem } from '../workspace/compile-glob.ts';
 import { type LexicalPath, pathMatcher } from '../workspace/match-path.ts';
 import { splitCommand } from './split-command.ts';
 
@@ -55,6 +56,8 @@ export function compileRule(rule: PermissionRule, isRemembered: boolean): Compil
   }
   if (path === '' || path?.startsWith('!'))
     throw invalidRuleError(rule, 'its path is not a valid glob');
+  const problem = globProblem(tool) ?? (exact ? undefined : globProblem(path ?? ''));
+  if (problem !== undefined) throw invalidRuleError(rule, problem);
   return {
     rule,
     isRemembered,
