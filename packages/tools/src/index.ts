@@ -94,6 +94,7 @@ export {
   todoTool,
 } from './todo/todo-tool.ts';
 export type { FolderEntry, FolderListing } from './workspace/list-folder.ts';
+export type { OpenBuffers } from './workspace/open-buffers.ts';
 export type { FileContent, FileVersion, OpenFile } from './workspace/open-file.ts';
 export type { ChangeLog } from './workspace/record-change.ts';
 export type { ResolvedPath, ResolveOptions } from './workspace/resolve-path.ts';

@@ -38,7 +38,7 @@ import { changingTools, createQuestions, type Questions, readingTools } from './
 /** Builds the agent for a folder, with its tools, permissions, MCP servers and sub-agents. */
 export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const { config, cwd, clock = systemClock } = options;
-  const workspace = createWorkspace({ root: cwd });
+  const workspace = createWorkspace({ root: cwd, buffers: options.buffers });
   const { mode, rules } = config.permissions;
   const saveRule = (rule: Parameters<typeof rememberRule>[2]) => rememberRule(config, cwd, rule);
   const deleteRule = (rule: Parameters<typeof forgetRule>[2]) => forgetRule(config, cwd, rule);

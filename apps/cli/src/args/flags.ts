@@ -77,9 +77,11 @@ const sessionCommands: readonly FlagOwner[] = [
   'doctor',
   'backup',
   'restore',
+  'acp',
 ];
 const allCommands: readonly FlagOwner[] = [...sessionCommands, 'serve'];
 const agentRuns: readonly FlagOwner[] = ['run', 'print'];
+const agents: readonly FlagOwner[] = [...agentRuns, 'acp'];
 
 /** All flags, in the order of the help text. A flag has the same meaning in all commands. */
 const flags: Readonly<Record<FlagName, Flag>> = {
@@ -108,7 +110,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   model: {
     short: 'm',
     value: '<name>',
-    owners: agentRuns,
+    owners: agents,
     help: 'A model of your configuration, provider/model, or "demo"',
   },
   continue: { short: 'c', owners: agentRuns, help: 'Continue the last session of this folder' },
@@ -140,26 +142,26 @@ const flags: Readonly<Record<FlagName, Flag>> = {
         'Store all data in this folder, or in postgres://user@host/database, which several servers can share. MILLRACE_SERVER_STORE does the same and stays out of the process list',
     },
   },
-  system: { value: '<text>', owners: agentRuns, help: 'Further instructions for the model' },
-  'max-turns': { value: '<n>', owners: agentRuns, help: 'Stop after this many requests' },
+  system: { value: '<text>', owners: agents, help: 'Further instructions for the model' },
+  'max-turns': { value: '<n>', owners: agents, help: 'Stop after this many requests' },
   'max-tokens': {
     value: '<n>',
-    owners: agentRuns,
+    owners: agents,
     help: 'Stop after this many tokens, input and output',
   },
   'max-cost': {
     value: '<dollars>',
-    owners: agentRuns,
+    owners: agents,
     help: 'Stop at this cost, such as 0.50. The price of the model must be known',
   },
   mode: {
     value: '<mode>',
-    owners: agentRuns,
+    owners: agents,
     help: 'Start in this mode: "plan" (only reads and proposes), "ask", "accept-edits" (changes files in the folder without asking) or "auto" (also runs commands in the sandbox without asking). Shift-Tab changes it. Default: ask',
   },
   yes: {
     short: 'y',
-    owners: ['run', 'print', 'sessions', 'serve'],
+    owners: ['run', 'print', 'acp', 'sessions', 'serve'],
     help: 'Run every tool without asking, including commands and file changes, unless a rule denies it or a command leaves the sandbox',
     helpByOwner: {
       sessions: 'Delete without asking',
@@ -168,26 +170,26 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     },
   },
   'read-only': {
-    owners: agentRuns,
+    owners: agents,
     help: 'Offer only tools that read; no file is changed and no program is run',
   },
   allow: {
     value: '<rule>',
-    owners: agentRuns,
+    owners: agents,
     help: 'Allow without asking: "bash:git status", "write:src/**"',
   },
   deny: {
     value: '<rule>',
-    owners: agentRuns,
+    owners: agents,
     help: 'Never allow: "bash:git push", "*:.env". Overrides all other rules',
   },
   sandbox: {
     value: '<profile>',
-    owners: agentRuns,
+    owners: agents,
     help: 'What commands may change: "workspace" (this folder), "read-only" (nothing) or "off" (everything). Default: workspace, if the system has a sandbox',
   },
   trust: {
-    owners: agentRuns,
+    owners: agents,
     help: 'Trust the millrace.json, the hooks, skills, commands and other extensions of this folder, including programs that they start, until they change',
   },
   all: { short: 'a', owners: ['sessions'], help: 'Include the sessions of all folders' },

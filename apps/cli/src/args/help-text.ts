@@ -80,6 +80,7 @@ const mainPage: HelpPage = {
   replay    Show a past session with its timing
   inspect   Show the records of a session, its time and its tokens
   serve     Serve agents over HTTP, with streams that clients can resume
+  acp       Run as an agent inside an editor, over standard input and output
   models    List the models with their limits and prices, or refresh them
   backup    Write all sessions, or all data of a server, into one file
   restore   Put the content of a backup in place of a store
@@ -94,6 +95,16 @@ $XDG_CONFIG_HOME/millrace. AGENTS.md of the project is read as instructions.`,
 };
 
 const pages: Readonly<Record<HelpTopic, HelpPage>> = {
+  acp: {
+    usage: ['millrace acp [flags]'],
+    about:
+      'Speaks the Agent Client Protocol over standard input and output. An editor starts it and shows the sessions; you do not type it yourself. The sessions are the same as in the terminal: millrace --continue continues a session of the editor.',
+    flagOwners: ['acp'],
+    examples: [
+      ['millrace acp', 'the command to enter in the settings of the editor'],
+      ['millrace acp --mode plan', 'new sessions start in plan mode'],
+    ],
+  },
   sessions: {
     usage: [
       'millrace sessions [list] [--all] [--json]',

@@ -1,5 +1,6 @@
 import { ruleFromText } from '../config/rule-text.ts';
 import {
+  type AcpArgs,
   type Args,
   type ChatArgs,
   type HelpTopic,
@@ -33,7 +34,7 @@ import {
 
 const topics: readonly HelpTopic[] = [
   ...(['sessions', 'replay', 'inspect', 'models', 'doctor', 'serve'] as const),
-  ...(['backup', 'restore'] as const),
+  ...(['backup', 'restore', 'acp'] as const),
 ];
 
 /**
@@ -55,6 +56,8 @@ export function parseArgs(argv: readonly string[]): Args {
   if (command === undefined) return runArgs(line);
   const rest = { ...line, operands: line.operands.slice(1) };
   switch (command) {
+    case 'acp':
+      return acpArgs(rest);
     case 'sessions':
       return sessionsArgs(rest);
     case 'replay':
@@ -132,10 +135,20 @@ function runArgs(line: CommandLine): ChatArgs | PrintArgs {
   return { ...shared, command: 'print', prompt, json, stream, outputSchema, verbose };
 }
 
+/** Parses the arguments of the agent for editors. */
+function acpArgs(line: CommandLine): AcpArgs {
+  if (line.operands.length > 0)
+    throw new UsageError('millrace acp got too many arguments. See millrace acp --help');
+  return { ...agentArgs(line), command: 'acp' };
+}
+
 function sharedRunArgs(line: CommandLine): RunArgs {
+  return { ...agentArgs(line), session: sessionChoice(line), otlp: flagText(line, 'otlp') };
+}
+
+function agentArgs(line: CommandLine): Omit<RunArgs, 'session' | 'otlp'> {
   return {
     ...sharedArgs(line),
-    session: sessionChoice(line),
     model: flagText(line, 'model'),
     system: flagText(line, 'system'),
     maxTurns: flagCount(line, 'max-turns'),
@@ -147,7 +160,6 @@ function sharedRunArgs(line: CommandLine): RunArgs {
     ),
     sandbox: sandboxSetting(line),
     trust: hasFlag(line, 'trust'),
-    otlp: flagText(line, 'otlp'),
   };
 }
 

@@ -56,6 +56,10 @@ async function dispatch(args: Args, host: Host): Promise<number> {
       const { runSubCommand } = await import('./run-sub-command.ts');
       return runSubCommand(args, host);
     }
+    case 'acp': {
+      const { acpCommand } = await import('../acp/acp-command.ts');
+      return acpCommand(args, host);
+    }
     case 'serve': {
       const { serveCommand } = await import('../serve/serve-command.ts');
       return serveCommand(args, host);

@@ -5,6 +5,7 @@ import type { Clock, Provider } from '@millrace/providers';
 import type {
   AskUserOptions,
   ChangePreview,
+  OpenBuffers,
   PermissionPolicy,
   PermissionRule,
   PolicyCall,
@@ -137,6 +138,8 @@ export interface BuildOptions {
    * changes are not recorded.
    */
   readonly copies?: string | undefined;
+  /** The files that are open in an editor. Default: none. */
+  readonly buffers?: OpenBuffers | undefined;
   /** The skills, commands, hooks and other extensions that the user trusts. Default: none. */
   readonly extensions?: Extensions | undefined;
   /** The environment, from which hooks get the variables without secrets. Default: none. */

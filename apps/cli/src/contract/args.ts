@@ -3,6 +3,7 @@ import type { SandboxSetting, SessionMode } from './config.ts';
 
 /** The validated command line. */
 export type Args =
+  | AcpArgs
   | ChatArgs
   | PrintArgs
   | SessionsArgs
@@ -64,6 +65,11 @@ export interface ChatArgs extends RunArgs {
    * True if the prompt in the command line is empty. An empty variable in a script can cause this.
    */
   readonly hasEmptyPrompt?: boolean | undefined;
+}
+
+/** Arguments of the agent for editors. The editor chooses the sessions and their folders. */
+export interface AcpArgs extends Omit<RunArgs, 'session' | 'otlp'> {
+  readonly command: 'acp';
 }
 
 /** The values of `--stream`. */
@@ -183,6 +189,7 @@ interface HelpArgs {
 }
 
 export type HelpTopic =
+  | 'acp'
   | 'sessions'
   | 'replay'
   | 'inspect'

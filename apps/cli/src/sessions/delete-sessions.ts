@@ -49,7 +49,7 @@ async function confirmDelete(
  * Deletes a session and the sessions of its sub-agents. If a fork may refer to the sub-agents,
  * their sessions are kept. Returns the number of deleted sessions.
  */
-async function deleteWithChildren(log: Log, session: SessionId): Promise<number> {
+export async function deleteWithChildren(log: Log, session: SessionId): Promise<number> {
   const isForked = (await log.list()).some(
     (info) => info.origin?.session === session || (info.session === session && info.origin),
   );

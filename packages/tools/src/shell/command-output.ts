@@ -1,8 +1,6 @@
-import { randomUUID } from 'node:crypto';
-import { type FileHandle, open, unlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import type { FileHandle } from 'node:fs/promises';
 import type { Clock, ToolContext } from '@millrace/agent';
+import { openUnlinkedFile } from '../workspace/open-file.ts';
 import type { SecretMask } from './mask-secrets.ts';
 
 interface OutputOptions {
@@ -167,17 +165,6 @@ function createOutputStore(maxBytes: number): OutputStore {
     },
     close: async () => file?.close(),
   };
-}
-
-/**
- * Opens a file and removes its name. The file disappears when its handle closes, even if this process is
- * killed.
- */
-async function openUnlinkedFile(): Promise<FileHandle> {
-  const path = join(tmpdir(), `millrace-${randomUUID()}`);
-  const file = await open(path, 'wx+', 0o600);
-  await unlink(path);
-  return file;
 }
 
 interface ThrottledUpdates {

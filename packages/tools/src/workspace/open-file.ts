@@ -1,6 +1,8 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, open } from 'node:fs/promises';
+import { type FileHandle, lstat, open, unlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { WorkspaceError } from '../contract/workspace-error.ts';
 import type { Folder } from './folder.ts';
 import { type OpenRoot, openFolder } from './open-folder.ts';
@@ -45,6 +47,17 @@ export async function openFileIn(folder: Folder, place: ResolvedPath): Promise<O
     await handle.close();
     throw error;
   }
+}
+
+/**
+ * Opens a file and removes its name. The file disappears when its handle closes, even if this process is
+ * killed.
+ */
+export async function openUnlinkedFile(): Promise<FileHandle> {
+  const path = join(tmpdir(), `millrace-${randomUUID()}`);
+  const file = await open(path, 'wx+', 0o600);
+  await unlink(path);
+  return file;
 }
 
 /** Throws if the path is not a regular file. */

@@ -3,6 +3,7 @@ import { fromSystemError, WorkspaceError } from '../contract/workspace-error.ts'
 import { assertKnownOptions } from '../known-options.ts';
 import { folderOpener, realFolderPath } from './folder.ts';
 import { type FolderListing, listFolder } from './list-folder.ts';
+import { type OpenBuffers, openBuffer, unsavedBytes, writeBuffer } from './open-buffers.ts';
 import { type FileContent, type OpenFile, openFile, readContent } from './open-file.ts';
 import type { OpenRoot } from './open-folder.ts';
 import { type ChangeLog, modeOf, readOldFile, recordChange } from './record-change.ts';
@@ -97,6 +98,11 @@ export interface ChangeOptions extends WriteOptions {
 export interface WorkspaceOptions {
   /** The folder. It must exist. */
   readonly root: string;
+  /**
+   * The files that are open in an editor. Tools read and change a file with unsaved changes as the editor
+   * shows it. Default: none.
+   */
+  readonly buffers?: OpenBuffers | undefined;
 }
 
 /**
@@ -107,19 +113,39 @@ export interface WorkspaceOptions {
  * const tools = [readTool(workspace), editTool(workspace), grepTool({ workspace })];
  */
 export function createWorkspace(options: WorkspaceOptions): Workspace {
-  assertKnownOptions('createWorkspace', options, { root: true });
+  assertKnownOptions('createWorkspace', options, { root: true, buffers: true });
   const root = realRoot(options.root);
-  return workspaceAt(root, folderOpener(root), {});
+  return workspaceAt(root, folderOpener(root), { buffers: options.buffers });
 }
 
-/** The call to which a workspace belongs. */
+/** The call to which a workspace belongs, and the open files of the editor. */
 interface CallBinding {
   readonly judged?: string | undefined;
   readonly log?: ChangeLog | undefined;
+  readonly buffers?: OpenBuffers | undefined;
 }
 
 function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Workspace {
-  const { judged, log } = binding;
+  const { judged, log, buffers } = binding;
+  const open = async (place: ResolvedPath) => openBuffer(buffers, await openFile(openRoot, place));
+  /** Returns the unsaved content of a file in the editor. Undefined if there is none. */
+  const unsavedAt = async (place: ResolvedPath) => {
+    if (buffers === undefined || !place.exists) return undefined;
+    const file = await openFile(openRoot, place);
+    try {
+      return await unsavedBytes(buffers, file);
+    } finally {
+      await file.handle.close();
+    }
+  };
+  /** Writes a file on the disk, or in the editor if it has unsaved changes there. */
+  const put = async (place: ResolvedPath, bytes: Uint8Array, options: WriteOptions) => {
+    const unsaved = await unsavedAt(place);
+    if (buffers === undefined || unsaved === undefined)
+      return writeFile(openRoot, place, bytes, options);
+    await writeBuffer(buffers, place, bytes, unsaved, options);
+    return { place, isNew: false };
+  };
   const resolve = async (path: string, options?: ResolveOptions) => {
     const place = await resolvePath(root, path, options);
     assertJudged(place, judged);
@@ -132,7 +158,7 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
     return place;
   };
   const readPlace = async (place: ResolvedPath, maxBytes: number) => {
-    const file = await openFile(openRoot, place);
+    const file = await open(place);
     try {
       return { ...(await readContent(file, maxBytes)), mode: modeOf(file) };
     } catch (error) {
@@ -151,7 +177,7 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
     { isNew = false }: Pick<WriteOptions, 'isNew'> = {},
   ) => {
     if (log?.recordFileChange === undefined) return {};
-    const file = await openFile(openRoot, place).catch((error: unknown) => {
+    const file = await open(place).catch((error: unknown) => {
       if (error instanceof WorkspaceError && error.code === 'not_found') return undefined;
       throw error;
     });
@@ -169,7 +195,7 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
     resolve,
     boundTo: (real) => workspaceAt(root, openRoot, { ...binding, judged: real ?? judged }),
     recordedBy: (own) => workspaceAt(root, openRoot, { ...binding, log: own }),
-    open: async (path) => openFile(openRoot, await resolve(path)),
+    open: async (path) => open(await resolve(path)),
     read: async (path, maxBytes) => {
       const place = await resolve(path);
       const { bytes, version } = await readPlace(place, maxBytes);
@@ -183,7 +209,7 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
         options.signal?.throwIfAborted();
         const recorded = await record(place, bytes, options);
         const expected = options.expected ?? recorded.expected;
-        return writeFile(openRoot, place, bytes, { ...options, ...recorded, expected });
+        return put(place, bytes, { ...options, ...recorded, expected });
       });
     },
     remove: async (path, { signal } = {}) => {
@@ -205,7 +231,7 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
         const after = change({ place, bytes: old.bytes });
         if (after.bytes !== undefined) {
           if (log !== undefined) await recordChange(log, place, old, after.bytes);
-          await writeFile(openRoot, place, after.bytes, { ...options, expected: old.version });
+          await put(place, after.bytes, { ...options, expected: old.version });
         }
         return after.result;
       });

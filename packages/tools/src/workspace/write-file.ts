@@ -190,7 +190,8 @@ export function existsError({ given }: ResolvedPath): WorkspaceError {
   return new WorkspaceError('exists', given, state);
 }
 
-function changedError({ given }: ResolvedPath): WorkspaceError {
+/** Returns the error for a file whose content has changed. */
+export function changedError({ given }: ResolvedPath): WorkspaceError {
   const state =
     'another process changed it since it was read, and nothing was written. Read it again, then repeat the change';
   return new WorkspaceError('changed', given, state);

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
-import type { FileVersion } from '@millrace/core';
 import { type FileChangeOnLog, readFileChanges, unifiedDiff } from '@millrace/tools';
+import { storedText } from '../../store/stored-text.ts';
 import { type Block, note } from '../contract/block.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
 
@@ -51,28 +51,15 @@ async function diffBlock(context: CommandContext, change: NetChange): Promise<Bl
   const name = nameOf(context, path);
   if (isUnknown)
     return note('dim', `${name}: a command changed files here that the log does not have`);
-  const [old, now] = await Promise.all([textOf(context, before), textOf(context, after)]);
+  const [old, now] = await Promise.all([
+    storedText(context.log, before),
+    storedText(context.log, after),
+  ]);
   if (old === undefined || now === undefined)
     return note('dim', `${name}: changed, but its content is not text or is not stored`);
   const { text, added, removed } = unifiedDiff(old, now, maxDiffLines);
   const kind = before === undefined ? ', new' : after === undefined ? ', deleted' : '';
   return { type: 'diff', title: `${name}  +${added} −${removed}${kind}`, text };
-}
-
-/** Returns the text of a file version. Returns undefined if it is binary or not stored. */
-async function textOf(
-  { log }: CommandContext,
-  version: FileVersion | undefined,
-): Promise<string | undefined> {
-  if (version === undefined) return '';
-  const bytes = version.isStored ? await log.blobs.get(version.hash) : undefined;
-  if (bytes === undefined) return undefined;
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return text.includes('\0') ? undefined : text;
-  } catch {
-    return undefined;
-  }
 }
 
 function nameOf({ cwd }: CommandContext, path: string): string {

@@ -8,6 +8,7 @@ import {
 } from '@millrace/core';
 import type { UserAnswer, UserQuestion } from '@millrace/tools';
 import type { PendingApproval } from '../contract/dialog.ts';
+import { AskedApprovals } from './asked-approvals.ts';
 
 interface FormAnswersOptions {
   readonly ask: (question: UserQuestion, signal: AbortSignal) => Promise<UserAnswer>;
@@ -26,8 +27,7 @@ interface FormAnswersOptions {
  */
 export class FormAnswers {
   readonly #options: FormAnswersOptions;
-  /** The open forms by the key of their question. */
-  readonly #open = new Map<string, AbortController>();
+  readonly #asked = new AskedApprovals();
 
   constructor(options: FormAnswersOptions) {
     this.#options = options;
@@ -36,18 +36,10 @@ export class FormAnswers {
   /** Asks new forms, and closes those that were answered elsewhere. */
   update(approvals: readonly PendingApproval[]): void {
     const waiting = approvals.filter(({ form, isAnswered }) => form !== undefined && !isAnswered);
-    const keys = new Set(waiting.map(keyOf));
-    for (const [key, controller] of this.#open)
-      if (!keys.has(key)) {
-        this.#open.delete(key);
-        controller.abort();
-      }
-    for (const approval of waiting) {
-      if (this.#open.has(keyOf(approval)) || approval.form === undefined) continue;
-      const controller = new AbortController();
-      this.#open.set(keyOf(approval), controller);
-      this.#options.runInBackground(this.#answer(approval, approval.form, controller.signal));
-    }
+    this.#asked.update(waiting, (approval, signal) => {
+      if (approval.form === undefined) return;
+      this.#options.runInBackground(this.#answer(approval, approval.form, signal));
+    });
   }
 
   async #answer(approval: PendingApproval, form: FormQuestion, signal: AbortSignal): Promise<void> {
@@ -157,8 +149,4 @@ function optionValue(
   text: string,
 ): string {
   return options.find(({ label, value }) => label === text || value === text)?.value ?? text;
-}
-
-function keyOf({ session, id }: PendingApproval): string {
-  return `${session} ${id}`;
 }

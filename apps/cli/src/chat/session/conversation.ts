@@ -1,5 +1,13 @@
 import { AgentError, type Clock, type Run, type RunResult } from '@millrace/agent';
-import type { AgentEvent, Item, JsonObject, RunId, SessionId } from '@millrace/core';
+import type {
+  AgentEvent,
+  Item,
+  ItemId,
+  JsonObject,
+  MediaPart,
+  RunId,
+  SessionId,
+} from '@millrace/core';
 import { type Log, LogError } from '@millrace/log';
 import { isModeNote, planNote, planOverNote } from '../../agent/session-mode.ts';
 import type { BuiltAgent } from '../../contract/agent.ts';
@@ -45,10 +53,33 @@ interface ConversationOptions {
   readonly onCallFinished: () => void;
   /** Called after a run of this process has ended. */
   readonly onRunEnded: (result: RunResult) => void;
+  /** Called with each event of the session, after it is folded into `state`. Default: none. */
+  readonly onEvent?: ((event: AgentEvent) => void) | undefined;
+  /**
+   * Called after the events of a batch. The next events are read when the promise resolves. Default:
+   * events are read at once.
+   */
+  readonly onBatch?: (() => Promise<void>) | undefined;
+  /**
+   * Returns false if this process must not continue the run of a process that has ended. Default: it
+   * continues the run.
+   */
+  readonly takesOver?: (() => boolean) | undefined;
+  /** The name that the log records for answers to approvals. Default: `you, in the terminal`. */
+  readonly answeredBy?: string | undefined;
 }
 
-/** The name that the log records for answers to approvals. */
-const answeredBy = 'you, in the terminal';
+const defaultAnsweredBy = 'you, in the terminal';
+
+/** The content of a message beside its text. */
+export interface MessageContent {
+  /** Further texts for the model, for example attached files. Default: none. */
+  readonly texts?: readonly string[] | undefined;
+  /** Default: none. */
+  readonly pictures?: readonly MediaPart[] | undefined;
+  /** The id of the message. Default: a new id. */
+  readonly id?: ItemId | undefined;
+}
 
 /**
  * One session in the chat. It follows the log. To drive a session means to run its turns, and only
@@ -86,7 +117,8 @@ export class Conversation {
     this.#options = options;
     const onError = (error: unknown) => this.#printError(error);
     const onEvent = (event: AgentEvent) => this.#handleEvent(event);
-    this.#view = new SessionView({ session, log, print, onChange, onEvent, onError });
+    const { onBatch } = options;
+    this.#view = new SessionView({ session, log, print, onChange, onEvent, onBatch, onError });
     const onStatus = (status: DriverStatus) => this.#handleDriverStatus(status);
     this.#driverWatcher = new DriverWatcher({ log, session, clock, onStatus, onError });
   }
@@ -140,8 +172,8 @@ export class Conversation {
   }
 
   /** Starts a run with a message, or steers the current run with it. */
-  send(text: string): Promise<void> {
-    return this.#sendMessage(text, 'steer');
+  send(text: string, content: MessageContent = {}): Promise<void> {
+    return this.#sendMessage(text, 'steer', content);
   }
 
   /** Queues a message. The agent answers it when the current run would end. */
@@ -156,6 +188,14 @@ export class Conversation {
     if (this.#hasOpenRun) await this.#submit(this.session, { type: 'abort' });
   }
 
+  /**
+   * Resolves when the current run of this process is over. The log can contain the end of a run a moment
+   * earlier. A message that is sent in between could be lost.
+   */
+  async settled(): Promise<void> {
+    await this.#run?.result;
+  }
+
   /** True if a queued message can be withdrawn. */
   get hasQueued(): boolean {
     return this.#lastQueued !== undefined;
@@ -168,12 +208,12 @@ export class Conversation {
   }
 
   async approve({ session, id }: PendingApproval, how: ApprovalOptions = {}): Promise<void> {
-    await this.#submit(session, approveCommand(id, how, answeredBy));
+    await this.#submit(session, approveCommand(id, how, this.#answeredBy));
     this.#resumeParked();
   }
 
   async deny({ session, id }: PendingApproval, reason?: string): Promise<void> {
-    await this.#submit(session, denyCommand(id, reason, answeredBy));
+    await this.#submit(session, denyCommand(id, reason, this.#answeredBy));
     this.#resumeParked();
   }
 
@@ -214,6 +254,10 @@ export class Conversation {
     this.#isClosed = true;
     this.#driverWatcher.stop();
     this.#view.close();
+  }
+
+  get #answeredBy(): string {
+    return this.#options.answeredBy ?? defaultAnsweredBy;
   }
 
   /** True if a run has started and not ended, and a process may still drive it. */
@@ -261,9 +305,13 @@ export class Conversation {
     if (!this.isBusy) this.#resume();
   }
 
-  async #sendMessage(text: string, when: 'steer' | 'follow_up'): Promise<void> {
+  async #sendMessage(
+    text: string,
+    when: 'steer' | 'follow_up',
+    content: MessageContent = {},
+  ): Promise<void> {
     try {
-      const item = await this.#messageItem(text);
+      const item = await this.#messageItem(text, content);
       if (this.#run !== undefined) await this.#sendToRun(this.#run, item, when);
       else if (this.#hasOpenRun) await this.#submitMessage(item, when);
       else this.#startRun(item);
@@ -277,14 +325,20 @@ export class Conversation {
    * Creates a message with its pictures, with the text of the custom command that it names, and with
    * the output of commands that the user ran.
    */
-  async #messageItem(text: string): Promise<Item> {
+  async #messageItem(text: string, content: MessageContent): Promise<Item> {
     const { cwd, home, takeOutputs } = this.#options;
+    const { id } = content;
     // A message without pictures is sent without waiting, so that messages keep their order.
     const hasPictures = picturePaths(text).length > 0;
     const isSlash = text.trimStart().startsWith('/');
     const further = isSlash ? await expandPrompt(this.#options.built().extensions, text) : [];
-    const pictures = hasPictures ? await readPictures(text, { cwd, home }) : [];
-    return userItem([text, ...further, ...takeOutputs(), ...this.#modeNotes()], { cwd, pictures });
+    const mentioned = hasPictures ? await readPictures(text, { cwd, home }) : [];
+    const pictures = [...mentioned, ...(content.pictures ?? [])];
+    const attached = [...further, ...(content.texts ?? []), ...takeOutputs()];
+    return userItem([text, ...attached, ...this.#modeNotes()], {
+      ...{ cwd, pictures },
+      ...(id !== undefined && { ids: { item: () => id } }),
+    });
   }
 
   /** Returns the note about plan mode that the message contains for the model. */
@@ -392,6 +446,7 @@ export class Conversation {
     if (type === 'run_finished') this.#holder = undefined;
     // A different process has started a run. The watcher finds out the name of that process.
     if (type === 'run_started' && this.#run === undefined) this.#driverWatcher.start();
+    this.#options.onEvent?.(event);
   }
 
   async #submit(session: SessionId, command: JsonObject): Promise<string> {
@@ -409,6 +464,7 @@ export class Conversation {
     this.#holder = holder;
     this.#options.onChange();
     if (holder !== undefined || !hasWork) return holder !== undefined;
+    if (this.#options.takesOver?.() === false) return false;
     if (this.#hasOpenRun) {
       const text = '↻ the process that drove this session has ended: it continues here';
       this.#options.print([note('mark', text)]);

@@ -12,8 +12,11 @@ interface FollowOptions {
   readonly log: Log;
   readonly session: SessionId;
   readonly signal: AbortSignal;
-  /** Called with the events of each batch, in order, and with the last offset of the batch. */
-  readonly onEvents: (events: readonly AgentEvent[], through: number) => void;
+  /**
+   * Called with the events of each batch, in order, and with the last offset of the batch. The next
+   * batch is read when the returned promise resolves.
+   */
+  readonly onEvents: (events: readonly AgentEvent[], through: number) => Promise<void> | undefined;
 }
 
 /**
@@ -37,7 +40,8 @@ export async function followSession({
       // The batch refers to content that was dropped, so the state is read again from the log.
       folder = new Folder(await snapshot(log, session, { through: batch.after }));
     }
-    onEvents(events ?? foldBatch(folder, batch) ?? [], batch.through);
+    const handled = onEvents(events ?? foldBatch(folder, batch) ?? [], batch.through);
+    if (handled !== undefined) await handled;
     if (isBetweenRuns(folder)) folder = withoutContent(folder);
   }
 }

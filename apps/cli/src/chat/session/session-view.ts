@@ -14,6 +14,11 @@ interface SessionViewOptions {
   /** Called when the live content may have changed. */
   readonly onChange: () => void;
   readonly onEvent: (event: AgentEvent) => void;
+  /**
+   * Called after the events of a batch. The next batch is read when the promise resolves. Default:
+   * the view reads on at once.
+   */
+  readonly onBatch?: (() => Promise<void>) | undefined;
   readonly onError: (error: unknown) => void;
 }
 
@@ -81,7 +86,7 @@ export class SessionView {
     this.#closed.abort();
   }
 
-  #handleEvents(events: readonly AgentEvent[], through: number): void {
+  #handleEvents(events: readonly AgentEvent[], through: number): Promise<void> | undefined {
     const printed: Block[] = [];
     const isNew = this.#earlier === undefined;
     for (const event of events) {
@@ -96,6 +101,7 @@ export class SessionView {
     }
     if (isNew && printed.length > 0) this.#options.print(printed);
     this.#options.onChange();
+    return this.#options.onBatch?.();
   }
 }
 

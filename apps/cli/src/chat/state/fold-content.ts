@@ -2,6 +2,7 @@ import type { AgentEvent, Attempt, Part } from '@millrace/core';
 import { MarkdownStream } from '@millrace/markdown';
 import { isModeNote, planNote } from '../../agent/session-mode.ts';
 import { promptOfPart } from '../../extensions/slash-prompts.ts';
+import { attachmentOfPart } from '../../input/attachments/attached-resource.ts';
 import { note } from '../contract/block.ts';
 import type { ChatState, EventOf } from '../contract/chat-state.ts';
 import type { Entry, EntryEnd, MessageEntry, TextEntry, ThoughtEntry } from '../contract/entry.ts';
@@ -179,6 +180,8 @@ function textOfMessagePart(part: Part | undefined): string {
   if (part?.kind === 'media') return `\n[picture: ${part.mimeType}]`;
   const prompt = part?.kind === 'text' ? promptOfPart(part.text) : undefined;
   if (prompt !== undefined) return `\n[text of ${prompt}]`;
+  const attached = part?.kind === 'text' ? attachmentOfPart(part.text) : undefined;
+  if (attached !== undefined) return `\n[attached: ${attached.uri}]`;
   const command = part?.kind === 'text' ? commandOfPart(part.text) : undefined;
   return command === undefined ? textOfPart(part) : `\n[output of !${command}]`;
 }

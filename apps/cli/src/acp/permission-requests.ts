@@ -1,0 +1,227 @@
+import type {
+  PermissionOption,
+  RequestPermissionRequest,
+  RequestPermissionResponse,
+  ToolCallContent,
+} from '@agentclientprotocol/sdk';
+import type { ChangePreview, PermissionRule } from '@millrace/tools';
+import type { ApprovalDialog, PendingApproval } from '../chat/contract/dialog.ts';
+import {
+  type ApprovalChoice,
+  approvalChoices,
+  parseRule,
+} from '../chat/dialog/approval-choices.ts';
+import { AskedApprovals } from '../chat/dialog/asked-approvals.ts';
+import { changesFile, isSamePreview } from '../chat/dialog/change-previews.ts';
+import { RememberedAnswers } from '../chat/dialog/remembered-answers.ts';
+import { replaceAllNotes } from '../chat/render/call-body.ts';
+import type { Conversation } from '../chat/session/conversation.ts';
+import { ruleToText } from '../config/rule-text.ts';
+import type { BuiltAgent } from '../contract/agent.ts';
+import { revealHidden, revealInvisible } from '../text/cells/reveal-hidden.ts';
+import {
+  absolutePath,
+  describeCall,
+  fenced,
+  fieldsOf,
+  previewDiffs,
+  textContent,
+} from './call-view.ts';
+
+interface PermissionRequestsOptions {
+  readonly built: () => BuiltAgent;
+  readonly conversation: () => Conversation;
+  readonly cwd: string;
+  /** Sends the request to the editor. The signal aborts if the answer is no longer needed. */
+  readonly request: (
+    request: Omit<RequestPermissionRequest, 'sessionId'>,
+    signal: AbortSignal,
+  ) => Promise<RequestPermissionResponse>;
+  /** Shows a question that is not about a call of this session. */
+  readonly onAsked: (approval: PendingApproval) => Promise<void>;
+  /** Called after such a question is answered. */
+  readonly onAnswered: (approval: PendingApproval, isAllowed: boolean) => Promise<void>;
+  readonly onProblem: (error: unknown) => void;
+}
+
+/** How often a request is repeated because the file changed while the user read it. */
+const maxRepeats = 8;
+
+/**
+ * Asks the user of the editor for approvals. It offers the same answers as the terminal. An answer that
+ * allows more than the call names the rule that it grants.
+ */
+export class PermissionRequests {
+  readonly #options: PermissionRequestsOptions;
+  readonly #remembered: RememberedAnswers;
+  readonly #asked = new AskedApprovals();
+
+  constructor(options: PermissionRequestsOptions) {
+    this.#options = options;
+    this.#remembered = new RememberedAnswers(options);
+  }
+
+  /** Sends requests for new approvals, and cancels those that were answered elsewhere. */
+  update(approvals: readonly PendingApproval[]): void {
+    const waiting = approvals.filter(({ form }) => form === undefined);
+    this.#asked.update(waiting, (approval, signal) => {
+      this.#ask(approval, signal).catch((error: unknown) => {
+        if (!signal.aborted) this.#options.onProblem(error);
+      });
+    });
+  }
+
+  async #ask(approval: PendingApproval, signal: AbortSignal): Promise<void> {
+    const isForeign = approval.agents !== undefined || approval.isGuardrail === true;
+    if (isForeign) await this.#options.onAsked(approval);
+    const isAllowed = await this.#decide(approval, signal);
+    if (isForeign) await this.#options.onAnswered(approval, isAllowed);
+  }
+
+  /** Asks until the answer applies to the change that the user saw. Returns true if the call is allowed. */
+  async #decide(approval: PendingApproval, signal: AbortSignal): Promise<boolean> {
+    const { conversation } = this.#options;
+    for (let repeat = 0; repeat < maxRepeats; repeat++) {
+      const preview = await this.#preview(approval);
+      const savedRule = this.#remembered.ruleToSave(approval);
+      const dialog = this.#dialog(approval, preview, savedRule);
+      const choice = await this.#answer(dialog, signal);
+      if (signal.aborted) return false;
+      if (choice.action === 'deny') {
+        await conversation().deny(approval, choice.reason);
+        return false;
+      }
+      const now = changesFile(approval) ? await this.#preview(approval) : preview;
+      if (!isSamePreview(preview, now)) continue;
+      await this.#approve(approval, choice.action, savedRule);
+      return true;
+    }
+    await conversation().deny(approval, 'The file changed while the user read its change.');
+    return false;
+  }
+
+  async #approve(
+    approval: PendingApproval,
+    action: ApprovalChoice['action'],
+    savedRule: PermissionRule | undefined,
+  ): Promise<void> {
+    if (action === 'session') return this.#remembered.approveForSession(approval);
+    if (action === 'always' && savedRule !== undefined)
+      return this.#remembered.approveAlways(approval, savedRule);
+    await this.#options.conversation().approve(approval);
+  }
+
+  #dialog(
+    approval: PendingApproval,
+    preview: ChangePreview | undefined,
+    savedRule: PermissionRule | undefined,
+  ): ApprovalDialog {
+    const folder = this.#options.conversation().otherFolder;
+    const isChild = approval.agents !== undefined;
+    return { type: 'approval', approval, isChild, others: 0, folder, preview, savedRule };
+  }
+
+  async #preview({ name: tool, input }: PendingApproval): Promise<ChangePreview | undefined> {
+    return this.#options
+      .built()
+      .preview({ tool, input })
+      .catch(() => undefined);
+  }
+
+  /** Sends one request. A cancelled request, an unknown answer and an error of the editor deny. */
+  async #answer(dialog: ApprovalDialog, signal: AbortSignal): Promise<PermissionAnswer> {
+    const choices = approvalChoices(dialog).filter(({ action }) => offered.has(action));
+    const options = choices.map((choice) => optionOf(choice, dialog));
+    const toolCall = toolCallOf(dialog, this.#options.cwd);
+    try {
+      const { outcome } = await this.#options.request({ toolCall, options }, signal);
+      if (outcome.outcome === 'cancelled') return { action: 'deny', reason: cancelled };
+      const chosen = choices.find(({ action }) => action === outcome.optionId);
+      return chosen ?? { action: 'deny', reason: 'The editor sent an unknown answer.' };
+    } catch (error) {
+      if (!signal.aborted) this.#options.onProblem(error);
+      return { action: 'deny', reason: 'The editor could not ask the user.' };
+    }
+  }
+}
+
+interface PermissionAnswer {
+  readonly action: ApprovalChoice['action'];
+  readonly reason?: string | undefined;
+}
+
+const cancelled = 'The user cancelled the request.';
+
+/** The answers that the protocol can express. */
+const offered: ReadonlySet<ApprovalChoice['action']> = new Set([
+  ...(['once', 'session', 'always', 'deny'] as const),
+]);
+
+const optionKinds = {
+  once: 'allow_once',
+  session: 'allow_always',
+  always: 'allow_always',
+  deny: 'reject_once',
+} as const;
+
+/** Returns the option for an answer. An answer that grants a rule contains the exact rule. */
+function optionOf({ action, label }: ApprovalChoice, dialog: ApprovalDialog): PermissionOption {
+  const { approval, savedRule } = dialog;
+  const rule = action === 'always' ? savedRule : parseRule(approval.rule ?? '');
+  const isLasting = action === 'session' || action === 'always';
+  const text = rule === undefined ? approval.rule : ruleToText(rule);
+  const name = isLasting && text !== undefined ? `${label}: ${text}` : label;
+  const kind = optionKinds[action as keyof typeof optionKinds];
+  return { optionId: action, name: revealHidden(name), kind };
+}
+
+/** Describes the call completely, because the user decides by this description. */
+function toolCallOf(dialog: ApprovalDialog, cwd: string): RequestPermissionRequest['toolCall'] {
+  const { approval, folder } = dialog;
+  const { id: toolCallId, name, input, agents } = approval;
+  const { title, kind, locations } = describeCall(name, input, folder ?? cwd);
+  const asker = approval.isGuardrail ? 'A guardrail asks' : `The sub-agent ${agents?.at(-1)} asks`;
+  return {
+    ...{ toolCallId, name, kind, locations, status: 'pending' },
+    title: agents === undefined && !approval.isGuardrail ? title : `${asker}: ${title}`,
+    content: requestContent(dialog, cwd),
+    ...(input !== undefined && { rawInput: input }),
+  };
+}
+
+function requestContent(dialog: ApprovalDialog, cwd: string): ToolCallContent[] {
+  const { approval, preview, folder } = dialog;
+  const { name, input, reason, judged } = approval;
+  const fields = fieldsOf(input);
+  const path = absolutePath(String(fields['path'] ?? ''), folder ?? cwd);
+  const isElsewhere = name !== 'bash' && judged !== undefined && judged !== '' && judged !== path;
+  const notes = [
+    ...(reason === undefined ? [] : [reason]),
+    ...(preview?.problem === undefined ? [] : [preview.problem]),
+    ...(folder === undefined ? [] : [`It runs in another folder: ${folder}`]),
+    ...(isElsewhere ? [`The path leads to ${judged}`] : []),
+    ...(preview?.lineEndings ? [`Changes the line endings: ${preview.lineEndings}`] : []),
+  ].map((note) => textContent(revealHidden(note)));
+  if (input === undefined)
+    return [...notes, textContent('The input of this call is not known, so it cannot be allowed.')];
+  const isShown = preview !== undefined && !preview.isCut && preview.diff !== '';
+  if (isShown) return [...notes, ...previewDiffs(preview, path).map(withoutInvisible)];
+  const { content } = describeCall(name, input, folder ?? cwd);
+  const replaced = replaceAllNotes(name, input).map(textContent);
+  if (content.length > 0) return [...notes, ...replaced, ...content.map(withoutInvisible)];
+  const { command, description: _description, ...others } = fields;
+  if (name === 'bash' && typeof command === 'string') {
+    const rest = Object.keys(others).length === 0 ? [] : [JSON.stringify(others)];
+    const text = [`$ ${command}`, ...rest].map(revealHidden).join('\n');
+    return [...notes, textContent(fenced(text))];
+  }
+  return [...notes, textContent(fenced(revealHidden(JSON.stringify(input, null, 2))))];
+}
+
+/** Shows invisible characters of a change as their code. */
+function withoutInvisible(content: ToolCallContent): ToolCallContent {
+  if (content.type !== 'diff') return content;
+  const { oldText, newText } = content;
+  const before = typeof oldText === 'string' ? { oldText: revealInvisible(oldText) } : {};
+  return { ...content, ...before, newText: revealInvisible(newText) };
+}
