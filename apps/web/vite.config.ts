@@ -6,7 +6,7 @@ import { build, defineConfig, type Plugin } from 'vite';
 import { noticeFile, thirdPartyNotices } from '../../scripts/third-party.ts';
 
 export default defineConfig({
-  plugins: [react(), onlyWoff2(), preloadFonts(), frames(), notices()],
+  plugins: [onlyChosenLanguage(), react(), onlyWoff2(), preloadFonts(), frames(), notices()],
   resolve: { conditions: ['@millrace/source', 'module', 'browser', 'production'] },
   // Paths of files are relative to the page. The server replaces the dot with the path at which it
   // is mounted.
@@ -31,6 +31,19 @@ export default defineConfig({
     proxy: { '^/(?!app/|src/|@|node_modules/|icon\\.svg|frames/|\\?|$)': 'http://127.0.0.1:5003' },
   },
 });
+
+/**
+ * Replaces the labels that components use without a language. The page loads a language before it
+ * renders, so it does not need them.
+ */
+function onlyChosenLanguage(): Plugin {
+  return {
+    name: 'only-chosen-language',
+    enforce: 'pre',
+    load: (id) =>
+      /\/default-labels\.ts$/.test(id) ? 'export const defaultLabels = undefined;' : undefined,
+  };
+}
 
 /** Removes older font formats from style sheets, because all supported browsers support WOFF2. */
 function onlyWoff2(): Plugin {

@@ -52,6 +52,9 @@ export {
   type SessionLinkProps,
   useMillrace,
 } from './context.ts';
+export { english } from './labels/en.ts';
+export type { Labels } from './labels/labels.ts';
+export { Filled, type FilledProps, LabelsContext, useLabels } from './labels/use-labels.ts';
 export { ArtifactOpener } from './markdown/code-view.tsx';
 export { MarkdownView } from './markdown/markdown-view.tsx';
 export { MillraceRoot, type MillraceRootProps } from './root.tsx';

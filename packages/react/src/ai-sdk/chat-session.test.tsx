@@ -1,3 +1,4 @@
+import { english } from '../labels/en.ts';
 import type { UseChatHelpers } from '@ai-sdk/react';
 import { itemId } from '@millrace/core';
 import type { UIMessage } from 'ai';
@@ -113,7 +114,7 @@ test('the result of useChat fits, which the compiler checks', () => {
 test('a failure is a notice, and can be retried', async () => {
   const { session, calls } = await renderChat({ status: 'error', error: new Error('No network') });
   const { facts } = session().source;
-  expect(facts.notices.map(({ look, text: words }) => [look, words])).toEqual([
+  expect(facts.notices.map(({ look, text: words }) => [look, words(english)])).toEqual([
     ['bad', 'No network'],
   ]);
   await session().commands?.retry?.();

@@ -3,6 +3,7 @@ import { type JsonValue, parseJson } from '@millrace/core';
 import type { LiveSource, LiveSources } from '@millrace/react';
 import { attachmentsIn, errorText, isUnreachable } from '@millrace/react';
 import { readStored, sharedStorage, writeStored } from '@millrace/react/storage';
+import { pageLabels } from '../../languages/page-labels.ts';
 
 export interface Delivery {
   /** Resolves when the conversation shows the message. */
@@ -72,7 +73,7 @@ export class Outbox {
         return {
           ...message,
           state: 'failed',
-          error: 'The page was closed before the message was sent.',
+          error: pageLabels().pageWasClosed,
         };
       },
     );
@@ -149,7 +150,11 @@ export class Outbox {
       void shown.catch(() => {}).then(() => this.remove(message));
     } catch (reason) {
       if (isUnreachable(reason)) this.#unanswered.add(message.key);
-      const failed: OutgoingMessage = { ...message, state: 'failed', error: errorText(reason) };
+      const failed: OutgoingMessage = {
+        ...message,
+        state: 'failed',
+        error: errorText(reason, pageLabels()),
+      };
       this.#replace(failed);
       this.#persist(message.key, failed);
     }
@@ -204,7 +209,8 @@ export interface OutgoingMessage {
 
 /** Maximum number of messages in the outbox. */
 const maxMessages = 100;
-export const outboxFullText: string = `${maxMessages} messages wait to be sent. Wait until they are sent, or discard some`;
+/** Returns why the outbox accepts no further message. */
+export const outboxFullText = (): string => pageLabels().outboxFull(maxMessages);
 
 /** Parses stored messages and skips invalid entries. */
 function parseMessages(text: string | undefined): readonly OutgoingMessage[] {

@@ -9,6 +9,8 @@ import {
 } from 'react';
 import { Button, IconButton } from '../../design/button.tsx';
 import { SendIcon, StopIcon } from '../../design/icons.tsx';
+import type { Labels } from '../../labels/labels.ts';
+import { useLabels } from '../../labels/use-labels.ts';
 import { FilePicker, useFileDrop } from './file-picker.tsx';
 import { type ComposerOptions, useComposer } from './use-composer.ts';
 import './composer.css';
@@ -37,6 +39,7 @@ export interface ComposerProps extends ComposerOptions {
  * server has accepted the message.
  */
 export function Composer(props: ComposerProps) {
+  const t = useLabels();
   const { placeholder, isRunning = false, canSteer = false, canAttach = true } = props;
   const { onStop, stopsWithEscape = false, focusKey } = props;
   const composer = useComposer(props);
@@ -92,7 +95,7 @@ export function Composer(props: ComposerProps) {
           dir="auto"
           readOnly={isBusy}
           placeholder={placeholder}
-          aria-label="Message"
+          aria-label={t.message}
           aria-describedby={hintId}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKeyDown}
@@ -108,44 +111,33 @@ export function Composer(props: ComposerProps) {
           <div className="composer-more">{props.children}</div>
           {isRunning && onStop && (
             <Button look="danger" onClick={() => run(onStop)}>
-              <StopIcon /> Stop
+              <StopIcon /> {t.stop}
             </Button>
           )}
           {isRunning && canSteer && (
-            <Button
-              disabled={isEmpty || isBusy}
-              title="The message joins the next request (Ctrl+Enter)"
-              onClick={() => send('steer')}
-            >
-              Steer
+            <Button disabled={isEmpty || isBusy} title={t.steerHint} onClick={() => send('steer')}>
+              {t.steer}
             </Button>
           )}
           {isRunning && canSteer ? (
-            <Button
-              look="main"
-              type="submit"
-              disabled={isEmpty || isBusy}
-              title="The message waits until the run ends (Enter)"
-            >
-              Queue
+            <Button look="main" type="submit" disabled={isEmpty || isBusy} title={t.queueHint}>
+              {t.queue}
             </Button>
           ) : (
-            <IconButton look="main" type="submit" label="Send" disabled={isEmpty || isBusy}>
+            <IconButton look="main" type="submit" label={t.send} disabled={isEmpty || isBusy}>
               <SendIcon />
             </IconButton>
           )}
         </div>
       </div>
       <p className="composer-hint" id={hintId}>
-        {isBusy ? 'Sending …' : hintFor(isRunning, canSteer)}
+        {isBusy ? t.sending : hintFor(isRunning, canSteer, t)}
       </p>
     </form>
   );
 }
 
-function hintFor(isRunning: boolean, canSteer: boolean): string {
-  if (!isRunning) return 'Enter sends, Shift+Enter adds a line';
-  return canSteer
-    ? 'Enter queues, Ctrl+Enter steers the run, Esc stops it'
-    : 'The agent answers messages in order; Esc stops it';
+function hintFor(isRunning: boolean, canSteer: boolean, t: Labels): string {
+  if (!isRunning) return t.sendKeys;
+  return canSteer ? t.runKeys : t.queueKeys;
 }
