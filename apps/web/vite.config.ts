@@ -1,13 +1,27 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { build, defineConfig, type Plugin } from 'vite';
+import { bundleElements } from '../../scripts/packages/elements-bundle.ts';
 import { noticeFile, thirdPartyNotices } from '../../scripts/third-party.ts';
 
 export default defineConfig({
-  plugins: [onlyChosenLanguage(), react(), onlyWoff2(), preloadFonts(), frames(), notices()],
-  resolve: { conditions: ['@millrace/source', 'module', 'browser', 'production'] },
+  plugins: [
+    ...[onlyChosenLanguage(), react(), onlyWoff2(), preloadFonts(), frames(), elements()],
+    ...[serviceWorker(), notices()],
+  ],
+  resolve: {
+    conditions: ['@millrace/source', 'module', 'browser', 'production'],
+    // The page is built with Preact, which is a tenth of the size of React DOM. The components are written
+    // for React, and the package of the components is tested with it.
+    alias: [
+      { find: /^react\/jsx-(?:dev-)?runtime$/, replacement: 'preact/jsx-runtime' },
+      { find: /^react-dom\/client$/, replacement: 'preact/compat/client' },
+      { find: /^react(?:-dom)?$/, replacement: 'preact/compat' },
+    ],
+  },
   // Paths of files are relative to the page. The server replaces the dot with the path at which it
   // is mounted.
   base: './',
@@ -140,6 +154,49 @@ async function bundledScript(name: string): Promise<string> {
   if (chunk?.type !== 'chunk') throw new Error(`The script ${name} of a frame has no code`);
   for (const id of chunk.moduleIds) frameModules.add(id);
   return chunk.code;
+}
+
+/** Adds the Web Components as `elements.js`, for pages of other sites. */
+function elements(): Plugin {
+  return {
+    name: 'elements',
+    async generateBundle() {
+      const { code, moduleIds } = await bundleElements();
+      for (const id of moduleIds) frameModules.add(id);
+      this.emitFile({ type: 'asset', fileName: 'elements.js', source: code });
+    },
+  };
+}
+
+/**
+ * Adds the service worker with the list of files that the page needs offline. The version is a hash of
+ * these files, so that each change of a file installs a new worker.
+ */
+function serviceWorker(): Plugin {
+  return {
+    name: 'service-worker',
+    generateBundle: {
+      order: 'post',
+      handler(_options, bundle) {
+        const files = Object.keys(bundle)
+          .filter((file) => /^assets\/.+\.(?:js|css|woff2)$/.test(file) && !/KaTeX/.test(file))
+          .sort();
+        const first = Object.values(bundle).flatMap((file) =>
+          file.type === 'chunk' && file.isEntry
+            ? [file.fileName, ...file.imports, ...(file.viteMetadata?.importedCss ?? [])]
+            : [],
+        );
+        const fonts = files.filter((file) => /(?:hanken-grotesk|geist-mono)-latin-wght/.test(file));
+        const version = createHash('sha256').update(files.join('\n')).digest('hex').slice(0, 16);
+        const code = readFileSync(new URL('src/offline/worker.js', import.meta.url), 'utf8');
+        const source = code
+          .replace("'VERSION'", JSON.stringify(version))
+          .replace("['FILES']", JSON.stringify(files))
+          .replace("['FIRST']", JSON.stringify([...first, ...fonts]));
+        this.emitFile({ type: 'asset', fileName: 'worker.js', source });
+      },
+    },
+  };
 }
 
 /** The modules in the scripts of frames. They are not in the bundle of the page. */

@@ -3,6 +3,7 @@ import { type ComposedMessage, Composer, Filled } from '@millrace/react';
 import { Button, ClockIcon, ShieldIcon, Skeleton, TimelineIcon } from '@millrace/react/controls';
 import { readStored, sharedStorage, writeStored } from '@millrace/react/storage';
 import { type RefObject, useMemo, useRef, useState } from 'react';
+import { rememberModel, useModelChoice } from '../chat/composer/model-choice.tsx';
 import { outboxFullText } from '../chat/composer/outbox.ts';
 import { pageLabels } from '../languages/page-labels.ts';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
@@ -20,13 +21,14 @@ export function NewPage({ agent: asked }: { readonly agent: string | undefined }
   const [isSending, setSending] = useState(false);
   const preferredAgent = asked ?? readStored(sharedStorage, 'agent');
   const chosen = agents.find(({ name }) => name === preferredAgent) ?? agents[0];
+  const [model, modelChoice] = useModelChoice(chosen, 'new');
   // The session of a message whose upload failed. The next try uses it instead of a new session.
   const started = useRef<StartedSession>(undefined);
   const send = async (message: ComposedMessage) => {
     if (chosen === undefined) return;
     setSending(true);
     try {
-      await startSession(app, chosen, message, started);
+      await startSession(app, chosen, { ...message, model }, started);
     } finally {
       setSending(false);
     }
@@ -58,7 +60,9 @@ export function NewPage({ agent: asked }: { readonly agent: string | undefined }
             placeholder={t.messageTo(chosen.name)}
             isBusy={isSending}
             onSend={send}
-          />
+          >
+            {modelChoice}
+          </Composer>
         )}
         {isLoaded && chosen !== undefined && tasks.length === 0 && <Lessons />}
       </div>
@@ -84,7 +88,7 @@ interface StartedSession {
 async function startSession(
   { client, sources, api, outbox, directory }: App,
   agent: AgentInfo,
-  { text, upload }: ComposedMessage,
+  { text, upload, model }: ComposedMessage & { readonly model: string | undefined },
   started: RefObject<StartedSession | undefined>,
 ) {
   writeStored(sharedStorage, 'agent', agent.name);
@@ -93,7 +97,8 @@ async function startSession(
   const { id } = started.current;
   const attachments = await upload(sources.get(id).handle);
   await setTaskTitle(api, id, text || (attachments[0]?.name ?? ''));
-  if (!outbox.add(id, text, 'follow_up', attachments)) throw new Error(outboxFullText());
+  if (!outbox.add(id, text, 'follow_up', attachments, model)) throw new Error(outboxFullText());
+  rememberModel(id, model);
   started.current = undefined;
   // If the user opened a different page in the meantime, the app does not leave that page.
   if (routeOf(location.href).page === 'new') navigate({ page: 'task', id });

@@ -20,6 +20,7 @@ import { useApp, useListedTask } from '../app/app-context.ts';
 import { Link } from '../app/route.tsx';
 import { pageLabels } from '../languages/page-labels.ts';
 import type { ListedTask } from '../server/directory.ts';
+import { useModelChoice } from './composer/model-choice.tsx';
 import { outboxFullText } from './composer/outbox.ts';
 
 export interface ChatFootProps {
@@ -123,6 +124,7 @@ function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) 
   // Until the session list is loaded, the page assumes that the agent can be steered. Most agents
   // can, so the buttons usually do not change.
   const canSteer = agents == null || agent?.registration_metadata?.['kind'] === 'loop';
+  const [model, modelChoice] = useModelChoice(agent, live.id);
   const stop = useCallback(async () => {
     await live.handle.stop();
   }, [live]);
@@ -138,9 +140,11 @@ function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) 
       onStop={stop}
       onSend={async ({ text, when, upload }) => {
         const attachments = await upload(live.handle);
-        if (!outbox.add(live.id, text, when, attachments)) throw new Error(outboxFullText());
+        if (!outbox.add(live.id, text, when, attachments, model)) throw new Error(outboxFullText());
         onSent();
       }}
-    />
+    >
+      {modelChoice}
+    </Composer>
   );
 }

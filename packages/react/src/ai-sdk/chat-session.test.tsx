@@ -1,8 +1,8 @@
-import { english } from '../labels/en.ts';
 import type { UseChatHelpers } from '@ai-sdk/react';
 import { itemId } from '@millrace/core';
 import type { UIMessage } from 'ai';
 import { expect, test } from 'vitest';
+import { english } from '../labels/en.ts';
 import type { Session } from '../session/session.ts';
 import { openDomPage } from '../testing/dom-page.ts';
 import type { ChatHelpers, ChatMessage, ChatPart } from './chat-helpers.ts';

@@ -126,7 +126,10 @@ function CodeText({ children }: { readonly children: ReactNode }) {
 
 function HighlightedCode({ text, lang }: Pick<CodeViewProps, 'text' | 'lang'>) {
   const pieces = useHighlight(text, lang);
-  return <code>{pieces === undefined ? text : pieces.map(highlightedPiece)}</code>;
+  // The keys make a new element. An element that is used again could keep the text at another place of the
+  // code, which browsers count as a movement.
+  if (pieces === undefined) return <code key="plain">{text}</code>;
+  return <code key="highlighted">{pieces.map(highlightedPiece)}</code>;
 }
 
 function highlightedPiece({ scope, text }: CodePiece, index: number) {

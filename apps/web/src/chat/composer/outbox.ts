@@ -88,6 +88,7 @@ export class Outbox {
     text: string,
     when: OutgoingMessage['when'],
     attachments: readonly Attachment[] = [],
+    model?: string,
   ): boolean {
     const { newKey, now } = this.#options;
     const count = [...this.#byTask.values()].reduce((sum, { length }) => sum + length, 0);
@@ -100,6 +101,7 @@ export class Outbox {
       at: now(),
       state: 'sending',
       ...(attachments.length > 0 && { attachments }),
+      ...(model !== undefined && { model }),
     };
     this.#set(task, [...this.of(task), message]);
     this.#persist(message.key, message);
@@ -199,6 +201,8 @@ export interface OutgoingMessage {
   readonly when: 'steer' | 'follow_up';
   /** The files of the message. They are already uploaded to the server. */
   readonly attachments?: readonly Attachment[] | undefined;
+  /** The model that the user chose for the answer. Default: the model of the message before. */
+  readonly model?: string | undefined;
   /** When the user sent the message, in ms since 1970. */
   readonly at: number;
   /** `sent`: the server has the message, but the conversation does not show it yet. */
@@ -228,6 +232,7 @@ function parseMessage(value: JsonValue): readonly OutgoingMessage[] {
     when,
     at,
     error,
+    model,
     attachments: stored,
   } = value as Readonly<Record<string, JsonValue>>;
   if (typeof task !== 'string' || typeof key !== 'string' || typeof text !== 'string') return [];
@@ -235,6 +240,7 @@ function parseMessage(value: JsonValue): readonly OutgoingMessage[] {
   const fields = {
     ...{ task, key, text, at: typeof at === 'number' ? at : 0 },
     ...(attachments.length > 0 && { attachments }),
+    ...(typeof model === 'string' && { model }),
   };
   const messages = { ...fields, when: when === 'steer' ? 'steer' : 'follow_up' } as const;
   return [
@@ -255,10 +261,10 @@ function serializeMessages(messages: readonly OutgoingMessage[]): string | undef
  * session contains the message.
  */
 export function deliverWith(sources: LiveSources, onSent: () => void): OutboxOptions['deliver'] {
-  return async ({ task, text, when, key, attachments }) => {
+  return async ({ task, text, when, key, attachments, model }) => {
     const source = sources.get(task);
     const content = attachments ? ({ type: 'text', content: text, attachments } as const) : text;
-    const { offset } = await source.handle.send(content, { when, key });
+    const { offset } = await source.handle.send(content, { when, key, model });
     onSent();
     return { shown: offset === undefined ? Promise.resolve() : untilRead(source, offset) };
   };

@@ -1,7 +1,7 @@
-import { english } from '../../labels/en.ts';
 import { createClient } from '@millrace/client';
 import { createServer, type ServedAgent } from '@millrace/server';
 import { expect, onTestFinished, test } from 'vitest';
+import { english } from '../../labels/en.ts';
 import { LiveSource } from './live-source.ts';
 
 const flood: ServedAgent = {
