@@ -22,6 +22,7 @@ import { pageLabels } from '../languages/page-labels.ts';
 import type { ListedTask } from '../server/directory.ts';
 import { useModelChoice } from './composer/model-choice.tsx';
 import { outboxFullText } from './composer/outbox.ts';
+import { useSessionSuggestions } from './composer/session-suggestions.ts';
 
 export interface ChatFootProps {
   readonly live: LiveSource;
@@ -124,6 +125,7 @@ function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) 
   // Until the session list is loaded, the page assumes that the agent can be steered. Most agents
   // can, so the buttons usually do not change.
   const canSteer = agents == null || agent?.registration_metadata?.['kind'] === 'loop';
+  const suggestions = useSessionSuggestions(live, { isRunning, stop: () => live.handle.stop() });
   const [model, modelChoice] = useModelChoice(agent, live.id);
   const stop = useCallback(async () => {
     await live.handle.stop();
@@ -138,6 +140,7 @@ function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) 
       isRunning={isRunning}
       canSteer={canSteer}
       onStop={stop}
+      {...suggestions}
       onSend={async ({ text, when, upload }) => {
         const attachments = await upload(live.handle);
         if (!outbox.add(live.id, text, when, attachments, model)) throw new Error(outboxFullText());

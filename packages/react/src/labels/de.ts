@@ -99,6 +99,7 @@ export const german: Labels = {
   filesOfThisMessage: 'Dateien dieser Nachricht',
   filesOfTheMessage: 'Dateien der Nachricht',
   files: 'Dateien',
+  commands: 'Befehle',
   attachFiles: (count, size) => `Dateien anhängen (höchstens ${count}, je ${size})`,
   removeFile: (name) => `${name} entfernen`,
   tooManyFiles: (name, count) => `${name}: eine Nachricht hat höchstens ${count} Dateien.`,

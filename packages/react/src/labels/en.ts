@@ -97,6 +97,7 @@ export const english: Labels = {
   filesOfThisMessage: 'Files of this message',
   filesOfTheMessage: 'Files of the message',
   files: 'Files',
+  commands: 'Commands',
   attachFiles: (count, size) => `Attach files (at most ${count}, ${size} each)`,
   removeFile: (name) => `Remove ${name}`,
   tooManyFiles: (name, count) => `${name}: a message has at most ${count} files.`,

@@ -97,6 +97,7 @@ export const spanish: Labels = {
   filesOfThisMessage: 'Archivos de este mensaje',
   filesOfTheMessage: 'Archivos del mensaje',
   files: 'Archivos',
+  commands: 'Comandos',
   attachFiles: (count, size) => `Adjuntar archivos (como máximo ${count}, de ${size} cada uno)`,
   removeFile: (name) => `Quitar ${name}`,
   tooManyFiles: (name, count) => `${name}: un mensaje tiene como máximo ${count} archivos.`,

@@ -97,6 +97,7 @@ export interface Labels {
   readonly filesOfThisMessage: string;
   readonly filesOfTheMessage: string;
   readonly files: string;
+  readonly commands: string;
   readonly attachFiles: (count: number, size: string) => string;
   readonly removeFile: (name: string) => string;
   readonly tooManyFiles: (name: string, count: number) => string;

@@ -95,6 +95,7 @@ export const chinese: Labels = {
   filesOfThisMessage: '此消息的文件',
   filesOfTheMessage: '消息的文件',
   files: '文件',
+  commands: '命令',
   attachFiles: (count, size) => `添加文件（最多 ${count} 个，每个 ${size}）`,
   removeFile: (name) => `移除 ${name}`,
   tooManyFiles: (name, count) => `${name}：一条消息最多包含 ${count} 个文件。`,

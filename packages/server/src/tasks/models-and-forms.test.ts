@@ -5,6 +5,7 @@ import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import type { ServedAgent } from '../contract/served-agent.ts';
 import { createServer } from '../create-server.ts';
 
 test('22.10: a message chooses one of the models of its agent', async () => {
@@ -72,10 +73,7 @@ test('22.forms: the server refuses an answer that does not fit the form, and the
   expect(JSON.stringify(task.transcript)).toContain('36');
 });
 
-async function serve(
-  agent: Parameters<typeof createServer>[0]['agents'][number],
-  log: ReturnType<typeof memoryLog>,
-) {
+async function serve(agent: ServedAgent, log: ReturnType<typeof memoryLog>) {
   const server = createServer({ tokens: 'none', agents: [agent], log });
   const { url } = await server.listen({ port: 0 });
   const client = createClient({ url });

@@ -12,6 +12,7 @@ import { SendIcon, StopIcon } from '../../design/icons.tsx';
 import type { Labels } from '../../labels/labels.ts';
 import { useLabels } from '../../labels/use-labels.ts';
 import { FilePicker, useFileDrop } from './file-picker.tsx';
+import { type ComposerSuggestions, useSuggestions } from './suggestions.tsx';
 import { type ComposerOptions, useComposer } from './use-composer.ts';
 import './composer.css';
 
@@ -19,7 +20,7 @@ import './composer.css';
 const FileChips = lazy(async () => ({ default: (await import('./file-chips.tsx')).FileChips }));
 
 /** The properties of `Composer`. */
-export interface ComposerProps extends ComposerOptions {
+export interface ComposerProps extends ComposerOptions, ComposerSuggestions {
   readonly placeholder: string;
   /** True if a message that is sent during a run can join the next model request. */
   readonly canSteer?: boolean;
@@ -44,6 +45,8 @@ export function Composer(props: ComposerProps) {
   const { onStop, stopsWithEscape = false, focusKey } = props;
   const composer = useComposer(props);
   const { text, setText, files, removeFile, isEmpty, isBusy, error, send, run } = composer;
+  const { commands, mentions } = props;
+  const suggestions = useSuggestions({ text, setText, commands, mentions });
   const form = useRef<HTMLFormElement>(null);
   const hintId = useId();
   const input = useRef<HTMLTextAreaElement>(null);
@@ -59,6 +62,7 @@ export function Composer(props: ComposerProps) {
   };
   useFileDrop(form, addFiles);
   const onKeyDown = (event: KeyboardEvent) => {
+    if (suggestions.onKey(event)) return;
     if (event.key === 'Escape' && stopsWithEscape && isRunning && onStop) {
       event.preventDefault();
       run(onStop);
@@ -83,6 +87,7 @@ export function Composer(props: ComposerProps) {
         </p>
       )}
       <div className="composer-box">
+        {suggestions.list}
         {files.length > 0 && (
           <Suspense fallback={null}>
             <FileChips files={files} onRemove={removeFile} />
@@ -97,7 +102,12 @@ export function Composer(props: ComposerProps) {
           placeholder={placeholder}
           aria-label={t.message}
           aria-describedby={hintId}
-          onChange={(event) => setText(event.target.value)}
+          {...suggestions.field}
+          onChange={({ target }) => {
+            setText(target.value);
+            suggestions.onCursor(target.selectionStart);
+          }}
+          onSelect={({ currentTarget }) => suggestions.onCursor(currentTarget.selectionStart)}
           onKeyDown={onKeyDown}
           onPaste={(event) => {
             const pasted = [...event.clipboardData.files];
