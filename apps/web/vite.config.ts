@@ -47,15 +47,17 @@ export default defineConfig({
 });
 
 /**
- * Replaces the labels that components use without a language. The page loads a language before it
+ * Leaves out the labels that components use without a language. The page loads a language before it
  * renders, so it does not need them.
  */
 function onlyChosenLanguage(): Plugin {
+  const empty = '\0no-default-labels';
   return {
     name: 'only-chosen-language',
     enforce: 'pre',
-    load: (id) =>
-      /\/default-labels\.ts$/.test(id) ? 'export const defaultLabels = undefined;' : undefined,
+    resolveId: (source, importer = '') =>
+      source === './en.ts' && /\/(?:use|page)-labels\.ts$/.test(importer) ? empty : undefined,
+    load: (id) => (id === empty ? 'export const english = undefined;' : undefined),
   };
 }
 

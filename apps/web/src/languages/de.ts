@@ -1,6 +1,7 @@
 import { german as componentsGerman } from '@millrace/react/labels/de';
 import type { PageLabels } from './contract.ts';
 
+/** The texts of the page in German. */
 export const german: PageLabels = {
   ...componentsGerman,
   // The page

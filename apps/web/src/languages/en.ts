@@ -1,6 +1,7 @@
 import { english as componentsEnglish } from '@millrace/react/labels/en';
 import type { PageLabels } from './contract.ts';
 
+/** The texts of the page in English. */
 export const english: PageLabels = {
   ...componentsEnglish,
   // The page

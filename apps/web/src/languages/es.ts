@@ -1,6 +1,7 @@
 import { spanish as componentsSpanish } from '@millrace/react/labels/es';
 import type { PageLabels } from './contract.ts';
 
+/** The texts of the page in Spanish. */
 export const spanish: PageLabels = {
   ...componentsSpanish,
   // The page

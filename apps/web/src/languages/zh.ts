@@ -1,6 +1,7 @@
 import { chinese as componentsChinese } from '@millrace/react/labels/zh';
 import type { PageLabels } from './contract.ts';
 
+/** The texts of the page in Chinese. */
 export const chinese: PageLabels = {
   ...componentsChinese,
   // The page

@@ -1,5 +1,6 @@
 import type { Labels } from './labels.ts';
 
+/** The texts of the components in German. */
 export const german: Labels = {
   // The language
   locale: 'de',

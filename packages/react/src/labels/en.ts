@@ -1,5 +1,6 @@
 import type { Labels } from './labels.ts';
 
+/** The texts of the components in English. */
 export const english: Labels = {
   // The language
   locale: 'en',

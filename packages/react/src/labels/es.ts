@@ -1,5 +1,6 @@
 import type { Labels } from './labels.ts';
 
+/** The texts of the components in Spanish. */
 export const spanish: Labels = {
   // The language
   locale: 'es',

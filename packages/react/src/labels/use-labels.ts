@@ -6,11 +6,11 @@ import {
   type ReactNode,
   useContext,
 } from 'react';
-import { defaultLabels } from './default-labels.ts';
+import { english } from './en.ts';
 import type { Labels } from './labels.ts';
 
 /** The labels of all components below. Default: English. */
-export const LabelsContext: Context<Labels> = createContext<Labels>(defaultLabels);
+export const LabelsContext: Context<Labels> = createContext<Labels>(english);
 
 /** Returns the labels that the application provides. */
 export function useLabels(): Labels {

@@ -1,5 +1,6 @@
 import type { Labels } from './labels.ts';
 
+/** The texts of the components in Chinese. */
 export const chinese: Labels = {
   // The language
   locale: 'zh',
