@@ -119,7 +119,7 @@ describeInChromium()('22.8: languages', () => {
     await page.getByRole('button', { name: 'Einstellungen' }).click();
     await page.getByRole('combobox', { name: 'Sprache' }).selectOption('中文');
     await page.getByRole('heading', { name: '您想做什么？' }).waitFor();
-    expect(loaded).toEqual(['de', 'zh']);
+    expect([...new Set(loaded)]).toEqual(['de', 'zh']);
     // The choice is for all tabs.
     const second = await visitor.tab('/app/overview');
     await second.page.getByRole('heading', { name: '概览' }).waitFor();

@@ -103,7 +103,13 @@ const question = {
   options: [{ label: 'SQLite', description: 'One file' }, { label: 'Postgres' }],
 };
 
+const picture = (color: string) =>
+  `\`\`\`svg\n<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 240 120">\n  <rect width="240" height="120" fill="${color}"/>\n  <circle cx="60" cy="60" r="36" fill="#f8f7f4"/>\n  <rect x="120" y="40" width="90" height="12" fill="#f8f7f4"/>\n  <rect x="120" y="64" width="60" height="12" fill="#f8f7f4"/>\n</svg>\n\`\`\`\n`;
+
 const leadScripts: Scripts = {
+  draw: [
+    [`Here is the sign.\n\n${picture('#0b6a8f')}\nAnd in another color:\n\n${picture('#14191c')}`],
+  ],
   weather: [['Take purple umbrellas along.\n']],
   question: [['One question first.\n', ['ask_user', question]], ['Thank you for the answer.\n']],
   delegate: [['I ask the scout.\n', ['scout', { task: 'Look outside' }]], ['The scout is back.\n']],
