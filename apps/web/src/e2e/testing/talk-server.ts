@@ -103,8 +103,16 @@ const question = {
   options: [{ label: 'SQLite', description: 'One file' }, { label: 'Postgres' }],
 };
 
-const picture = (color: string) =>
-  `\`\`\`svg\n<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 240 120">\n  <rect width="240" height="120" fill="${color}"/>\n  <circle cx="60" cy="60" r="36" fill="#f8f7f4"/>\n  <rect x="120" y="40" width="90" height="12" fill="#f8f7f4"/>\n  <rect x="120" y="64" width="60" height="12" fill="#f8f7f4"/>\n</svg>\n\`\`\`\n`;
+/** A drawing that is long enough to be a document of its own. */
+function picture(color: string): string {
+  const bars = Array.from(
+    { length: 10 },
+    (_, n) => `  <rect x="${20 + n * 21}" y="${100 - n * 7}" width="12" height="${n * 7 + 10}" fill="#f8f7f4"/>`,
+  );
+  const head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 240 120">';
+  const svg = [head, `  <rect width="240" height="120" fill="${color}"/>`, ...bars, '</svg>'];
+  return `\`\`\`svg\n${svg.join('\n')}\n\`\`\`\n`;
+}
 
 const leadScripts: Scripts = {
   draw: [
