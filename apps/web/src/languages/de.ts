@@ -247,7 +247,7 @@ export const german: PageLabels = {
   searchingOlder: 'Ältere Sitzungen werden durchsucht …',
   olderNotSearched:
     'Ältere Sitzungen konnten nicht durchsucht werden, weil der Server nicht antwortete.',
-  noSessionMatches: 'Keine Sitzung passt.',
+  noSessionMatches: 'Kein Name passt.',
   branchCount: (count) => `${count} ${count === 1 ? 'Zweig' : 'Zweige'}`,
   pinned: 'Angeheftet',
   today: 'Heute',

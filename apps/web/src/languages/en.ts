@@ -243,7 +243,7 @@ export const english: PageLabels = {
   olderSessions: 'Older sessions',
   searchingOlder: 'Searching older sessions …',
   olderNotSearched: 'Older sessions could not be searched because the server did not answer.',
-  noSessionMatches: 'No session matches.',
+  noSessionMatches: 'No name matches.',
   branchCount: (count) => `${count} ${count === 1 ? 'branch' : 'branches'}`,
   pinned: 'Pinned',
   today: 'Today',

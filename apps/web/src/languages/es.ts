@@ -245,7 +245,7 @@ export const spanish: PageLabels = {
   olderSessions: 'Sesiones anteriores',
   searchingOlder: 'Buscando en sesiones anteriores …',
   olderNotSearched: 'No se pudo buscar en sesiones anteriores porque el servidor no respondió.',
-  noSessionMatches: 'Ninguna sesión coincide.',
+  noSessionMatches: 'Ningún nombre coincide.',
   branchCount: (count) => `${count} ${count === 1 ? 'rama' : 'ramas'}`,
   pinned: 'Fijadas',
   today: 'Hoy',

@@ -231,7 +231,7 @@ export const chinese: PageLabels = {
   olderSessions: '较早的会话',
   searchingOlder: '正在搜索较早的会话…',
   olderNotSearched: '服务器没有响应，无法搜索较早的会话。',
-  noSessionMatches: '没有匹配的会话。',
+  noSessionMatches: '没有匹配的名称。',
   branchCount: (count) => `${count} 个分支`,
   pinned: '已固定',
   today: '今天',

@@ -44,7 +44,8 @@ export class TalkServer {
       ...{ log, name: 'lead', tools: [asTool('scout', scout), askUserTool()] },
       provider: this.#model(leadScripts, false),
     });
-    const agents = [{ type: 'loop', name: 'lead', description: 'Talks', agent } as const];
+    const models = ['talk-1', 'talk-2'];
+    const agents = [{ type: 'loop', name: 'lead', description: 'Talks', agent, models } as const];
     this.#server = createServer({ tokens: [operator], log, agents, page: builtPage() });
   }
 
