@@ -113,7 +113,7 @@ test('22.10: an error in a module has its line', () => {
 test('22.10: with a key in the environment, the coding agent is served beside the demo', async () => {
   const cwd = folder();
   const env = { HOME: cwd, ANTHROPIC_API_KEY: 'sk-ant-test' };
-  const { agents, close } = await defaultAgents({ log, cwd, env, mayChange: false });
+  const { agents, close } = await defaultAgents({ log, cwd, env, data: [], mayChange: false });
   onTestFinished(close);
   expect(agents.map(({ type, name }) => [type, name])).toEqual([
     ['loop', 'coder'],
@@ -126,7 +126,7 @@ test('22.10: with a key in the environment, the coding agent is served beside th
 test('22.10: the coding agent offers the models of all keys', async () => {
   const cwd = folder();
   const env = { HOME: cwd, ANTHROPIC_API_KEY: 'sk-ant-test', OPENAI_API_KEY: 'sk-test' };
-  const { agents, close } = await defaultAgents({ log, cwd, env, mayChange: false });
+  const { agents, close } = await defaultAgents({ log, cwd, env, data: [], mayChange: false });
   onTestFinished(close);
   const [coder] = agents;
   if (coder?.type !== 'loop') expect.fail();
@@ -152,7 +152,7 @@ test('a served agent can ask the user, and a script cannot', async () => {
 test('22.10: a model that cannot be used is a note, and the demo is served', async () => {
   const cwd = folder();
   const env = { HOME: cwd, MILLRACE_MODEL: 'anthropic/claude-sonnet-4-5' };
-  const { agents, notes } = await defaultAgents({ log, cwd, env, mayChange: false });
+  const { agents, notes } = await defaultAgents({ log, cwd, env, data: [], mayChange: false });
   expect(agents.map(({ name }) => name)).toEqual(['demo', 'echo']);
   expect(notes[0]).toMatch(/^There is no agent with a model: .*ANTHROPIC_API_KEY/);
 });
