@@ -1,6 +1,3 @@
-import { demoProvider } from '../demo/demo-provider.ts';
-import { loadConfig } from '../config/load-config.ts';
-import { buildAgent } from '../agent/build-agent.ts';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,6 +5,9 @@ import { createAgent } from '@millrace/agent';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { buildAgent } from '../agent/build-agent.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { demoProvider } from '../demo/demo-provider.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { defaultAgents } from './default-agents.ts';
 import { agentsFromExports, loadAgents } from './served-agents.ts';

@@ -61,12 +61,12 @@ describeInChromium()('a conversation with sub-agents', () => {
     };
     const choice = page.getByRole('combobox', { name: 'Model' });
     await choice.selectOption('talk-2');
-    expect(await modelOf('weather')).toBe('talk-2');
-    await tab.waitForText('purple umbrellas');
+    expect(await modelOf('hello')).toBe('talk-2');
+    await tab.waitForText('I have nothing to say.');
     // The session keeps the model of its last message.
     expect(await choice.inputValue()).toBe('talk-2');
     await choice.selectOption('talk-1');
-    expect(await modelOf('weather')).toBe('talk-1');
+    expect(await modelOf('hello')).toBe('talk-1');
     await tab.message.fill('/ins');
     await page.getByRole('option', { name: '/inspect' }).waitFor();
     expect(await axeFaults(page)).toEqual([]);

@@ -108,7 +108,8 @@ const question = {
 function picture(color: string): string {
   const bars = Array.from(
     { length: 10 },
-    (_, n) => `  <rect x="${20 + n * 21}" y="${100 - n * 7}" width="12" height="${n * 7 + 10}" fill="#f8f7f4"/>`,
+    (_, n) =>
+      `  <rect x="${20 + n * 21}" y="${100 - n * 7}" width="12" height="${n * 7 + 10}" fill="#f8f7f4"/>`,
   );
   const head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 240 120">';
   const svg = [head, `  <rect width="240" height="120" fill="${color}"/>`, ...bars, '</svg>'];
