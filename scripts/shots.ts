@@ -11,9 +11,11 @@ import {
   type Screen,
   type Stage,
   screens,
+  talkScreens,
 } from '../apps/web/src/e2e/shots/screens.ts';
 import { launchChromium } from '../apps/web/src/e2e/testing/needs-chromium.ts';
 import { PageServer } from '../apps/web/src/e2e/testing/page-server.ts';
+import { TalkServer } from '../apps/web/src/e2e/testing/talk-server.ts';
 
 const [given, ...names] = process.argv.slice(2);
 const folder =
@@ -45,19 +47,20 @@ async function takeShots(browser: Browser, listed: readonly Screen[], stage: Sta
       }
 }
 
-const [server, locked] = await Promise.all([
+const [server, talk, locked] = await Promise.all([
   PageServer.start(),
+  TalkServer.start(),
   PageServer.start(randomBytes(32).toString('hex')),
 ]);
 const browser = await launchChromium();
 try {
   const paths = { answer: '', tools: '', approval: '', error: '' };
-  await takeShots(browser, emptyScreens, { server, locked, paths });
+  await takeShots(browser, emptyScreens, { server, locked, talk, paths });
   const page = await browser.newPage();
   const prepared = await prepareSessions(page, server);
-  await takeShots(browser, screens, { server, locked, paths: prepared });
+  await takeShots(browser, [...screens, ...talkScreens], { server, locked, talk, paths: prepared });
 } finally {
   await browser.close();
-  await Promise.all([server.close(), locked.close()]);
+  await Promise.all([server.close(), talk.close(), locked.close()]);
 }
 process.stdout.write(`${folder}\n`);

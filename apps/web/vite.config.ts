@@ -1,13 +1,27 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { build, defineConfig, type Plugin } from 'vite';
+import { bundleElements } from '../../scripts/packages/elements-bundle.ts';
 import { noticeFile, thirdPartyNotices } from '../../scripts/third-party.ts';
 
 export default defineConfig({
-  plugins: [react(), onlyWoff2(), preloadFonts(), frames(), notices()],
-  resolve: { conditions: ['@millrace/source', 'module', 'browser', 'production'] },
+  plugins: [
+    ...[onlyChosenLanguage(), react(), onlyWoff2(), preloadFonts(), frames(), elements()],
+    ...[serviceWorker(), notices()],
+  ],
+  resolve: {
+    conditions: ['@millrace/source', 'module', 'browser', 'production'],
+    // The page is built with Preact, which is a tenth of the size of React DOM. The components are written
+    // for React, and the package of the components is tested with it.
+    alias: [
+      { find: /^react\/jsx-(?:dev-)?runtime$/, replacement: 'preact/jsx-runtime' },
+      { find: /^react-dom\/client$/, replacement: 'preact/compat/client' },
+      { find: /^react(?:-dom)?$/, replacement: 'preact/compat' },
+    ],
+  },
   // Paths of files are relative to the page. The server replaces the dot with the path at which it
   // is mounted.
   base: './',
@@ -31,6 +45,21 @@ export default defineConfig({
     proxy: { '^/(?!app/|src/|@|node_modules/|icon\\.svg|frames/|\\?|$)': 'http://127.0.0.1:5003' },
   },
 });
+
+/**
+ * Leaves out the labels that components use without a language. The page loads a language before it
+ * renders, so it does not need them.
+ */
+function onlyChosenLanguage(): Plugin {
+  const empty = '\0no-default-labels';
+  return {
+    name: 'only-chosen-language',
+    enforce: 'pre',
+    resolveId: (source, importer = '') =>
+      source === './en.ts' && /\/(?:use|page)-labels\.ts$/.test(importer) ? empty : undefined,
+    load: (id) => (id === empty ? 'export const english = undefined;' : undefined),
+  };
+}
 
 /** Removes older font formats from style sheets, because all supported browsers support WOFF2. */
 function onlyWoff2(): Plugin {
@@ -127,6 +156,49 @@ async function bundledScript(name: string): Promise<string> {
   if (chunk?.type !== 'chunk') throw new Error(`The script ${name} of a frame has no code`);
   for (const id of chunk.moduleIds) frameModules.add(id);
   return chunk.code;
+}
+
+/** Adds the Web Components as `elements.js`, for pages of other sites. */
+function elements(): Plugin {
+  return {
+    name: 'elements',
+    async generateBundle() {
+      const { code, moduleIds } = await bundleElements();
+      for (const id of moduleIds) frameModules.add(id);
+      this.emitFile({ type: 'asset', fileName: 'elements.js', source: code });
+    },
+  };
+}
+
+/**
+ * Adds the service worker with the list of files that the page needs offline. The version is a hash of
+ * these files, so that each change of a file installs a new worker.
+ */
+function serviceWorker(): Plugin {
+  return {
+    name: 'service-worker',
+    generateBundle: {
+      order: 'post',
+      handler(_options, bundle) {
+        const files = Object.keys(bundle)
+          .filter((file) => /^assets\/.+\.(?:js|css|woff2)$/.test(file) && !/KaTeX/.test(file))
+          .sort();
+        const first = Object.values(bundle).flatMap((file) =>
+          file.type === 'chunk' && file.isEntry
+            ? [file.fileName, ...file.imports, ...(file.viteMetadata?.importedCss ?? [])]
+            : [],
+        );
+        const fonts = files.filter((file) => /(?:hanken-grotesk|geist-mono)-latin-wght/.test(file));
+        const version = createHash('sha256').update(files.join('\n')).digest('hex').slice(0, 16);
+        const code = readFileSync(new URL('src/offline/worker.js', import.meta.url), 'utf8');
+        const source = code
+          .replace("'VERSION'", JSON.stringify(version))
+          .replace("['FILES']", JSON.stringify(files))
+          .replace("['FIRST']", JSON.stringify([...first, ...fonts]));
+        this.emitFile({ type: 'asset', fileName: 'worker.js', source });
+      },
+    },
+  };
 }
 
 /** The modules in the scripts of frames. They are not in the bundle of the page. */

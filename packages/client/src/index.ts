@@ -17,6 +17,7 @@ export type {
   TaskStatus,
   TaskSummary,
 } from './contract/server-types.ts';
+export { modelsOf } from './contract/server-types.ts';
 export type {
   ApproveOptions,
   Cancelable,

@@ -21,6 +21,7 @@ export { Attachments, attachmentsIn } from './chat/composer/attachments.tsx';
 export { Composer, type ComposerProps } from './chat/composer/composer.tsx';
 export { drafts } from './chat/composer/draft.ts';
 export { QueueView, type QueueViewProps } from './chat/composer/queue-view.tsx';
+export type { ComposerSuggestions, Suggestion } from './chat/composer/suggestions.tsx';
 export type { ComposedMessage, UploadTarget } from './chat/composer/use-composer.ts';
 export { ConnectionBanner, type ConnectionBannerProps } from './chat/connection-banner.tsx';
 export { VisibleText } from './chat/content/visible-text.tsx';
@@ -52,6 +53,9 @@ export {
   type SessionLinkProps,
   useMillrace,
 } from './context.ts';
+export { english } from './labels/en.ts';
+export type { Labels } from './labels/labels.ts';
+export { Filled, type FilledProps, LabelsContext, useLabels } from './labels/use-labels.ts';
 export { ArtifactOpener } from './markdown/code-view.tsx';
 export { MarkdownView } from './markdown/markdown-view.tsx';
 export { MillraceRoot, type MillraceRootProps } from './root.tsx';

@@ -1,6 +1,8 @@
 import type { Client } from '@millrace/client';
 import { type ReactNode, useMemo } from 'react';
 import { MillraceContext, type MillraceContextValue } from './context.ts';
+import type { Labels } from './labels/labels.ts';
+import { LabelsContext, useLabels } from './labels/use-labels.ts';
 import { sourcesOf } from './session/task-session.ts';
 import './design/tokens.css';
 import './design/base.css';
@@ -15,6 +17,11 @@ export interface MillraceRootProps
   readonly theme?: 'light' | 'dark' | undefined;
   /** How much fits on the screen. Default: `roomy`. */
   readonly density?: 'roomy' | 'compact' | undefined;
+  /**
+   * The texts of the components in one language, such as `german` of `@millrace/react/labels/de`.
+   * Default: the labels of a root around this one, otherwise English.
+   */
+  readonly labels?: Labels | undefined;
   readonly children: ReactNode;
 }
 
@@ -24,6 +31,8 @@ export interface MillraceRootProps
  */
 export function MillraceRoot(props: MillraceRootProps) {
   const { client, theme, density, SessionLink, momentUrl, framesUrl, children } = props;
+  const outer = useLabels();
+  const labels = props.labels ?? outer;
   const context = useMemo(
     () => ({
       ...{ sources: client && sourcesOf(client), SessionLink, momentUrl, framesUrl },
@@ -33,9 +42,17 @@ export function MillraceRoot(props: MillraceRootProps) {
   );
   return (
     <MillraceContext value={context}>
-      <div className="millrace" data-theme={theme} data-density={density}>
-        {children}
-      </div>
+      <LabelsContext value={labels}>
+        <div
+          className="millrace"
+          lang={labels.locale}
+          dir={labels.direction}
+          data-theme={theme}
+          data-density={density}
+        >
+          {children}
+        </div>
+      </LabelsContext>
     </MillraceContext>
   );
 }

@@ -13,8 +13,8 @@ export function commonOptions(options: BuildOptions): Omit<AgentOptions, 'tools'
     request: chosen.request,
     limits: limitsOf(config, chosen),
     retry: retryOptions,
-    // Nobody can answer a form in a run that does not wait.
-    forms: options.approve === 'wait' ? 'ask' : 'decline',
+    // Nobody can answer a form in a script.
+    forms: options.approve === 'wait' || options.isServed ? 'ask' : 'decline',
     compaction: {
       whenTokens: config.compactAtTokens ?? compactionThreshold(chosen),
       keep: openTasks,

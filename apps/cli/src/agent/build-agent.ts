@@ -7,6 +7,7 @@ import {
 } from '@millrace/agent';
 import { parseJson, type ToolCallPart } from '@millrace/core';
 import {
+  askUserTool,
   type CommandFiles,
   commandFiles,
   createWorkspace,
@@ -153,7 +154,11 @@ function assemble(parts: AgentParts): BuiltAgent {
   const { chosen, approve: whileAsking, output } = options;
   const observers = [...(options.observers ?? []), ...parts.observers];
   const common = commonOptions({ ...options, observers });
-  const asking = whileAsking === 'wait' ? [parts.questions.tool] : [];
+  const asking = options.isServed
+    ? [askUserTool()]
+    : whileAsking === 'wait'
+      ? [parts.questions.tool]
+      : [];
   const task = helpersTool({
     common: { ...common, approve: policy.approve },
     ...{ instructions, reading, changing, hooks, files: extended.agents },
@@ -184,6 +189,7 @@ function assemble(parts: AgentParts): BuiltAgent {
     agent: createAgent({
       ...{ ...common, ...ways, name, tools, instructions },
       guardrails: hooks?.guardrails,
+      prepareStep: options.prepareStep,
     }),
     chosen,
     get tools() {

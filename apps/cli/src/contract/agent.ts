@@ -127,6 +127,13 @@ export interface BuildOptions {
    * model can ask questions. `park`: the run ends and can be resumed later. Scripts use this.
    */
   readonly approve: 'wait' | 'park';
+  /**
+   * True if a server serves the agent to people. The model can then ask questions with `ask_user`, and tools
+   * can show forms. Default: false, for scripts that nobody answers.
+   */
+  readonly isServed?: boolean | undefined;
+  /** Chooses the model of a step. Default: the chosen model. */
+  readonly prepareStep?: AgentOptions['prepareStep'];
   /** The initial handler for questions of the model. See `BuiltAgent.setQuestionHandler`. */
   readonly ask?: AskUserOptions['ask'] | undefined;
   readonly output?: AgentChanges['output'];

@@ -1,15 +1,18 @@
 import { setTimeout } from 'node:timers/promises';
+import type { AgentOptions } from '@millrace/agent';
 import type { Log } from '@millrace/log';
-import type { ServedAgent } from '@millrace/server';
+import type { LoopAgent, ServedAgent } from '@millrace/server';
 import { buildAgent } from '../agent/build-agent.ts';
 import { fileCopiesFolder } from '../config/config-paths.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { denyOwnPaths } from '../config/permissions.ts';
+import type { ChosenModel } from '../contract/agent.ts';
 import type { Config } from '../contract/config.ts';
 import { ModelError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 import { demoProvider } from '../demo/demo-provider.ts';
 import { chooseModel } from '../models/choose-model.ts';
+import { knownModels } from '../models/known-models.ts';
 
 interface DefaultAgentsOptions {
   readonly log: Log;
@@ -59,21 +62,66 @@ export async function defaultAgents(options: DefaultAgentsOptions): Promise<Defa
 async function codingAgent({ log, cwd, env, mayChange }: DefaultAgentsOptions, config: Config) {
   const chosen = await chooseModel({ config, env, cwd });
   if (chosen.isDemo) return undefined;
+  const choice = await modelChoice(chosen, { env, cwd }, config);
   const built = await buildAgent({
-    ...{ chosen, log, cwd, approve: 'park', name: 'millrace serve', config },
+    ...{ chosen, log, cwd, approve: 'park', name: 'millrace serve', config, isServed: true },
     copies: fileCopiesFolder(env),
+    prepareStep: choice.prepareStep,
   });
   const asks = mayChange ? '' : ', after approval';
   const description = `${chosen.label}. Reads this folder, changes files and runs programs${asks}`;
-  const served: ServedAgent = { type: 'loop', name: 'coder', description, agent: built.agent };
+  const { models } = choice;
+  const served: ServedAgent = {
+    type: 'loop',
+    name: 'coder',
+    description,
+    agent: built.agent,
+    models,
+  };
   return { served, close: () => built.close() };
+}
+
+/** Maximum number of models that the page offers. A local server can have hundreds. */
+const maxModels = 50;
+
+/**
+ * Returns the models that can be used now, and the function that opens the model of a message. A message
+ * names its model in the metadata of its item. It stays in use until another message names another one.
+ */
+async function modelChoice(
+  chosen: ChosenModel,
+  { env, cwd }: Pick<DefaultAgentsOptions, 'env' | 'cwd'>,
+  config: Config,
+): Promise<Pick<LoopAgent, 'models'> & Pick<AgentOptions, 'prepareStep'>> {
+  const known = (await knownModels(env, config)).map(({ name }) => name);
+  const others = known.filter((name) => name !== 'demo' && name !== chosen.label);
+  const models = [chosen.label, ...others].slice(0, maxModels);
+  const opened = new Map<string, Promise<ChosenModel>>();
+  const open = (model: string) => {
+    const opening = opened.get(model) ?? chooseModel({ config: { ...config, model }, env, cwd });
+    opened.set(model, opening);
+    // A later message tries again, for example after the local server was started.
+    opening.catch(() => opened.delete(model));
+    return opening;
+  };
+  return {
+    models,
+    async prepareStep({ items }) {
+      const named = items.findLast((item) => typeof item.metadata?.['model'] === 'string');
+      const model = named?.metadata?.['model'];
+      if (typeof model !== 'string' || model === chosen.label || !models.includes(model))
+        return undefined;
+      const { provider, request } = await open(model);
+      return { provider, ...(request && { request }) };
+    },
+  };
 }
 
 async function demoAgent(options: DefaultAgentsOptions, config: Config): Promise<ServedAgent> {
   const { log, cwd, mayChange } = options;
   const chosen = { provider: demoProvider({ cwd }), label: 'demo', why: '', isDemo: true };
   const { agent } = await buildAgent({
-    ...{ chosen, log, cwd, approve: 'park', name: 'millrace serve' },
+    ...{ chosen, log, cwd, approve: 'park', name: 'millrace serve', isServed: true },
     config: { ...config, mcpServers: [] },
   });
   const asks = mayChange ? '' : ' after approval';

@@ -5,6 +5,9 @@ import { createAgent } from '@millrace/agent';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { buildAgent } from '../agent/build-agent.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { demoProvider } from '../demo/demo-provider.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { defaultAgents } from './default-agents.ts';
 import { agentsFromExports, loadAgents } from './served-agents.ts';
@@ -118,6 +121,32 @@ test('22.10: with a key in the environment, the coding agent is served beside th
     ['sync', 'echo'],
   ]);
   expect(agents[0]?.description).toMatch(/^anthropic\/claude-.*after approval$/);
+});
+
+test('22.10: the coding agent offers the models of all keys', async () => {
+  const cwd = folder();
+  const env = { HOME: cwd, ANTHROPIC_API_KEY: 'sk-ant-test', OPENAI_API_KEY: 'sk-test' };
+  const { agents, close } = await defaultAgents({ log, cwd, env, data: [], mayChange: false });
+  onTestFinished(close);
+  const [coder] = agents;
+  if (coder?.type !== 'loop') expect.fail();
+  expect(coder.models?.[0]).toMatch(/^anthropic\/claude-/);
+  expect(coder.models).toEqual(expect.arrayContaining([expect.stringMatching(/^openai\/gpt-/)]));
+  expect(coder.models).not.toContain('demo');
+  expect(new Set(coder.models).size).toBe(coder.models?.length);
+});
+
+test('a served agent can ask the user, and a script cannot', async () => {
+  const cwd = folder();
+  const config = await loadConfig({ args: {}, env: { HOME: cwd }, cwd });
+  const chosen = { provider: demoProvider({ cwd }), label: 'demo', why: '', isDemo: true };
+  const built = (isServed: boolean) =>
+    buildAgent({ chosen, log, cwd, approve: 'park', config, isServed });
+  for (const isServed of [true, false]) {
+    const { tools, close } = await built(isServed);
+    onTestFinished(close);
+    expect(tools.some(({ name }) => name === 'ask_user')).toBe(isServed);
+  }
 });
 
 test('22.10: a model that cannot be used is a note, and the demo is served', async () => {

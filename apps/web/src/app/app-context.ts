@@ -3,6 +3,7 @@ import { randomIds } from '@millrace/core';
 import { type LiveSource, LiveSources, useTaskRow } from '@millrace/react';
 import { createContext, useContext, useEffect, useSyncExternalStore } from 'react';
 import { deliverWith, Outbox } from '../chat/composer/outbox.ts';
+import { pageLabels } from '../languages/page-labels.ts';
 import { type Access, AccessStore, fullAccess } from '../server/access.ts';
 import { Api } from '../server/api.ts';
 import { withBase } from '../server/base-path.ts';
@@ -69,7 +70,7 @@ export function useListedTask(id: string): ListedTask | undefined {
 export function useTaskTitle(live: LiveSource): string {
   const listed = useListedTask(live.id);
   const task = useTaskRow(live) ?? listed;
-  return task === undefined ? 'Session' : taskTitle({ ...listed, ...task });
+  return task === undefined ? pageLabels().session : taskTitle({ ...listed, ...task });
 }
 
 /** Returns the rights of the user. Until they are known, the user has all rights. */

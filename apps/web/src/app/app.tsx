@@ -1,7 +1,8 @@
-import { MillraceContext } from '@millrace/react';
+import { LabelsContext, MillraceContext } from '@millrace/react';
 import { Skeleton, useKey } from '@millrace/react/controls';
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import { ChatPage } from '../chat/chat-page.tsx';
+import { pageLabels } from '../languages/page-labels.ts';
 import { Sidebar } from '../sidebar/sidebar.tsx';
 import { ShellContext } from '../sidebar/sidebar-button.tsx';
 import {
@@ -30,8 +31,11 @@ const GalleryPage = lazy(async () => ({
   default: (await import('../gallery/gallery-page.tsx')).GalleryPage,
 }));
 
-// Most visits need neither of these dialogs.
+// Most visits need none of these dialogs.
 const HelpDialog = lazy(async () => ({ default: (await import('./help-dialog.tsx')).HelpDialog }));
+const SettingsDialog = lazy(async () => ({
+  default: (await import('./settings-dialog.tsx')).SettingsDialog,
+}));
 const TokenDialog = lazy(async () => ({
   default: (await import('./token-dialog.tsx')).TokenDialog,
 }));
@@ -42,9 +46,10 @@ const InspectorPage = lazy(async () => ({
 }));
 
 function PageSkeleton() {
+  const t = pageLabels();
   return (
     <div className="shell-wait">
-      <Skeleton label="Loading the page" bars={['short', 'block', 'block']} />
+      <Skeleton label={t.loadingThePage} bars={['short', 'block', 'block']} />
     </div>
   );
 }
@@ -64,17 +69,21 @@ function PageContext({ sources }: Pick<AppServices, 'sources'>) {
   const { isReadOnly } = useAccess();
   const context = useMemo(() => ({ ...pageContext, sources, isReadOnly }), [sources, isReadOnly]);
   return (
-    <MillraceContext value={context}>
-      <Page />
-    </MillraceContext>
+    <LabelsContext value={pageLabels()}>
+      <MillraceContext value={context}>
+        <Page />
+      </MillraceContext>
+    </LabelsContext>
   );
 }
 
 function Page() {
+  const t = pageLabels();
   const route = useRoute();
   const { error } = useDirectory();
   const [isListOpen, setListOpen] = useState(false);
   const [isHelpOpen, setHelpOpen] = useState(false);
+  const [isSettingsOpen, setSettingsOpen] = useState(false);
   const shell = useMemo(() => ({ isListOpen, setListOpen }), [isListOpen]);
   useKey('?', () => setHelpOpen(true));
   useKey('escape', () => isListOpen && setListOpen(false));
@@ -88,12 +97,13 @@ function Page() {
           route={route}
           hasOverview={OverviewPage !== undefined}
           onHelp={() => setHelpOpen(true)}
+          onSettings={() => setSettingsOpen(true)}
         />
         {isListOpen && (
           <button
             type="button"
             className="shell-cover"
-            aria-label="Close the list of sessions"
+            aria-label={t.closeSessionList}
             onClick={() => setListOpen(false)}
           />
         )}
@@ -101,7 +111,7 @@ function Page() {
           {route.page === 'task' && <ChatPage key={route.id} id={route.id} at={route.at} />}
           {route.page === 'task' && <OpenTask key={`open ${route.id}`} id={route.id} />}
           {route.page === 'inspect' && (
-            <Suspense fallback={<p className="shell-wait">Loading the inspector …</p>}>
+            <Suspense fallback={<p className="shell-wait">{t.loadingInspectorText}</p>}>
               <InspectorPage key={`inspect ${route.id}`} id={route.id} at={route.at} />
             </Suspense>
           )}
@@ -120,6 +130,7 @@ function Page() {
       </div>
       <Suspense fallback={null}>
         {isHelpOpen && <HelpDialog onClose={() => setHelpOpen(false)} />}
+        {isSettingsOpen && <SettingsDialog onClose={() => setSettingsOpen(false)} />}
         {error?.code === 'unauthorized' && <TokenDialog />}
       </Suspense>
     </ShellContext>

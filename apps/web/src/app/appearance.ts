@@ -35,16 +35,25 @@ export function applyAppearance(): void {
   apply('density', storedValue('density'));
 }
 
-/** Returns the value of a setting and a function that switches to the next value. */
-export function useSetting<S extends Setting>(setting: S): readonly [SettingValue<S>, () => void] {
+/** The value of a setting, a function that switches to the next value, and one that sets a value. */
+export type UsedSetting<S extends Setting> = readonly [
+  SettingValue<S>,
+  () => void,
+  (value: SettingValue<S>) => void,
+];
+
+/** Returns the value of a setting, and the functions that change it. */
+export function useSetting<S extends Setting>(setting: S): UsedSetting<S> {
   const [value, setValue] = useState(() => storedValue(setting));
-  const next = () => {
-    const values: readonly SettingValue<S>[] = settings[setting];
-    const chosen = values[(values.indexOf(value) + 1) % values.length] ?? defaultOf(setting);
+  const choose = (chosen: SettingValue<S>) => {
     const isDefault = chosen === defaultOf(setting);
     writeStored(sharedStorage, setting, isDefault ? undefined : chosen);
     apply(setting, chosen);
     setValue(chosen);
   };
-  return [value, next];
+  const next = () => {
+    const values: readonly SettingValue<S>[] = settings[setting];
+    choose(values[(values.indexOf(value) + 1) % values.length] ?? defaultOf(setting));
+  };
+  return [value, next, choose];
 }

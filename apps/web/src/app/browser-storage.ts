@@ -9,13 +9,16 @@ export function readToken(): string {
   return tokenProblem(token) === undefined ? token : '';
 }
 
-/** Returns the reason why a request cannot contain the token. Returns undefined if it can. */
+/**
+ * Returns the character because of which a request cannot contain the token. Returns undefined if the
+ * request can contain it.
+ */
 export function tokenProblem(token: string): string | undefined {
   const invalid = /[^\u0020-\u007e\u0080-\u00ff]/u.exec(token)?.[0];
   if (invalid === undefined) return undefined;
   const code = invalid.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
   const displayed = /[\p{C}\p{Z}]/u.test(invalid) ? `U+${code}` : `“${invalid}”`;
-  return `A token with ${displayed} in it cannot be sent. Copy it again, as it was given to the server.`;
+  return displayed;
 }
 
 export function writeToken(token: string): void {

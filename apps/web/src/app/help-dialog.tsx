@@ -1,52 +1,54 @@
 import { Dialog } from '@millrace/react/controls';
 import { Fragment } from 'react';
+import { pageLabels, type TextKey } from '../languages/page-labels.ts';
 import { withBase } from '../server/base-path.ts';
 import './forms.css';
 
-type Keys = readonly (readonly [string, string])[];
+type Keys = readonly (readonly [string, TextKey])[];
 
 const keys: Keys = [
-  ['Enter', 'Sends the message, or queues it while the agent works'],
-  ['Ctrl Enter', 'Steers: the message joins the next request of the run'],
-  ['Shift Enter', 'Adds a line'],
-  ['Esc', 'Stops the run and keeps its output'],
-  ['Alt Y', 'Allows the waiting call'],
-  ['Alt N', 'Denies the waiting call, with a reason'],
-  ['Alt K', 'Starts a new session'],
-  ['Ctrl K', 'Finds a session by its name or its messages'],
-  ['?', 'Shows these keys'],
+  ['Enter', 'keySend'],
+  ['Ctrl Enter', 'keySteer'],
+  ['Shift Enter', 'keyLine'],
+  ['Esc', 'keyStop'],
+  ['Alt Y', 'keyAllow'],
+  ['Alt N', 'keyDeny'],
+  ['Alt K', 'keyNew'],
+  ['Ctrl K', 'keyFind'],
+  ['?', 'keyHelp'],
 ];
 
 const listKeys: Keys = [
-  ['↑ ↓', 'To the previous or next session'],
-  ['F2', 'Renames the session'],
-  ['Delete', 'Deletes the session, after a question'],
+  ['↑ ↓', 'keyMove'],
+  ['F2', 'keyRename'],
+  ['Delete', 'keyDelete'],
 ];
 
 /** The keys of the inspector. They work everywhere in the inspector, except in text fields. */
 const inspectorKeys: Keys = [
-  ['← →', 'One record back or forward'],
-  ['Shift ← →', 'To the previous or next fact'],
-  ['Home', 'To the first record'],
-  ['End', 'Back to now'],
-  ['Space', 'Plays or pauses'],
-  ['+ -', 'Zooms in or out'],
-  ['0', 'Shows the whole session'],
-  ['↑ ↓ ← →', 'In the tree: moves, folds and unfolds'],
-  ['Enter', 'In the tree: zooms to the span'],
+  ['← →', 'keyRecord'],
+  ['Shift ← →', 'keyFact'],
+  ['Home', 'keyFirst'],
+  ['End', 'backToNow'],
+  ['Space', 'keyPlay'],
+  ['+ -', 'keyZoom'],
+  ['0', 'keyWhole'],
+  ['↑ ↓ ← →', 'keyTree'],
+  ['Enter', 'keyTreeZoom'],
 ];
 
 export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
+  const t = pageLabels();
   return (
-    <Dialog title="Keys" onClose={onClose}>
+    <Dialog title={t.keys} onClose={onClose}>
       <KeyList keys={keys} />
-      <h3>In the session list</h3>
+      <h3>{t.inTheSessionList}</h3>
       <KeyList keys={listKeys} />
-      <h3>In the inspector</h3>
+      <h3>{t.inTheInspector}</h3>
       <KeyList keys={inspectorKeys} />
       <p>
         <a href={withBase('/THIRD-PARTY.txt')} target="_blank" rel="noreferrer">
-          Licences of the packages in this page
+          {t.licences}
         </a>
       </p>
     </Dialog>
@@ -54,6 +56,7 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
 }
 
 function KeyList({ keys: listed }: { readonly keys: Keys }) {
+  const t = pageLabels();
   return (
     <dl className="keys">
       {listed.map(([key, words]) => (
@@ -65,7 +68,7 @@ function KeyList({ keys: listed }: { readonly keys: Keys }) {
               </Fragment>
             ))}
           </dt>
-          <dd>{words}</dd>
+          <dd>{t[words]}</dd>
         </Fragment>
       ))}
     </dl>

@@ -1,9 +1,11 @@
 import type { AgentInfo } from '@millrace/client';
-import { type ComposedMessage, Composer } from '@millrace/react';
+import { type ComposedMessage, Composer, Filled } from '@millrace/react';
 import { Button, ClockIcon, ShieldIcon, Skeleton, TimelineIcon } from '@millrace/react/controls';
 import { readStored, sharedStorage, writeStored } from '@millrace/react/storage';
 import { type RefObject, useMemo, useRef, useState } from 'react';
+import { rememberModel, useModelChoice } from '../chat/composer/model-choice.tsx';
 import { outboxFullText } from '../chat/composer/outbox.ts';
+import { pageLabels } from '../languages/page-labels.ts';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { type App, useApp, useDirectory } from './app-context.ts';
 import { navigate, routeOf } from './route.tsx';
@@ -12,19 +14,21 @@ import './new-page.css';
 
 /** The page that starts a session: the user selects an agent and writes the first message. */
 export function NewPage({ agent: asked }: { readonly agent: string | undefined }) {
+  const t = pageLabels();
   const app = useApp();
   const { agents: all, tasks, isLoaded, error } = useDirectory();
   const agents = useMemo(() => all.toSorted(byKind), [all]);
   const [isSending, setSending] = useState(false);
   const preferredAgent = asked ?? readStored(sharedStorage, 'agent');
   const chosen = agents.find(({ name }) => name === preferredAgent) ?? agents[0];
+  const [model, modelChoice] = useModelChoice(chosen, 'new');
   // The session of a message whose upload failed. The next try uses it instead of a new session.
   const started = useRef<StartedSession>(undefined);
   const send = async (message: ComposedMessage) => {
     if (chosen === undefined) return;
     setSending(true);
     try {
-      await startSession(app, chosen, message, started);
+      await startSession(app, chosen, { ...message, model }, started);
     } finally {
       setSending(false);
     }
@@ -35,9 +39,9 @@ export function NewPage({ agent: asked }: { readonly agent: string | undefined }
         <SidebarButton />
       </header>
       <div className="new-main">
-        <h1>What would you like to do?</h1>
+        <h1>{t.newSessionQuestion}</h1>
         {!isLoaded && error === undefined && (
-          <Skeleton label="Loading the agents" bars={['block', 'block']} />
+          <Skeleton label={t.loadingTheAgents} bars={['block', 'block']} />
         )}
         {agents.length > 0 && <AgentChoice agents={agents} chosen={chosen} />}
         {isLoaded && agents.length === 0 && <NoAgents />}
@@ -45,7 +49,7 @@ export function NewPage({ agent: asked }: { readonly agent: string | undefined }
           <p className="composer-error" role="alert">
             {error.message}{' '}
             <Button size="small" onClick={() => void app.directory.refresh()}>
-              Try again
+              {t.tryAgain}
             </Button>
           </p>
         )}
@@ -53,10 +57,12 @@ export function NewPage({ agent: asked }: { readonly agent: string | undefined }
           <Composer
             focusKey={chosen.name}
             draftKey="new"
-            placeholder={`Message ${chosen.name}`}
+            placeholder={t.messageTo(chosen.name)}
             isBusy={isSending}
             onSend={send}
-          />
+          >
+            {modelChoice}
+          </Composer>
         )}
         {isLoaded && chosen !== undefined && tasks.length === 0 && <Lessons />}
       </div>
@@ -82,7 +88,7 @@ interface StartedSession {
 async function startSession(
   { client, sources, api, outbox, directory }: App,
   agent: AgentInfo,
-  { text, upload }: ComposedMessage,
+  { text, upload, model }: ComposedMessage & { readonly model: string | undefined },
   started: RefObject<StartedSession | undefined>,
 ) {
   writeStored(sharedStorage, 'agent', agent.name);
@@ -91,7 +97,8 @@ async function startSession(
   const { id } = started.current;
   const attachments = await upload(sources.get(id).handle);
   await setTaskTitle(api, id, text || (attachments[0]?.name ?? ''));
-  if (!outbox.add(id, text, 'follow_up', attachments)) throw new Error(outboxFullText);
+  if (!outbox.add(id, text, 'follow_up', attachments, model)) throw new Error(outboxFullText());
+  rememberModel(id, model);
   started.current = undefined;
   // If the user opened a different page in the meantime, the app does not leave that page.
   if (routeOf(location.href).page === 'new') navigate({ page: 'task', id });
@@ -104,9 +111,10 @@ interface AgentChoiceProps {
 }
 
 function AgentChoice({ agents, chosen }: AgentChoiceProps) {
+  const t = pageLabels();
   return (
     <fieldset className="agents">
-      <legend className="unseen">Agent</legend>
+      <legend className="unseen">{t.agent}</legend>
       {agents.map((agent) => (
         <label key={agent.id} className="agent">
           <input
@@ -128,25 +136,26 @@ function AgentChoice({ agents, chosen }: AgentChoiceProps) {
 
 /** Shows a new user examples of what a session can do. */
 function Lessons() {
+  const t = pageLabels();
   return (
-    <ul className="lessons" aria-label="What a session can do">
+    <ul className="lessons" aria-label={t.sessionAbilities}>
       <li>
         <strong>
-          <ClockIcon /> It runs without you
+          <ClockIcon /> {t.itRunsWithoutYou}
         </strong>
-        Close the tab while the agent works. The server goes on, and this list shows the session.
+        {t.runsWithoutYouText}
       </li>
       <li>
         <strong>
-          <ShieldIcon /> It asks first
+          <ShieldIcon /> {t.itAsksFirst}
         </strong>
-        A call that changes something waits like water at a gate, until you allow or deny it.
+        {t.asksFirstText}
       </li>
       <li>
         <strong>
-          <TimelineIcon /> It can be rewound
+          <TimelineIcon /> {t.itCanBeRewound}
         </strong>
-        Every word is a record. Open the inspector to see any earlier moment, and what it cost.
+        {t.canBeRewoundText}
       </li>
     </ul>
   );
@@ -155,8 +164,10 @@ function Lessons() {
 function NoAgents() {
   return (
     <p className="new-words">
-      There are no agents. Start the server with <code>millrace serve --agents agents.ts</code>, or
-      without it for the demo.
+      <Filled
+        text={pageLabels().noAgents}
+        parts={[<code key="command">millrace serve --agents agents.ts</code>]}
+      />
     </p>
   );
 }

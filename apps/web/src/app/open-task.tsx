@@ -1,5 +1,6 @@
 import { type ChatSource, useSourceValue } from '@millrace/react';
 import { useEffect, useRef } from 'react';
+import { pageLabels } from '../languages/page-labels.ts';
 import { useApp, useTaskTitle } from './app-context.ts';
 
 const selectIsAsking = ({ state }: ChatSource) => state.asked.length > 0;
@@ -12,6 +13,7 @@ const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
  * be wrong until the next poll.
  */
 export function OpenTask({ id }: { readonly id: string }) {
+  const t = pageLabels();
   const { sources, directory } = useApp();
   const live = sources.get(id);
   const title = useTaskTitle(live);
@@ -20,11 +22,11 @@ export function OpenTask({ id }: { readonly id: string }) {
   const work = `${isRunning} ${isAsking}`;
   const lastWork = useRef(work);
   useEffect(() => {
-    document.title = `${isAsking ? 'Waits for you · ' : ''}${title} · Millrace`;
+    document.title = `${isAsking ? t.waitsForYouTitle : ''}${title} · Millrace`;
     return () => {
       document.title = 'Millrace';
     };
-  }, [isAsking, title]);
+  }, [isAsking, title, t.waitsForYouTitle]);
   useEffect(() => {
     if (lastWork.current !== work) void directory.refresh();
     lastWork.current = work;

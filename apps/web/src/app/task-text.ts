@@ -1,4 +1,5 @@
 import type { TaskStatus, TaskSummary } from '@millrace/client';
+import { pageLabels, type TextKey } from '../languages/page-labels.ts';
 import type { Api } from '../server/api.ts';
 
 /**
@@ -11,12 +12,14 @@ export function taskTitle({
   task_metadata,
 }: Pick<TaskSummary, 'id' | 'name' | 'task_metadata'>) {
   const title = task_metadata?.['title'];
-  return typeof title === 'string' && title !== '' ? title : (name ?? `Session ${id.slice(0, 8)}`);
+  return typeof title === 'string' && title !== ''
+    ? title
+    : (name ?? pageLabels().sessionWithId(id.slice(0, 8)));
 }
 
 interface StatusBadge {
   readonly look: 'plain' | 'warn' | 'bad';
-  readonly text: string;
+  readonly text: TextKey;
 }
 
 /** Returns the badge for a status. Returns undefined if the session runs or can continue. */
@@ -36,13 +39,13 @@ export function statusBadge(status: TaskStatus | null): StatusBadge | undefined 
     case 'FAILED':
       return { look: 'bad', text: 'failed' };
     case 'TIMED_OUT':
-      return { look: 'bad', text: 'timed out' };
+      return { look: 'bad', text: 'timedOut' };
   }
 }
 
 /** Returns a text about the number of sessions that wait for an approval. */
 export function waitingText(count: number): string {
-  return count === 1 ? '1 waits for you' : `${count} wait for you`;
+  return pageLabels().waitForYou(count);
 }
 
 const maxLength = 80;

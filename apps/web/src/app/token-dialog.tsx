@@ -1,5 +1,7 @@
+import { Filled } from '@millrace/react';
 import { Button, Dialog } from '@millrace/react/controls';
 import { type FormEvent, useEffect, useState } from 'react';
+import { pageLabels } from '../languages/page-labels.ts';
 import { readToken, tokenProblem, writeToken } from './browser-storage.ts';
 import { requestToken } from './token-sharing.ts';
 import './forms.css';
@@ -10,32 +12,37 @@ export interface TokenDialogProps {
 
 /** Asks the user for the server's access token. */
 export function TokenDialog({ onToken = saveToken }: TokenDialogProps) {
+  const t = pageLabels();
   const [token, setToken] = useState('');
   const [problemText, setProblemText] = useState<string>();
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const trimmed = token.trim();
     const problem = tokenProblem(trimmed);
-    setProblemText(problem);
+    setProblemText(problem === undefined ? undefined : t.tokenProblem(problem));
     if (problem === undefined) onToken(trimmed);
   };
   // A different tab may have the token. An example: the user opened this tab from a link in that
   // tab.
   useEffect(() => requestToken(onToken), [onToken]);
   const wasRejected = readToken() !== '';
-  const message =
-    problemText ?? (wasRejected ? 'The server does not accept the stored token.' : undefined);
+  const message = problemText ?? (wasRejected ? t.storedTokenRefused : undefined);
   return (
-    <Dialog title="This server requires a token">
+    <Dialog title={t.tokenRequired}>
       <form className="form" onSubmit={submit}>
         <p>
-          Open the link that <code>millrace serve</code> printed when it started, or enter the
-          token: the value of <code>MILLRACE_TOKEN</code>, or the text after <code>#token=</code> in
-          that link. The browser keeps it until you close this tab.
+          <Filled
+            text={t.tokenHelp}
+            parts={[
+              <code key="serve">millrace serve</code>,
+              <code key="variable">MILLRACE_TOKEN</code>,
+              <code key="hash">#token=</code>,
+            ]}
+          />
         </p>
         {message !== undefined && <p role="alert">{message}</p>}
         <label>
-          Token
+          {t.token}
           <input
             type="password"
             autoComplete="off"
@@ -45,7 +52,7 @@ export function TokenDialog({ onToken = saveToken }: TokenDialogProps) {
           />
         </label>
         <Button look="main" type="submit">
-          Use it
+          {t.useIt}
         </Button>
       </form>
     </Dialog>

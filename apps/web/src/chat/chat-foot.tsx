@@ -18,8 +18,11 @@ import { Button, useKey } from '@millrace/react/controls';
 import { useCallback } from 'react';
 import { useApp, useListedTask } from '../app/app-context.ts';
 import { Link } from '../app/route.tsx';
+import { pageLabels } from '../languages/page-labels.ts';
 import type { ListedTask } from '../server/directory.ts';
+import { useModelChoice } from './composer/model-choice.tsx';
 import { outboxFullText } from './composer/outbox.ts';
+import { useSessionSuggestions } from './composer/session-suggestions.ts';
 
 export interface ChatFootProps {
   readonly live: LiveSource;
@@ -38,6 +41,7 @@ export interface ChatFootProps {
  * and the message field keeps its place.
  */
 export function ChatFoot(props: ChatFootProps) {
+  const t = pageLabels();
   const { live, source, isPast, isReadOnly = false, onBackToNow, onSent } = props;
   const hasEnded = useHasEnded(live) && !isPast;
   const isOffline = useIsOffline(live) && !isPast;
@@ -48,7 +52,7 @@ export function ChatFoot(props: ChatFootProps) {
           <Approvals
             source={source}
             handle={isPast || isReadOnly ? undefined : live.handle}
-            closedText={isPast ? undefined : noWriteText}
+            closedText={isPast ? undefined : t.readOnly}
           />
           <QueueView
             source={source}
@@ -66,11 +70,11 @@ export function ChatFoot(props: ChatFootProps) {
           <ActivityLine {...{ source, isPast, hasEnded, isOffline }} />
           {isPast ? (
             <div className="past">
-              <span>You are viewing an earlier moment.</span>
-              <Button onClick={onBackToNow}>Back to now</Button>
+              <span>{t.earlierMoment}</span>
+              <Button onClick={onBackToNow}>{t.backToNow}</Button>
             </div>
           ) : isReadOnly ? (
-            <p className="past">{noWriteText}</p>
+            <p className="past">{t.readOnly}</p>
           ) : (
             <LiveComposer live={live} onSent={onSent} />
           )}
@@ -80,14 +84,12 @@ export function ChatFoot(props: ChatFootProps) {
   );
 }
 
-const noWriteText = 'You can read this session, but not write in it.';
-
 /** Returns why the session accepts no messages. Returns undefined if it accepts them. */
 function closedText(connection: Connection, status: TaskStatus | null | undefined) {
   const isMissing = connection.state === 'failed' && connection.error.code === 'not_found';
-  if (isMissing) return 'This session does not exist.';
-  if (status === 'DELETED') return 'This session was deleted.';
-  return isClosed(status) ? 'This session is closed.' : undefined;
+  if (isMissing) return pageLabels().sessionMissing;
+  if (status === 'DELETED') return pageLabels().sessionDeleted;
+  return isClosed(status) ? pageLabels().sessionClosed : undefined;
 }
 
 /**
@@ -96,19 +98,21 @@ function closedText(connection: Connection, status: TaskStatus | null | undefine
  */
 function readOnlyText(agents: ListedTask['agents'] | undefined): string | undefined {
   if (agents == null || agents.length > 0) return undefined;
-  return 'This session has no agent of its own, for example because a sub-agent wrote it. You can only read it.';
+  return pageLabels().sessionWithoutAgent;
 }
 
 function ClosedNotice({ text }: { readonly text: string }) {
+  const t = pageLabels();
   return (
     <p className="past">
       <span>{text}</span>
-      <Link to={{ page: 'new' }}>Start another session</Link>
+      <Link to={{ page: 'new' }}>{t.startAnotherSession}</Link>
     </p>
   );
 }
 
 function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) {
+  const t = pageLabels();
   const { outbox } = useApp();
   const hasEnded = useHasEnded(live);
   // An open approval request also counts as running, so that the user can stop the run instead of
@@ -121,6 +125,8 @@ function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) 
   // Until the session list is loaded, the page assumes that the agent can be steered. Most agents
   // can, so the buttons usually do not change.
   const canSteer = agents == null || agent?.registration_metadata?.['kind'] === 'loop';
+  const suggestions = useSessionSuggestions(live, { isRunning, stop: () => live.handle.stop() });
+  const [model, modelChoice] = useModelChoice(agent, live.id);
   const stop = useCallback(async () => {
     await live.handle.stop();
   }, [live]);
@@ -130,15 +136,18 @@ function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) 
     <Composer
       draftKey={live.id}
       focusKey={live.id}
-      placeholder={agent === undefined ? 'Write a message' : `Message ${agent.name}`}
+      placeholder={agent === undefined ? t.writeAMessage : t.messageTo(agent.name)}
       isRunning={isRunning}
       canSteer={canSteer}
       onStop={stop}
+      {...suggestions}
       onSend={async ({ text, when, upload }) => {
         const attachments = await upload(live.handle);
-        if (!outbox.add(live.id, text, when, attachments)) throw new Error(outboxFullText);
+        if (!outbox.add(live.id, text, when, attachments, model)) throw new Error(outboxFullText());
         onSent();
       }}
-    />
+    >
+      {modelChoice}
+    </Composer>
   );
 }

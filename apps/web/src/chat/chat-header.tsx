@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 import { useListedTask, useTaskTitle } from '../app/app-context.ts';
 import { ShareButton } from '../app/share/share-button.tsx';
 import { statusBadge } from '../app/task-text.ts';
+import { pageLabels } from '../languages/page-labels.ts';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 
 export interface ChatHeaderProps {
@@ -16,6 +17,7 @@ export interface ChatHeaderProps {
 }
 
 export function ChatHeader({ live, isInspecting, onInspect, children }: ChatHeaderProps) {
+  const t = pageLabels();
   const row = useTaskRow(live);
   const listed = useListedTask(live.id);
   const task = row ?? listed;
@@ -30,7 +32,7 @@ export function ChatHeader({ live, isInspecting, onInspect, children }: ChatHead
           {listed?.agents?.[0]?.name}
           {status !== undefined && (
             <span className="status" data-look={status.look} title={task?.status_reason ?? ''}>
-              {status.text}
+              {t[status.text]}
             </span>
           )}
         </p>
@@ -38,7 +40,7 @@ export function ChatHeader({ live, isInspecting, onInspect, children }: ChatHead
       {children}
       <ShareButton id={live.id} />
       {onInspect && (
-        <IconButton label="Inspector" aria-pressed={isInspecting} onClick={onInspect}>
+        <IconButton label={t.inspector} aria-pressed={isInspecting} onClick={onInspect}>
           <TimelineIcon />
         </IconButton>
       )}

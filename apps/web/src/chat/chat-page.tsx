@@ -14,6 +14,7 @@ import { lazy, Suspense, useCallback, useState } from 'react';
 import { useAccess, useApp } from '../app/app-context.ts';
 import { navigate } from '../app/route.tsx';
 import type { InspectorPanelProps } from '../inspector/inspector-panel.tsx';
+import { pageLabels } from '../languages/page-labels.ts';
 import { Branches } from './branch/branches.tsx';
 import { ChatFoot } from './chat-foot.tsx';
 import { ChatHeader } from './chat-header.tsx';
@@ -37,6 +38,7 @@ interface ChatPageProps {
 
 /** The page of a task: header, conversation, message field and, if open, the inspector. */
 export function ChatPage({ id, at }: ChatPageProps) {
+  const t = pageLabels();
   const live = useApp().sources.get(id);
   const [moment, setMoment] = useState<ChatSource>();
   const [sentCount, setSentCount] = useState(0);
@@ -77,7 +79,7 @@ export function ChatPage({ id, at }: ChatPageProps) {
             <TranscriptView
               source={source}
               sentCount={sentCount}
-              emptyText={isEmpty ? 'No messages yet.' : undefined}
+              emptyText={isEmpty ? t.noMessagesYet : undefined}
             >
               {!isPast && !isReadOnly && <RetryRow live={live} />}
               {!isPast && <OutboxView live={live} />}
@@ -97,7 +99,7 @@ export function ChatPage({ id, at }: ChatPageProps) {
           fallback={
             <aside className="inspector-wait">
               <Skeleton
-                label="Loading the inspector"
+                label={t.loadingInspector}
                 bars={['short', 'block', 'full', 'middle', 'full']}
               />
             </aside>

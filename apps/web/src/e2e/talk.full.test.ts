@@ -51,6 +51,29 @@ describeInChromium()('a conversation with sub-agents', () => {
     expect(width).toBe(360);
   });
 
+  test('22.10: a message names its model, and a command opens the inspector', async () => {
+    const tab = await open();
+    const { page } = tab;
+    const modelOf = async (text: string) => {
+      const sending = page.waitForRequest(/\/commands$/);
+      await tab.send(text);
+      return (JSON.parse((await sending).postData() ?? '{}') as { readonly model?: string }).model;
+    };
+    const choice = page.getByRole('combobox', { name: 'Model' });
+    await choice.selectOption('talk-2');
+    expect(await modelOf('hello')).toBe('talk-2');
+    await tab.waitForText('I have nothing to say.');
+    // The session keeps the model of its last message.
+    expect(await choice.inputValue()).toBe('talk-2');
+    await choice.selectOption('talk-1');
+    expect(await modelOf('hello')).toBe('talk-1');
+    await tab.message.fill('/ins');
+    await page.getByRole('option', { name: '/inspect' }).waitFor();
+    expect(await axeFaults(page)).toEqual([]);
+    await tab.message.press('Enter');
+    await page.waitForURL('**/inspect**');
+  });
+
   test('asks with a form that the keyboard answers', async () => {
     const tab = await open();
     await tab.send('question');

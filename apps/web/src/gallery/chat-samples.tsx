@@ -1,5 +1,6 @@
 import type { ChatSource } from '@millrace/react';
 import { ActivityLine, Approvals, ItemView } from '@millrace/react';
+import { pageLabels } from '../languages/page-labels.ts';
 import {
   askingSessions,
   failedSession,
@@ -40,7 +41,7 @@ export function ChatSamples({ theme }: { readonly theme: 'light' | 'dark' }) {
         <Items source={failedSession} />
         {failedSession.facts.notices.map(({ id, look, text }) => (
           <div key={`${theme} ${id}`} className="notice" data-look={look}>
-            <span>{text}</span>
+            <span>{text(pageLabels())}</span>
           </div>
         ))}
       </Sample>

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react';
 import { useApp, useListedTask } from '../app/app-context.ts';
 import { Link, navigate } from '../app/route.tsx';
 import { taskTitle } from '../app/task-text.ts';
+import { pageLabels } from '../languages/page-labels.ts';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import './inspector-page.css';
 
@@ -17,9 +18,10 @@ const urlMs = 250;
 
 /** The inspector in full width, as a separate page. The URL contains the selected moment. */
 export function InspectorPage({ id, at }: InspectorPageProps) {
+  const t = pageLabels();
   const { client } = useApp();
   const listed = useListedTask(id);
-  const title = listed === undefined ? 'Session' : taskTitle(listed);
+  const title = listed === undefined ? t.session : taskTitle(listed);
   const [moment, setMoment] = useState(at);
   useEffect(() => setMoment(at), [at]);
   useEffect(() => {
@@ -31,18 +33,18 @@ export function InspectorPage({ id, at }: InspectorPageProps) {
     return () => clearTimeout(timer);
   }, [moment, at, id]);
   useEffect(() => {
-    document.title = `Inspector · ${title} · Millrace`;
+    document.title = `${t.inspector} · ${title} · Millrace`;
     return () => {
       document.title = 'Millrace';
     };
-  }, [title]);
+  }, [title, t.inspector]);
   return (
     <main className="inspector-page">
       <header className="chat-header">
         <SidebarButton />
         <div className="chat-title">
           <h1>{title}</h1>
-          <p>Inspector</p>
+          <p>{t.inspector}</p>
         </div>
         <Link
           className="button"
@@ -50,10 +52,10 @@ export function InspectorPage({ id, at }: InspectorPageProps) {
           data-size="small"
           to={{ page: 'task', id, at: moment }}
         >
-          Chat
+          {t.chat}
         </Link>
       </header>
-      <h2 className="unseen">Spans and records</h2>
+      <h2 className="unseen">{t.spansAndRecords}</h2>
       <Inspector
         {...{ client, taskId: id, at: moment }}
         onMoment={(to) => setMoment(to)}

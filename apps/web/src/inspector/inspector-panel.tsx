@@ -5,6 +5,7 @@ import { Inspector, PastSourceFactory } from '@millrace/react/inspector';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useApp } from '../app/app-context.ts';
 import { Link } from '../app/route.tsx';
+import { pageLabels } from '../languages/page-labels.ts';
 import './inspector-panel.css';
 import './inspector-page.css';
 
@@ -25,6 +26,7 @@ const urlMs = 250;
 
 /** The inspector next to the chat. The chat shows the selected moment. */
 export function InspectorPanel({ live, at, onMoment, onSource, onClose }: InspectorPanelProps) {
+  const t = pageLabels();
   const { client } = useApp();
   const [moment, setMoment] = useState(at);
   const written = useRef(at);
@@ -56,18 +58,18 @@ export function InspectorPanel({ live, at, onMoment, onSource, onClose }: Inspec
     timer.current = setTimeout(() => write(to), urlMs);
   };
   return (
-    <aside className="inspector-panel" aria-label="Inspector">
+    <aside className="inspector-panel" aria-label={t.inspector}>
       <header>
-        <h2>Inspector</h2>
+        <h2>{t.inspector}</h2>
         <Link
           className="button"
           data-look="quiet"
           data-size="small"
           to={{ page: 'inspect', id: live.id, at: moment }}
         >
-          Full width
+          {t.fullWidth}
         </Link>
-        <IconButton size="small" label="Close the inspector" onClick={onClose}>
+        <IconButton size="small" label={t.closeTheInspector} onClick={onClose}>
           <CrossIcon />
         </IconButton>
       </header>

@@ -1,5 +1,6 @@
 import { Approvals, type ChatSource, useSourceValue } from '@millrace/react';
 import { useApp } from '../app/app-context.ts';
+import { pageLabels } from '../languages/page-labels.ts';
 
 const selectIsAsking = ({ state }: ChatSource) => state.asked.length > 0;
 
@@ -8,6 +9,7 @@ const selectIsAsking = ({ state }: ChatSource) => state.asked.length > 0;
  * the same rule applies: the user must see the whole content before an answer.
  */
 export function AnswerHere({ id }: { readonly id: string }) {
+  const t = pageLabels();
   const live = useApp().sources.get(id);
   const isAsking = useSourceValue(live, selectIsAsking);
   return (
@@ -15,7 +17,7 @@ export function AnswerHere({ id }: { readonly id: string }) {
       {isAsking ? (
         <Approvals source={live} handle={live.handle} />
       ) : (
-        <p role="status">Loading the question …</p>
+        <p role="status">{t.loadingTheQuestion}</p>
       )}
     </div>
   );

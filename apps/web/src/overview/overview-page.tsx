@@ -1,9 +1,10 @@
 import type { Client } from '@millrace/client';
-import { errorText } from '@millrace/react';
+import { errorText, Filled } from '@millrace/react';
 import { clockTime, pageClock, Skeleton } from '@millrace/react/controls';
 import { type ReactNode, useMemo, useSyncExternalStore } from 'react';
 import { useApp } from '../app/app-context.ts';
 import { type OverviewFilter, useRoute } from '../app/route.tsx';
+import { pageLabels } from '../languages/page-labels.ts';
 import type { Api } from '../server/api.ts';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { failuresOf, runningOf, usageRows } from './overview-rows.ts';
@@ -15,6 +16,7 @@ import './overview.css';
 
 /** The overview page of the app. */
 export function OverviewPage() {
+  const t = pageLabels();
   const { client, api } = useApp();
   const route = useRoute();
   const filter = route.page === 'overview' ? route : {};
@@ -22,7 +24,7 @@ export function OverviewPage() {
     <main className="overview-page">
       <header className="overview-head">
         <SidebarButton />
-        <h1>Overview</h1>
+        <h1>{t.overview}</h1>
       </header>
       <Overview client={client} api={api} filter={filter} />
     </main>
@@ -53,18 +55,19 @@ export interface OverviewViewProps {
 }
 
 export function OverviewView({ store, statistics }: OverviewViewProps) {
+  const t = pageLabels();
   const state = useSyncExternalStore(store.subscribe, store.now);
   const { isLoaded, tasks, others, hasMore, isTruncated, error } = state;
   if (error !== undefined && !isLoaded)
     return (
       <p className="overview-error" role="alert">
-        {errorText(error)} The page retries every few seconds.
+        {errorText(error, t)} {t.pageRetries}
       </p>
     );
   if (!isLoaded)
     return (
       <div className="overview-wait">
-        <Skeleton label="Loading the sessions" bars={['short', 'block', 'block']} />
+        <Skeleton label={t.loadingTheSessions} bars={['short', 'block', 'block']} />
       </div>
     );
   const all = [...tasks, ...others];
@@ -79,37 +82,33 @@ export function OverviewView({ store, statistics }: OverviewViewProps) {
           <Failures failures={failuresOf(all)} isTruncated={isTruncated} />
           {statistics}
           <UsageTable rows={usageRows(tasks)} />
-          <p className="overview-note">
-            {`Usage covers ${scopeOf(tasks.length, hasMore)}, including superseded attempts.`}
-          </p>
+          <p className="overview-note">{t.usageCovers(tasks.length, hasMore)}</p>
         </>
       )}
     </div>
   );
 }
 
-function scopeOf(count: number, hasMore: boolean): string {
-  if (hasMore) return `the ${count} latest sessions`;
-  return count === 1 ? 'the one session' : `all ${count} sessions`;
-}
-
 /** Shows a warning that the data may be out of date. */
 function StaleNotice({ readAt }: { readonly readAt: number | undefined }) {
-  const when = readAt === undefined ? 'earlier' : `at ${clockTime(readAt)}`;
+  const t = pageLabels();
   return (
     <p className="overview-old" role="alert">
-      The server does not answer. This data was read {when}. The page retries every few seconds.
+      {t.staleData(readAt === undefined ? undefined : clockTime(readAt, t.locale))} {t.pageRetries}
     </p>
   );
 }
 
 function NoTasks() {
+  const t = pageLabels();
   return (
     <div className="overview-empty">
-      <h2>No sessions yet</h2>
+      <h2>{t.noSessionsYet}</h2>
       <p>
-        Start one from the page, or from a program: <code>task/create</code> at an agent’s{' '}
-        <code>/rpc</code>. Running sessions, failures and the cost of each model then appear here.
+        <Filled
+          text={t.overviewEmpty}
+          parts={[<code key="method">task/create</code>, <code key="path">/rpc</code>]}
+        />
       </p>
     </div>
   );

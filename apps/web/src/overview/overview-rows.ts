@@ -1,5 +1,6 @@
 import type { TaskDigest, TaskSummary } from '@millrace/client';
 import { addUsage, type Usage } from '@millrace/core';
+import { pageLabels } from '../languages/page-labels.ts';
 
 /** A task with its digest. The digest is undefined until it is loaded. */
 export interface OverviewTask {
@@ -41,7 +42,7 @@ export function failuresOf(all: readonly OverviewTask[]): readonly Failure[] {
     const isError = digest?.state === 'idle' && digest.stop?.reason === 'error';
     if (!isFailed && !isError) return [];
     const reason = digest?.error?.message ?? task.status_reason ?? digest?.stop?.cause;
-    return [{ task, agent: agentOf(digest), reason: reason ?? 'No reason was recorded' }];
+    return [{ task, agent: agentOf(digest), reason: reason ?? pageLabels().noReason }];
   });
 }
 
@@ -86,5 +87,5 @@ export function totalOf(rows: readonly UsageRow[]): Usage | undefined {
 }
 
 function agentOf(digest: TaskDigest | undefined): string {
-  return digest?.agents.join(', ') || 'unknown agent';
+  return digest?.agents.join(', ') || pageLabels().unknownAgent;
 }

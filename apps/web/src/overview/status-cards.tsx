@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useAccess } from '../app/app-context.ts';
 import { Link } from '../app/route.tsx';
 import { taskTitle, waitingText } from '../app/task-text.ts';
+import { pageLabels } from '../languages/page-labels.ts';
 import { AnswerHere } from './answer-here.tsx';
 import type { Failure, OverviewTask } from './overview-rows.ts';
 
@@ -14,6 +15,7 @@ export interface RunningProps {
 
 /** Lists running sessions. Sessions that wait for an approval come first. */
 export function Running({ tasks, isTruncated }: RunningProps) {
+  const t = pageLabels();
   const waiting = tasks.filter(({ digest }) => digest?.state === 'waiting').length;
   // At most one approval request is open, because its keys must have only one target.
   const [answering, setAnswering] = useState<string>();
@@ -21,14 +23,13 @@ export function Running({ tasks, isTruncated }: RunningProps) {
   return (
     <section className="overview-card" aria-labelledby="overview-running">
       <h2 id="overview-running">
-        Running{' '}
+        {t.runningSessions}{' '}
         <span className="overview-count">{`${tasks.length}${isTruncated && tasks.length > 0 ? '+' : ''}`}</span>
         {waiting > 0 && <span className="overview-waiting"> {waitingText(waiting)}</span>}
       </h2>
       {tasks.length === 0 ? (
         <p className="overview-none">
-          {isTruncated ? 'Nothing runs in the latest sessions.' : 'Nothing runs.'} A run appears
-          here when it starts and stays until it ends.
+          {isTruncated ? t.nothingRunsInLatest : t.nothingRuns} {t.runsAppearHere}
         </p>
       ) : (
         <ul className="overview-list">
@@ -58,6 +59,7 @@ interface RunningRowProps extends OverviewTask {
 }
 
 function RunningRow({ task, digest, isOpen, onToggle }: RunningRowProps) {
+  const t = pageLabels();
   const since = digest?.running_since ?? null;
   const isWaiting = digest?.state === 'waiting';
   return (
@@ -66,15 +68,17 @@ function RunningRow({ task, digest, isOpen, onToggle }: RunningRowProps) {
       <Link to={{ page: 'task', id: task.id }}>{taskTitle(task)}</Link>
       <span className="overview-soft">{digest?.agents.join(', ')}</span>
       <span className="overview-end">
-        {isWaiting ? 'waits for an approval' : since !== null && duration(Date.now() - since)}
+        {isWaiting ? t.waitsForApproval : since !== null && duration(Date.now() - since)}
         {isWaiting && onToggle !== undefined && (
           <Button
             size="small"
             aria-expanded={isOpen}
-            aria-label={`${isOpen ? 'Hide the question of' : 'Answer'} ${taskTitle(task)}`}
+            aria-label={
+              isOpen ? t.hideQuestionOf(taskTitle(task)) : t.answerSession(taskTitle(task))
+            }
             onClick={onToggle}
           >
-            {isOpen ? 'Hide' : 'Answer'}
+            {isOpen ? t.hide : t.answer}
           </Button>
         )}
       </span>
@@ -91,17 +95,15 @@ export interface FailuresProps {
 
 /** Lists failed sessions, each with the recorded reason. */
 export function Failures({ failures, isTruncated }: FailuresProps) {
+  const t = pageLabels();
   return (
     <section className="overview-card" aria-labelledby="overview-failures">
       <h2 id="overview-failures">
-        Failures{' '}
+        {t.failures}{' '}
         <span className="overview-count">{`${failures.length}${isTruncated && failures.length > 0 ? '+' : ''}`}</span>
       </h2>
       {failures.length === 0 ? (
-        <p className="overview-none">
-          Nothing failed. A failed session appears here with the reason. Send it a message to
-          continue it.
-        </p>
+        <p className="overview-none">{t.nothingFailed}</p>
       ) : (
         <ul className="overview-list">
           {failures.map((failure) => (
@@ -120,7 +122,9 @@ function FailureRow({ task, agent, reason }: Failure) {
       <span className="overview-dot" data-look="bad" />
       <Link to={{ page: 'task', id: task.id }}>{taskTitle(task)}</Link>
       <span className="overview-soft">{agent}</span>
-      <span className="overview-end">{Number.isFinite(changedAt) && dayOrTime(changedAt)}</span>
+      <span className="overview-end">
+        {Number.isFinite(changedAt) && dayOrTime(changedAt, pageLabels().locale)}
+      </span>
       <p className="overview-reason">{reason}</p>
     </li>
   );

@@ -1,31 +1,30 @@
 import { cachedPercent, type Usage } from '@millrace/core';
+import { pageLabels } from '../languages/page-labels.ts';
 import { totalOf, type UsageRow } from './overview-rows.ts';
 
 /** A table of usage by agent and model. */
 export function UsageTable({ rows }: { readonly rows: readonly UsageRow[] }) {
+  const t = pageLabels();
   const total = totalOf(rows);
   return (
     <section className="overview-card" aria-labelledby="overview-usage">
-      <h2 id="overview-usage">Usage and cost</h2>
+      <h2 id="overview-usage">{t.usageAndCost}</h2>
       {total === undefined ? (
-        <p className="overview-none">
-          No usage was recorded. Agents that use the Millrace loop report usage automatically; other
-          agents may not.
-        </p>
+        <p className="overview-none">{t.noUsage}</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll
-        <section className="overview-scroll" aria-label="Usage by agent and model" tabIndex={0}>
+        <section className="overview-scroll" aria-label={t.usageTable} tabIndex={0}>
           <table>
             <thead>
               <tr>
-                <th scope="col">Agent</th>
-                <th scope="col">Model</th>
-                <th scope="col">Sessions</th>
-                <th scope="col">Requests</th>
-                <th scope="col">Input</th>
-                <th scope="col">From cache</th>
-                <th scope="col">Output</th>
-                <th scope="col">Cost</th>
+                <th scope="col">{t.agent}</th>
+                <th scope="col">{t.model}</th>
+                <th scope="col">{t.sessions}</th>
+                <th scope="col">{t.requests}</th>
+                <th scope="col">{t.input}</th>
+                <th scope="col">{t.fromCache}</th>
+                <th scope="col">{t.output}</th>
+                <th scope="col">{t.cost}</th>
               </tr>
             </thead>
             <tbody>
@@ -36,7 +35,7 @@ export function UsageTable({ rows }: { readonly rows: readonly UsageRow[] }) {
             <tfoot>
               <tr>
                 <th scope="row" colSpan={4}>
-                  All
+                  {t.all}
                 </th>
                 <Numbers usage={total} />
               </tr>
@@ -53,7 +52,7 @@ function Row({ agent, provider, model, tasks, attempts, usage }: UsageRow) {
     <tr>
       <th scope="row">{agent}</th>
       <td>
-        {model ?? 'unknown model'} {provider !== undefined && <small>{provider}</small>}
+        {model ?? pageLabels().unknownModel} {provider !== undefined && <small>{provider}</small>}
       </td>
       <td>{count(tasks)}</td>
       <td>{count(attempts)}</td>
@@ -63,6 +62,7 @@ function Row({ agent, provider, model, tasks, attempts, usage }: UsageRow) {
 }
 
 function Numbers({ usage }: { readonly usage: Usage }) {
+  const t = pageLabels();
   const { input, output, costs, estimated } = usage;
   const share = cachedPercent(usage);
   return (
@@ -70,9 +70,9 @@ function Numbers({ usage }: { readonly usage: Usage }) {
       <td>{count(input)}</td>
       <td>{share === undefined ? '–' : `${share} %`}</td>
       <td>{count(output)}</td>
-      <td title={estimated ? 'Partly estimated' : undefined}>
+      <td title={estimated ? t.partlyEstimated : undefined}>
         {costs.length === 0
-          ? 'not reported'
+          ? t.notReported
           : costs.map(({ amount, currency }) => `${amount} ${currency}`).join(' + ')}
         {estimated && costs.length > 0 && ' ≈'}
       </td>
@@ -81,5 +81,5 @@ function Numbers({ usage }: { readonly usage: Usage }) {
 }
 
 function count(value: number): string {
-  return value.toLocaleString('en');
+  return value.toLocaleString(pageLabels().locale);
 }

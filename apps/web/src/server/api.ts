@@ -1,6 +1,7 @@
 import { ClientError } from '@millrace/client';
 import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import { readToken } from '../app/browser-storage.ts';
+import { pageLabels } from '../languages/page-labels.ts';
 import { withBase } from './base-path.ts';
 
 /** One page of a list. `next` is the cursor of the next page. It is undefined on the last page. */
@@ -52,7 +53,7 @@ export class Api {
     return fetch(withBase(path), { ...init, headers, cache: 'no-store' }).catch(
       (cause: unknown) => {
         if (init.signal?.aborted) throw cause;
-        const message = 'The server cannot be reached. Check that it runs';
+        const message = pageLabels().serverUnreachable;
         throw new ClientError('unreachable', message, {}, { cause });
       },
     );
@@ -63,10 +64,7 @@ async function readJson(response: Response): Promise<JsonValue> {
   if (!response.ok) throw await responseError(response);
   const parsed = parseJson(await response.text());
   if (parsed.ok) return parsed.value;
-  throw new ClientError(
-    'bad_answer',
-    'The response is not from a Millrace server. Check the address',
-  );
+  throw new ClientError('bad_answer', pageLabels().notAMillraceServer);
 }
 
 async function responseError(response: Response): Promise<ClientError> {
@@ -77,7 +75,7 @@ async function responseError(response: Response): Promise<ClientError> {
   const message =
     typeof serverMessage === 'string' && serverMessage !== ''
       ? serverMessage
-      : `The server answered with status ${response.status}`;
+      : pageLabels().serverStatus(response.status);
   const code = response.status === 401 ? 'unauthorized' : 'bad_request';
   return new ClientError(code, message, {}, { status: response.status });
 }

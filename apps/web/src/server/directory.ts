@@ -1,5 +1,6 @@
 import { type AgentInfo, ClientError, type TaskSummary } from '@millrace/client';
 import type { JsonValue } from '@millrace/core';
+import { pageLabels } from '../languages/page-labels.ts';
 import type { Api } from './api.ts';
 
 /** A task with the additional fields of the session list. */
@@ -163,7 +164,7 @@ export class Directory {
     const clientError =
       error instanceof ClientError
         ? error
-        : new ClientError('bad_answer', 'The list could not be read', {}, { cause: error });
+        : new ClientError('bad_answer', pageLabels().listUnreadable, {}, { cause: error });
     if (clientError.message === this.#state.error?.message) return;
     this.#change({ ...this.#state, error: clientError });
   }

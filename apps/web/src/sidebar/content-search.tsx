@@ -4,6 +4,7 @@ import { useEffect, useState } from 'react';
 import { useApp, useListedTask } from '../app/app-context.ts';
 import { Link } from '../app/route.tsx';
 import { taskTitle } from '../app/task-text.ts';
+import { pageLabels } from '../languages/page-labels.ts';
 import type { Api } from '../server/api.ts';
 
 /** A place in a message that contains the searched text. */
@@ -51,14 +52,15 @@ interface ContentSearchProps {
  * and a button continues with older ones.
  */
 export function ContentSearch({ text }: ContentSearchProps) {
+  const t = pageLabels();
   const { api } = useApp();
   const { found, isSearching, more } = useContentSearch(api, text);
   if (text.length < minLength) return null;
   const isCurrent = found?.text === text;
   const sessions = isCurrent ? found.sessions : [];
   return (
-    <section className="content-hits" aria-label="In messages">
-      <h3>In messages</h3>
+    <section className="content-hits" aria-label={t.inMessages}>
+      <h3>{t.inMessages}</h3>
       <ul>
         {sessions.map((session) => (
           <li key={session.task_id}>
@@ -71,7 +73,7 @@ export function ContentSearch({ text }: ContentSearchProps) {
       </p>
       {isCurrent && found.next !== null && sessions.length < maxSessions && (
         <Button size="small" look="quiet" disabled={isSearching} onClick={more}>
-          Search older sessions
+          {t.searchOlderSessions}
         </Button>
       )}
     </section>
@@ -79,10 +81,11 @@ export function ContentSearch({ text }: ContentSearchProps) {
 }
 
 function FoundLink({ session: { task_id: id, hits } }: { readonly session: FoundSession }) {
+  const t = pageLabels();
   const task = useListedTask(id);
   return (
     <Link to={{ page: 'task', id }} className="task-link content-hit">
-      <span className="content-hit-title">{task === undefined ? 'Session' : taskTitle(task)}</span>
+      <span className="content-hit-title">{task === undefined ? t.session : taskTitle(task)}</span>
       {hits.slice(0, 1).map(({ item_id, before, match, after }) => (
         <span key={item_id} className="content-hit-text">
           <VisibleText text={before} />
@@ -97,11 +100,11 @@ function FoundLink({ session: { task_id: id, hits } }: { readonly session: Found
 }
 
 function statusText(found: Found | undefined, isSearching: boolean): string {
-  if (isSearching || found === undefined) return 'Searching the messages …';
-  if (found.error !== undefined) return `The messages cannot be searched. ${found.error}`;
+  const t = pageLabels();
+  if (isSearching || found === undefined) return t.searchingMessages;
+  if (found.error !== undefined) return t.messagesNotSearched(found.error);
   if (found.sessions.length > 0) return '';
-  const where = found.next === null ? '' : ` in the newest ${found.searched} sessions`;
-  return `No message${where} has this text.`;
+  return t.noMessageHas(found.next === null ? undefined : found.searched);
 }
 
 interface SearchState {
@@ -147,7 +150,13 @@ async function search(
     const { data, searched, next } = result;
     return { text, sessions: data, searched, next, error: undefined };
   } catch (reason) {
-    return { text, sessions: [], searched: 0, next: cursor ?? null, error: errorText(reason) };
+    return {
+      text,
+      sessions: [],
+      searched: 0,
+      next: cursor ?? null,
+      error: errorText(reason, pageLabels()),
+    };
   }
 }
 

@@ -8,12 +8,14 @@ import {
   PlusIcon,
   RoomyIcon,
   ScreenIcon,
+  SettingsIcon,
   SunIcon,
 } from '@millrace/react/controls';
 import { lazy, Suspense, useCallback } from 'react';
 import { useAccess, useApp, useDirectory } from '../app/app-context.ts';
 import { useSetting } from '../app/appearance.ts';
 import { Link, type Route } from '../app/route.tsx';
+import { pageLabels } from '../languages/page-labels.ts';
 import { TaskList } from './task-list.tsx';
 import { type FindTasks, findTasks } from './task-search.ts';
 import './sidebar.css';
@@ -33,14 +35,17 @@ interface SidebarProps {
   readonly route: Route;
   readonly hasOverview: boolean;
   readonly onHelp: () => void;
+  readonly onSettings: () => void;
 }
 
-const themeNames = { system: 'same as system', light: 'light', dark: 'dark' } as const;
+const themeNames = { system: 'colorsOfSystem', light: 'colorsLight', dark: 'colorsDark' } as const;
+const densityNames = { comfortable: 'densityComfortable', compact: 'densityCompact' } as const;
 const themeIcons = { system: ScreenIcon, light: SunIcon, dark: MoonIcon } as const;
 const densityIcons = { comfortable: RoomyIcon, compact: CompactIcon } as const;
 
-/** The sidebar: links, the session list, theme and help. */
-export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
+/** The sidebar: links, the session list, settings and help. */
+export function Sidebar({ route, hasOverview, onHelp, onSettings }: SidebarProps) {
+  const t = pageLabels();
   const { directory, api } = useApp();
   const { tasks, isLoaded, hasMore } = useDirectory();
   const more = useCallback(() => void directory.loadMore(), [directory]);
@@ -51,7 +56,7 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
   const ThemeIcon = themeIcons[theme];
   const DensityIcon = densityIcons[density];
   return (
-    <nav className="sidebar" id="sessions" aria-label="Sessions">
+    <nav className="sidebar" id="sessions" aria-label={t.sessions}>
       <div className="sidebar-head">
         <Link to={{ page: 'new' }} className="brand">
           <Logo /> Millrace
@@ -63,7 +68,7 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
           className="sidebar-link"
           aria-current={route.page === 'new' ? 'page' : undefined}
         >
-          <PlusIcon /> New session
+          <PlusIcon /> {t.newSession}
         </Link>
         {hasOverview && (
           <Link
@@ -71,7 +76,7 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
             className="sidebar-link"
             aria-current={route.page === 'overview' ? 'page' : undefined}
           >
-            <GridIcon /> Overview
+            <GridIcon /> {t.overview}
           </Link>
         )}
       </div>
@@ -86,13 +91,16 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
         isReadOnly={isReadOnly}
       />
       <div className="sidebar-foot">
-        <IconButton label={`Colours: ${themeNames[theme]}`} onClick={nextTheme}>
+        <IconButton label={t[themeNames[theme]]} onClick={nextTheme}>
           <ThemeIcon />
         </IconButton>
-        <IconButton label={`Density: ${density}`} onClick={nextDensity}>
+        <IconButton label={t[densityNames[density]]} onClick={nextDensity}>
           <DensityIcon />
         </IconButton>
-        <IconButton label="Keys and help (?)" onClick={onHelp}>
+        <IconButton label={t.settings} onClick={onSettings}>
+          <SettingsIcon />
+        </IconButton>
+        <IconButton label={t.keysAndHelp} onClick={onHelp}>
           <HelpIcon />
         </IconButton>
       </div>

@@ -1,3 +1,4 @@
+import { pageLabels } from '../languages/page-labels.ts';
 import type { ListedTask } from '../server/directory.ts';
 
 /**
@@ -85,11 +86,11 @@ function groupKeyOf(family: TaskFamily, now: number): string {
   const folder = folderOf(family.task);
   if (folder !== undefined) return `folder ${folder}`;
   const at = changedAt(family);
-  if (at === 0) return 'date Earlier';
+  if (at === 0) return 'date earlier';
   const days = dayOf(now) - dayOf(at);
-  if (days <= 0) return 'date Today';
-  if (days === 1) return 'date Yesterday';
-  if (days <= 7) return 'date Previous 7 days';
+  if (days <= 0) return 'date today';
+  if (days === 1) return 'date yesterday';
+  if (days <= 7) return 'date previous7Days';
   const date = new Date(at);
   return `month ${new Date(date.getFullYear(), date.getMonth(), 15).getTime()}`;
 }
@@ -102,11 +103,13 @@ function dayOf(at: number): number {
   );
 }
 
+type DateName = 'earlier' | 'today' | 'yesterday' | 'previous7Days';
+
 function toGroup(key: string, families: readonly TaskFamily[]): TaskGroup {
-  if (key === 'pinned') return { key, kind: 'pinned', name: 'Pinned', families };
+  if (key === 'pinned') return { key, kind: 'pinned', name: pageLabels().pinned, families };
   const [kind = ''] = key.split(' ', 1);
   const rest = key.slice(kind.length + 1);
   if (kind === 'folder') return { key, kind, name: rest, families };
-  if (kind === 'date') return { key, kind, name: rest, families };
+  if (kind === 'date') return { key, kind, name: pageLabels()[rest as DateName], families };
   return { key, kind: 'date', name: undefined, month: Number(rest), families };
 }

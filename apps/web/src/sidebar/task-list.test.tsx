@@ -57,7 +57,7 @@ test('sessions are found by a word in their names', async () => {
   await search('refund');
   expect(links()).toEqual([expect.stringContaining('The Order Refund')]);
   await search('nothing like it');
-  expect(page.text()).toContain('No session matches.');
+  expect(page.text()).toContain('No name matches.');
 });
 
 test('an incomplete list is searched on the server after a pause in typing', async () => {

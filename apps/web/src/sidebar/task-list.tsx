@@ -20,6 +20,7 @@ import {
   useState,
 } from 'react';
 import { taskTitle, waitingText } from '../app/task-text.ts';
+import { pageLabels } from '../languages/page-labels.ts';
 import type { ListedTask } from '../server/directory.ts';
 import type { ManageRequest } from './manage/task-actions.ts';
 import { folderOf, groupTasks, type TaskFamily, type TaskGroup } from './task-groups.ts';
@@ -57,6 +58,7 @@ const minTasksForSearch = 1;
  * sessions.
  */
 export const TaskList = memo(function TaskList(props: TaskListProps) {
+  const t = pageLabels();
   const { tasks, isLoaded, current, hasMore, onLoadMore, find, isReadOnly = false } = props;
   const { renderContent } = props;
   const [text, setText] = useState('');
@@ -109,11 +111,11 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys belong to the links in the list
     <div className="task-list" ref={list} onKeyDown={press}>
       <h2>
-        Sessions
+        {t.sessions}
         {waiting > 0 && <span className="task-list-waiting"> {waitingText(waiting)}</span>}
         {!isReadOnly && (
           <IconButton
-            label="Archived sessions"
+            label={t.archivedSessions}
             size="small"
             onClick={() => setRequest({ kind: 'archived' })}
           >
@@ -126,8 +128,8 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
           type="search"
           ref={field}
           className="task-list-search"
-          aria-label="Find a session"
-          placeholder="Find by name or text"
+          aria-label={t.findASession}
+          placeholder={t.findSessionHint}
           maxLength={maxLength}
           value={text}
           onChange={({ target }) => setText(target.value)}
@@ -135,12 +137,10 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
       )}
       {!isLoaded && tasks.length === 0 && (
         <div className="task-list-wait">
-          <Skeleton label="Loading the sessions" bars={['middle', 'short', 'full', 'short']} />
+          <Skeleton label={t.loadingTheSessions} bars={['middle', 'short', 'full', 'short']} />
         </div>
       )}
-      {isLoaded && tasks.length === 0 && (
-        <p className="task-list-empty">No sessions yet. Send a message to an agent to start one.</p>
-      )}
+      {isLoaded && tasks.length === 0 && <p className="task-list-empty">{t.noSessionsHint}</p>}
       {query === '' ? (
         groups.map((group) => <Group key={group.key} {...{ group, current, row }} />)
       ) : (
@@ -157,7 +157,7 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
       {hasMore && query === '' && (
         <div className="task-list-more">
           <Button size="small" look="quiet" onClick={onLoadMore}>
-            Older sessions
+            {t.olderSessions}
           </Button>
         </div>
       )}
@@ -245,7 +245,7 @@ function Branches({ family, current, row }: BranchesProps) {
   );
   return (
     <details className="task-branches" open={isOpen}>
-      <summary>{branches.length === 1 ? '1 branch' : `${branches.length} branches`}</summary>
+      <summary>{pageLabels().branchCount(branches.length)}</summary>
       <ul>
         {branches.map((task) => (
           <li key={task.id}>{row(task)}</li>
@@ -313,11 +313,11 @@ function searchableText(task: ListedTask): string {
 function searchStatusText(state: TaskSearchResult['state'], count: number): string {
   switch (state) {
     case 'asking':
-      return 'Searching older sessions …';
+      return pageLabels().searchingOlder;
     case 'failed':
-      return 'Older sessions could not be searched because the server did not answer.';
+      return pageLabels().olderNotSearched;
     case 'none':
     case 'found':
-      return count === 0 ? 'No session matches.' : '';
+      return count === 0 ? pageLabels().noSessionMatches : '';
   }
 }

@@ -2,6 +2,7 @@ import { BranchIcon, DotsIcon, dayOrTime, IconButton, TimeText } from '@millrace
 import { lazy, memo, Suspense } from 'react';
 import { Link } from '../app/route.tsx';
 import { statusBadge, taskTitle } from '../app/task-text.ts';
+import { pageLabels } from '../languages/page-labels.ts';
 import type { ListedTask } from '../server/directory.ts';
 
 const RenameField = lazy(async () => ({
@@ -27,6 +28,7 @@ export interface TaskRowActions {
 
 /** A session in the list: a link, and a menu button or a checkbox. */
 export const TaskRow = memo(function TaskRow(props: TaskRowProps) {
+  const t = pageLabels();
   const { task, isCurrent, isRenaming, isSelected, actions } = props;
   if (isRenaming && actions !== undefined)
     return (
@@ -39,7 +41,7 @@ export const TaskRow = memo(function TaskRow(props: TaskRowProps) {
       {isSelected !== undefined && (
         <input
           type="checkbox"
-          aria-label={`Select ${taskTitle(task)}`}
+          aria-label={t.selectTask(taskTitle(task))}
           checked={isSelected}
           onChange={() => actions?.onToggle(task)}
         />
@@ -47,7 +49,7 @@ export const TaskRow = memo(function TaskRow(props: TaskRowProps) {
       <TaskLink task={task} isCurrent={isCurrent} />
       {isSelected === undefined && actions !== undefined && (
         <IconButton
-          label={`Actions for ${taskTitle(task)}`}
+          label={t.actionsFor(taskTitle(task))}
           size="small"
           aria-haspopup="menu"
           onClick={({ currentTarget }) => actions.onMenu(task, currentTarget)}
@@ -83,9 +85,9 @@ function TaskLink({ task, isCurrent }: TaskLinkProps) {
         {taskTitle(task)}
       </span>
       <span className="task-link-words">
-        <span>{task.agents?.[0]?.name ?? 'unknown agent'}</span>
+        <span>{task.agents?.[0]?.name ?? pageLabels().unknownAgent}</span>
         {status === undefined && <WorkState task={task} />}
-        {status !== undefined && <span data-look={status.look}>{status.text}</span>}
+        {status !== undefined && <span data-look={status.look}>{pageLabels()[status.text]}</span>}
         {!Number.isNaN(at) && <TimeText at={at} format={dayOrTime} />}
       </span>
     </Link>
@@ -102,7 +104,7 @@ function WorkState({ task }: { readonly task: ListedTask }) {
   return (
     <span className="task-link-work" data-waiting={isWaiting || undefined}>
       <span className="task-link-dot" aria-hidden="true" />
-      {isWaiting ? 'waits for you' : 'in progress'}
+      {isWaiting ? pageLabels().waitsForYou : pageLabels().inProgress}
     </span>
   );
 }

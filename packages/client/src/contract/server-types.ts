@@ -27,6 +27,12 @@ export function kindOf({ acp_type, registration_metadata }: AgentInfo): AgentKin
   return acp_type === 'sync' ? 'sync' : 'async';
 }
 
+/** Returns the names of the models between which a message to the agent can choose. */
+export function modelsOf({ registration_metadata }: AgentInfo): readonly string[] {
+  const models = registration_metadata?.['models'];
+  return Array.isArray(models) ? models.filter((name) => typeof name === 'string') : [];
+}
+
 /** The status of a task, as stored in the task's row on the server. */
 export type TaskStatus =
   | 'RUNNING'

@@ -49,6 +49,11 @@ export interface SendOptions extends CommandOptions {
    * waits for the end of the run. Default: `follow_up`.
    */
   readonly when?: 'steer' | 'follow_up' | undefined;
+  /**
+   * The model that answers from this message on: one of `modelsOf` the agent. Only agent loops offer models.
+   * Default: the model of the message before, or the first model.
+   */
+  readonly model?: string | undefined;
 }
 
 /** Options of `upload`. */

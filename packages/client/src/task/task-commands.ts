@@ -48,14 +48,14 @@ export class TaskCommands {
   /** Sends a message with the method for this kind of agent. */
   async send(
     input: string | MessageContent,
-    { when = 'follow_up', key = this.#newKey(), signal }: SendOptions,
+    { when = 'follow_up', model, key = this.#newKey(), signal }: SendOptions,
   ): Promise<Sent> {
     const content = userContent(input);
     const { name: agent, ...info } = await this.#agentOf({ signal });
     const kind = kindOf({ name: agent, ...info });
     if (kind === 'loop') {
       const type = when === 'steer' ? 'steer' : 'message';
-      return this.#submit({ type, content }, { key, signal });
+      return this.#submit({ type, content, ...defined({ model }) }, { key, signal });
     }
     if (when === 'steer') throw this.#cannotSteer(agent);
     const params = { task_id: this.#id, content };

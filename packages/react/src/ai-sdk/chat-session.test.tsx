@@ -2,6 +2,7 @@ import type { UseChatHelpers } from '@ai-sdk/react';
 import { itemId } from '@millrace/core';
 import type { UIMessage } from 'ai';
 import { expect, test } from 'vitest';
+import { english } from '../labels/en.ts';
 import type { Session } from '../session/session.ts';
 import { openDomPage } from '../testing/dom-page.ts';
 import type { ChatHelpers, ChatMessage, ChatPart } from './chat-helpers.ts';
@@ -113,7 +114,7 @@ test('the result of useChat fits, which the compiler checks', () => {
 test('a failure is a notice, and can be retried', async () => {
   const { session, calls } = await renderChat({ status: 'error', error: new Error('No network') });
   const { facts } = session().source;
-  expect(facts.notices.map(({ look, text: words }) => [look, words])).toEqual([
+  expect(facts.notices.map(({ look, text: words }) => [look, words(english)])).toEqual([
     ['bad', 'No network'],
   ]);
   await session().commands?.retry?.();

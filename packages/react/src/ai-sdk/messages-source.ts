@@ -172,8 +172,7 @@ function factsOf(
   ids: readonly ItemId[],
   runStartedAt: number | undefined,
 ): ChatFacts {
-  const text =
-    error?.message === undefined || error.message === '' ? 'The request failed' : error.message;
+  const text: Notice['text'] = (t) => error?.message || t.requestFailed;
   const notices: readonly Notice[] =
     status === 'error' ? [{ id: 1, after: ids.at(-1), time: 0, look: 'bad', text }] : none;
   return {

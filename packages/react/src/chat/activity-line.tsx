@@ -1,8 +1,10 @@
 import { cachedPercent, type FoldState, totalUsage, type Usage } from '@millrace/core';
 import { duration, useNow } from '../design/time.tsx';
+import type { Labels } from '../labels/labels.ts';
+import { useLabels } from '../labels/use-labels.ts';
 import { type ChatSource, useSourceValue } from './state/chat-source.ts';
 import './activity-line.css';
-import { useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 
 const selectStartedAt = ({ facts }: ChatSource) => facts.runStartedAt;
 const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
@@ -30,16 +32,17 @@ export interface ActivityLineProps {
  * that the layout does not jump.
  */
 export function ActivityLine(props: ActivityLineProps) {
+  const t = useLabels();
   const { source, isPast, hasEnded = false, isOffline = false } = props;
   const isRunning = useSourceValue(source, selectIsRunning) && !hasEnded;
   const isAsking = useSourceValue(source, selectIsAsking);
-  const liveText = useSourceValue(source, activityText);
+  const liveText = useActivityText(source);
   const text = hasEnded ? '' : liveText;
   const startedAt = useSourceValue(source, selectStartedAt);
   return (
     <div className="activity">
       {isRunning && isOffline ? (
-        <span>Last known: {text}</span>
+        <span>{t.lastKnown(text)}</span>
       ) : isRunning ? (
         <span className="activity-now">
           {!isAsking && <span className="spinner" aria-hidden="true" />}
@@ -64,21 +67,29 @@ function Since({ at }: { readonly at: number }) {
 }
 
 /** Returns what the agent does now, in a few words. Empty if no run is in progress. */
-export function activityText({ state }: ChatSource): string {
-  if (state.asked.length > 0) return 'Waiting for your answer';
+export function useActivityText(source: ChatSource): string {
+  const t = useLabels();
+  return useSourceValue(
+    source,
+    useCallback((from: ChatSource) => activityText(from, t), [t]),
+  );
+}
+
+function activityText({ state }: ChatSource, t: Labels): string {
+  if (state.asked.length > 0) return t.waitingForAnswer;
   if (state.run === undefined) return '';
   const open = state.open.at(-1);
   switch (open?.begin.kind) {
     case 'reasoning':
-      return 'Thinking';
+      return t.thinking;
     case 'tool_call':
-      return `Calling ${open.begin.name}`;
+      return t.callingTool(open.begin.name);
     case 'tool_result':
-      return `Running ${open.begin.name}`;
+      return t.runningTool(open.begin.name);
     case undefined:
-      return 'Working';
+      return t.working;
     default:
-      return 'Writing';
+      return t.writing;
   }
 }
 
@@ -92,32 +103,34 @@ export function usageOf({ state }: ChatSource): Usage {
 }
 
 const style = { notation: 'compact', maximumFractionDigits: 1 } as const;
-let format: Intl.NumberFormat | undefined;
+const formats = new Map<string, Intl.NumberFormat>();
 
 /**
  * Formats a number in a compact form. The first call creates the formatter, because creating it is
  * slow.
  */
-function compact(count: number): string {
-  format ??= new Intl.NumberFormat('en', style);
+function compact(count: number, { locale }: Labels): string {
+  const format = formats.get(locale) ?? new Intl.NumberFormat(locale, style);
+  formats.set(locale, format);
   return format.format(count);
 }
 
-const usageTitle =
-  'Tokens sent and generated in this session, and the share of the sent ones that came from the cache of the provider';
-
 /** The tokens and the cost of a session so far. */
 export function UsageLine({ source }: { readonly source: ChatSource }) {
+  const t = useLabels();
   const usage = useSourceValue(source, usageOf);
   const { input, output, costs, estimated } = usage;
   if (input + output === 0) return null;
   const prefix = estimated ? '≈ ' : '';
   const cached = cachedPercent(usage) ?? 0;
-  const share = cached > 0 ? ` (${cached} % cached)` : '';
   const cost = costs.map(({ amount, currency }) => `${Number(amount).toFixed(4)} ${currency}`);
   return (
-    <span className="activity-usage" title={usageTitle}>
-      {[`${prefix}${compact(input)} in${share}`, `${compact(output)} out`, ...cost].join(' · ')}
+    <span className="activity-usage" title={t.usageHint}>
+      {[
+        `${prefix}${t.tokensIn(compact(input, t), cached)}`,
+        t.tokensOut(compact(output, t)),
+        ...cost,
+      ].join(' · ')}
     </span>
   );
 }
@@ -129,16 +142,17 @@ const selectAskedTool = ({ state }: ChatSource) => state.asked.at(0)?.name;
  * announces message text.
  */
 export function Announcer({ source }: { readonly source: ChatSource }) {
+  const t = useLabels();
   const isRunning = useSourceValue(source, selectIsRunning);
   const asked = useSourceValue(source, selectAskedTool);
   const [text, setText] = useState('');
   const wasRunning = useRef(isRunning);
   useEffect(() => {
-    if (asked !== undefined) setText(`The agent asks for permission to use ${asked}.`);
-    else if (isRunning && !wasRunning.current) setText('The agent is working.');
-    else if (!isRunning && wasRunning.current) setText('The agent is done.');
+    if (asked !== undefined) setText(t.asksPermission(asked));
+    else if (isRunning && !wasRunning.current) setText(t.theAgentIsWorking);
+    else if (!isRunning && wasRunning.current) setText(t.theAgentIsDone);
     wasRunning.current = isRunning;
-  }, [isRunning, asked]);
+  }, [isRunning, asked, t]);
   return (
     <p className="unseen" role="status">
       {text}

@@ -2,6 +2,7 @@ import type { Connection } from '@millrace/client';
 import { Button } from '../design/button.tsx';
 import { AlertIcon } from '../design/icons.tsx';
 import { useNow } from '../design/time.tsx';
+import { useLabels } from '../labels/use-labels.ts';
 import { errorText } from './state/error-text.ts';
 import './connection-banner.css';
 
@@ -22,21 +23,22 @@ export interface ConnectionBannerProps {
  * date.
  */
 export function ConnectionBanner(props: ConnectionBannerProps) {
+  const t = useLabels();
   const { connection, onReconnect, onRetryNow = retryNow } = props;
   switch (connection.state) {
     case 'live':
       return null;
     case 'connecting':
-      return connection.failures === 0 ? null : <Banner text="Reconnecting …" />;
+      return connection.failures === 0 ? null : <Banner text={t.reconnecting} />;
     case 'retrying':
       return <Retrying connection={connection} onRetryNow={onRetryNow} />;
     case 'ended':
       return null;
     case 'failed':
       return (
-        <Banner text={errorText(connection.error)} isBad>
+        <Banner text={errorText(connection.error, t)} isBad>
           <Button size="small" onClick={onReconnect}>
-            Reconnect
+            {t.reconnect}
           </Button>
         </Banner>
       );
@@ -49,12 +51,13 @@ interface RetryingProps {
 }
 
 function Retrying({ connection, onRetryNow }: RetryingProps) {
+  const t = useLabels();
   const now = useNow(500);
   const seconds = Math.max(0, Math.ceil((connection.nextTryAt - now) / 1000));
   return (
-    <Banner text={`The connection was lost. Retrying in ${seconds} s …`}>
+    <Banner text={t.connectionLost(seconds)}>
       <Button size="small" onClick={onRetryNow}>
-        Try now
+        {t.tryNow}
       </Button>
     </Banner>
   );

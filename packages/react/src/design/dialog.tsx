@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { useLabels } from '../labels/use-labels.ts';
 import { IconButton } from './button.tsx';
 import { CrossIcon } from './icons.tsx';
 import './dialog.css';
@@ -16,6 +17,7 @@ export interface DialogProps {
 
 /** A native modal dialog. It keeps the focus, and Escape closes it. */
 export function Dialog({ title, children, onClose }: DialogProps) {
+  const t = useLabels();
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -50,7 +52,7 @@ export function Dialog({ title, children, onClose }: DialogProps) {
       <header>
         <h2 id={titleId}>{title}</h2>
         {onClose && (
-          <IconButton label="Close" onClick={onClose}>
+          <IconButton label={t.close} onClick={onClose}>
             <CrossIcon />
           </IconButton>
         )}

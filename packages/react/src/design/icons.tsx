@@ -168,6 +168,10 @@ export const LaneIcon = icon(<path d="M3 2.5v6a3 3 0 0 0 3 3h7M10 8.5l3 3-3 3" /
 export const ArtifactIcon = icon(
   <path d="M2.5 3h11v10h-11ZM2.5 6h11M6 8.5 4.5 10 6 11.5M10 8.5l1.5 1.5L10 11.5" />,
 );
+/** The icon `settings`. */
+export const SettingsIcon = icon(
+  <path d="M2.5 4.5h5M11.5 4.5h2M2.5 11.5h2M8.5 11.5h5M9.5 2.5v4M6.5 9.5v4" />,
+);
 /** The icon `handoff`. */
 export const HandoffIcon = icon(<path d="M2.5 5.5h10M9.5 2.5l3 3-3 3M13.5 11h-8" />);
 

@@ -34,6 +34,7 @@ export {
   ScreenIcon,
   SelectIcon,
   SendIcon,
+  SettingsIcon,
   ShareIcon,
   ShieldIcon,
   StopIcon,

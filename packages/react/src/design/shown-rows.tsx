@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react';
+import { numberText, useLabels } from '../labels/use-labels.ts';
 import { Button } from './button.tsx';
 
 interface ShownRows {
@@ -10,14 +11,15 @@ interface ShownRows {
 
 /**
  * Limits the number of rows of a long list, because rendering thousands of rows would freeze the
- * page. `what` is the name of the rows on the button.
+ * page.
  */
-export function useShownRows(total: number, pageSize: number, what: string): ShownRows {
+export function useShownRows(total: number, pageSize: number): ShownRows {
+  const t = useLabels();
   const [count, setCount] = useState(pageSize);
   const left = total - count;
   const more = left > 0 && (
     <Button size="small" look="quiet" onClick={() => setCount(count + 10 * pageSize)}>
-      {`Show more of ${left.toLocaleString('en')} ${what}`}
+      {t.showMoreOf(numberText(t, left))}
     </Button>
   );
   return { count, more };

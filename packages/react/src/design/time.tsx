@@ -1,5 +1,6 @@
 import type { Clock } from '@millrace/client';
 import { useDeferredValue, useEffect, useState } from 'react';
+import { useLabels } from '../labels/use-labels.ts';
 
 /** Formats a duration: `850 ms`, `3.2 s`, `2 min 5 s`. */
 export function duration(ms: number): string {
@@ -14,33 +15,34 @@ export function duration(ms: number): string {
 // than any other step of opening the page.
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function format(at: number, options: Intl.DateTimeFormatOptions): string {
-  const key = Object.keys(options).join();
-  const formatter = formats.get(key) ?? new Intl.DateTimeFormat(undefined, options);
+function format(at: number, locale: string, options: Intl.DateTimeFormatOptions): string {
+  const key = `${locale} ${Object.keys(options).join()}`;
+  const formatter = formats.get(key) ?? new Intl.DateTimeFormat(locale, options);
   formats.set(key, formatter);
   return formatter.format(at);
 }
 
-/** Returns the time of day, in the language of the browser. */
-export function clockTime(at: number): string {
-  return format(at, { hour: '2-digit', minute: '2-digit' });
+/** Returns the time of day in a language. */
+export function clockTime(at: number, locale: string): string {
+  return format(at, locale, { hour: '2-digit', minute: '2-digit' });
 }
 
 /** Returns the time of day if `at` is today, otherwise the date. */
-export function dayOrTime(at: number, now: number = Date.now()): string {
+export function dayOrTime(at: number, locale: string, now: number = Date.now()): string {
   const isToday = new Date(at).toDateString() === new Date(now).toDateString();
-  return isToday ? clockTime(at) : format(at, { month: 'short', day: 'numeric' });
+  return isToday ? clockTime(at, locale) : format(at, locale, { month: 'short', day: 'numeric' });
 }
 
 /** Returns the month with its year, for example `October 2026`. */
-export function monthOf(at: number): string {
-  return format(at, { month: 'long', year: 'numeric' });
+export function monthOf(at: number, locale: string): string {
+  return format(at, locale, { month: 'long', year: 'numeric' });
 }
 
 interface TimeTextProps {
   /** The time in ms since 1970. */
   readonly at: number;
-  readonly format: (at: number) => string;
+  /** Formats the time in the language of the labels. */
+  readonly format: (at: number, locale: string) => string;
 }
 
 /**
@@ -48,10 +50,11 @@ interface TimeTextProps {
  * slow.
  */
 export function TimeText({ at, format }: TimeTextProps) {
+  const t = useLabels();
   const shown = useDeferredValue<number | undefined>(at, undefined);
   return (
     <time dateTime={new Date(at).toISOString()}>
-      {shown === undefined ? '\u00a0' : format(shown)}
+      {shown === undefined ? '\u00a0' : format(shown, t.locale)}
     </time>
   );
 }

@@ -1,6 +1,7 @@
 import type { Client } from '@millrace/client';
 import { type ReactNode, useState } from 'react';
 import { Inspector } from '../inspector/inspector.tsx';
+import { useLabels } from '../labels/use-labels.ts';
 import { Chat } from '../session/chat.tsx';
 import { useTaskSession } from '../session/task-session.ts';
 import { type ElementContent, SessionElement } from './session-element.tsx';
@@ -35,8 +36,9 @@ interface ElementChatProps extends ElementProps {
 }
 
 function ElementChat({ client, taskId, isReadOnly, placeholder }: ElementChatProps) {
+  const t = useLabels();
   const session = useTaskSession(client, taskId, { isReadOnly });
-  return <Chat {...{ session, placeholder }} emptyText="No messages yet." />;
+  return <Chat {...{ session, placeholder }} emptyText={t.noMessagesYet} />;
 }
 
 function ElementInspector({ client, taskId }: ElementProps) {

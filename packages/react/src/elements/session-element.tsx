@@ -1,6 +1,7 @@
 import { type Client, createClient } from '@millrace/client';
 import { type ReactNode, StrictMode } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
+import type { Labels } from '../labels/labels.ts';
 import { MillraceRoot } from '../root.tsx';
 import { readAddress } from './session-address.ts';
 import { addStyles } from './style-sheet.ts';
@@ -27,6 +28,7 @@ export abstract class SessionElement extends Base {
   #root: Root | undefined;
   #client: { readonly server: string; readonly client: Client } | undefined;
   #token: string | undefined;
+  #labels: Labels | undefined;
 
   /** The URL of the session, as in the attribute `src`. */
   get src(): string {
@@ -49,6 +51,16 @@ export abstract class SessionElement extends Base {
     this.#token = token;
   }
 
+  /** The texts of the element in one language. Default: English. */
+  get labels(): Labels | undefined {
+    return this.#labels;
+  }
+
+  set labels(labels: Labels | undefined) {
+    this.#labels = labels;
+    this.#render();
+  }
+
   /** Renders the session. */
   protected abstract content(of: ElementContent): ReactNode;
 
@@ -56,6 +68,7 @@ export abstract class SessionElement extends Base {
   connectedCallback(): void {
     this.#takeEarly('src');
     this.#takeEarly('token');
+    this.#takeEarly('labels');
     const shadow = this.shadowRoot ?? this.attachShadow({ mode: 'open' });
     addStyles(shadow);
     const place = document.createElement('div');
@@ -80,11 +93,11 @@ export abstract class SessionElement extends Base {
    * Takes a property that the page has set before this class was loaded. It is a value of the element
    * itself until then, and hides the property of the class.
    */
-  #takeEarly(name: 'src' | 'token'): void {
+  #takeEarly(name: 'src' | 'token' | 'labels'): void {
     if (!Object.hasOwn(this, name)) return;
-    const value = this[name];
+    const value: unknown = this[name];
     Reflect.deleteProperty(this, name);
-    this[name] = value;
+    Object.assign(this, { [name]: value });
   }
 
   #render(): void {
@@ -94,6 +107,7 @@ export abstract class SessionElement extends Base {
       <StrictMode>
         <MillraceRoot
           client={client}
+          labels={this.#labels}
           theme={this.#choice('theme', themes)}
           density={this.#choice('density', densities)}
         >

@@ -7,6 +7,7 @@ import {
 } from '@millrace/core';
 import { useMillrace } from '../context.ts';
 import { Button } from '../design/button.tsx';
+import { useLabels } from '../labels/use-labels.ts';
 import { CopyButton } from '../markdown/copy-button.tsx';
 import { SaveIcon } from './inspector-icons.tsx';
 import type { SessionModel } from './model/session-model.ts';
@@ -20,6 +21,7 @@ interface ExportMenuProps {
 
 /** Buttons that copy a link to the selected moment, and that save the records or the transcript. */
 export function ExportMenu({ taskId, model, at, offset }: ExportMenuProps) {
+  const t = useLabels();
   const saveRecords = () =>
     save(fileName(taskId, undefined, 'jsonl'), 'application/x-ndjson', recordLines(model.records));
   const saveTranscript = () => {
@@ -30,24 +32,14 @@ export function ExportMenu({ taskId, model, at, offset }: ExportMenuProps) {
   const { momentUrl } = useMillrace();
   const link = momentUrl && new URL(momentUrl(taskId, offset), location.href).href;
   return (
-    <div className="export" role="toolbar" aria-label="Export">
-      <Button
-        size="small"
-        look="quiet"
-        title="All records, one a line (JSONL)"
-        onClick={saveRecords}
-      >
-        <SaveIcon /> Records
+    <div className="export" role="toolbar" aria-label={t.exportMenu}>
+      <Button size="small" look="quiet" title={t.exportRecords} onClick={saveRecords}>
+        <SaveIcon /> {t.records}
       </Button>
-      <Button
-        size="small"
-        look="quiet"
-        title="The transcript at this moment (JSON)"
-        onClick={saveTranscript}
-      >
-        <SaveIcon /> Transcript
+      <Button size="small" look="quiet" title={t.exportTranscript} onClick={saveTranscript}>
+        <SaveIcon /> {t.transcript}
       </Button>
-      {link !== undefined && <CopyButton text={link} label="Copy a link to this moment" />}
+      {link !== undefined && <CopyButton text={link} label={t.copyMomentLink} />}
     </div>
   );
 }

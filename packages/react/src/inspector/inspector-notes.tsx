@@ -1,4 +1,5 @@
 import { Button } from '../design/button.tsx';
+import { numberText, useLabels } from '../labels/use-labels.ts';
 import type { InspectedState } from './model/inspected-session.ts';
 
 interface InspectorNotesProps {
@@ -12,15 +13,16 @@ interface InspectorNotesProps {
  * note if a link points to a record that does not exist.
  */
 export function InspectorNotes({ inspected, at, retry }: InspectorNotesProps) {
+  const t = useLabels();
   const { status, count, through, model, isPart, outline } = inspected;
   const last = isPart ? (outline?.through ?? 0) : (model.records.at(-1)?.offset ?? 0);
   if (status.state === 'failed') {
-    const why = status.error instanceof Error ? status.error.message : 'Unknown error';
+    const why = status.error instanceof Error ? status.error.message : t.unknownError;
     return (
       <div className="inspector-note" data-tone="bad" role="alert">
         <p>{why}</p>
         <Button size="small" onClick={retry}>
-          Try again
+          {t.tryAgain}
         </Button>
       </div>
     );
@@ -28,25 +30,24 @@ export function InspectorNotes({ inspected, at, retry }: InspectorNotesProps) {
   if (status.state === 'full') {
     return (
       <p className="inspector-note" data-tone="warn">
-        This session is too large for the page. These are its first {count.toLocaleString('en')}{' '}
-        records. The server has the rest, from offset {through} on.
+        {t.sessionTooLarge(numberText(t, count), through)}
       </p>
     );
   }
   if (status.state === 'loading') {
-    return <p className="inspector-note">Reading records … {count.toLocaleString('en')}</p>;
-  }
-  if (count === 0) {
     return (
       <p className="inspector-note">
-        Nothing was recorded yet. Send a message, and its records appear here.
+        {t.readingRecords} {numberText(t, count)}
       </p>
     );
+  }
+  if (count === 0) {
+    return <p className="inspector-note">{t.nothingRecorded}</p>;
   }
   if (at !== undefined && at > last) {
     return (
       <p className="inspector-note" data-tone="warn">
-        The link points to record {at}, but the last record of this session is {last}.
+        {t.linkPastEnd(at, last)}
       </p>
     );
   }

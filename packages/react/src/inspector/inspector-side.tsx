@@ -1,3 +1,5 @@
+import type { Labels } from '../labels/labels.ts';
+import { useLabels } from '../labels/use-labels.ts';
 import { type ComparedMoments, CompareView } from './compare/compare-view.tsx';
 import { SpanDetail } from './detail/span-detail.tsx';
 import type { SessionModel } from './model/session-model.ts';
@@ -10,11 +12,11 @@ import type { TreeNode } from './tree/tree-nodes.ts';
  */
 export type DetailTab = 'span' | 'records' | 'compare';
 
-const tabNames: readonly (readonly [DetailTab, string])[] = [
-  ['span', 'Span'],
-  ['records', 'Records'],
-  ['compare', 'Compare'],
-];
+const tabNames = [
+  ['span', 'span'],
+  ['records', 'records'],
+  ['compare', 'compare'],
+] as const satisfies readonly (readonly [DetailTab, keyof Labels])[];
 
 interface InspectorSideProps {
   readonly model: SessionModel;
@@ -35,10 +37,11 @@ interface InspectorSideProps {
 
 /** The detail pane next to the tree. */
 export function InspectorSide(props: InspectorSideProps) {
+  const t = useLabels();
   const { model, count, index, offset, node, tab, onTab, moments, readRequest, onOffset } = props;
   return (
-    <section className="inspector-side" aria-label="Details">
-      <div className="tabs" role="tablist" aria-label="Details">
+    <section className="inspector-side" aria-label={t.details}>
+      <div className="tabs" role="tablist" aria-label={t.details}>
         {tabNames.map(([name, title]) => (
           <button
             key={name}
@@ -49,7 +52,7 @@ export function InspectorSide(props: InspectorSideProps) {
             aria-controls="inspector-tabpanel"
             onClick={() => onTab(name)}
           >
-            {title}
+            {t[title]}
           </button>
         ))}
       </div>

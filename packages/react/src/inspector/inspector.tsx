@@ -1,5 +1,6 @@
 import type { Client } from '@millrace/client';
 import { type KeyboardEvent, useMemo, useState } from 'react';
+import { numberText, useLabels } from '../labels/use-labels.ts';
 import type { ComparedMoments } from './compare/compare-view.tsx';
 import { ExportMenu } from './export-menu.tsx';
 import { InspectorNotes } from './inspector-notes.tsx';
@@ -41,6 +42,7 @@ const noneFolded: ReadonlySet<string> = new Set();
  * playback.
  */
 export function Inspector({ client, taskId, at, onMoment, onShowInChat }: InspectorProps) {
+  const t = useLabels();
   const [inspected, retry] = useInspectedSession(client, taskId, at);
   const { model, count, outline, isPart } = inspected;
   const { records, axis, checkpoints } = model;
@@ -65,7 +67,7 @@ export function Inspector({ client, taskId, at, onMoment, onShowInChat }: Inspec
   const track = useMemo(
     () =>
       isPart && outline !== undefined
-        ? outlineTrack(outline, model)
+        ? outlineTrack(outline, model, t)
         : wholeTrack(model, shortenPauses, zoom.window),
     [model, count, isPart, outline, shortenPauses, zoom.window.from, zoom.window.to],
   );
@@ -106,8 +108,8 @@ export function Inspector({ client, taskId, at, onMoment, onShowInChat }: Inspec
   );
   const text =
     isPart && offset > 0
-      ? `record ${offset.toLocaleString('en')} of ${last.toLocaleString('en')}`
-      : momentText(model, index);
+      ? t.recordOf(numberText(t, offset), numberText(t, last))
+      : momentText(model, index, t);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the scrubber keys work anywhere in the inspector
     <div className="inspector" onKeyDown={onKeyDown}>
@@ -137,7 +139,7 @@ export function Inspector({ client, taskId, at, onMoment, onShowInChat }: Inspec
             now={time}
           />
         </Timeline>
-        <Splitter split={mainSplit} label="Width of the tree and the time line" />
+        <Splitter split={mainSplit} label={t.treeAndTimelineWidth} />
         <InspectorSide
           {...{ model, count, index, offset, readRequest, moments, tab }}
           node={selected}

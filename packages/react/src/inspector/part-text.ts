@@ -1,4 +1,5 @@
 import type { Part } from '@millrace/core';
+import type { Labels } from '../labels/labels.ts';
 
 /** Returns the content of a part as readable text. */
 export function partText(part: Part): string {
@@ -20,22 +21,22 @@ export function partText(part: Part): string {
 }
 
 /** Returns a readable title for the kind of a part. */
-export function partTitle(part: Part): string {
+export function partTitle(part: Part, t: Labels): string {
   switch (part.kind) {
     case 'text':
-      return 'Text';
+      return t.text;
     case 'reasoning':
-      return 'Reasoning';
+      return t.reasoning;
     case 'tool_call':
-      return `Call of ${part.name}`;
+      return t.callOf(part.name);
     case 'tool_result':
-      return part.isError ? `Error of ${part.name}` : `Result of ${part.name}`;
+      return part.isError ? t.errorOf(part.name) : t.resultOf(part.name);
     case 'structured':
-      return 'Data';
+      return t.data;
     case 'media':
-      return 'Media';
+      return t.media;
     case 'file':
-      return 'File';
+      return t.file;
     case 'custom':
       return part.name;
   }

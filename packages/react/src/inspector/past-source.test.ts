@@ -1,6 +1,8 @@
 import { sessionId, toArray } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { recordedRun } from '../../../server/src/testing/recorded-run.ts';
+import type { Notice } from '../chat/state/notice.ts';
+import { english } from '../labels/en.ts';
 import { numberedRecords } from '../testing/records.ts';
 import { SessionModel } from './model/session-model.ts';
 import { PastSourceFactory } from './past-source.ts';
@@ -21,7 +23,8 @@ describe('a moment in the chat', () => {
     for (const offset of [30, 90, records.length, 60, 61, 20, records.length]) {
       const { facts } = moved(offset);
       const fresh = sources()(offset);
-      expect(facts.notices).toEqual(fresh.facts.notices);
+      const shown = ({ text, ...rest }: Notice) => ({ ...rest, text: text(english) });
+      expect(facts.notices.map(shown)).toEqual(fresh.facts.notices.map(shown));
       expect(facts.runStartedAt).toBe(fresh.facts.runStartedAt);
     }
   });

@@ -9,6 +9,7 @@ import {
 } from 'react';
 import { useMillrace } from '../context.ts';
 import { Button } from '../design/button.tsx';
+import { useLabels } from '../labels/use-labels.ts';
 import { CopyButton } from './copy-button.tsx';
 import { richExtra } from './extras.ts';
 import type { CodePiece } from './highlight.ts';
@@ -47,6 +48,7 @@ export function CodeView({ text, lang, isDone }: CodeViewProps) {
  * Some languages have a preview, which appears when the code is complete.
  */
 export function CodeBlockView({ node: { info, pieces, isDone } }: { readonly node: CodeNode }) {
+  const t = useLabels();
   const language = info.trim().split(/\s/, 1)[0]?.toLowerCase() ?? '';
   const hasFrames = useMillrace().framesUrl !== undefined;
   const [choice, setChoice] = useState<boolean>();
@@ -63,12 +65,12 @@ export function CodeBlockView({ node: { info, pieces, isDone } }: { readonly nod
     <>
       {preview !== undefined && (
         <Button size="small" look="quiet" onClick={() => setChoice(!isPreview)}>
-          {isPreview ? 'Code' : 'Preview'}
+          {isPreview ? t.code : t.preview}
         </Button>
       )}
       {isDone && openBeside !== undefined && (
         <Button size="small" look="quiet" onClick={openBeside}>
-          Open
+          {t.open}
         </Button>
       )}
     </>
@@ -124,7 +126,10 @@ function CodeText({ children }: { readonly children: ReactNode }) {
 
 function HighlightedCode({ text, lang }: Pick<CodeViewProps, 'text' | 'lang'>) {
   const pieces = useHighlight(text, lang);
-  return <code>{pieces === undefined ? text : pieces.map(highlightedPiece)}</code>;
+  // The keys make a new element. An element that is used again could keep the text at another place of the
+  // code, which browsers count as a movement.
+  if (pieces === undefined) return <code key="plain">{text}</code>;
+  return <code key="highlighted">{pieces.map(highlightedPiece)}</code>;
 }
 
 function highlightedPiece({ scope, text }: CodePiece, index: number) {

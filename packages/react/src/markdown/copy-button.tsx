@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react';
 import { IconButton } from '../design/button.tsx';
 import { CheckIcon, CopyIcon } from '../design/icons.tsx';
+import { useLabels } from '../labels/use-labels.ts';
 
 const shownMs = 1500;
 
@@ -10,11 +11,12 @@ const shownMs = 1500;
  */
 export function CopyButton({
   text,
-  label = 'Copy',
+  label,
 }: {
   readonly text: string | (() => string);
   readonly label?: string;
 }) {
+  const t = useLabels();
   const [state, setState] = useState<'ready' | 'copied' | 'failed'>('ready');
   useEffect(() => {
     if (state === 'ready') return;
@@ -30,7 +32,7 @@ export function CopyButton({
       () => setState('failed'),
     );
   };
-  const words = { ready: label, copied: 'Copied', failed: 'Cannot copy here' };
+  const words = { ready: label ?? t.copy, copied: t.copied, failed: t.cannotCopy };
   return (
     <IconButton size="small" label={words[state]} onClick={copy}>
       {state === 'copied' ? <CheckIcon /> : <CopyIcon />}

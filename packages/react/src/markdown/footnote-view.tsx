@@ -8,6 +8,7 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react';
+import { useLabels } from '../labels/use-labels.ts';
 import type { FootnoteStore } from './tree/footnote-store.ts';
 import type { FootnoteNode } from './tree/markdown-node.ts';
 import './footnote.css';
@@ -56,6 +57,7 @@ interface LinkedReferenceProps {
 }
 
 function LinkedReference({ scope, label, index }: LinkedReferenceProps) {
+  const t = useLabels();
   const [isShown, setShown] = useState(false);
   const previewId = useId();
   const hide = () => setShown(false);
@@ -76,7 +78,7 @@ function LinkedReference({ scope, label, index }: LinkedReferenceProps) {
         <a
           href={`#${idOf(scope, index)}`}
           data-note={idOf(scope, index)}
-          aria-label={`Footnote ${label}`}
+          aria-label={t.footnote(label)}
           aria-describedby={isShown ? previewId : undefined}
           onFocus={show}
           onBlur={hide}
@@ -112,6 +114,7 @@ interface FootnoteViewProps {
 
 /** Shows a footnote with a link back to the reference that the reader clicked. */
 export function FootnoteView({ node, children }: FootnoteViewProps) {
+  const t = useLabels();
   const scope = use(FootnoteContext);
   const stored = scope?.footnotes.get(node.label);
   const isValid = scope !== undefined && stored?.node.id === node.id;
@@ -124,7 +127,7 @@ export function FootnoteView({ node, children }: FootnoteViewProps) {
           <a
             className="footnote-back"
             href={`#${id}`}
-            aria-label={`Back to reference ${node.label}`}
+            aria-label={t.backToReference(node.label)}
             onClick={(event) => {
               event.preventDefault();
               focusOn(referenceTo(rootOf(event.currentTarget), id));

@@ -1,4 +1,5 @@
 import { memo } from 'react';
+import { useLabels } from '../labels/use-labels.ts';
 import { CodeBlockView } from './code-view.tsx';
 import { richExtra } from './extras.ts';
 import { FootnoteView } from './footnote-view.tsx';
@@ -26,6 +27,7 @@ function renderNodes(nodes: readonly MarkdownNode[]) {
 
 /** Shows one node. It renders again only when it gets a different node object. */
 const NodeView = memo(function NodeView({ node }: { readonly node: MarkdownNode }) {
+  const t = useLabels();
   switch (node.kind) {
     case 'heading':
       return <HeadingView level={node.level} text={node.text} />;
@@ -52,7 +54,7 @@ const NodeView = memo(function NodeView({ node }: { readonly node: MarkdownNode 
     case 'details':
       return (
         <details open={node.isOpen} dir="auto">
-          <summary>{node.summary === '' ? 'Details' : <InlineView text={node.summary} />}</summary>
+          <summary>{node.summary === '' ? t.details : <InlineView text={node.summary} />}</summary>
           <NodesView nodes={node.children} />
         </details>
       );
@@ -118,13 +120,14 @@ function renderItems(items: readonly ListItem[]) {
 }
 
 const ItemView = memo(function ItemView({ item }: { readonly item: ListItem }) {
+  const t = useLabels();
   const isTask = item.isChecked !== undefined;
   return (
     <li data-task={isTask || undefined} data-apart={item.isApart || undefined}>
       {isTask && (
         <input
           type="checkbox"
-          aria-label={item.isChecked ? 'Done' : 'To do'}
+          aria-label={item.isChecked ? t.taskDone : t.toDo}
           checked={item.isChecked}
           readOnly
           disabled

@@ -8,6 +8,7 @@ import { isUnfinished, useSourceValue } from '../chat/state/chat-source.ts';
 import type { LiveSource } from '../chat/state/live-source.ts';
 import { useConnection, useHasEnded, useIsOffline } from '../chat/state/use-live.ts';
 import { MillraceContext, useMillrace } from '../context.ts';
+import { useLabels } from '../labels/use-labels.ts';
 import type { Session } from './session.ts';
 import { Thread, type ThreadProps } from './thread.tsx';
 import '../design/tokens.css';
@@ -23,14 +24,13 @@ export interface ChatProps extends Pick<ThreadProps, 'session' | 'emptyText'> {
   readonly theme?: 'light' | 'dark' | undefined;
 }
 
-const readOnlyText = 'You can read this session, but not write in it.';
-
 /**
  * A whole conversation: connection, messages, questions, queued messages, activity and the field for
  * messages. It fills its parent element. To arrange the parts yourself, use `Thread`, `Approvals`,
  * `ActivityLine` and `SessionComposer`.
  */
 export function Chat(props: ChatProps) {
+  const t = useLabels();
   const { session, emptyText, placeholder, theme } = props;
   const { source, commands, live } = session;
   const [sentCount, setSentCount] = useState(0);
@@ -39,12 +39,12 @@ export function Chat(props: ChatProps) {
   const own = useMemo(() => ({ ...context, isReadOnly }), [context, isReadOnly]);
   const frame = (
     <MillraceContext value={own}>
-      <ChatFrame label="Chat">
+      <ChatFrame label={t.chat}>
         {live && <LiveBanner live={live} />}
         <Thread {...{ session, emptyText, sentCount }} />
         <div className="chat-dock">
           <div className="chat-foot-main">
-            <Approvals source={source} handle={commands} closedText={readOnlyText} />
+            <Approvals source={source} handle={commands} closedText={t.readOnly} />
             <QueueView source={source} onWithdraw={withdrawal(session)} />
           </div>
         </div>
@@ -138,16 +138,17 @@ export interface SessionComposerProps {
 /** The field for messages of a session. If the user can only read, it is a note. */
 export function SessionComposer({
   session: { source, commands },
-  placeholder = 'Write a message',
+  placeholder,
   onSent,
 }: SessionComposerProps) {
+  const t = useLabels();
   const isRunning = useSourceValue(source, isUnfinished);
-  if (commands === undefined) return <p className="past">{readOnlyText}</p>;
+  if (commands === undefined) return <p className="past">{t.readOnly}</p>;
   const { canSteer, canAttach } = commands;
   return (
     <Composer
       draftKey={source.id}
-      {...{ placeholder, isRunning, canSteer, canAttach }}
+      {...{ placeholder: placeholder ?? t.writeAMessage, isRunning, canSteer, canAttach }}
       onStop={() => commands.stop()}
       stopsWithEscape
       onSend={async (message) => {

@@ -1,6 +1,6 @@
 import type { AskedApproval, ItemId, ToolCallPart, ToolResultPart, Usage } from '@millrace/core';
 import { useCallback, useMemo } from 'react';
-import { activityText, usageOf } from '../chat/activity-line.tsx';
+import { usageOf, useActivityText } from '../chat/activity-line.tsx';
 import {
   type ChatSource,
   findCall,
@@ -30,7 +30,7 @@ export function useIsRunning({ source }: Session): boolean {
 
 /** Returns what the agent does now, in a few words. Empty if no run is in progress. */
 export function useActivity({ source }: Session): string {
-  return useSourceValue(source, activityText);
+  return useActivityText(source);
 }
 
 /** Returns the tokens and the cost of the session so far. */

@@ -5,6 +5,7 @@ import { errorText } from '../chat/state/error-text.ts';
 import { TranscriptView } from '../chat/transcript/transcript-view.tsx';
 import { Button } from '../design/button.tsx';
 import { RetryIcon } from '../design/icons.tsx';
+import { useLabels } from '../labels/use-labels.ts';
 import type { Session } from './session.ts';
 
 /** The properties of `Thread`. */
@@ -47,6 +48,7 @@ interface RetryProps {
 
 /** A button after a run that failed. */
 function Retry({ source, retry }: RetryProps) {
+  const t = useLabels();
   const canRetry = useSourceValue(source, isFailed);
   const [isSent, setSent] = useState(false);
   const [error, setError] = useState<string>();
@@ -55,13 +57,13 @@ function Retry({ source, retry }: RetryProps) {
     setError(undefined);
     setSent(true);
     void retry()
-      .catch((reason: unknown) => setError(errorText(reason)))
+      .catch((reason: unknown) => setError(errorText(reason, t)))
       .finally(() => setSent(false));
   };
   return (
     <div className="retry-row">
       <Button size="small" disabled={isSent} onClick={start}>
-        <RetryIcon /> Retry
+        <RetryIcon /> {t.retry}
       </Button>
       {error !== undefined && <span role="alert">{error}</span>}
     </div>

@@ -40,9 +40,11 @@ export class AgentDirectory {
 
   /** Writes one row to the row store for each agent that runs in this process. */
   async start(): Promise<void> {
-    for (const { name, description = '', type } of this.#byName.values()) {
+    for (const agent of this.#byName.values()) {
+      const { name, description = '', type } = agent;
+      const models = agent.type === 'loop' ? agent.models : undefined;
       const acp_type = type === 'async' ? 'async' : 'sync';
-      const registration_metadata = { kind: type };
+      const registration_metadata = { kind: type, ...(models && { models }) };
       await this.#options.rows.registerLocal({
         name,
         description,

@@ -167,13 +167,15 @@ function withZone(text: string): string {
 
 const call = { tool_call_id: z.string().min(1).max(1024), by: z.string().max(1024).nullish() };
 const reason = z.string().max(4096).nullish();
+/** The model that answers from this message on. It is one of the agent's `models`. */
+const model = z.string().min(1).max(256).nullish();
 
 /** The schemas of the commands for an agent loop. */
 const commands = [
   /** A message that starts a new turn at the point where the current run would end. */
-  closedObject({ type: z.literal('message'), content: contentSchema }),
+  closedObject({ type: z.literal('message'), content: contentSchema, model }),
   /** A message that is added to the next model request of the current run. */
-  closedObject({ type: z.literal('steer'), content: contentSchema }),
+  closedObject({ type: z.literal('steer'), content: contentSchema, model }),
   closedObject({
     type: z.literal('approve'),
     ...call,

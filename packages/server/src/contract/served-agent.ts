@@ -53,6 +53,12 @@ export interface LoopAgent extends NamedAgent {
   readonly type: 'loop';
   /** The agent loop. It must use the same log as the server. */
   readonly agent: Agent;
+  /**
+   * The names of the models between which a message can choose. The first one is the default. The item of
+   * the message has the name in its metadata, as `model`, and the agent's `prepareStep` reads it there.
+   * Default: messages cannot choose.
+   */
+  readonly models?: readonly string[] | undefined;
 }
 
 /** The object through which a handler of a sync or async agent reads and writes its task. */

@@ -4,6 +4,7 @@ import {
   type ErrorInfo,
   Folder,
   type FoldState,
+  type FormQuestion,
   type Ids,
   isCut,
   isMillraceError,
@@ -109,6 +110,8 @@ export interface OpenWork {
 
 /** The status of a call for a caller that wants to decide about it. */
 export interface CallStatus {
+  /** The form of the question. Undefined if the question is whether the call may run. */
+  readonly form: FormQuestion | undefined;
   readonly isAsked: boolean;
   /** True if a command with this key has already decided the call. */
   readonly isRepeat: boolean;
@@ -196,8 +199,10 @@ export class LocalJournal implements TaskJournal {
     await this.#refresh();
     const { state } = this.#folder;
     const { decisions, commands } = this.#state;
+    const asked = state.asked.find((one) => one.toolCallId === toolCallId);
     return {
-      isAsked: state.asked.some((asked) => asked.toolCallId === toolCallId),
+      isAsked: asked !== undefined,
+      form: asked?.from?.form,
       isRepeat: decisions.some((made) => made.key === key),
       isSubmitted: commands.some(({ command }) => command['toolCallId'] === toolCallId),
       // If the recent items do not contain the call, all items are searched, because the call may have ended

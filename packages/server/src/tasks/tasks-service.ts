@@ -1,7 +1,10 @@
 import {
+  checkForm,
+  type FormQuestion,
   isId,
   isMillraceError,
   type JsonObject,
+  readForm,
   sessionId,
   type TraceContext,
 } from '@millrace/core';
@@ -84,6 +87,7 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       const { info, agent } = await directory.get(stored.agentId);
       if (agent.type !== 'loop')
         throw wrongMethod(info, 'give commands', 'message/send, event/send or task/interrupt');
+      assertModel(agent, command);
       await assertQueueCapacity(options, taskId, agent);
       const given = key === undefined ? `server:${ids.execution()}` : `command:${key}`;
       const isOutput = command.type === 'tool_output';
@@ -98,7 +102,7 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       // Decisions about a task run one after the other. The second of two answers therefore sees the first
       // one.
       return decisions.run(taskId, async () => {
-        await assertDecidable(options, taskId, resolved.tool_call_id, name);
+        await assertDecidable(options, taskId, resolved, name);
         return submit();
       });
     },
@@ -239,6 +243,17 @@ async function sendEventTo(
   return readEvent(log, agentId, { taskId: task.id, offset });
 }
 
+/** Checks that the agent offers the model that a message names. */
+function assertModel({ name, models = [] }: LoopAgent, command: Command): void {
+  const model = 'model' in command ? command.model : undefined;
+  if (model == null || models.includes(model)) return;
+  const offered = models.length === 0 ? 'It offers none' : `It offers ${models.join(', ')}`;
+  throw new ServerError(
+    'invalid',
+    `The agent ${name} does not offer the model ${model}. ${offered}`,
+  );
+}
+
 /** Passes the output of a tool to the agent. Returns the key of the command on the log. */
 async function provideToolResult(
   { agent }: LoopAgent,
@@ -315,19 +330,35 @@ async function retryKey({ log }: TasksServiceOptions, taskId: string): Promise<s
 async function assertDecidable(
   { journals }: TasksServiceOptions,
   taskId: string,
-  toolCallId: string,
+  answer: Extract<Command, { type: 'approve' | 'deny' }>,
   key: string,
 ): Promise<void> {
+  const { tool_call_id: toolCallId } = answer;
   const read = (journal: LocalJournal) => journal.callStatus(toolCallId, key);
   const status = await journals.use(taskId, read, loopJournalOptions);
-  const { isRepeat, isAsked, isSubmitted, call, decision } = status;
+  const { isRepeat, isAsked, isSubmitted, call, decision, form } = status;
   // A call of the current run can be decided before the log contains the question.
   const isFree = isAsked || (call === 'open' && decision === undefined);
-  if (isRepeat || (isFree && !isSubmitted)) return;
+  if (isRepeat) return;
+  if (isFree && !isSubmitted) return assertFormAnswer(form, answer);
   if (decision !== undefined || call !== undefined)
     throw lateDecision(taskId, toolCallId, decision ?? { decision: 'ended' });
   const message = `Cannot approve or deny call ${toolCallId} of task ${taskId}: it has no such call`;
   throw new ServerError('bad_state', message, { task: taskId, toolCallId });
+}
+
+/** Checks the answer to a form, so that the client learns what is wrong while the question is still open. */
+function assertFormAnswer(
+  form: FormQuestion | undefined,
+  answer: Extract<Command, { type: 'approve' | 'deny' }>,
+): void {
+  const fields = form === undefined ? undefined : readForm(form);
+  if (answer.type === 'deny' || fields?.ok !== true) return;
+  const checked = checkForm(fields.fields, answer.input);
+  if (checked.ok) return;
+  const problems = [...checked.problems].map(([field, problem]) => `${field}: ${problem}`);
+  const message = `Cannot use this answer to the form. ${problems.join('. ')}`;
+  throw new ServerError('invalid', message, { toolCallId: answer.tool_call_id });
 }
 
 /** Maximum number of queued commands per task. */

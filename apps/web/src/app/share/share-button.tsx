@@ -1,5 +1,6 @@
 import { IconButton, ShareIcon } from '@millrace/react/controls';
 import { lazy, Suspense, useState } from 'react';
+import { pageLabels } from '../../languages/page-labels.ts';
 import { useAccess } from '../app-context.ts';
 
 const ShareDialog = lazy(async () => ({
@@ -11,12 +12,13 @@ const ShareDialog = lazy(async () => ({
  * links see it.
  */
 export function ShareButton({ id }: { readonly id: string }) {
+  const t = pageLabels();
   const { canShare } = useAccess();
   const [isOpen, setOpen] = useState(false);
   if (!canShare) return null;
   return (
     <>
-      <IconButton label="Share" aria-haspopup="dialog" onClick={() => setOpen(true)}>
+      <IconButton label={t.share} aria-haspopup="dialog" onClick={() => setOpen(true)}>
         <ShareIcon />
       </IconButton>
       <Suspense>{isOpen && <ShareDialog id={id} onClose={() => setOpen(false)} />}</Suspense>

@@ -1,6 +1,7 @@
 import { errorText } from '@millrace/react';
 import { Button, Dialog, dayOrTime, TimeText } from '@millrace/react/controls';
 import { type FormEvent, useCallback, useEffect, useRef, useState } from 'react';
+import { pageLabels } from '../../languages/page-labels.ts';
 import { useAccess, useApp } from '../app-context.ts';
 import { hrefOf } from '../route.tsx';
 import '../forms.css';
@@ -8,10 +9,10 @@ import './share-dialog.css';
 
 /** The lifetimes that the user can choose for a link, in seconds. */
 const lifetimes = [
-  ['1 hour', 3600],
-  ['1 day', 24 * 3600],
-  ['7 days', 7 * 24 * 3600],
-  ['30 days', 30 * 24 * 3600],
+  ['hour', 3600],
+  ['day', 24 * 3600],
+  ['sevenDays', 7 * 24 * 3600],
+  ['thirtyDays', 30 * 24 * 3600],
 ] as const;
 
 /** The label of all tokens for shared links. The page uses it to find these tokens. */
@@ -36,6 +37,7 @@ export interface ShareDialogProps {
 
 /** A dialog to create and revoke links. A link lets other people read one session. */
 export function ShareDialog({ id, onClose }: ShareDialogProps) {
+  const t = pageLabels();
   const { api } = useApp();
   const { isTokenRequired } = useAccess();
   const [lifetime, setLifetime] = useState<number>(lifetimes[1][1]);
@@ -52,12 +54,12 @@ export function ShareDialog({ id, onClose }: ShareDialogProps) {
       await work();
       await load();
     } catch (reason) {
-      setError(errorText(reason));
+      setError(errorText(reason, t));
     }
   };
   useEffect(() => {
-    load().catch((reason: unknown) => setError(errorText(reason)));
-  }, [load]);
+    load().catch((reason: unknown) => setError(errorText(reason, t)));
+  }, [load, t]);
   const create = (event: FormEvent) => {
     event.preventDefault();
     void run(async () => {
@@ -68,45 +70,38 @@ export function ShareDialog({ id, onClose }: ShareDialogProps) {
     });
   };
   return (
-    <Dialog title="Share this session" onClose={onClose}>
+    <Dialog title={t.shareThisSession} onClose={onClose}>
       <form className="form" onSubmit={create}>
-        <p>
-          Anybody with the link can read this session and its later messages until the link expires
-          or you revoke it. They cannot write, answer questions, or see other sessions.
-        </p>
-        {!isTokenRequired && (
-          <p role="note">
-            This server requires no token. Everybody who can reach it can see and change everything,
-            also without a link.
-          </p>
-        )}
+        <p>{t.shareMeaning}</p>
+        {!isTokenRequired && <p role="note">{t.openServerNote}</p>}
         <label>
-          The link works for
+          {t.theLinkWorksFor}
           <select value={lifetime} onChange={({ target }) => setLifetime(Number(target.value))}>
             {lifetimes.map(([text, seconds]) => (
               <option key={text} value={seconds}>
-                {text}
+                {t[text]}
               </option>
             ))}
           </select>
         </label>
         {error !== undefined && <p role="alert">{error}</p>}
         <Button look="main" type="submit">
-          Create a link
+          {t.createALink}
         </Button>
       </form>
       {link !== undefined && <NewLink link={link} />}
       {links.length > 0 && (
-        <section className="share-links" aria-label="Links of this session">
-          <h3>Links of this session</h3>
+        <section className="share-links" aria-label={t.linksOfThisSession}>
+          <h3>{t.linksOfThisSession}</h3>
           <ul>
             {links.map((one) => (
               <li key={one.id}>
                 <span>
-                  created <TimeText at={Date.parse(one.created_at)} format={dayOrTime} />
+                  {t.created} <TimeText at={Date.parse(one.created_at)} format={dayOrTime} />
                   {one.expires_at !== null && (
                     <>
-                      , expires <TimeText at={Date.parse(one.expires_at)} format={dayOrTime} />
+                      {', '}
+                      {t.expires} <TimeText at={Date.parse(one.expires_at)} format={dayOrTime} />
                     </>
                   )}
                 </span>
@@ -114,7 +109,7 @@ export function ShareDialog({ id, onClose }: ShareDialogProps) {
                   size="small"
                   onClick={() => void run(async () => void (await api.delete(`/tokens/${one.id}`)))}
                 >
-                  Revoke
+                  {t.revoke}
                 </Button>
               </li>
             ))}
@@ -130,6 +125,7 @@ export function ShareDialog({ id, onClose }: ShareDialogProps) {
  * once.
  */
 function NewLink({ link }: { readonly link: string }) {
+  const t = pageLabels();
   const field = useRef<HTMLInputElement>(null);
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
@@ -145,13 +141,13 @@ function NewLink({ link }: { readonly link: string }) {
     <div className="share-new">
       <input
         ref={field}
-        aria-label="Link"
+        aria-label={t.link}
         readOnly
         value={link}
         onFocus={({ target }) => target.select()}
       />
-      <Button onClick={() => void copy()}>Copy</Button>
-      <p role="status">{isCopied ? 'Copied.' : 'Copy it now. It is not shown again.'}</p>
+      <Button onClick={() => void copy()}>{t.copy}</Button>
+      <p role="status">{isCopied ? t.linkCopied : t.copyLinkNow}</p>
     </div>
   );
 }

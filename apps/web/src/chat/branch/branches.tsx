@@ -6,6 +6,7 @@ import { type ReactNode, useMemo, useRef, useState } from 'react';
 import { type App, useApp, useDirectory, useListedTask } from '../../app/app-context.ts';
 import { navigate } from '../../app/route.tsx';
 import { setTaskTitle } from '../../app/task-text.ts';
+import { pageLabels } from '../../languages/page-labels.ts';
 import type { ListedTask } from '../../server/directory.ts';
 import { branchesAfter } from './branch-tree.ts';
 import './branches.css';
@@ -35,7 +36,7 @@ export function Branches({ live, isPast, children }: BranchesProps) {
       await fork(app, live.id, body)
         .then(
           () => setError(undefined),
-          (reason: unknown) => setError(errorText(reason)),
+          (reason: unknown) => setError(errorText(reason, pageLabels())),
         )
         .finally(() => {
           isForking.current = false;

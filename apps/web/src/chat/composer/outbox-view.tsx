@@ -10,6 +10,7 @@ import {
 import { Button } from '@millrace/react/controls';
 import { useEffect, useRef, useSyncExternalStore } from 'react';
 import { useApp } from '../../app/app-context.ts';
+import { pageLabels } from '../../languages/page-labels.ts';
 import type { OutgoingMessage } from './outbox.ts';
 import './outbox-view.css';
 
@@ -48,6 +49,7 @@ function isMessage(live: LiveSource, id: ItemId, text: string): boolean {
 
 /** Shows unsent messages at the end of the conversation until the log contains them. */
 export function OutboxView({ live }: { readonly live: LiveSource }) {
+  const t = pageLabels();
   const { outbox } = useApp();
   const messages = useUnseenMessages(live);
   const isLive = useConnection(live).state === 'live';
@@ -56,7 +58,7 @@ export function OutboxView({ live }: { readonly live: LiveSource }) {
   }, [isLive, outbox, live]);
   if (messages.length === 0) return null;
   return (
-    <ul className="outbox" aria-label="Not sent yet">
+    <ul className="outbox" aria-label={t.notSentYet}>
       {messages.map((message) => (
         <li key={message.key} data-state={message.state}>
           {message.text !== '' && (
@@ -68,7 +70,7 @@ export function OutboxView({ live }: { readonly live: LiveSource }) {
           {message.state === 'failed' ? (
             <Failed message={message} />
           ) : (
-            <span className="outbox-words">{message.state === 'sending' && 'Sending …'}</span>
+            <span className="outbox-words">{message.state === 'sending' && t.sending}</span>
           )}
         </li>
       ))}
@@ -77,6 +79,7 @@ export function OutboxView({ live }: { readonly live: LiveSource }) {
 }
 
 function Failed({ message }: { readonly message: OutgoingMessage }) {
+  const t = pageLabels();
   const { outbox } = useApp();
   // The buttons disappear together with the message. So the focus moves to the message field.
   const answered = (work: () => void) => () => {
@@ -89,18 +92,18 @@ function Failed({ message }: { readonly message: OutgoingMessage }) {
   };
   return (
     <div className="outbox-failed">
-      <span role="alert">Not sent: {message.error}</span>
+      <span role="alert">{t.notSent(message.error ?? '')}</span>
       <Button size="small" onClick={answered(() => outbox.retry(message))}>
-        Try again
+        {t.tryAgain}
       </Button>
       {/* The message field cannot show files that are already uploaded. */}
       {message.attachments === undefined && (
         <Button size="small" look="quiet" onClick={answered(edit)}>
-          Edit
+          {t.edit}
         </Button>
       )}
       <Button size="small" look="quiet" onClick={answered(() => outbox.remove(message))}>
-        Discard
+        {t.discard}
       </Button>
     </div>
   );

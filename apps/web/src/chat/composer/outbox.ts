@@ -3,6 +3,7 @@ import { type JsonValue, parseJson } from '@millrace/core';
 import type { LiveSource, LiveSources } from '@millrace/react';
 import { attachmentsIn, errorText, isUnreachable } from '@millrace/react';
 import { readStored, sharedStorage, writeStored } from '@millrace/react/storage';
+import { pageLabels } from '../../languages/page-labels.ts';
 
 export interface Delivery {
   /** Resolves when the conversation shows the message. */
@@ -72,7 +73,7 @@ export class Outbox {
         return {
           ...message,
           state: 'failed',
-          error: 'The page was closed before the message was sent.',
+          error: pageLabels().pageWasClosed,
         };
       },
     );
@@ -87,6 +88,7 @@ export class Outbox {
     text: string,
     when: OutgoingMessage['when'],
     attachments: readonly Attachment[] = [],
+    model?: string,
   ): boolean {
     const { newKey, now } = this.#options;
     const count = [...this.#byTask.values()].reduce((sum, { length }) => sum + length, 0);
@@ -99,6 +101,7 @@ export class Outbox {
       at: now(),
       state: 'sending',
       ...(attachments.length > 0 && { attachments }),
+      ...(model !== undefined && { model }),
     };
     this.#set(task, [...this.of(task), message]);
     this.#persist(message.key, message);
@@ -149,7 +152,11 @@ export class Outbox {
       void shown.catch(() => {}).then(() => this.remove(message));
     } catch (reason) {
       if (isUnreachable(reason)) this.#unanswered.add(message.key);
-      const failed: OutgoingMessage = { ...message, state: 'failed', error: errorText(reason) };
+      const failed: OutgoingMessage = {
+        ...message,
+        state: 'failed',
+        error: errorText(reason, pageLabels()),
+      };
       this.#replace(failed);
       this.#persist(message.key, failed);
     }
@@ -194,6 +201,8 @@ export interface OutgoingMessage {
   readonly when: 'steer' | 'follow_up';
   /** The files of the message. They are already uploaded to the server. */
   readonly attachments?: readonly Attachment[] | undefined;
+  /** The model that the user chose for the answer. Default: the model of the message before. */
+  readonly model?: string | undefined;
   /** When the user sent the message, in ms since 1970. */
   readonly at: number;
   /** `sent`: the server has the message, but the conversation does not show it yet. */
@@ -204,7 +213,8 @@ export interface OutgoingMessage {
 
 /** Maximum number of messages in the outbox. */
 const maxMessages = 100;
-export const outboxFullText: string = `${maxMessages} messages wait to be sent. Wait until they are sent, or discard some`;
+/** Returns why the outbox accepts no further message. */
+export const outboxFullText = (): string => pageLabels().outboxFull(maxMessages);
 
 /** Parses stored messages and skips invalid entries. */
 function parseMessages(text: string | undefined): readonly OutgoingMessage[] {
@@ -222,6 +232,7 @@ function parseMessage(value: JsonValue): readonly OutgoingMessage[] {
     when,
     at,
     error,
+    model,
     attachments: stored,
   } = value as Readonly<Record<string, JsonValue>>;
   if (typeof task !== 'string' || typeof key !== 'string' || typeof text !== 'string') return [];
@@ -229,6 +240,7 @@ function parseMessage(value: JsonValue): readonly OutgoingMessage[] {
   const fields = {
     ...{ task, key, text, at: typeof at === 'number' ? at : 0 },
     ...(attachments.length > 0 && { attachments }),
+    ...(typeof model === 'string' && { model }),
   };
   const messages = { ...fields, when: when === 'steer' ? 'steer' : 'follow_up' } as const;
   return [
@@ -249,10 +261,10 @@ function serializeMessages(messages: readonly OutgoingMessage[]): string | undef
  * session contains the message.
  */
 export function deliverWith(sources: LiveSources, onSent: () => void): OutboxOptions['deliver'] {
-  return async ({ task, text, when, key, attachments }) => {
+  return async ({ task, text, when, key, attachments, model }) => {
     const source = sources.get(task);
     const content = attachments ? ({ type: 'text', content: text, attachments } as const) : text;
-    const { offset } = await source.handle.send(content, { when, key });
+    const { offset } = await source.handle.send(content, { when, key, model });
     onSent();
     return { shown: offset === undefined ? Promise.resolve() : untilRead(source, offset) };
   };

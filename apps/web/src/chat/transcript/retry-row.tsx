@@ -10,6 +10,7 @@ import {
 import { Button, RetryIcon } from '@millrace/react/controls';
 import { useState } from 'react';
 import { useApp, useListedTask } from '../../app/app-context.ts';
+import { pageLabels } from '../../languages/page-labels.ts';
 import { useOutgoingMessages } from '../composer/outbox-view.tsx';
 
 /**
@@ -17,6 +18,7 @@ import { useOutgoingMessages } from '../composer/outbox-view.tsx';
  * all other agents, the page sends the last message again.
  */
 export function RetryRow({ live }: { readonly live: LiveSource }) {
+  const t = pageLabels();
   const { outbox } = useApp();
   const [isSent, setSent] = useState(false);
   const [error, setError] = useState<string>();
@@ -34,13 +36,13 @@ export function RetryRow({ live }: { readonly live: LiveSource }) {
     setSent(true);
     live.handle
       .retry()
-      .catch((reason: unknown) => setError(errorText(reason)))
+      .catch((reason: unknown) => setError(errorText(reason, pageLabels())))
       .finally(() => setSent(false));
   };
   return (
     <div className="retry-row">
       <Button size="small" disabled={isSent} onClick={retry}>
-        <RetryIcon /> Retry
+        <RetryIcon /> {t.retry}
       </Button>
       {error !== undefined && <span role="alert">{error}</span>}
     </div>

@@ -1,12 +1,15 @@
 import type { Page } from 'playwright-core';
 import { ChatTab } from '../testing/chat-tab.ts';
 import type { PageServer } from '../testing/page-server.ts';
+import type { TalkServer } from '../testing/talk-server.ts';
 
 /** The servers and sessions that the screens show. */
 export interface Stage {
   readonly server: PageServer;
   /** A server that requires a token. */
   readonly locked: PageServer;
+  /** A server whose agent has sub-agents, asks with forms and draws. */
+  readonly talk: TalkServer;
   /** The paths of the prepared sessions. */
   readonly paths: Readonly<Record<SessionName, string>>;
 }
@@ -122,6 +125,84 @@ export const screens: readonly Screen[] = [
     },
   },
 ];
+
+/** The screens of conversations with sub-agents, forms and documents, of the search, and of the settings. */
+export const talkScreens: readonly Screen[] = [
+  {
+    name: 'sub-agents',
+    async open(page, { talk }) {
+      talk.open();
+      await openTalk(page, talk, 'delegate');
+      await page.getByRole('button', { name: 'Answer here' }).waitFor();
+    },
+  },
+  {
+    name: 'form',
+    async open(page, { talk }) {
+      await openTalk(page, talk, 'question');
+      await page.getByText('It stores the orders.').waitFor();
+    },
+  },
+  {
+    name: 'artifact',
+    async open(page, { talk }) {
+      await openTalk(page, talk, 'draw');
+      await page.getByRole('button', { name: /artifact/ }).click();
+      await page.locator('.artifact-panel').waitFor();
+    },
+  },
+  {
+    name: 'search',
+    async open(page, { talk }) {
+      const tab = await openTalk(page, talk, 'weather');
+      await tab.waitForText('purple umbrellas');
+      const opener = page.locator('.sidebar-button button');
+      if (await opener.isVisible()) await opener.click();
+      await page.getByRole('searchbox', { name: 'Find a session' }).fill('umbrellas');
+      await page.locator('.content-hit').first().waitFor();
+    },
+  },
+  {
+    name: 'settings',
+    async open(page, { server }) {
+      await openSettings(page, server, 'Settings');
+    },
+  },
+  {
+    name: 'commands',
+    async open(page, stage) {
+      const tab = await openSession(page, stage, 'answer');
+      await tab.message.fill('/');
+      await page.getByRole('listbox', { name: 'Commands' }).waitFor();
+    },
+  },
+  ...(['de', 'es', 'zh'] as const).map(
+    (language): Screen => ({
+      name: `language-${language}`,
+      async open(page, stage) {
+        await page.addInitScript(`localStorage.setItem('millrace:language', '${language}')`);
+        const tab = await openSession(page, stage, 'approval');
+        await tab.page.locator('.approval').first().waitFor();
+      },
+    }),
+  ),
+];
+
+async function openTalk(page: Page, talk: TalkServer, message: string): Promise<ChatTab> {
+  await page.goto(`${talk.url}/#token=${talk.token}`);
+  const tab = new ChatTab(page);
+  await tab.send(message);
+  await tab.taskPath();
+  return tab;
+}
+
+async function openSettings(page: Page, server: PageServer, name: string): Promise<void> {
+  await openNew(page, server);
+  const opener = page.locator('.sidebar-button button');
+  if (await opener.isVisible()) await opener.click();
+  await page.getByRole('button', { name }).click();
+  await page.getByRole('dialog').waitFor();
+}
 
 /** The first message of each prepared session, and a text that the page shows at the end of it. */
 const sessions: Readonly<Record<SessionName, readonly [message: string, shown: string]>> = {

@@ -44,7 +44,8 @@ export class TalkServer {
       ...{ log, name: 'lead', tools: [asTool('scout', scout), askUserTool()] },
       provider: this.#model(leadScripts, false),
     });
-    const agents = [{ type: 'loop', name: 'lead', description: 'Talks', agent } as const];
+    const models = ['talk-1', 'talk-2'];
+    const agents = [{ type: 'loop', name: 'lead', description: 'Talks', agent, models } as const];
     this.#server = createServer({ tokens: [operator], log, agents, page: builtPage() });
   }
 
@@ -103,7 +104,22 @@ const question = {
   options: [{ label: 'SQLite', description: 'One file' }, { label: 'Postgres' }],
 };
 
+/** A drawing that is long enough to be a document of its own. */
+function picture(color: string): string {
+  const bars = Array.from(
+    { length: 10 },
+    (_, n) =>
+      `  <rect x="${20 + n * 21}" y="${100 - n * 7}" width="12" height="${n * 7 + 10}" fill="#f8f7f4"/>`,
+  );
+  const head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 240 120">';
+  const svg = [head, `  <rect width="240" height="120" fill="${color}"/>`, ...bars, '</svg>'];
+  return `\`\`\`svg\n${svg.join('\n')}\n\`\`\`\n`;
+}
+
 const leadScripts: Scripts = {
+  draw: [
+    [`Here is the sign.\n\n${picture('#0b6a8f')}\nAnd in another color:\n\n${picture('#14191c')}`],
+  ],
   weather: [['Take purple umbrellas along.\n']],
   question: [['One question first.\n', ['ask_user', question]], ['Thank you for the answer.\n']],
   delegate: [['I ask the scout.\n', ['scout', { task: 'Look outside' }]], ['The scout is back.\n']],

@@ -1,5 +1,6 @@
 import { clockTime, dayOrTime } from '@millrace/react/controls';
 import { useId } from 'react';
+import { pageLabels } from '../../languages/page-labels.ts';
 import type { ChartData } from './chart-data.ts';
 
 export interface BarChartProps {
@@ -15,13 +16,14 @@ const dayMs = 24 * 3_600_000;
 
 /** A bar chart. The user can also open a table with the same values. */
 export function BarChart({ chart, starts, bucketMs }: BarChartProps) {
+  const t = pageLabels();
   const { title, series, format } = chart;
   const titleId = useId();
   const highest = Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
   const labelOf = (at: number) =>
-    bucketMs < dayMs && dayOrTime(at) !== clockTime(at)
-      ? `${dayOrTime(at)} ${clockTime(at)}`
-      : dayOrTime(at);
+    bucketMs < dayMs && dayOrTime(at, t.locale) !== clockTime(at, t.locale)
+      ? `${dayOrTime(at, t.locale)} ${clockTime(at, t.locale)}`
+      : dayOrTime(at, t.locale);
   const used = starts.flatMap((at, index) =>
     series.some(({ values }) => (values[index] ?? 0) > 0) ? [{ at, index }] : [],
   );
@@ -40,7 +42,7 @@ export function BarChart({ chart, starts, bucketMs }: BarChartProps) {
         </span>
       </figcaption>
       {used.length === 0 ? (
-        <p className="chart-empty">Nothing was measured in this range.</p>
+        <p className="chart-empty">{t.nothingMeasured}</p>
       ) : (
         <>
           <p className="chart-top">{format(highest)}</p>
@@ -48,7 +50,7 @@ export function BarChart({ chart, starts, bucketMs }: BarChartProps) {
             viewBox={`0 0 ${width} ${height}`}
             preserveAspectRatio="none"
             role="img"
-            aria-label={`${title}: at most ${format(highest)}. The table below has all values.`}
+            aria-label={t.chartLabel(title, format(highest))}
           >
             {used.map(({ at, index }) => (
               <g key={at}>
@@ -78,11 +80,11 @@ export function BarChart({ chart, starts, bucketMs }: BarChartProps) {
             <span>{labelOf(starts.at(-1) ?? 0)}</span>
           </p>
           <details>
-            <summary>Values as a table</summary>
+            <summary>{t.valuesAsATable}</summary>
             <table>
               <thead>
                 <tr>
-                  <th scope="col">Time</th>
+                  <th scope="col">{t.time}</th>
                   {series.map(({ name }) => (
                     <th key={name} scope="col">
                       {name}

@@ -1,5 +1,6 @@
 import { duration } from '@millrace/react/controls';
 import type { OverviewFilter } from '../../app/route.tsx';
+import { pageLabels } from '../../languages/page-labels.ts';
 
 /** A median and a 95th percentile in milliseconds. */
 interface Percentiles {
@@ -38,10 +39,10 @@ const hourMs = 3_600_000;
 
 /** The ranges of time that the user can choose, with their names in the URL. */
 export const ranges = [
-  ['1h', 'Last hour', hourMs],
-  ['1d', 'Last day', 24 * hourMs],
-  ['7d', 'Last 7 days', 7 * 24 * hourMs],
-  ['30d', 'Last 30 days', 30 * 24 * hourMs],
+  ['1h', 'lastHour', hourMs],
+  ['1d', 'lastDay', 24 * hourMs],
+  ['7d', 'last7Days', 7 * 24 * hourMs],
+  ['30d', 'last30Days', 30 * 24 * hourMs],
 ] as const;
 
 /** The range that is used if the URL has no range or an unknown one. */
@@ -80,6 +81,7 @@ interface ChartSeries {
  * one.
  */
 export function chartsOf({ buckets }: Pick<AttemptStatistics, 'buckets'>): readonly ChartData[] {
+  const t = pageLabels();
   const series = (name: string, value: (bucket: Measures) => number | null): ChartSeries => ({
     name,
     values: buckets.map(value),
@@ -89,34 +91,34 @@ export function chartsOf({ buckets }: Pick<AttemptStatistics, 'buckets'>): reado
     Number(costs.find((cost) => cost.currency === currency)?.amount ?? 0);
   return [
     {
-      title: 'Time to the end of the answer',
+      title: t.timeToEnd,
       series: [
-        series('95th percentile', ({ duration_ms }) => duration_ms?.p95 ?? null),
-        series('median', ({ duration_ms }) => duration_ms?.p50 ?? null),
+        series(t.percentile95, ({ duration_ms }) => duration_ms?.p95 ?? null),
+        series(t.median, ({ duration_ms }) => duration_ms?.p50 ?? null),
       ],
       format: duration,
     },
     {
-      title: 'Time to the first token',
+      title: t.timeToFirst,
       series: [
-        series('95th percentile', ({ first_token_ms }) => first_token_ms?.p95 ?? null),
-        series('median', ({ first_token_ms }) => first_token_ms?.p50 ?? null),
+        series(t.percentile95, ({ first_token_ms }) => first_token_ms?.p95 ?? null),
+        series(t.median, ({ first_token_ms }) => first_token_ms?.p50 ?? null),
       ],
       format: duration,
     },
     {
-      title: 'Tokens',
+      title: t.tokens,
       series: [
-        series('input and output', (one) => one.input_tokens + one.output_tokens),
-        series('output', ({ output_tokens }) => output_tokens),
+        series(t.inputAndOutputSeries, (one) => one.input_tokens + one.output_tokens),
+        series(t.outputSeries, ({ output_tokens }) => output_tokens),
       ],
       format: count,
     },
     {
-      title: 'Requests and errors',
+      title: t.requestsAndErrors,
       series: [
-        series('requests', ({ attempts }) => attempts),
-        series('errors', ({ errors }) => errors),
+        series(t.requestsSeries, ({ attempts }) => attempts),
+        series(t.errorsSeries, ({ errors }) => errors),
       ],
       format: count,
     },
@@ -124,14 +126,15 @@ export function chartsOf({ buckets }: Pick<AttemptStatistics, 'buckets'>): reado
       ? []
       : [
           {
-            title: `Cost in ${currency}`,
-            series: [series('cost', costOf)],
-            format: (value: number) => value.toLocaleString('en', { maximumSignificantDigits: 3 }),
+            title: t.costIn(currency),
+            series: [series(t.costSeries, costOf)],
+            format: (value: number) =>
+              value.toLocaleString(t.locale, { maximumSignificantDigits: 3 }),
           },
         ]),
   ];
 }
 
 export function count(value: number): string {
-  return value.toLocaleString('en');
+  return value.toLocaleString(pageLabels().locale);
 }

@@ -2,6 +2,7 @@ import { errorText } from '@millrace/react';
 import { duration } from '@millrace/react/controls';
 import { useEffect, useState } from 'react';
 import { Link, type OverviewFilter } from '../../app/route.tsx';
+import { pageLabels } from '../../languages/page-labels.ts';
 import type { Api } from '../../server/api.ts';
 import { BarChart } from './bar-chart.tsx';
 import {
@@ -23,18 +24,19 @@ export interface StatisticsProps {
  * Charts of the model requests in a range of time. Each filter is a link, so users can share it.
  */
 export function Statistics({ api, filter }: StatisticsProps) {
+  const t = pageLabels();
   const { statistics, error } = useStatistics(api, filter);
   return (
     <section className="overview-card statistics" aria-labelledby="overview-statistics">
-      <h2 id="overview-statistics">Model requests</h2>
+      <h2 id="overview-statistics">{t.modelRequests}</h2>
       <Filters filter={filter} names={statistics?.names ?? []} />
       {error !== undefined && <p role="alert">{error}</p>}
-      {statistics === undefined && error === undefined && <p>Loading …</p>}
+      {statistics === undefined && error === undefined && <p>{t.loading}</p>}
       {statistics !== undefined && (
         <>
           {!statistics.is_whole && (
             <p className="overview-note" role="status">
-              The numbers do not contain all sessions yet. At most the 500 latest sessions count.
+              {t.numbersIncomplete}
             </p>
           )}
           <div className="statistics-charts">
@@ -60,6 +62,7 @@ interface FiltersProps {
 }
 
 function Filters({ filter, names }: FiltersProps) {
+  const t = pageLabels();
   const { agent, model } = filter;
   const [current] = rangeOf(filter);
   const agents = new Set(names.flatMap(({ agent_name }) => agent_name ?? []));
@@ -75,18 +78,18 @@ function Filters({ filter, names }: FiltersProps) {
   );
   return (
     <div className="statistics-filters">
-      <nav aria-label="Range of time">
-        {ranges.map(([name, text]) => link(name, text, { range: name }, name === current))}
+      <nav aria-label={t.rangeOfTime}>
+        {ranges.map(([name, text]) => link(name, t[text], { range: name }, name === current))}
       </nav>
       {(agents.size > 1 || agent !== undefined) && (
-        <nav aria-label="Agent">
-          {link('', 'All agents', { agent: undefined }, agent === undefined)}
+        <nav aria-label={t.agent}>
+          {link('', t.allAgents, { agent: undefined }, agent === undefined)}
           {[...agents].map((name) => link(name, name, { agent: name }, name === agent))}
         </nav>
       )}
       {(models.size > 1 || model !== undefined) && (
-        <nav aria-label="Model">
-          {link('', 'All models', { model: undefined }, model === undefined)}
+        <nav aria-label={t.model}>
+          {link('', t.allModels, { model: undefined }, model === undefined)}
           {[...models].map((name) => link(name, name, { model: name }, name === model))}
         </nav>
       )}
@@ -95,28 +98,29 @@ function Filters({ filter, names }: FiltersProps) {
 }
 
 function GroupTable({ groups }: Pick<AttemptStatistics, 'groups'>) {
+  const t = pageLabels();
   if (groups.length === 0) return null;
   const time = (value: { readonly p50: number; readonly p95: number } | null) =>
     value === null ? '–' : `${duration(value.p50)} / ${duration(value.p95)}`;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll
-    <section className="overview-scroll" aria-label="Requests by agent and model" tabIndex={0}>
+    <section className="overview-scroll" aria-label={t.requestsTable} tabIndex={0}>
       <table>
         <thead>
           <tr>
-            <th scope="col">Agent</th>
-            <th scope="col">Model</th>
-            <th scope="col">Requests</th>
-            <th scope="col">Errors</th>
-            <th scope="col">To the first token: median / 95 %</th>
-            <th scope="col">To the end: median / 95 %</th>
+            <th scope="col">{t.agent}</th>
+            <th scope="col">{t.model}</th>
+            <th scope="col">{t.requests}</th>
+            <th scope="col">{t.errors}</th>
+            <th scope="col">{t.firstTokenColumn}</th>
+            <th scope="col">{t.answerEndColumn}</th>
           </tr>
         </thead>
         <tbody>
           {groups.map(({ agent_name, provider, model, ...row }) => (
             <tr key={JSON.stringify([agent_name, provider, model])}>
-              <th scope="row">{agent_name ?? 'unknown agent'}</th>
-              <td>{model ?? 'unknown model'}</td>
+              <th scope="row">{agent_name ?? t.unknownAgent}</th>
+              <td>{model ?? t.unknownModel}</td>
               <td>{count(row.attempts)}</td>
               <td>{count(row.errors)}</td>
               <td>{time(row.first_token_ms)}</td>
@@ -156,7 +160,7 @@ function useStatistics(api: Pick<Api, 'get'>, filter: OverviewFilter): Statistic
         setState({ statistics, error: undefined });
       } catch (reason) {
         if (controller.signal.aborted) return;
-        setState((before) => ({ ...before, error: errorText(reason) }));
+        setState((before) => ({ ...before, error: errorText(reason, pageLabels()) }));
       }
       timer = setTimeout(poll, pauseMs);
     };

@@ -4,6 +4,7 @@ import { useCallback, useEffect, useState } from 'react';
 import { useApp } from '../../app/app-context.ts';
 import { Link } from '../../app/route.tsx';
 import { taskTitle } from '../../app/task-text.ts';
+import { pageLabels } from '../../languages/page-labels.ts';
 import type { ListedTask } from '../../server/directory.ts';
 import { changeTasks } from './task-actions.ts';
 
@@ -14,6 +15,7 @@ const pageSize = 50;
  * session list.
  */
 export function ArchivedDialog({ onClose }: { readonly onClose: () => void }) {
+  const t = pageLabels();
   const app = useApp();
   const [tasks, setTasks] = useState<readonly ListedTask[]>();
   const [next, setNext] = useState<string>();
@@ -31,10 +33,10 @@ export function ArchivedDialog({ onClose }: { readonly onClose: () => void }) {
         setTasks((before = []) => (cursor === undefined ? found : [...before, ...found]));
         setNext(page.next);
       } catch (reason) {
-        if (!signal.aborted) setError(errorText(reason));
+        if (!signal.aborted) setError(errorText(reason, t));
       }
     },
-    [api],
+    [api, t],
   );
   useEffect(() => {
     const controller = new AbortController();
@@ -46,18 +48,14 @@ export function ArchivedDialog({ onClose }: { readonly onClose: () => void }) {
       await changeTasks(app, [id], { archived: null });
       setTasks((before) => before?.filter((task) => task.id !== id));
     } catch (reason) {
-      setError(errorText(reason));
+      setError(errorText(reason, t));
     }
   };
   return (
-    <Dialog title="Archived sessions" onClose={onClose}>
+    <Dialog title={t.archivedSessions} onClose={onClose}>
       {error !== undefined && <p role="alert">{error}</p>}
-      {tasks === undefined && error === undefined && <p>Loading …</p>}
-      {tasks?.length === 0 && (
-        <p className="manage-note">
-          Nothing is archived. An archived session leaves the list and keeps its messages.
-        </p>
-      )}
+      {tasks === undefined && error === undefined && <p>{t.loading}</p>}
+      {tasks?.length === 0 && <p className="manage-note">{t.nothingArchived}</p>}
       <ul className="archived-list">
         {tasks?.map((task) => (
           <li key={task.id}>
@@ -67,17 +65,17 @@ export function ArchivedDialog({ onClose }: { readonly onClose: () => void }) {
             <TimeText at={Date.parse(task.updated_at ?? '') || 0} format={dayOrTime} />
             <Button
               size="small"
-              aria-label={`Put ${taskTitle(task)} back`}
+              aria-label={t.putTaskBack(taskTitle(task))}
               onClick={() => void restore(task.id)}
             >
-              Put back
+              {t.putBack}
             </Button>
           </li>
         ))}
       </ul>
       {next !== undefined && (
         <Button size="small" onClick={() => void load(next, new AbortController().signal)}>
-          More
+          {t.more}
         </Button>
       )}
     </Dialog>

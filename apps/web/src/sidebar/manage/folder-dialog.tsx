@@ -1,5 +1,6 @@
 import { Button, Dialog } from '@millrace/react/controls';
 import { type FormEvent, useId, useState } from 'react';
+import { pageLabels } from '../../languages/page-labels.ts';
 import type { ListedTask } from '../../server/directory.ts';
 import { folderOf } from '../task-groups.ts';
 import { maxNameLength } from './task-actions.ts';
@@ -14,6 +15,7 @@ export interface FolderDialogProps {
 
 /** Asks for a folder for the sessions. A new name creates a folder. */
 export function FolderDialog({ tasks, folders, onFolder, onClose }: FolderDialogProps) {
+  const t = pageLabels();
   const names = new Set(tasks.map((task) => folderOf(task) ?? ''));
   const [name, setName] = useState(names.size === 1 ? ([...names][0] ?? '') : '');
   const listId = useId();
@@ -23,11 +25,11 @@ export function FolderDialog({ tasks, folders, onFolder, onClose }: FolderDialog
     onFolder(name.trim() === '' ? null : name.trim());
   };
   return (
-    <Dialog title="Move to a folder" onClose={onClose}>
+    <Dialog title={t.moveToAFolder} onClose={onClose}>
       <form className="form" onSubmit={submit}>
-        <p>A folder exists as long as a session is in it. A new name creates a folder.</p>
+        <p>{t.folderMeaning}</p>
         <label>
-          Folder
+          {t.folder}
           <input
             list={listId}
             autoComplete="off"
@@ -44,9 +46,9 @@ export function FolderDialog({ tasks, folders, onFolder, onClose }: FolderDialog
         </datalist>
         <div className="manage-buttons">
           <Button look="main" type="submit">
-            Move
+            {t.move}
           </Button>
-          {isInFolder && <Button onClick={() => onFolder(null)}>Remove from the folder</Button>}
+          {isInFolder && <Button onClick={() => onFolder(null)}>{t.removeFromTheFolder}</Button>}
         </div>
       </form>
     </Dialog>

@@ -2,6 +2,7 @@ import { errorText } from '@millrace/react';
 import { type FormEvent, useRef, useState } from 'react';
 import { useApp } from '../../app/app-context.ts';
 import { taskTitle } from '../../app/task-text.ts';
+import { pageLabels } from '../../languages/page-labels.ts';
 import type { ListedTask } from '../../server/directory.ts';
 import { changeTasks, maxNameLength } from './task-actions.ts';
 
@@ -16,6 +17,7 @@ export interface RenameFieldProps {
  * old one.
  */
 export function RenameField({ task, onDone }: RenameFieldProps) {
+  const t = pageLabels();
   const app = useApp();
   const [title, setTitle] = useState(taskTitle(task));
   const [error, setError] = useState<string>();
@@ -32,7 +34,7 @@ export function RenameField({ task, onDone }: RenameFieldProps) {
       onDone(byKey);
     } catch (reason) {
       isEnding.current = false;
-      setError(errorText(reason));
+      setError(errorText(reason, t));
     }
   };
   const submit = (event: FormEvent) => {
@@ -42,7 +44,7 @@ export function RenameField({ task, onDone }: RenameFieldProps) {
   return (
     <form className="rename-field" onSubmit={submit}>
       <input
-        aria-label="Title"
+        aria-label={t.title}
         aria-invalid={error !== undefined}
         maxLength={maxNameLength}
         value={title}

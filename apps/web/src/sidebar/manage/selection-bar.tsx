@@ -9,6 +9,7 @@ import {
 } from '@millrace/react/controls';
 import { useState } from 'react';
 import { useApp } from '../../app/app-context.ts';
+import { pageLabels } from '../../languages/page-labels.ts';
 import type { ListedTask } from '../../server/directory.ts';
 import { isPinned } from '../task-groups.ts';
 import { changeTasks, type ManageRequest } from './task-actions.ts';
@@ -24,6 +25,7 @@ export interface SelectionBarProps {
 
 /** The actions on the selected sessions. */
 export function SelectionBar({ tasks, onRequest, onDone }: SelectionBarProps) {
+  const t = pageLabels();
   const app = useApp();
   const [error, setError] = useState<string>();
   const areAllPinned = tasks.length > 0 && tasks.every(isPinned);
@@ -36,15 +38,15 @@ export function SelectionBar({ tasks, onRequest, onDone }: SelectionBarProps) {
       );
       onDone();
     } catch (reason) {
-      setError(errorText(reason));
+      setError(errorText(reason, t));
     }
   };
   const isEmpty = tasks.length === 0;
   return (
-    <section className="selection-bar" aria-label="Selected sessions">
-      <p role="status">{tasks.length === 1 ? '1 selected' : `${tasks.length} selected`}</p>
+    <section className="selection-bar" aria-label={t.selectedSessions}>
+      <p role="status">{t.selectedCount(tasks.length)}</p>
       <IconButton
-        label={areAllPinned ? 'Unpin' : 'Pin'}
+        label={areAllPinned ? t.unpin : t.pin}
         size="small"
         disabled={isEmpty}
         onClick={() => void change({ pinned: areAllPinned ? null : true })}
@@ -52,7 +54,7 @@ export function SelectionBar({ tasks, onRequest, onDone }: SelectionBarProps) {
         <PinIcon />
       </IconButton>
       <IconButton
-        label="Move to folder …"
+        label={t.moveToFolderAsk}
         size="small"
         disabled={isEmpty}
         onClick={() => onRequest({ kind: 'folder', tasks })}
@@ -60,7 +62,7 @@ export function SelectionBar({ tasks, onRequest, onDone }: SelectionBarProps) {
         <FolderIcon />
       </IconButton>
       <IconButton
-        label="Archive"
+        label={t.archive}
         size="small"
         disabled={isEmpty}
         onClick={() => void change({ archived: true })}
@@ -68,7 +70,7 @@ export function SelectionBar({ tasks, onRequest, onDone }: SelectionBarProps) {
         <ArchiveIcon />
       </IconButton>
       <IconButton
-        label="Delete …"
+        label={t.deleteAsk}
         size="small"
         disabled={isEmpty}
         onClick={() => onRequest({ kind: 'delete', tasks })}
@@ -76,7 +78,7 @@ export function SelectionBar({ tasks, onRequest, onDone }: SelectionBarProps) {
         <TrashIcon />
       </IconButton>
       <Button size="small" onClick={onDone}>
-        Done
+        {t.done}
       </Button>
       {error !== undefined && <p role="alert">{error}</p>}
     </section>

@@ -3,6 +3,7 @@ import { Button, Dialog } from '@millrace/react/controls';
 import { useState } from 'react';
 import { useApp } from '../../app/app-context.ts';
 import { taskTitle } from '../../app/task-text.ts';
+import { pageLabels } from '../../languages/page-labels.ts';
 import type { ListedTask } from '../../server/directory.ts';
 import { isPinned } from '../task-groups.ts';
 import { ArchivedDialog } from './archived-dialog.tsx';
@@ -29,6 +30,7 @@ export interface SessionManagerProps {
 
 /** Shows the menu of a session and the dialogs of the session list. Also performs their actions. */
 export function SessionManager(props: SessionManagerProps) {
+  const t = pageLabels();
   const { request, folders, onRequest, onRename, onSelect, onDone } = props;
   const app = useApp();
   const [error, setError] = useState<string>();
@@ -40,7 +42,7 @@ export function SessionManager(props: SessionManagerProps) {
       close();
       onDone();
     } catch (reason) {
-      setError(errorText(reason));
+      setError(errorText(reason, pageLabels()));
     }
   };
   const act = (task: ListedTask, action: MenuAction) => {
@@ -62,7 +64,7 @@ export function SessionManager(props: SessionManagerProps) {
   };
   if (error !== undefined)
     return (
-      <Dialog title="This could not be done" onClose={close}>
+      <Dialog title={t.actionFailed} onClose={close}>
         <p role="alert">{error}</p>
       </Dialog>
     );
@@ -107,21 +109,16 @@ interface DeleteDialogProps {
 }
 
 function DeleteDialog({ tasks, onDelete, onClose }: DeleteDialogProps) {
+  const t = pageLabels();
   const [isDeleting, setDeleting] = useState(false);
   const [first] = tasks;
-  const what =
-    tasks.length === 1 && first !== undefined
-      ? `“${taskTitle(first)}”`
-      : `${tasks.length} sessions`;
   return (
-    <Dialog
-      title={tasks.length === 1 ? 'Delete the session?' : 'Delete the sessions?'}
-      onClose={onClose}
-    >
+    <Dialog title={tasks.length === 1 ? t.deleteTheSession : t.deleteTheSessions} onClose={onClose}>
       <div className="form">
         <p>
-          {what} will be deleted for everybody. This cannot be undone. Archive{' '}
-          {tasks.length === 1 ? 'it' : 'them'} instead to keep the messages.
+          {tasks.length === 1 && first !== undefined
+            ? t.deleteOneText(taskTitle(first))
+            : t.deleteManyText(tasks.length)}
         </p>
         <div className="manage-buttons">
           <Button
@@ -132,9 +129,9 @@ function DeleteDialog({ tasks, onDelete, onClose }: DeleteDialogProps) {
               onDelete();
             }}
           >
-            Delete
+            {t.deleteNow}
           </Button>
-          <Button onClick={onClose}>Keep</Button>
+          <Button onClick={onClose}>{t.keep}</Button>
         </div>
       </div>
     </Dialog>

@@ -8,6 +8,7 @@ import {
 } from '@millrace/react/controls';
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
 import { taskTitle } from '../../app/task-text.ts';
+import { pageLabels } from '../../languages/page-labels.ts';
 import type { ListedTask } from '../../server/directory.ts';
 import { isPinned } from '../task-groups.ts';
 
@@ -27,6 +28,7 @@ export interface TaskMenuProps {
 
 /** The menu of a session. Arrow keys move between its entries, and Escape closes it. */
 export function TaskMenu({ task, anchor, onAction, onClose }: TaskMenuProps) {
+  const t = pageLabels();
   const menu = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const { current } = menu;
@@ -64,16 +66,16 @@ export function TaskMenu({ task, anchor, onAction, onClose }: TaskMenuProps) {
       role="menu"
       tabIndex={-1}
       popover="auto"
-      aria-label={`Actions for ${taskTitle(task)}`}
+      aria-label={t.actionsFor(taskTitle(task))}
       onKeyDown={press}
       onToggle={({ newState }) => newState === 'closed' && onClose()}
     >
-      {entry('rename', <EditIcon />, 'Rename')}
-      {entry('pin', <PinIcon />, isPinned(task) ? 'Unpin' : 'Pin')}
-      {entry('folder', <FolderIcon />, 'Move to folder …')}
-      {entry('select', <SelectIcon />, 'Select several')}
-      {entry('archive', <ArchiveIcon />, 'Archive')}
-      {entry('delete', <TrashIcon />, 'Delete …')}
+      {entry('rename', <EditIcon />, t.rename)}
+      {entry('pin', <PinIcon />, isPinned(task) ? t.unpin : t.pin)}
+      {entry('folder', <FolderIcon />, t.moveToFolderAsk)}
+      {entry('select', <SelectIcon />, t.selectSeveral)}
+      {entry('archive', <ArchiveIcon />, t.archive)}
+      {entry('delete', <TrashIcon />, t.deleteAsk)}
     </div>
   );
 }

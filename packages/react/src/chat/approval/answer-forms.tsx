@@ -2,6 +2,7 @@ import { type JsonValue, parseJson, type ToolCallPart } from '@millrace/core';
 import { type FormEvent, useEffect, useState } from 'react';
 import { Button } from '../../design/button.tsx';
 import { useKey } from '../../design/use-key.ts';
+import { useLabels } from '../../labels/use-labels.ts';
 import { escapeInvisible, VisibleText } from '../content/visible-text.tsx';
 import { ReadArea } from './read-area.tsx';
 
@@ -25,6 +26,7 @@ interface AnswerButtonsProps {
  * call only after the page has shown the whole request.
  */
 export function AnswerButtons(props: AnswerButtonsProps) {
+  const t = useLabels();
   const { rule, isDisabled, isRead, canAllow, canChange } = props;
   const { onAllow, onAllowSession, onChange, onDeny } = props;
   const isArmed = useArmed();
@@ -38,20 +40,20 @@ export function AnswerButtons(props: AnswerButtonsProps) {
   return (
     <div className="approval-bar">
       <Button look="main" disabled={isAllowDisabled} onClick={onAllow} title="Alt+Y">
-        Allow
+        {t.allow}
       </Button>
       {rule !== undefined && (
         <Button disabled={isAllowDisabled} onClick={onAllowSession}>
-          Allow in this session
+          {t.allowInThisSession}
         </Button>
       )}
       {canChange !== undefined && (
         <Button disabled={isDisabled || !isRead || !canChange} onClick={onChange}>
-          Change the input
+          {t.changeTheInput}
         </Button>
       )}
       <Button look="danger" disabled={isDisabled} onClick={onDeny} title="Alt+N" data-default-focus>
-        Deny
+        {t.deny}
       </Button>
     </div>
   );
@@ -108,15 +110,19 @@ interface SessionFormProps {
  * Shows the rule that would allow further calls in this session, and asks the user to confirm it.
  */
 export function SessionForm({ rule, isDisabled, onBack, onAllow }: SessionFormProps) {
+  const t = useLabels();
   const [readRule, setReadRule] = useState<string>();
   const isArmed = useArmed();
   const isRead = readRule === rule;
   return (
     <>
-      <ReadArea label="Rule" contentKey={rule} onEnd={setReadRule} hint={readHint(isRead, 'rule')}>
-        <p className="approval-reason">
-          Until the session ends, every call that matches this rule will run without a question:
-        </p>
+      <ReadArea
+        label={t.rule}
+        contentKey={rule}
+        onEnd={setReadRule}
+        hint={isRead ? t.ruleRead : t.scrollToAllow}
+      >
+        <p className="approval-reason">{t.ruleMeaning}</p>
         <div className="approval-input">
           <code className="approval-rule">
             <VisibleText text={rule} />
@@ -125,19 +131,14 @@ export function SessionForm({ rule, isDisabled, onBack, onAllow }: SessionFormPr
       </ReadArea>
       <div className="approval-bar">
         <Button look="main" disabled={isDisabled || !isArmed || !isRead} onClick={onAllow}>
-          Allow all these calls
+          {t.allowAllTheseCalls}
         </Button>
         <Button look="quiet" onClick={onBack} data-default-focus>
-          Back
+          {t.back}
         </Button>
       </div>
     </>
   );
-}
-
-/** Returns a hint for the user: scroll to the end, or the end is already reached. */
-export function readHint(isRead: boolean, what: 'input' | 'rule'): string {
-  return isRead ? `You have reached the end of the ${what}.` : `Scroll to the end to allow this.`;
 }
 
 interface ChangeFormProps {
@@ -153,19 +154,20 @@ interface ChangeFormProps {
 
 /** A form in which the user edits the JSON input of a call and then allows the call. */
 export function ChangeForm(props: ChangeFormProps) {
+  const t = useLabels();
   const { call, isDisabled, onText, onBack, onError, onInput } = props;
   const text = props.text ?? initialText(call);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const parsed = parseJson(text);
-    if (!parsed.ok) return onError(`This is not JSON: ${parsed.failure.message}`);
+    if (!parsed.ok) return onError(t.notJson(parsed.failure.message));
     onError(undefined);
     onInput(parsed.value);
   };
   return (
     <form className="approval-form" onSubmit={submit}>
       <textarea
-        aria-label="Input as JSON"
+        aria-label={t.inputAsJson}
         className="approval-json"
         spellCheck={false}
         rows={Math.min(14, text.split('\n').length + 1)}
@@ -183,10 +185,10 @@ export function ChangeForm(props: ChangeFormProps) {
           // content under the pointer.
           onClick={(event) => event.detail > 1 && event.preventDefault()}
         >
-          Allow with this input
+          {t.allowWithThisInput}
         </Button>
         <Button look="quiet" onClick={onBack}>
-          Back
+          {t.back}
         </Button>
       </div>
     </form>
@@ -209,6 +211,7 @@ interface DenyFormProps {
 
 /** A form to deny the call with a reason. The agent receives the reason. */
 export function DenyForm({ isDisabled, onBack, onDeny }: DenyFormProps) {
+  const t = useLabels();
   const [reason, setReason] = useState('');
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -217,8 +220,8 @@ export function DenyForm({ isDisabled, onBack, onDeny }: DenyFormProps) {
   return (
     <form className="approval-form" onSubmit={submit}>
       <input
-        aria-label="Reason"
-        placeholder="Reason or alternative for the agent"
+        aria-label={t.reason}
+        placeholder={t.reasonHint}
         value={reason}
         // biome-ignore lint/a11y/noAutofocus: the user opened the form with a button
         autoFocus
@@ -226,10 +229,10 @@ export function DenyForm({ isDisabled, onBack, onDeny }: DenyFormProps) {
       />
       <div className="approval-bar">
         <Button look="danger" type="submit" disabled={isDisabled}>
-          Deny
+          {t.deny}
         </Button>
         <Button look="quiet" onClick={onBack}>
-          Back
+          {t.back}
         </Button>
       </div>
     </form>

@@ -10,17 +10,16 @@ import {
   useState,
 } from 'react';
 import { ShieldIcon } from '../../design/icons.tsx';
+import { Filled, useLabels } from '../../labels/use-labels.ts';
 import type { AnswerTarget } from '../../session/session.ts';
 import { VisibleText } from '../content/visible-text.tsx';
 import { QuestionCard } from '../question/question-card.tsx';
 import { type ChatSource, findCall, usePart, useSourceValue } from '../state/chat-source.ts';
 import { useLaneAnswers } from '../sub-agent/lane-context.ts';
-import { AnswerButtons, ChangeForm, DenyForm, readHint, SessionForm } from './answer-forms.tsx';
+import { AnswerButtons, ChangeForm, DenyForm, SessionForm } from './answer-forms.tsx';
 import { ReadArea, scrollByKey } from './read-area.tsx';
 import { inputFacts, RequestedInput } from './requested-input.tsx';
 import './approval-dock.css';
-
-const pastText = 'This is an earlier moment. Go back to now to answer.';
 
 const selectAsked = ({ state }: ChatSource) => state.asked;
 
@@ -39,12 +38,8 @@ export interface ApprovalDockProps {
 }
 
 /** Shows the calls that wait for an approval, one after the other. */
-export function ApprovalDock({
-  source,
-  handle,
-  session,
-  closedText = pastText,
-}: ApprovalDockProps) {
+export function ApprovalDock({ source, handle, session, closedText }: ApprovalDockProps) {
+  const t = useLabels();
   const all = useSourceValue(source, selectAsked);
   const inLanes = useLaneAnswers();
   const asked = all.filter(({ from }) =>
@@ -64,7 +59,14 @@ export function ApprovalDock({
   return (
     <ApprovalRequest
       key={first.toolCallId}
-      {...{ source, handle, asked: first, more, hadFocus, closedText }}
+      {...{
+        source,
+        handle,
+        asked: first,
+        more,
+        hadFocus,
+        closedText: closedText ?? t.earlierMomentAnswer,
+      }}
     />
   );
 }
@@ -162,6 +164,7 @@ type Mode = 'choose' | 'session' | 'change' | 'deny';
  * can allow a call only after the page has shown the whole input.
  */
 function ApprovalCard({ asked, call, more, handle, card, closedText }: ApprovalCardProps) {
+  const t = useLabels();
   const [mode, setMode] = useState<Mode>('choose');
   /** Text that the user entered but did not send. The form shows it again when the user returns. */
   const [changed, setChanged] = useState<string>();
@@ -169,7 +172,7 @@ function ApprovalCard({ asked, call, more, handle, card, closedText }: ApprovalC
   const [isSent, setSent] = useState(false);
   /** The key of the input that the user has scrolled to its end. */
   const [readKey, setReadKey] = useState<string>();
-  const facts = useMemo(() => inputFacts(call), [call]);
+  const facts = useMemo(() => inputFacts(call, t), [call, t]);
   const isRead = readKey === facts.key;
   const titleId = useId();
   const { toolCallId, name, reason, rule } = asked;
@@ -220,25 +223,28 @@ function ApprovalCard({ asked, call, more, handle, card, closedText }: ApprovalC
       <header>
         <ShieldIcon />
         <h2 id={titleId}>
-          Allow{' '}
-          <code>
-            <VisibleText text={name} />
-          </code>
-          ?
+          <Filled
+            text={t.allowQuestion}
+            parts={[
+              <code key="name">
+                <VisibleText text={name} />
+              </code>,
+            ]}
+          />
         </h2>
         {asked.from !== undefined && (
           <span className="approval-more">
-            asked by <VisibleText text={asked.from.agents.join(' › ')} />
+            {t.askedBy} <VisibleText text={asked.from.agents.join(' › ')} />
           </span>
         )}
-        {more > 0 && <span className="approval-more">{more} more after this</span>}
+        {more > 0 && <span className="approval-more">{t.moreAfterThis(more)}</span>}
       </header>
       {(mode === 'choose' || mode === 'deny') && (
         <ReadArea
-          label="Input of the call"
+          label={t.inputOfTheCall}
           contentKey={facts.key}
           onEnd={setReadKey}
-          hint={facts.refusal === undefined ? readHint(isRead, 'input') : undefined}
+          hint={facts.refusal === undefined ? (isRead ? t.inputRead : t.scrollToAllow) : undefined}
         >
           <RequestedInput {...{ call, facts, reason }} />
         </ReadArea>

@@ -1,5 +1,6 @@
 import { type ReactNode, type RefObject, useEffect, useId, useRef, useState } from 'react';
 import { Button } from '../../design/button.tsx';
+import { useLabels } from '../../labels/use-labels.ts';
 
 interface ReadAreaProps {
   /** The accessible name of the content. */
@@ -18,6 +19,7 @@ interface ReadAreaProps {
  * the content is visible. For short content, this happens immediately.
  */
 export function ReadArea({ label, contentKey, onEnd, hint, children }: ReadAreaProps) {
+  const t = useLabels();
   const area = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
@@ -40,7 +42,7 @@ export function ReadArea({ label, contentKey, onEnd, hint, children }: ReadAreaP
         </div>
         {hasMore && (
           <Button size="small" onClick={down}>
-            More below
+            {t.moreBelow}
           </Button>
         )}
       </div>

@@ -1,4 +1,6 @@
 import type { ToolCallPart } from '@millrace/core';
+import type { Labels } from '../../labels/labels.ts';
+import { countText } from '../../labels/use-labels.ts';
 import { textRuns, VisibleText } from '../content/visible-text.tsx';
 import { InputView } from '../tool/input-view.tsx';
 
@@ -21,26 +23,23 @@ export interface InputFacts {
 }
 
 /** Returns the facts about an input, including whether the page can show it in full. */
-export function inputFacts(call: ToolCallPart): InputFacts {
+export function inputFacts(call: ToolCallPart, t: Labels): InputFacts {
   const { input, arguments: text } = call;
   const key = input === undefined ? text : JSON.stringify(input);
   if (key.length > maxLength || piecesOf(call) > maxPieces) {
-    const size = `${key.length.toLocaleString('en')} characters`;
-    const refusal = `The input is too long to be shown in full (${size}), so it cannot be allowed here. Deny the call and ask for smaller steps.`;
-    return { key, isWhole: false, refusal };
+    return { key, isWhole: false, refusal: t.inputTooLong(countText(t, key.length)) };
   }
-  return { key, isWhole: true, refusal: input === undefined ? missing(text) : undefined };
+  return {
+    key,
+    isWhole: true,
+    refusal: input === undefined ? t.inputUnusable(text === '') : undefined,
+  };
 }
 
 function piecesOf({ input, arguments: text }: ToolCallPart): number {
   const shown = input === undefined ? text : JSON.stringify(input, null, 1);
   const escapes = shown.match(/\n|\\[bfnru]/g)?.length ?? 0;
   return escapes + textRuns(shown).length;
-}
-
-function missing(text: string): string {
-  const fault = text === '' ? 'not available' : 'not valid JSON';
-  return `The input of this call is ${fault}, so it cannot be allowed here. Deny the call, or change the input.`;
 }
 
 interface RequestedInputProps {

@@ -1,6 +1,7 @@
 import { useCallback, useId, useState } from 'react';
 import { Button, IconButton } from '../../design/button.tsx';
 import { ChevronIcon, CrossIcon, DownIcon, LeftIcon } from '../../design/icons.tsx';
+import { useLabels } from '../../labels/use-labels.ts';
 import { CodeView } from '../../markdown/code-view.tsx';
 import { CopyButton } from '../../markdown/copy-button.tsx';
 import { FrameView } from '../../markdown/rich/frame-view.tsx';
@@ -28,7 +29,8 @@ interface ArtifactPanelProps {
  * network and with an origin of its own. Another version starts only when the user selects it.
  */
 export function ArtifactPanel(props: ArtifactPanelProps) {
-  const { artifacts, shown, onShow, onClose, label = 'Artifacts' } = props;
+  const t = useLabels();
+  const { artifacts, shown, onShow, onClose, label = t.artifacts } = props;
   const [isSource, setSource] = useState(false);
   const [failed, setFailed] = useState<string>();
   const selectId = useId();
@@ -45,7 +47,7 @@ export function ArtifactPanel(props: ArtifactPanelProps) {
     <aside className="artifact-panel" aria-label={label}>
       <header className="artifact-head">
         <label className="unseen" htmlFor={selectId}>
-          Artifact
+          {t.artifact}
         </label>
         <select
           id={selectId}
@@ -56,10 +58,10 @@ export function ArtifactPanel(props: ArtifactPanelProps) {
             <option key={one.name}>{one.name}</option>
           ))}
         </select>
-        <fieldset className="branch-switch" aria-label="Versions">
+        <fieldset className="branch-switch" aria-label={t.versions}>
           <IconButton
             size="small"
-            label="Previous version"
+            label={t.previousVersion}
             disabled={at <= 0}
             onClick={() => go(at - 1)}
           >
@@ -70,7 +72,7 @@ export function ArtifactPanel(props: ArtifactPanelProps) {
           </span>
           <IconButton
             size="small"
-            label="Next version"
+            label={t.nextVersion}
             disabled={at >= count - 1}
             onClick={() => go(at + 1)}
           >
@@ -79,13 +81,13 @@ export function ArtifactPanel(props: ArtifactPanelProps) {
         </fieldset>
         <span className="artifact-actions">
           <Button size="small" look="quiet" onClick={() => setSource(!isSource)}>
-            {isSource ? 'Preview' : 'Source'}
+            {isSource ? t.preview : t.source}
           </Button>
-          <CopyButton text={version.text} label="Copy the source" />
-          <IconButton size="small" label="Download" onClick={() => download(name, version.text)}>
+          <CopyButton text={version.text} label={t.copyTheSource} />
+          <IconButton size="small" label={t.download} onClick={() => download(name, version.text)}>
             <DownIcon />
           </IconButton>
-          <IconButton size="small" label="Close the artifacts" onClick={onClose}>
+          <IconButton size="small" label={t.closeTheArtifacts} onClick={onClose}>
             <CrossIcon />
           </IconButton>
         </span>
@@ -95,7 +97,7 @@ export function ArtifactPanel(props: ArtifactPanelProps) {
           <>
             {hasFailed && (
               <p className="artifact-note" role="alert">
-                The preview was closed, because it took the keyboard or could not load.
+                {t.previewClosed}
               </p>
             )}
             <CodeView text={version.text} lang={languages[kind]} isDone />
@@ -105,7 +107,7 @@ export function ArtifactPanel(props: ArtifactPanelProps) {
             key={version.key}
             kind={kind === 'react' ? 'react' : 'document'}
             text={version.text}
-            title={`Preview of ${name}, version ${at + 1}`}
+            title={t.previewOfVersion(name, at + 1)}
             onFailed={onFailed}
           />
         )}

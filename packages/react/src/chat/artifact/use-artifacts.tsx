@@ -2,6 +2,7 @@ import { lazy, type ReactNode, Suspense, useCallback, useState } from 'react';
 import { Button } from '../../design/button.tsx';
 import { ArtifactIcon } from '../../design/icons.tsx';
 import { Skeleton } from '../../design/skeleton.tsx';
+import { useLabels } from '../../labels/use-labels.ts';
 import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
 import type { ShownArtifact } from './artifact-panel.tsx';
 import { artifactsOf, findVersion } from './artifacts.ts';
@@ -23,6 +24,7 @@ export interface ArtifactsOfPage {
 
 /** The artifacts of a session, for its page. */
 export function useArtifacts(source: ChatSource, onOpen: () => void): ArtifactsOfPage {
+  const t = useLabels();
   const artifacts = useSourceValue(source, artifactsOf);
   const [shown, setShown] = useState<ShownArtifact>();
   const close = useCallback(() => setShown(undefined), []);
@@ -52,14 +54,14 @@ export function useArtifacts(source: ChatSource, onOpen: () => void): ArtifactsO
         aria-pressed={isOpen}
         onClick={() => (isOpen ? close() : open({ name: last.name, at: last.versions.length - 1 }))}
       >
-        <ArtifactIcon /> {artifacts.length === 1 ? '1 artifact' : `${artifacts.length} artifacts`}
+        <ArtifactIcon /> {t.artifactCount(artifacts.length)}
       </Button>
     ),
     panel: isOpen && (
       <Suspense
         fallback={
           <aside className="inspector-wait">
-            <Skeleton label="Loading the artifact" bars={['short', 'block']} />
+            <Skeleton label={t.loadingTheArtifact} bars={['short', 'block']} />
           </aside>
         }
       >

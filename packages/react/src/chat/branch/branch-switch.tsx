@@ -3,6 +3,7 @@ import type { ItemId } from '@millrace/core';
 import { createContext, useContext } from 'react';
 import { IconButton } from '../../design/button.tsx';
 import { ChevronIcon, LeftIcon } from '../../design/icons.tsx';
+import { useLabels } from '../../labels/use-labels.ts';
 
 /** The actions that are available for an item. */
 export interface ItemActions {
@@ -36,6 +37,7 @@ export function useItemActions(): ItemActions {
  * Shows the number of this branch, with buttons that open the other branches of the conversation.
  */
 export function BranchSwitch({ itemId }: { readonly itemId: ItemId }) {
+  const t = useLabels();
   const { branches, open } = useItemActions();
   const position = branches(itemId);
   if (position === undefined) return null;
@@ -45,10 +47,10 @@ export function BranchSwitch({ itemId }: { readonly itemId: ItemId }) {
     if (id !== undefined) open?.(id);
   };
   return (
-    <fieldset className="branch-switch" aria-label="Branches">
+    <fieldset className="branch-switch" aria-label={t.branches}>
       <IconButton
         size="small"
-        label="Previous branch"
+        label={t.previousBranch}
         disabled={open === undefined || at === 0}
         onClick={() => go(at - 1)}
       >
@@ -59,7 +61,7 @@ export function BranchSwitch({ itemId }: { readonly itemId: ItemId }) {
       </span>
       <IconButton
         size="small"
-        label="Next branch"
+        label={t.nextBranch}
         disabled={open === undefined || at === ids.length - 1}
         onClick={() => go(at + 1)}
       >

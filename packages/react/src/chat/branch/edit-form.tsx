@@ -1,5 +1,6 @@
 import { type FormEvent, type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { Button } from '../../design/button.tsx';
+import { useLabels } from '../../labels/use-labels.ts';
 import { drafts, useDraft } from '../composer/draft.ts';
 import { errorText } from '../state/error-text.ts';
 import './edit-form.css';
@@ -24,6 +25,7 @@ interface EditFormProps {
  * is stored and appears on the next edit.
  */
 export function EditForm({ draftKey, text: before, hasFiles, onSend, onClose }: EditFormProps) {
+  const t = useLabels();
   const [stored, setStored] = useDraft(draftKey);
   const [isTouched, setTouched] = useState(false);
   const text = isTouched || stored !== '' ? stored : before;
@@ -44,7 +46,7 @@ export function EditForm({ draftKey, text: before, hasFiles, onSend, onClose }: 
       () => drafts.write(draftKey, ''),
       (reason: unknown) => {
         setSending(false);
-        setError(errorText(reason));
+        setError(errorText(reason, t));
       },
     );
   };
@@ -61,7 +63,7 @@ export function EditForm({ draftKey, text: before, hasFiles, onSend, onClose }: 
     <form className="edit-form" onSubmit={submit}>
       <textarea
         ref={field}
-        aria-label="Edit your message"
+        aria-label={t.editYourMessage}
         aria-describedby={hintId}
         dir="auto"
         readOnly={isSending}
@@ -79,13 +81,13 @@ export function EditForm({ draftKey, text: before, hasFiles, onSend, onClose }: 
       )}
       <div className="edit-bar">
         <span className="edit-hint" id={hintId}>
-          Enter sends in a new branch, Esc cancels
+          {t.editKeys}
         </span>
         <Button size="small" look="quiet" onClick={onClose}>
-          Cancel
+          {t.cancel}
         </Button>
         <Button size="small" look="main" type="submit" disabled={isBlocked}>
-          Send
+          {t.send}
         </Button>
       </div>
     </form>

@@ -9,7 +9,10 @@ import {
 } from 'react';
 import { Button, IconButton } from '../../design/button.tsx';
 import { SendIcon, StopIcon } from '../../design/icons.tsx';
+import type { Labels } from '../../labels/labels.ts';
+import { useLabels } from '../../labels/use-labels.ts';
 import { FilePicker, useFileDrop } from './file-picker.tsx';
+import { type ComposerSuggestions, useSuggestions } from './suggestions.tsx';
 import { type ComposerOptions, useComposer } from './use-composer.ts';
 import './composer.css';
 
@@ -17,7 +20,7 @@ import './composer.css';
 const FileChips = lazy(async () => ({ default: (await import('./file-chips.tsx')).FileChips }));
 
 /** The properties of `Composer`. */
-export interface ComposerProps extends ComposerOptions {
+export interface ComposerProps extends ComposerOptions, ComposerSuggestions {
   readonly placeholder: string;
   /** True if a message that is sent during a run can join the next model request. */
   readonly canSteer?: boolean;
@@ -37,10 +40,13 @@ export interface ComposerProps extends ComposerOptions {
  * server has accepted the message.
  */
 export function Composer(props: ComposerProps) {
+  const t = useLabels();
   const { placeholder, isRunning = false, canSteer = false, canAttach = true } = props;
   const { onStop, stopsWithEscape = false, focusKey } = props;
   const composer = useComposer(props);
   const { text, setText, files, removeFile, isEmpty, isBusy, error, send, run } = composer;
+  const { commands, mentions } = props;
+  const suggestions = useSuggestions({ text, setText, commands, mentions });
   const form = useRef<HTMLFormElement>(null);
   const hintId = useId();
   const input = useRef<HTMLTextAreaElement>(null);
@@ -56,6 +62,7 @@ export function Composer(props: ComposerProps) {
   };
   useFileDrop(form, addFiles);
   const onKeyDown = (event: KeyboardEvent) => {
+    if (suggestions.onKey(event)) return;
     if (event.key === 'Escape' && stopsWithEscape && isRunning && onStop) {
       event.preventDefault();
       run(onStop);
@@ -80,6 +87,7 @@ export function Composer(props: ComposerProps) {
         </p>
       )}
       <div className="composer-box">
+        {suggestions.list}
         {files.length > 0 && (
           <Suspense fallback={null}>
             <FileChips files={files} onRemove={removeFile} />
@@ -92,9 +100,14 @@ export function Composer(props: ComposerProps) {
           dir="auto"
           readOnly={isBusy}
           placeholder={placeholder}
-          aria-label="Message"
+          aria-label={t.message}
           aria-describedby={hintId}
-          onChange={(event) => setText(event.target.value)}
+          {...suggestions.field}
+          onChange={({ target }) => {
+            setText(target.value);
+            suggestions.onCursor(target.selectionStart);
+          }}
+          onSelect={({ currentTarget }) => suggestions.onCursor(currentTarget.selectionStart)}
           onKeyDown={onKeyDown}
           onPaste={(event) => {
             const pasted = [...event.clipboardData.files];
@@ -108,44 +121,33 @@ export function Composer(props: ComposerProps) {
           <div className="composer-more">{props.children}</div>
           {isRunning && onStop && (
             <Button look="danger" onClick={() => run(onStop)}>
-              <StopIcon /> Stop
+              <StopIcon /> {t.stop}
             </Button>
           )}
           {isRunning && canSteer && (
-            <Button
-              disabled={isEmpty || isBusy}
-              title="The message joins the next request (Ctrl+Enter)"
-              onClick={() => send('steer')}
-            >
-              Steer
+            <Button disabled={isEmpty || isBusy} title={t.steerHint} onClick={() => send('steer')}>
+              {t.steer}
             </Button>
           )}
           {isRunning && canSteer ? (
-            <Button
-              look="main"
-              type="submit"
-              disabled={isEmpty || isBusy}
-              title="The message waits until the run ends (Enter)"
-            >
-              Queue
+            <Button look="main" type="submit" disabled={isEmpty || isBusy} title={t.queueHint}>
+              {t.queue}
             </Button>
           ) : (
-            <IconButton look="main" type="submit" label="Send" disabled={isEmpty || isBusy}>
+            <IconButton look="main" type="submit" label={t.send} disabled={isEmpty || isBusy}>
               <SendIcon />
             </IconButton>
           )}
         </div>
       </div>
       <p className="composer-hint" id={hintId}>
-        {isBusy ? 'Sending …' : hintFor(isRunning, canSteer)}
+        {isBusy ? t.sending : hintFor(isRunning, canSteer, t)}
       </p>
     </form>
   );
 }
 
-function hintFor(isRunning: boolean, canSteer: boolean): string {
-  if (!isRunning) return 'Enter sends, Shift+Enter adds a line';
-  return canSteer
-    ? 'Enter queues, Ctrl+Enter steers the run, Esc stops it'
-    : 'The agent answers messages in order; Esc stops it';
+function hintFor(isRunning: boolean, canSteer: boolean, t: Labels): string {
+  if (!isRunning) return t.sendKeys;
+  return canSteer ? t.runKeys : t.queueKeys;
 }

@@ -2,6 +2,7 @@ import type { Attachment } from '@millrace/client';
 import { useEffect, useState } from 'react';
 import { IconButton } from '../../design/button.tsx';
 import { CrossIcon, FileIcon } from '../../design/icons.tsx';
+import { useLabels } from '../../labels/use-labels.ts';
 import { VisibleText } from '../content/visible-text.tsx';
 import { fileSize, type PickedFile } from './picked-files.ts';
 import './file-chips.css';
@@ -13,8 +14,9 @@ interface FileChipsProps {
 
 /** Shows the files of an unsent message, each with a button to remove it. */
 export function FileChips({ files, onRemove }: FileChipsProps) {
+  const t = useLabels();
   return (
-    <ul className="file-chips" aria-label="Files of this message">
+    <ul className="file-chips" aria-label={t.filesOfThisMessage}>
       {files.map(({ key, file, state, error }) => (
         <li key={key} className="file-chip" data-state={state}>
           <Thumbnail file={file} />
@@ -23,11 +25,11 @@ export function FileChips({ files, onRemove }: FileChipsProps) {
               <VisibleText text={file.name} />
             </span>
             <span className="file-chip-note">
-              {state === 'uploading' ? 'Sending …' : (error ?? fileSize(file.size))}
+              {state === 'uploading' ? t.sending : (error ?? fileSize(file.size))}
             </span>
           </span>
           {state !== 'uploading' && (
-            <IconButton size="small" label={`Remove ${file.name}`} onClick={() => onRemove(key)}>
+            <IconButton size="small" label={t.removeFile(file.name)} onClick={() => onRemove(key)}>
               <CrossIcon />
             </IconButton>
           )}
@@ -56,8 +58,9 @@ function Thumbnail({ file }: { readonly file: File }) {
  * content.
  */
 export function AttachmentNames({ files }: { readonly files: readonly Attachment[] }) {
+  const t = useLabels();
   return (
-    <ul className="file-chips" aria-label="Files of the message">
+    <ul className="file-chips" aria-label={t.filesOfTheMessage}>
       {files.map(({ file_id, name, size }) => (
         <li key={file_id} className="file-chip">
           <FileIcon />

@@ -1,6 +1,7 @@
 import { type RefObject, useEffect, useRef } from 'react';
 import { IconButton } from '../../design/button.tsx';
 import { ClipIcon } from '../../design/icons.tsx';
+import { useLabels } from '../../labels/use-labels.ts';
 import { fileLimits, fileSize } from './picked-files.ts';
 
 interface FilePickerProps {
@@ -8,11 +9,11 @@ interface FilePickerProps {
   readonly onFiles: (files: readonly File[]) => void;
 }
 
-const label = `Attach files (at most ${fileLimits.count}, ${fileSize(fileLimits.fileBytes)} each)`;
-
 /** The button that opens the file dialog of the browser. */
 export function FilePicker({ isDisabled, onFiles }: FilePickerProps) {
+  const t = useLabels();
   const input = useRef<HTMLInputElement>(null);
+  const label = t.attachFiles(fileLimits.count, fileSize(fileLimits.fileBytes));
   return (
     <>
       <IconButton label={label} disabled={isDisabled} onClick={() => input.current?.click()}>
@@ -41,13 +42,14 @@ export function useFileDrop(
   target: RefObject<HTMLElement | null>,
   onFiles: (files: readonly File[]) => void,
 ): void {
+  const t = useLabels();
   const latest = useRef(onFiles);
   latest.current = onFiles;
   useEffect(() => {
     const mark = (isDropping: boolean) =>
       target.current?.toggleAttribute('data-dropping', isDropping);
     const onDragOver = (event: DragEvent) => {
-      if (!event.dataTransfer?.types.includes('Files')) return;
+      if (!event.dataTransfer?.types.includes(t.files)) return;
       // Without this, the browser leaves the page and opens the dropped file.
       event.preventDefault();
       mark(true);
@@ -68,5 +70,5 @@ export function useFileDrop(
       document.removeEventListener('dragleave', onDragLeave);
       document.removeEventListener('drop', onDrop);
     };
-  }, [target]);
+  }, [target, t.files]);
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { english } from '../../labels/en.ts';
 import { fileLimits, fileSize, PickedFiles } from './picked-files.ts';
 
 const file = (name: string, size = 3) => new File([new Uint8Array(size)], name);
@@ -9,14 +10,18 @@ const attachment = ({ name, size }: File, task: string) => ({
 
 test('files that exceed a limit are refused with the reason, and the others are added', () => {
   const files = new PickedFiles();
-  const refused = files.add('s', [
-    file('a'),
-    file('empty', 0),
-    file('big', fileLimits.fileBytes + 1),
-    file('b', fileLimits.fileBytes),
-    file('c', fileLimits.fileBytes),
-    file('d'),
-  ]);
+  const refused = files.add(
+    's',
+    [
+      file('a'),
+      file('empty', 0),
+      file('big', fileLimits.fileBytes + 1),
+      file('b', fileLimits.fileBytes),
+      file('c', fileLimits.fileBytes),
+      file('d'),
+    ],
+    english,
+  );
   expect(names(files)).toEqual([
     ['a', 'ready'],
     ['b', 'ready'],
@@ -28,14 +33,14 @@ test('files that exceed a limit are refused with the reason, and the others are 
     'c: the files of a message have at most 20 MB together.',
   ]);
   const many = Array.from({ length: 20 }, (_, at) => file(`f${at}`));
-  expect(files.add('s', many)).toHaveLength(3);
+  expect(files.add('s', many, english)).toHaveLength(3);
   expect(files.of('s')).toHaveLength(20);
   expect(files.of('another')).toEqual([]);
 });
 
 test('a failed upload keeps all files, and the next try sends only the missing ones', async () => {
   const files = new PickedFiles();
-  files.add('s', [file('a'), file('b')]);
+  files.add('s', [file('a'), file('b')], english);
   const sent: string[] = [];
   let isDown = true;
   const send = async (task: string, one: File) => {
@@ -43,18 +48,20 @@ test('a failed upload keeps all files, and the next try sends only the missing o
     sent.push(one.name);
     return attachment(one, task);
   };
-  await expect(files.upload('s', 't', send)).rejects.toThrow('b could not be sent: No room');
+  await expect(files.upload('s', 't', send, english)).rejects.toThrow(
+    'b could not be sent: No room',
+  );
   expect(names(files)).toEqual([
     ['a', 'ready'],
     ['b', 'failed'],
   ]);
   expect(files.of('s')[1]?.error).toBe('No room');
   isDown = false;
-  const attachments = await files.upload('s', 't', send);
+  const attachments = await files.upload('s', 't', send, english);
   expect(attachments.map(({ file_id }) => file_id)).toEqual(['t/a', 't/b']);
   expect(sent).toEqual(['a', 'b']);
   // An upload belongs to one task, so a second task needs its own upload.
-  expect((await files.upload('s', 'u', send)).map(({ file_id }) => file_id)).toEqual([
+  expect((await files.upload('s', 'u', send, english)).map(({ file_id }) => file_id)).toEqual([
     'u/a',
     'u/b',
   ]);

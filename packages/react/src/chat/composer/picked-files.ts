@@ -1,5 +1,6 @@
 import type { Attachment } from '@millrace/client';
 import { useSyncExternalStore } from 'react';
+import type { Labels } from '../../labels/labels.ts';
 import { errorText } from '../state/error-text.ts';
 
 /** A file that the user picked for a message. */
@@ -44,11 +45,11 @@ export class PickedFiles {
    * Adds the files that are within the limits. Returns the reasons why the other files were
    * refused.
    */
-  add(draft: string, files: Iterable<File>): readonly string[] {
+  add(draft: string, files: Iterable<File>, t: Labels): readonly string[] {
     const picked = [...this.of(draft)];
     const refused: string[] = [];
     for (const file of files) {
-      const problem = problemOf(file, picked);
+      const problem = problemOf(file, picked, t);
       if (problem !== undefined) refused.push(problem);
       else picked.push({ key: ++this.#lastKey, file, state: 'ready' });
     }
@@ -68,7 +69,12 @@ export class PickedFiles {
    * Uploads the files of a draft. If an upload fails, the list keeps all files and shows the reason
    * next to the failed file. The promise then rejects.
    */
-  async upload(draft: string, task: string, send: UploadFile): Promise<readonly Attachment[]> {
+  async upload(
+    draft: string,
+    task: string,
+    send: UploadFile,
+    t: Labels,
+  ): Promise<readonly Attachment[]> {
     const attachments: Attachment[] = [];
     for (const { key, file } of this.of(draft)) {
       const known = this.#uploads.get(key);
@@ -77,10 +83,8 @@ export class PickedFiles {
         try {
           this.#uploads.set(key, { task, attachment: await send(task, file) });
         } catch (reason) {
-          this.#change(draft, { key, file, state: 'failed', error: errorText(reason) });
-          throw new Error(`${file.name} could not be sent: ${errorText(reason)}`, {
-            cause: reason,
-          });
+          this.#change(draft, { key, file, state: 'failed', error: errorText(reason, t) });
+          throw new Error(t.fileNotSent(file.name, errorText(reason, t)), { cause: reason });
         }
         this.#change(draft, { key, file, state: 'ready' });
       }
@@ -109,15 +113,14 @@ export class PickedFiles {
   }
 }
 
-function problemOf(file: File, picked: readonly PickedFile[]): string | undefined {
+function problemOf(file: File, picked: readonly PickedFile[], t: Labels): string | undefined {
   const { count, fileBytes, totalBytes } = fileLimits;
-  if (picked.length >= count) return `${file.name}: a message has at most ${count} files.`;
-  if (file.size === 0) return `${file.name} is empty, or is a folder.`;
+  if (picked.length >= count) return t.tooManyFiles(file.name, count);
+  if (file.size === 0) return t.fileIsEmpty(file.name);
   if (file.size > fileBytes)
-    return `${file.name} has ${fileSize(file.size)}. A file has at most ${fileSize(fileBytes)}.`;
+    return t.fileTooLarge(file.name, fileSize(file.size), fileSize(fileBytes));
   const total = picked.reduce((sum, one) => sum + one.file.size, file.size);
-  if (total > totalBytes)
-    return `${file.name}: the files of a message have at most ${fileSize(totalBytes)} together.`;
+  if (total > totalBytes) return t.filesTooLarge(file.name, fileSize(totalBytes));
   return undefined;
 }
 

@@ -1,5 +1,7 @@
 import { IconButton } from '../../design/button.tsx';
 import { ClockIcon, CrossIcon } from '../../design/icons.tsx';
+import type { Labels } from '../../labels/labels.ts';
+import { useLabels } from '../../labels/use-labels.ts';
 import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
 import './queue-view.css';
 
@@ -22,20 +24,21 @@ export interface QueueViewProps {
 
 /** Shows the queued messages that the agent has not read yet. */
 export function QueueView({ source, onWithdraw }: QueueViewProps) {
+  const t = useLabels();
   const queued = useSourceValue(source, selectQueued);
   const reason = useSourceValue(source, waitsFor);
   if (queued.length === 0) return null;
   return (
-    <ul className="queue" aria-label="Queued messages">
+    <ul className="queue" aria-label={t.queuedMessages}>
       {queued.map(({ key, when, text }) => (
         <li key={key}>
           <ClockIcon />
-          <span className="queue-when">{deliveryText(when, reason)}</span>
+          <span className="queue-when">{deliveryText(when, reason, t)}</span>
           <span className="queue-text" dir="auto">
             {text}
           </span>
           {onWithdraw && (
-            <IconButton size="small" label="Withdraw this message" onClick={() => onWithdraw(key)}>
+            <IconButton size="small" label={t.withdrawThisMessage} onClick={() => onWithdraw(key)}>
               <CrossIcon />
             </IconButton>
           )}
@@ -49,15 +52,15 @@ export function QueueView({ source, onWithdraw }: QueueViewProps) {
  * Returns a text about when the agent reads a queued message. A stopped agent reads queued messages
  * together with the next message.
  */
-function deliveryText(when: 'steer' | 'follow_up', reason: WaitsFor): string {
+function deliveryText(when: 'steer' | 'follow_up', reason: WaitsFor, t: Labels): string {
   switch (reason) {
     case 'answer':
-      return 'sent after your answer';
+      return t.sentAfterAnswer;
     case 'client':
-      return 'sent after the open tool call';
+      return t.sentAfterCall;
     case 'message':
-      return 'stopped: sent with your next message';
+      return t.sentWithNext;
     case 'run':
-      return when === 'steer' ? 'steers next' : 'queued';
+      return when === 'steer' ? t.steersNext : t.queued;
   }
 }

@@ -1,5 +1,6 @@
 import type { Attachment, TaskHandle } from '@millrace/client';
 import { useEffect, useState } from 'react';
+import { useLabels } from '../../labels/use-labels.ts';
 import { errorText } from '../state/error-text.ts';
 import { drafts, useDraft } from './draft.ts';
 import { type PickedFile, pickedFiles, usePickedFiles } from './picked-files.ts';
@@ -57,6 +58,7 @@ export interface ComposerState {
  * application can draw the field itself.
  */
 export function useComposer(options: ComposerOptions): ComposerState {
+  const t = useLabels();
   const { draftKey, isRunning = false, isBusy: isBlocked = false, onSend } = options;
   const [text, setText] = useDraft(draftKey);
   const files = usePickedFiles(draftKey);
@@ -70,12 +72,12 @@ export function useComposer(options: ComposerOptions): ComposerState {
   const run = (command: () => Promise<unknown>) =>
     void command().then(
       () => setError(undefined),
-      (reason: unknown) => setError(errorText(reason)),
+      (reason: unknown) => setError(errorText(reason, t)),
     );
   const send = (when: SendWhen = 'follow_up') => {
     if (isEmpty || isBusy) return;
     const upload = (to: UploadTarget) =>
-      pickedFiles.upload(draftKey, to.id, (_task, file) => to.upload(file, { name: file.name }));
+      pickedFiles.upload(draftKey, to.id, (_task, file) => to.upload(file, { name: file.name }), t);
     setUploading(files.length > 0);
     const message = { text: text.trim(), when, files: files.map(({ file }) => file), upload };
     const accepted = onSend(message).finally(() => setUploading(false));
@@ -88,7 +90,7 @@ export function useComposer(options: ComposerOptions): ComposerState {
   };
   const addFiles = (picked: readonly File[]) => {
     if (isBusy) return;
-    const refused = pickedFiles.add(draftKey, picked);
+    const refused = pickedFiles.add(draftKey, picked, t);
     setError(refused.length === 0 ? undefined : refused.join(' '));
   };
   const removeFile = (key: number) => pickedFiles.remove(draftKey, key);

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '@millrace/core';
 import { safeLink } from '@millrace/markdown';
 import { useId, useState } from 'react';
 import { useShownRows } from '../../design/shown-rows.tsx';
+import { useLabels } from '../../labels/use-labels.ts';
 import { VisibleText } from './visible-text.tsx';
 import './citations-view.css';
 
@@ -18,11 +19,12 @@ const pageSize = 12;
 
 /** Shows the sources below an answer, with previews of the quoted passages. */
 export function CitationsView({ metadata }: { readonly metadata: JsonObject }) {
+  const t = useLabels();
   const sources = citedSources(metadata);
-  const { count, more } = useShownRows(sources.length, pageSize, 'sources');
+  const { count, more } = useShownRows(sources.length, pageSize);
   if (sources.length === 0) return null;
   return (
-    <section className="citations" aria-label="Sources">
+    <section className="citations" aria-label={t.sources}>
       <ol>
         {sources.slice(0, count).map((source, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a source never changes its position
@@ -112,7 +114,7 @@ function sourceOf(citation: JsonValue): CitedSource {
   const quote =
     textField(raw, 'cited_text') ?? textField(raw, 'quote') ?? textField(raw, 'snippet');
   const quotes = quote === undefined ? [] : [shortened(quote)];
-  return { title: shortened(title ?? host ?? 'Source'), address, host, quotes };
+  return { title: shortened(title ?? host ?? ''), address, host, quotes };
 }
 
 function fieldsOf(value: JsonValue | undefined): JsonObject {

@@ -1,9 +1,11 @@
 import { memo, useMemo, useState } from 'react';
 import { Button } from '../../design/button.tsx';
+import type { Labels } from '../../labels/labels.ts';
+import { countText, numberText, useLabels } from '../../labels/use-labels.ts';
 import { CopyButton } from '../../markdown/copy-button.tsx';
 import { type DiffLine, diffLines } from './diff.ts';
 import type { WordPiece } from './diff-sides.ts';
-import { type ClipLimits, clip, Gap, MoreBar } from './long-text.tsx';
+import { type ClipLimits, clip, Gap, MoreBar, omittedText } from './long-text.tsx';
 import { onDemand } from './on-demand.ts';
 import { VisibleText } from './visible-text.tsx';
 import './diff-view.css';
@@ -37,6 +39,7 @@ let startsWithSides = false;
  * changed words.
  */
 export const DiffView = memo(function DiffView(props: DiffViewProps) {
+  const t = useLabels();
   const { diff, isFolded = false, isWhole = false } = props;
   const [level, setLevel] = useState(0);
   const [hasSides, setSides] = useState(startsWithSides);
@@ -65,10 +68,10 @@ export const DiffView = memo(function DiffView(props: DiffViewProps) {
         </span>
         <span className="diff-switch" hidden={sides === undefined}>
           <Button size="small" look="quiet" onClick={onSides}>
-            {hasSides ? 'Unified' : 'Side by side'}
+            {hasSides ? t.unified : t.sideBySide}
           </Button>
         </span>
-        <CopyButton text={diff} label="Copy the diff" />
+        <CopyButton text={diff} label={t.copyTheDiff} />
       </figcaption>
       <div
         className="diff-lines"
@@ -79,25 +82,23 @@ export const DiffView = memo(function DiffView(props: DiffViewProps) {
         <View lines={head} limits={limits.line} sides={sides} />
         {between > 0 && (
           <p className="diff-more">
-            <Gap text={`${numberOf(between)} lines`} />
+            <Gap text={t.lineCount(numberText(t, between))} />
           </p>
         )}
         <View lines={tail} limits={limits.line} sides={sides} />
       </div>
       <MoreBar
-        {...{ level, onLevel: setLevel, next: isShortened ? moreLabel(all, diff) : undefined }}
+        {...{ level, onLevel: setLevel, next: isShortened ? moreLabel(all, diff, t) : undefined }}
       />
     </figure>
   );
 });
 
-const numberOf = (count: number) => count.toLocaleString('en');
-
-function moreLabel(all: readonly DiffLine[], diff: string): string {
+function moreLabel(all: readonly DiffLine[], diff: string, t: Labels): string {
   const isOneLine = all.length < 3;
   return isOneLine
-    ? `Show more of ${numberOf(diff.length)} characters`
-    : `Show more of ${numberOf(all.length)} lines`;
+    ? t.showMoreOf(countText(t, diff.length))
+    : t.showMoreOf(t.lineCount(numberText(t, all.length)));
 }
 
 interface LinesProps {
@@ -150,6 +151,7 @@ interface DiffRowProps {
 }
 
 function DiffRow({ line, limits, words, isBefore = false }: DiffRowProps) {
+  const t = useLabels();
   const { kind, text, before, after } = line;
   const number = kind === 'removed' || isBefore ? before : after;
   const { head, tail, omitted } = clip(text === '' ? ' ' : text, limits);
@@ -165,7 +167,7 @@ function DiffRow({ line, limits, words, isBefore = false }: DiffRowProps) {
         ) : (
           <>
             <VisibleText text={head} />
-            {omitted !== undefined && <Gap text={omitted} />}
+            {omitted !== undefined && <Gap text={omittedText(t, omitted)} />}
             <VisibleText text={tail} />
           </>
         )}

@@ -1,5 +1,6 @@
 import type { JsonValue } from '@millrace/core';
 import { expect, test } from 'vitest';
+import { english } from '../../labels/en.ts';
 import { diffLines, findDiff, inputDiff } from './diff.ts';
 
 test('lines have the numbers of the diff', () => {
@@ -27,14 +28,14 @@ test('a diff is found in tool output, and other text is not', () => {
   expect(findDiff('- a list\n- of things\n--- \n@@ nothing')).toBeUndefined();
 });
 
-const diffOf = (...of: Parameters<typeof inputDiff>) => inputDiff(...of)?.diff;
+const diffOf = (name: string, input: JsonValue) => inputDiff(name, input, english)?.diff;
 
 test('an edit shows its change, also while it streams', () => {
   const edits = [{ old_text: 'a\nb', new_text: 'c\n' }, { old_text: 'half' }];
   expect(diffOf('edit', { path: 'x', edits })).toBe('@@ @@\n-a\n-b\n+c\n@@ @@\n-half');
   expect(diffOf('write', { path: 'x', content: 'a\n\nb\n' })).toBe('+a\n+\n+b');
-  expect(inputDiff('read', { content: 'a' })).toBeUndefined();
-  expect(inputDiff('edit', null)).toBeUndefined();
+  expect(inputDiff('read', { content: 'a' }, english)).toBeUndefined();
+  expect(inputDiff('edit', null, english)).toBeUndefined();
 });
 
 test('an edit shows that it replaces every occurrence, and its other fields', () => {
@@ -50,8 +51,8 @@ test('an edit shows that it replaces every occurrence, and its other fields', ()
 
 test('only the field of the diff is not shown separately', () => {
   const input = { path: 'x', content: 'c', edits: [{ old_text: 'a', new_text: 'b' }] };
-  expect(inputDiff('edit', input)?.field).toBe('edits');
-  expect(inputDiff('write', input)?.field).toBe('content');
+  expect(inputDiff('edit', input, english)?.field).toBe('edits');
+  expect(inputDiff('write', input, english)?.field).toBe('content');
 });
 
 test('Windows line ends are line ends, and a single carriage return is not', () => {

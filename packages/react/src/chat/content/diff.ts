@@ -1,4 +1,5 @@
 import type { JsonValue } from '@millrace/core';
+import type { Labels } from '../../labels/labels.ts';
 
 export interface DiffLine {
   readonly kind: 'added' | 'removed' | 'same' | 'hunk' | 'file';
@@ -63,38 +64,39 @@ type Fields = Readonly<Record<string, JsonValue | undefined>>;
 export function inputDiff(
   name: string,
   input: JsonValue | undefined,
+  t: Labels,
   isExact = false,
 ): InputDiff | undefined {
   const fields = (input ?? {}) as Fields;
   const { content, edits } = { content: fields['content'], edits: fields['edits'] };
   if (name === 'write' && typeof content === 'string')
-    return { field: 'content', diff: writeDiff(content, isExact) };
+    return { field: 'content', diff: writeDiff(content, isExact, t) };
   if (name === 'edit' && Array.isArray(edits))
-    return { field: 'edits', diff: edits.map((edit) => editDiff(edit, isExact)).join('\n') };
+    return { field: 'edits', diff: edits.map((edit) => editDiff(edit, isExact, t)).join('\n') };
   return undefined;
 }
 
-function writeDiff(content: string, isExact: boolean): string {
+function writeDiff(content: string, isExact: boolean, t: Labels): string {
   const added = prefixLines('+', content);
   if (!isExact || added === '' || content.endsWith('\n')) return added;
-  return `${added}\n@@ There is no line break at the end @@`;
+  return `${added}\n@@ ${t.noLineBreakAtEnd} @@`;
 }
 
 /**
  * Returns the diff of one edit. Its first line lists the fields of the edit other than the old and
  * the new text.
  */
-function editDiff(edit: JsonValue, isExact: boolean): string {
+function editDiff(edit: JsonValue, isExact: boolean, t: Labels): string {
   if (typeof edit !== 'object' || edit === null || Array.isArray(edit))
     return `@@ ${JSON.stringify(edit)} @@`;
   const { old_text: before, new_text: after, replace_all: all, ...others } = edit as Fields;
   const notes = [
     all === true
-      ? 'replaces every occurrence'
+      ? t.replacesEvery
       : fieldText('replace_all', all === false && !isExact ? undefined : all),
     ...[['old_text', before] as const, ['new_text', after] as const].map(([key, value]) => {
       if (typeof value !== 'string') return fieldText(key, value);
-      return isExact && value.endsWith('\n') ? `${key} ends with a line break` : undefined;
+      return isExact && value.endsWith('\n') ? t.endsWithLineBreak(key) : undefined;
     }),
     ...Object.entries(others).map(([key, value]) => fieldText(key, value)),
   ].filter((words) => words !== undefined);

@@ -38,7 +38,7 @@ interface BranchProps {
 function Branch({ name, value, depth }: BranchProps) {
   const entries = Object.entries(value);
   const [isOpen, setOpen] = useState(depth <= openDepth && entries.length <= openSize);
-  const { count, more } = useShownRows(entries.length, pageSize, 'entries');
+  const { count, more } = useShownRows(entries.length, pageSize);
   const summary = Array.isArray(value) ? `[${entries.length}]` : `{${entries.length}}`;
   return (
     <details

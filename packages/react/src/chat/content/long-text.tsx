@@ -1,5 +1,7 @@
 import { useState } from 'react';
 import { Button } from '../../design/button.tsx';
+import type { Labels } from '../../labels/labels.ts';
+import { countText, numberText, useLabels } from '../../labels/use-labels.ts';
 import { VisibleText } from './visible-text.tsx';
 
 const folded: ClipLimits = { headLines: 8, headLength: 320, tailLines: 4, tailLength: 200 };
@@ -27,19 +29,20 @@ export function LongText({ text, isWhole = false }: LongTextProps) {
 }
 
 function FoldedText({ text }: Pick<LongTextProps, 'text'>) {
+  const t = useLabels();
   const [level, setLevel] = useState(0);
   const { head, tail, omitted } = clip(text, limitsAt(level));
   const isAllNext = text.length <= maxLength * 10 ** level;
-  const size = text.length.toLocaleString('en');
-  const next = isAllNext ? `Show all ${size} characters` : `Show more of ${size} characters`;
+  const size = countText(t, text.length);
+  const next = isAllNext ? t.showAllOf(size) : t.showMoreOf(size);
   return (
     <>
       <div className="long-text" tabIndex={level > 0 ? 0 : undefined} data-all={level > 0}>
         <VisibleText text={head} />
-        {omitted !== undefined && <Gap text={omitted} />}
+        {omitted !== undefined && <Gap text={omittedText(t, omitted)} />}
         <VisibleText text={tail} />
       </div>
-      <MoreBar {...{ level, onLevel: setLevel, next: omitted && next }} />
+      <MoreBar {...{ level, onLevel: setLevel, next: omitted === undefined ? undefined : next }} />
     </>
   );
 }
@@ -65,6 +68,7 @@ interface MoreBarProps {
 
 /** Buttons that show more or less of a long text. */
 export function MoreBar({ level, onLevel, next }: MoreBarProps) {
+  const t = useLabels();
   if (level === 0 && next === undefined) return null;
   return (
     <div className="more-bar">
@@ -75,7 +79,7 @@ export function MoreBar({ level, onLevel, next }: MoreBarProps) {
       )}
       {level > 0 && (
         <Button size="small" look="quiet" onClick={() => onLevel(0)}>
-          Show less
+          {t.showLess}
         </Button>
       )}
     </div>
@@ -89,11 +93,16 @@ export interface ClipLimits {
   readonly tailLength: number;
 }
 
+interface Omitted {
+  readonly lines: number;
+  readonly characters: number;
+}
+
 interface Clipped {
   readonly head: string;
   readonly tail: string;
-  /** Describes the omitted text. Undefined if nothing is omitted. */
-  readonly omitted?: string;
+  /** The size of the omitted text. Undefined if nothing is omitted. */
+  readonly omitted?: Omitted;
 }
 
 /**
@@ -114,10 +123,14 @@ export function clip(text: string, limits: ClipLimits): Clipped {
   };
 }
 
-function countOf(text: string): string {
-  const lines = text.split('\n').length - 1;
-  const characters = `${text.length.toLocaleString('en')} characters`;
-  return lines < 2 ? characters : `${lines.toLocaleString('en')} lines, ${characters}`;
+function countOf(text: string): Omitted {
+  return { lines: text.split('\n').length - 1, characters: text.length };
+}
+
+/** Returns the size of the omitted text in words. */
+export function omittedText(t: Labels, { lines, characters }: Omitted): string {
+  const size = countText(t, characters);
+  return lines < 2 ? size : `${t.lineCount(numberText(t, lines))}, ${size}`;
 }
 
 function endOfHead(text: string, { headLines, headLength }: ClipLimits): number {

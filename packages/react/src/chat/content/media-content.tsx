@@ -2,6 +2,7 @@ import type { FilePart, MediaPart } from '@millrace/core';
 import { safeLink } from '@millrace/markdown';
 import { useEffect, useState } from 'react';
 import { FileIcon } from '../../design/icons.tsx';
+import { Filled, useLabels } from '../../labels/use-labels.ts';
 import type { ChatSource } from '../state/chat-source.ts';
 import { VisibleText } from './visible-text.tsx';
 
@@ -33,6 +34,7 @@ function blobType(mimeType: string): string {
  * page never loads them.
  */
 export function MediaContent({ source, part }: MediaContentProps) {
+  const t = useLabels();
   const { mimeType } = part;
   const url = useObjectUrl(source, part);
   const name = part.kind === 'file' ? part.name : mimeType;
@@ -40,19 +42,25 @@ export function MediaContent({ source, part }: MediaContentProps) {
   if (part.source.type === 'provider_file')
     return (
       <p className="media-words">
-        <VisibleText text={name} /> is stored at <VisibleText text={part.source.provider} />.
+        <Filled
+          text={t.mediaStoredAt}
+          parts={[
+            <VisibleText key="name" text={name} />,
+            <VisibleText key="provider" text={part.source.provider} />,
+          ]}
+        />
       </p>
     );
   if (url === 'failed')
     return (
       <p className="media-words">
-        <VisibleText text={name} /> could not be loaded.
+        <Filled text={t.mediaNotLoaded} parts={[<VisibleText key="name" text={name} />]} />
       </p>
     );
   if (url === undefined)
     return (
       <div className="media-wait">
-        Loading <VisibleText text={name} /> …
+        <Filled text={t.loadingName} parts={[<VisibleText key="name" text={name} />]} />
       </div>
     );
   if (pictures.test(mimeType)) return <img className="media" src={url} alt={name} />;
@@ -65,7 +73,7 @@ export function MediaContent({ source, part }: MediaContentProps) {
       </a>
       {pdf.test(mimeType) && (
         <a className="media-file" href={url} target="_blank" rel="noopener">
-          Open
+          {t.open}
         </a>
       )}
     </span>
@@ -75,11 +83,12 @@ export function MediaContent({ source, part }: MediaContentProps) {
 const player = { className: 'media', controls: true, preload: 'metadata' } as const;
 
 function RemoteMedia({ url, name }: { readonly url: string; readonly name: string }) {
+  const t = useLabels();
   const safe = safeLink(url);
   if (safe === undefined)
     return (
       <p className="media-words">
-        <VisibleText text={name} />: the address is blocked.
+        <Filled text={t.addressBlocked} parts={[<VisibleText key="name" text={name} />]} />
       </p>
     );
   return (

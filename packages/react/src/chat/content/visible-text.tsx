@@ -104,10 +104,10 @@ export function escapeInvisible(text: string): string {
 type Groups = Readonly<Record<string, string | undefined>>;
 
 function labelFor(text: string, { one, longBlanks: isBlanks }: Groups): string {
-  if (isBlanks !== undefined) return `${text.length.toLocaleString('en')} blanks`;
-  if (one === undefined) return `${(text.split('\n').length - 1).toLocaleString('en')} empty lines`;
+  if (isBlanks !== undefined) return `␠ ×${text.length}`;
+  if (one === undefined) return `↵ ×${text.split('\n').length - 1}`;
   const times = text.length / one.length;
-  return times === 1 ? escapeOf(one) : `${escapeOf(one)} ×${times.toLocaleString('en')}`;
+  return times === 1 ? escapeOf(one) : `${escapeOf(one)} ×${times}`;
 }
 
 function escapeOf(one: string): string {

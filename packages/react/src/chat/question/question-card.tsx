@@ -8,6 +8,7 @@ import {
 import { type FormEvent, useId, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { Button } from '../../design/button.tsx';
 import { HelpIcon } from '../../design/icons.tsx';
+import { Filled, useLabels } from '../../labels/use-labels.ts';
 import type { AnswerTarget } from '../../session/session.ts';
 import { VisibleText } from '../content/visible-text.tsx';
 import { errorText } from '../state/error-text.ts';
@@ -30,6 +31,7 @@ export interface QuestionCardProps {
  * from a model or from another server, so its texts are shown as text, and its size has a limit.
  */
 export function QuestionCard({ asked, form, more, handle }: QuestionCardProps) {
+  const t = useLabels();
   const read = useMemo(() => readForm(form), [form]);
   const fields = read.ok ? read.fields : [];
   const [draft, setDraft] = useState<Draft>(() => initialDraft(fields));
@@ -46,7 +48,7 @@ export function QuestionCard({ asked, form, more, handle }: QuestionCardProps) {
     setError(undefined);
     work(handle).catch((reason: unknown) => {
       setSent(false);
-      setError(errorText(reason));
+      setError(errorText(reason, t));
     });
   };
   const submit = (event: FormEvent) => {
@@ -71,19 +73,21 @@ export function QuestionCard({ asked, form, more, handle }: QuestionCardProps) {
       <header>
         <HelpIcon />
         <h2 id={titleId}>
-          <code>
-            <VisibleText text={asked.name} />
-          </code>{' '}
-          asks
+          <Filled
+            text={t.toolAsks}
+            parts={[
+              <code key="name">
+                <VisibleText text={asked.name} />
+              </code>,
+            ]}
+          />
         </h2>
-        {more > 0 && <span className="approval-more">{more} more after this one</span>}
+        {more > 0 && <span className="approval-more">{t.moreAfterThis(more)}</span>}
       </header>
       <p className="question-message" id={messageId}>
         <VisibleText text={form.message.slice(0, maxMessage)} escapes="directions" />
       </p>
-      {!read.ok && (
-        <p className="input-note">This form cannot be shown: {read.problem}. You can decline it.</p>
-      )}
+      {!read.ok && <p className="input-note">{t.formNotShown(read.problem)}</p>}
       {/* The page checks the fields itself, because it shows the problems as text. */}
       <form className="question-form" noValidate aria-describedby={messageId} onSubmit={submit}>
         <div className="question-fields">
@@ -99,13 +103,13 @@ export function QuestionCard({ asked, form, more, handle }: QuestionCardProps) {
         </div>
         <div className="approval-bar">
           <Button look="main" type="submit" disabled={isDisabled || !read.ok}>
-            Send
+            {t.send}
           </Button>
           <Button disabled={isDisabled} onClick={() => deny()}>
-            Decline
+            {t.decline}
           </Button>
           <Button look="quiet" disabled={isDisabled} onClick={() => deny(formDismissed)}>
-            Dismiss
+            {t.dismiss}
           </Button>
         </div>
       </form>

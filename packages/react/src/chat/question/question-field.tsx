@@ -1,5 +1,6 @@
 import type { FormField, FormOption } from '@millrace/core';
 import { useId } from 'react';
+import { useLabels } from '../../labels/use-labels.ts';
 import { VisibleText } from '../content/visible-text.tsx';
 import type { DraftValue } from './question-draft.ts';
 
@@ -89,11 +90,12 @@ function withoutRequired(common: Readonly<Record<string, unknown>>) {
 }
 
 function FieldTitle({ field }: { readonly field: FormField }) {
+  const t = useLabels();
   return (
     <span className="question-title">
       <VisibleText text={field.title} />
       {!field.isRequired && field.kind !== 'boolean' && (
-        <span className="question-optional"> optional</span>
+        <span className="question-optional"> {t.optional}</span>
       )}
     </span>
   );

@@ -1,4 +1,5 @@
 import { ClientError } from '@millrace/client';
+import type { Labels } from '../../labels/labels.ts';
 
 /** Returns true if the server did not answer. A retry can succeed. */
 export function isUnreachable(reason: unknown): boolean {
@@ -6,20 +7,20 @@ export function isUnreachable(reason: unknown): boolean {
 }
 
 /** Returns a text about an error for the user, without the ids in the error message. */
-export function errorText(reason: unknown): string {
+export function errorText(reason: unknown, t: Labels): string {
   if (!(reason instanceof ClientError))
     return reason instanceof Error ? reason.message : `${reason}`;
   switch (reason.code) {
     case 'unreachable':
-      return 'The server does not answer.';
+      return t.serverDoesNotAnswer;
     case 'unauthorized':
-      return 'The server does not accept the token.';
+      return t.tokenRefused;
     case 'not_found':
-      return 'This session no longer exists.';
+      return t.sessionIsGone;
     case 'rate_limited':
-      return 'The server is busy. Try again later.';
+      return t.serverIsBusy;
     case 'too_large':
-      return 'The message is longer than the server allows.';
+      return t.messageTooLong;
     default:
       return reason.message;
   }

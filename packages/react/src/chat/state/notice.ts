@@ -1,4 +1,5 @@
 import type { AgentEvent, ItemId, Stop } from '@millrace/core';
+import type { Labels } from '../../labels/labels.ts';
 
 /** A message to the user that the page shows between two items. */
 export interface Notice {
@@ -8,7 +9,8 @@ export interface Notice {
   readonly after: ItemId | undefined;
   readonly time: number;
   readonly look: 'plain' | 'warn' | 'bad';
-  readonly text: string;
+  /** Returns the text in the language of the labels. */
+  readonly text: (labels: Labels) => string;
   /** Details that the user can unfold. */
   readonly detail?: string | undefined;
 }
@@ -19,33 +21,33 @@ type NoticeText = Pick<Notice, 'look' | 'text' | 'detail'>;
 export function noticeOf(event: AgentEvent): NoticeText | undefined {
   switch (event.type) {
     case 'error_reported':
-      return { look: 'bad', text: event.error.message, detail: event.error.code };
+      return { look: 'bad', text: () => event.error.message, detail: event.error.code };
     case 'retry_scheduled': {
       const seconds = Math.max(1, Math.round(event.delayMs / 1000));
       return {
         look: 'warn',
-        text: `${sentence(event.error.message)} Retrying in ${seconds} s.`,
+        text: (t) => `${sentence(event.error.message)} ${t.retryingIn(seconds)}`,
       };
     }
     case 'attempt_superseded':
       return {
         look: 'warn',
-        text: `Attempt ${event.attempt} was replaced. Its output was removed.`,
+        text: (t) => t.attemptReplaced(event.attempt),
         detail: event.reason,
       };
     case 'aborted':
-      return { look: 'plain', text: 'Stopped. The output so far is kept.' };
+      return { look: 'plain', text: (t) => t.stoppedNotice };
     case 'compacted':
       return {
         look: 'plain',
-        text:
+        text: (t) =>
           event.itemIds.length === 0
-            ? 'Long messages are sent to the model in a shortened form from here on.'
-            : `${event.itemIds.length} earlier items are sent to the model as a summary from here on.`,
+            ? t.longMessagesShortened
+            : t.itemsSummarized(event.itemIds.length),
         detail: event.summary,
       };
     case 'handed_off':
-      return { look: 'plain', text: `Handed over to ${event.to}.`, detail: event.reason };
+      return { look: 'plain', text: (t) => `${t.handedOverTo(event.to)}.`, detail: event.reason };
     case 'run_finished':
       return runEndNotice(event.stop);
     default:
@@ -66,22 +68,20 @@ function runEndNotice({ reason, cause }: Stop): NoticeText | undefined {
     case 'length':
       return {
         look: 'warn',
-        text: 'The answer was cut off because it reached the maximum length.',
+        text: (t) => t.answerCutOff,
       };
     case 'content_filter':
-      return { look: 'warn', text: 'The provider’s content filter ended the answer.' };
+      return { look: 'warn', text: (t) => t.contentFiltered };
     case 'refusal':
-      return { look: 'warn', text: 'The model refused to answer.' };
+      return { look: 'warn', text: (t) => t.modelRefused };
     case 'blocked':
-      return { look: 'warn', text: `A guardrail stopped the agent: ${cause ?? 'unknown'}.` };
+      return { look: 'warn', text: (t) => t.guardrailStopped(cause ?? t.unknown) };
     case 'limit':
-      return { look: 'warn', text: `The agent reached a limit: ${cause ?? 'unknown'}.` };
+      return { look: 'warn', text: (t) => t.limitReached(cause ?? t.unknown) };
     case 'unknown':
-      return { look: 'warn', text: 'The answer ended for an unknown reason.' };
+      return { look: 'warn', text: (t) => t.endedUnknown };
     case 'aborted':
-      return cause === 'interrupted'
-        ? { look: 'warn', text: 'Interrupted: the process ended. The output so far is kept.' }
-        : undefined;
+      return cause === 'interrupted' ? { look: 'warn', text: (t) => t.interrupted } : undefined;
     default:
       return undefined;
   }

@@ -2,6 +2,8 @@ import type { AskedApproval, ItemId } from '@millrace/core';
 import { lazy, type ReactNode, Suspense, useCallback, useId, useMemo, useState } from 'react';
 import { Button } from '../../design/button.tsx';
 import { ChevronIcon, LaneIcon, ShieldIcon } from '../../design/icons.tsx';
+import type { Labels } from '../../labels/labels.ts';
+import { Filled, useLabels } from '../../labels/use-labels.ts';
 import { ItemActionsContext } from '../branch/branch-switch.tsx';
 import { VisibleText } from '../content/visible-text.tsx';
 import { type ChatSource, isUnfinished, useSourceValue } from '../state/chat-source.ts';
@@ -29,9 +31,10 @@ interface LaneFrameProps {
 
 /** The row of a sub-agent, and its session below the row while it is open. */
 export function LaneFrame({ status, isRunning, isOpen, onToggle, children }: LaneFrameProps) {
+  const t = useLabels();
   const bodyId = useId();
   return (
-    <fieldset className="lane" data-running={isRunning || undefined} aria-label="Sub-agent">
+    <fieldset className="lane" data-running={isRunning || undefined} aria-label={t.subAgent}>
       <button
         type="button"
         className="lane-head"
@@ -40,7 +43,7 @@ export function LaneFrame({ status, isRunning, isOpen, onToggle, children }: Lan
         onClick={onToggle}
       >
         {isRunning ? <span className="spinner" aria-hidden="true" /> : <LaneIcon />}
-        <span className="lane-name">Sub-agent</span>
+        <span className="lane-name">{t.subAgent}</span>
         <span className="lane-status">
           <VisibleText text={status} />
         </span>
@@ -62,6 +65,7 @@ const selectItemIds = ({ itemIds }: ChatSource) => itemIds;
 
 /** The conversation of a sub-agent. Long ones show their latest items first. */
 export function LaneItems({ source }: { readonly source: ChatSource }) {
+  const t = useLabels();
   const ids = useSourceValue(source, selectItemIds);
   const [count, setCount] = useState(itemsStep);
   const shown = useMemo(() => ids.filter((id) => isShown(source, ids, id)), [source, ids]);
@@ -70,7 +74,7 @@ export function LaneItems({ source }: { readonly source: ChatSource }) {
     <ItemActionsContext value={noActions}>
       {hidden > 0 && (
         <Button size="small" onClick={() => setCount(count + itemsStep)}>
-          Show {Math.min(hidden, itemsStep)} earlier of {hidden}
+          {t.showEarlier(Math.min(hidden, itemsStep), hidden)}
         </Button>
       )}
       {shown.slice(hidden).map((id) => (
@@ -91,19 +95,27 @@ function isShown(source: ChatSource, ids: readonly ItemId[], id: ItemId): boolea
 }
 
 /** Returns one line about the activity of a sub-agent. */
-export function laneStatus(source: ChatSource): string {
+export function useLaneStatus(source: ChatSource): string {
+  const t = useLabels();
+  return useSourceValue(
+    source,
+    useCallback((from: ChatSource) => laneStatus(from, t), [t]),
+  );
+}
+
+function laneStatus(source: ChatSource, t: Labels): string {
   const { state, facts } = source;
-  if (state.asked.length > 0) return 'waits for your answer';
+  if (state.asked.length > 0) return t.waitsForYourAnswer;
   const open = state.open.at(-1)?.begin;
-  if (open?.kind === 'tool_call') return `calls ${open.name}`;
-  if (open?.kind === 'tool_result') return `runs ${open.name}`;
-  if (isUnfinished(source)) return open === undefined ? 'works' : 'writes';
+  if (open?.kind === 'tool_call') return t.callsTool(open.name);
+  if (open?.kind === 'tool_result') return t.runsTool(open.name);
+  if (isUnfinished(source)) return open === undefined ? t.works : t.writes;
   const stop = facts.lastStop?.reason;
-  if (stop === 'aborted') return 'stopped';
-  if (stop === 'error') return 'failed';
+  if (stop === 'aborted') return t.stopped;
+  if (stop === 'error') return t.failed;
   const calls = source.itemIds.flatMap((id) => source.item(id)?.parts ?? []);
   const names = calls.flatMap((part) => (part.kind === 'tool_call' ? [part.name] : []));
-  return names.length === 0 ? 'answered' : callsText(names);
+  return names.length === 0 ? t.answered : callsText(names, t);
 }
 
 const selectAsked = ({ state }: ChatSource) => state.asked;
@@ -143,18 +155,23 @@ function QuestionRow({
   readonly asked: AskedApproval;
   readonly onAnswer: () => void;
 }) {
+  const t = useLabels();
   return (
     <div className="lane-question">
       <ShieldIcon />
       <span>
-        It asks about{' '}
-        <code>
-          <VisibleText text={asked.name} />
-        </code>
+        <Filled
+          text={t.asksAbout}
+          parts={[
+            <code key="name">
+              <VisibleText text={asked.name} />
+            </code>,
+          ]}
+        />
         .
       </span>
       <Button size="small" onClick={onAnswer}>
-        Answer here
+        {t.answerHere}
       </Button>
     </div>
   );

@@ -1,12 +1,13 @@
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { useMillrace } from '../../context.ts';
 import { Skeleton } from '../../design/skeleton.tsx';
+import { useLabels } from '../../labels/use-labels.ts';
 import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
 import { errorText } from '../state/error-text.ts';
 import type { LiveSource, LiveSources } from '../state/live-source.ts';
 import { useConnection } from '../state/use-live.ts';
 import type { SubAgentViewProps } from './lane-context.ts';
-import { LaneFrame, LaneItems, LaneQuestions, laneStatus } from './lane-view.tsx';
+import { LaneFrame, LaneItems, LaneQuestions, useLaneStatus } from './lane-view.tsx';
 
 /** Maximum number of lanes inside each other. Deeper sub-agents are named only. */
 const maxDepth = 8;
@@ -40,6 +41,7 @@ interface LaneProps extends SubAgentViewProps {
 }
 
 function Lane({ source, session, isRunning, sources }: LaneProps) {
+  const t = useLabels();
   const outer = useContext(LanePlaceContext);
   const place = useMemo(
     (): LanePlace => ({
@@ -54,12 +56,11 @@ function Lane({ source, session, isRunning, sources }: LaneProps) {
   const [chosen, setChosen] = useState<boolean>();
   const isOpen = chosen ?? isLive;
   const toggle = () => setChosen(!isOpen);
-  if (place.depth > maxDepth)
-    return <p className="tool-words">The sub-agents are nested too deep to show more of them.</p>;
+  if (place.depth > maxDepth) return <p className="tool-words">{t.nestedTooDeep}</p>;
   if (!isOpen)
     return (
       <LaneFrame
-        status={isLive ? 'works' : 'Show its session'}
+        status={isLive ? 'works' : t.showItsSession}
         isRunning={isLive}
         isOpen={false}
         onToggle={toggle}
@@ -81,16 +82,15 @@ interface OpenLaneProps {
 }
 
 function OpenLane({ place, session, isLive, sources, onToggle }: OpenLaneProps) {
+  const t = useLabels();
   const { isReadOnly = false } = useMillrace();
   const root = sources.get(place.root);
   const source = sources.subAgent(place.root, session);
-  const status = useSourceValue(source, laneStatus);
+  const status = useLaneStatus(source);
   useEnded(source, isLive);
   return (
     <LaneFrame status={status} isRunning={isLive} isOpen onToggle={onToggle}>
-      {!place.isNow && (
-        <p className="tool-words">This is the whole session, not its state at this moment.</p>
-      )}
+      {!place.isNow && <p className="tool-words">{t.wholeSessionNote}</p>}
       <LoadNotice source={source} />
       <LaneItems source={source} />
       {isLive && !isReadOnly && <LaneQuestions root={root} session={session} />}
@@ -101,10 +101,11 @@ function OpenLane({ place, session, isLive, sources, onToggle }: OpenLaneProps) 
 
 /** The id of the session of a sub-agent, as a link if the application has one. */
 function SessionOf({ id }: { readonly id: string }) {
+  const t = useLabels();
   const { SessionLink = TextOnly } = useMillrace();
   return (
     <p className="tool-words">
-      Session of the sub-agent:{' '}
+      {t.subAgentSession}{' '}
       <SessionLink id={id} view="chat">
         <code>{id}</code>
       </SessionLink>
@@ -127,14 +128,15 @@ function useEnded(source: LiveSource, isLive: boolean): void {
 const hasItems = ({ itemIds }: ChatSource) => itemIds.length > 0;
 
 function LoadNotice({ source }: { readonly source: LiveSource }) {
+  const t = useLabels();
   const connection = useConnection(source);
   const isFilled = useSourceValue(source, hasItems);
   if (connection.state === 'failed')
     return (
       <p className="tool-words" role="alert">
-        The session of the sub-agent cannot be read. {errorText(connection.error)}
+        {t.subAgentUnreadable} {errorText(connection.error, t)}
       </p>
     );
   const isLoading = !isFilled && connection.state !== 'ended' && connection.state !== 'live';
-  return isLoading ? <Skeleton label="Loading the session of the sub-agent" /> : null;
+  return isLoading ? <Skeleton label={t.loadingSubAgent} /> : null;
 }

@@ -7,6 +7,7 @@ import {
   ShieldIcon,
   StopIcon,
 } from '../../design/icons.tsx';
+import type { Labels } from '../../labels/labels.ts';
 import { type ChatSource, findResult, isUnfinished } from '../state/chat-source.ts';
 import type { CallFacts } from '../state/fact-index.ts';
 
@@ -86,17 +87,18 @@ export function callStatus(input: CallStatusInput): CallStatus {
   return 'unanswered';
 }
 
-export const statusText: { readonly [Status in CallStatus]: string } = {
-  writing: 'writing the call',
-  asking: 'waits for your answer',
+/** The label of each status. */
+export const statusLabels = {
+  writing: 'writingTheCall',
+  asking: 'waitsForYourAnswer',
   waiting: 'waiting',
   running: 'running',
-  done: 'done',
+  done: 'callDone',
   failed: 'failed',
   stopped: 'stopped',
-  rejected: 'not run',
-  unanswered: 'no result',
-};
+  rejected: 'notRun',
+  unanswered: 'noResult',
+} as const satisfies { readonly [Status in CallStatus]: keyof Labels };
 
 export const isFinalStatus: { readonly [Status in CallStatus]: boolean } = {
   ...{ writing: false, asking: false, waiting: false, running: false },

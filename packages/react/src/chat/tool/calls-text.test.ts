@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { english } from '../../labels/en.ts';
 import { callsText } from './calls-text.ts';
 
 test.each([
@@ -10,5 +11,5 @@ test.each([
     'Read 1 file, ran 1 command, made 1 edit, 2 other calls',
   ],
 ])('%j are told as %j', (names, text) => {
-  expect(callsText(names)).toBe(text);
+  expect(callsText(names, english)).toBe(text);
 });

@@ -1,4 +1,5 @@
 import { type JsonValue, parseJson } from '@millrace/core';
+import { useLabels } from '../../labels/use-labels.ts';
 import { inputDiff } from '../content/diff.ts';
 import { DiffView } from '../content/diff-view.tsx';
 import { LongText } from '../content/long-text.tsx';
@@ -20,10 +21,11 @@ export interface InputViewProps {
 
 /** Shows all fields of a tool input. A change of a file is shown as a diff. */
 export function InputView(props: InputViewProps) {
+  const t = useLabels();
   const { name, input, text, isOpen = false, isWhole = false } = props;
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
   if (!isObject) return <InputText {...{ input, text, isWhole }} />;
-  const diff = inputDiff(name, input, isWhole);
+  const diff = inputDiff(name, input, t, isWhole);
   const fields = Object.entries(input).filter(([key]) => key !== diff?.field);
   return (
     <>
@@ -45,17 +47,12 @@ export function InputView(props: InputViewProps) {
         <DiffView diff={diff.diff} {...{ isFolded: !isWhole, isWhole }} />
       )}
       {diff !== undefined && diff.diff === '' && !isOpen && (
-        <p className="input-note">{emptyText[diff.field]}</p>
+        <p className="input-note">{diff.field === 'content' ? t.emptyContent : t.noEdits}</p>
       )}
-      {Object.keys(input).length === 0 && !isOpen && <p className="input-note">No input.</p>}
+      {Object.keys(input).length === 0 && !isOpen && <p className="input-note">{t.noInput}</p>}
     </>
   );
 }
-
-const emptyText = {
-  content: 'The content is empty. The file will be empty.',
-  edits: 'There are no edits.',
-} as const;
 
 function InputText(props: Pick<InputViewProps, 'input' | 'text' | 'isWhole'>) {
   const { input, text, isWhole = false } = props;

@@ -1,6 +1,7 @@
 import { type JsonValue, parseJson, type ToolResultPart } from '@millrace/core';
 import { useMemo, useState } from 'react';
 import { Button } from '../../design/button.tsx';
+import { countText, useLabels } from '../../labels/use-labels.ts';
 import { findDiff } from '../content/diff.ts';
 import { DiffView } from '../content/diff-view.tsx';
 import { JsonTree } from '../content/json-tree.tsx';
@@ -21,6 +22,7 @@ export interface ResultViewProps {
 
 /** Shows the result of a tool: a diff as a diff, JSON as a tree, and everything else as text. */
 export function ResultView({ source, part, isOpen, isStopped = false }: ResultViewProps) {
+  const t = useLabels();
   const diffInText = isOpen || part.isError ? undefined : findDiff(part.text);
   const plainText = diffInText === undefined ? part.text : diffInText.textBefore;
   const json = useMemo(() => (isOpen ? undefined : jsonOf(part.text)), [part.text, isOpen]);
@@ -35,7 +37,7 @@ export function ResultView({ source, part, isOpen, isStopped = false }: ResultVi
       {json !== undefined && (
         <div className="more-bar">
           <Button size="small" look="quiet" onClick={() => setRaw(!isRaw)}>
-            {isRaw ? 'Show as a tree' : 'Show the text'}
+            {isRaw ? t.showAsATree : t.showTheText}
           </Button>
         </div>
       )}
@@ -64,12 +66,13 @@ const lengthAt = (level: number) => (level === 0 ? 8000 : 100_000 * 10 ** (level
 
 /** Shows the end of the output while the tool runs, and the start of a finished result. */
 function ResultText({ text, isOpen }: { readonly text: string; readonly isOpen: boolean }) {
+  const t = useLabels();
   const [level, setLevel] = useState(0);
   const length = lengthAt(level);
   const isLong = text.length > length;
   const shownText = !isLong ? text : isOpen ? `…${text.slice(-length)}` : text.slice(0, length);
-  const size = `${text.length.toLocaleString('en')} characters`;
-  const next = text.length <= lengthAt(level + 1) ? `Show all ${size}` : `Show more of ${size}`;
+  const size = countText(t, text.length);
+  const next = text.length <= lengthAt(level + 1) ? t.showAllOf(size) : t.showMoreOf(size);
   return (
     <>
       <OutputText text={shownText} isOpen={isOpen} />

@@ -2,6 +2,8 @@ import { type JsonValue, type PartId, PartialJson, type ToolCallPart } from '@mi
 import { Suspense, useCallback, useContext, useId, useState } from 'react';
 import { ChevronIcon, HandoffIcon } from '../../design/icons.tsx';
 import { duration } from '../../design/time.tsx';
+import type { Labels } from '../../labels/labels.ts';
+import { Filled, useLabels } from '../../labels/use-labels.ts';
 import { VisibleText } from '../content/visible-text.tsx';
 import { type ChatSource, useCallFacts, useResult, useSourceValue } from '../state/chat-source.ts';
 import type { CallFacts } from '../state/fact-index.ts';
@@ -12,7 +14,7 @@ import {
   callStatusIn,
   isFinalStatus,
   StatusIcon,
-  statusText,
+  statusLabels,
 } from './call-status.tsx';
 import { handoffTarget } from './handoff.ts';
 import { InputView } from './input-view.tsx';
@@ -29,6 +31,7 @@ export interface ToolCardProps {
 
 /** Shows a tool call from its first streamed character to its result. */
 export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
+  const t = useLabels();
   const { toolCallId, name } = part;
   const facts = useCallFacts(source, toolCallId);
   const result = useResult(source, toolCallId);
@@ -44,8 +47,8 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
   const isShown = isUnfolded && status !== 'asking';
   const bodyId = useId();
   const to = handoffTarget(name, result);
-  const stateText = statusLabel(status, facts);
-  const label = to === undefined ? `Tool ${name}: ${statusText[status]}` : `Handed over to ${to}`;
+  const stateText = statusLabel(status, facts, t);
+  const label = to === undefined ? t.toolState(name, t[statusLabels[status]]) : t.handedOverTo(to);
   return (
     <fieldset className="tool-card" data-status={status} aria-label={label}>
       <button
@@ -117,14 +120,19 @@ function useFolding(
 
 /** The title of a hand-off, with the name of the call next to it. */
 function HandoffTitle({ name, to }: { readonly name: string; readonly to: string }) {
+  const t = useLabels();
   return (
     <>
       <HandoffIcon />
       <span className="tool-handoff">
-        Handed over to{' '}
-        <b>
-          <VisibleText text={to} />
-        </b>
+        <Filled
+          text={t.handedOverTo('{0}')}
+          parts={[
+            <b key="to">
+              <VisibleText text={to} />
+            </b>,
+          ]}
+        />
       </span>
       <span className="tool-summary">
         <VisibleText text={name} />
@@ -142,13 +150,14 @@ function ToolInput({
   isOpen,
   facts,
 }: Pick<ToolCardProps, 'part' | 'isOpen'> & { readonly facts: CallFacts | undefined }) {
+  const t = useLabels();
   const input = useLiveInput(part, isOpen);
   const changed = facts?.answer?.input;
   if (changed === undefined)
     return <InputView name={part.name} input={input} text={part.arguments} isOpen={isOpen} />;
   return (
     <>
-      <p className="tool-words">Changed by {facts?.answer?.by ?? 'the approver'}:</p>
+      <p className="tool-words">{t.changedBy(facts?.answer?.by ?? t.theApprover)}</p>
       <InputView name={part.name} input={changed} text="" />
     </>
   );
@@ -178,12 +187,12 @@ function ToolSummary({
   );
 }
 
-function statusLabel(status: CallStatus, facts: CallFacts | undefined): string {
+function statusLabel(status: CallStatus, facts: CallFacts | undefined, t: Labels): string {
   const { startedAt, finishedAt } = facts ?? {};
   if (status === 'done' && startedAt !== undefined && finishedAt !== undefined)
     return finishedAt - startedAt < 1 ? '' : duration(finishedAt - startedAt);
-  if (status === 'rejected' && facts?.rejected?.code === 'denied') return 'denied';
-  return status === 'done' ? '' : statusText[status];
+  if (status === 'rejected' && facts?.rejected?.code === 'denied') return t.denied;
+  return status === 'done' ? '' : t[statusLabels[status]];
 }
 
 /** Maximum length of arguments that are parsed while they stream. Longer ones are shown as text. */

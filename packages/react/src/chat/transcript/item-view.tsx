@@ -1,6 +1,8 @@
 import type { Attachment } from '@millrace/client';
 import type { ItemId } from '@millrace/core';
 import { lazy, memo, Suspense, useRef } from 'react';
+import type { Labels } from '../../labels/labels.ts';
+import { useLabels } from '../../labels/use-labels.ts';
 import { type ChatSource, type ItemHead, useItemHead } from '../state/chat-source.ts';
 import { useUnfolded } from '../state/use-unfolded.ts';
 import { PartView } from './part-view.tsx';
@@ -27,21 +29,22 @@ export interface ItemViewProps {
  * Shows one item. It renders when the item gets a new part or ends, but not while a part streams.
  */
 export const ItemView = memo(function ItemView({ source, id }: ItemViewProps) {
+  const t = useLabels();
   const item = useItemHead(source, id);
   if (item === undefined) return null;
-  if (item.redacted) return <p className="item-note">The content of this item was removed.</p>;
+  if (item.redacted) return <p className="item-note">{t.contentRemoved}</p>;
   switch (item.kind) {
     case 'user':
       return <UserItem source={source} item={item} />;
     case 'assistant':
       return <AssistantItem source={source} item={item} />;
     case 'notification':
-      return <Aside source={source} item={item} title="Note" isUnfolded />;
+      return <Aside source={source} item={item} title={t.note} isUnfolded />;
     case 'system':
     case 'developer':
-      return <Aside source={source} item={item} title="Instructions" />;
+      return <Aside source={source} item={item} title={t.instructions} />;
     case 'context':
-      return <Aside source={source} item={item} title={contextTitle(item)} />;
+      return <Aside source={source} item={item} title={contextTitle(item, t)} />;
     case 'tool':
       return null;
   }
@@ -51,9 +54,9 @@ export const ItemView = memo(function ItemView({ source, id }: ItemViewProps) {
  * Returns the title of a context item. Such an item is a summary from a compaction, or an input
  * that a guardrail changed.
  */
-function contextTitle({ metadata }: ItemHead): string {
+function contextTitle({ metadata }: ItemHead, t: Labels): string {
   const isChange = metadata?.['guardrail'] === true;
-  return isChange ? 'What the model got instead' : 'Summary of earlier messages';
+  return isChange ? t.modelGotInstead : t.summaryOfEarlier;
 }
 
 interface AsideProps {
@@ -76,6 +79,7 @@ function Aside({ source, item, title, isUnfolded }: AsideProps) {
 
 /** A message of the user. */
 function UserItem({ source, item }: { readonly source: ChatSource; readonly item: ItemHead }) {
+  const t = useLabels();
   const actions = useItemActions();
   const unreadFiles = namedFiles(source, item);
   // The state is stored outside of the row, because rows are unmounted while the user scrolls.
@@ -84,7 +88,7 @@ function UserItem({ source, item }: { readonly source: ChatSource; readonly item
   const editButton = useRef<HTMLButtonElement>(null);
   if (isEditing && edit !== undefined)
     return (
-      <article className="item" data-kind="user" aria-label="Your message">
+      <article className="item" data-kind="user" aria-label={t.yourMessage}>
         <Suspense fallback={null}>
           <EditForm
             draftKey={`edit ${source.id} ${item.id}`}
@@ -105,7 +109,7 @@ function UserItem({ source, item }: { readonly source: ChatSource; readonly item
       </article>
     );
   return (
-    <article className="item" data-kind="user" aria-label="Your message">
+    <article className="item" data-kind="user" aria-label={t.yourMessage}>
       <div className="user-bubble">
         {item.partIds.map((id) => (
           <PartView key={id} source={source} id={id} />
@@ -120,7 +124,7 @@ function UserItem({ source, item }: { readonly source: ChatSource; readonly item
             <IconButton
               ref={editButton}
               size="small"
-              label="Edit this message in a branch"
+              label={t.editInBranch}
               onClick={() => setEditing(true)}
             >
               <EditIcon />
@@ -135,6 +139,7 @@ function UserItem({ source, item }: { readonly source: ChatSource; readonly item
 
 /** The text and tool calls of the agent in one turn. */
 function AssistantItem({ source, item }: { readonly source: ChatSource; readonly item: ItemHead }) {
+  const t = useLabels();
   const actions = useItemActions();
   // Text before tool calls is not the final answer, so it has no action buttons.
   const isAnswer = !item.isOpen && item.stop?.reason !== 'tool_use';
@@ -143,7 +148,7 @@ function AssistantItem({ source, item }: { readonly source: ChatSource; readonly
     <article
       className="item"
       data-kind="assistant"
-      aria-label={item.author?.name ?? 'Agent message'}
+      aria-label={item.author?.name ?? t.agentMessage}
       aria-busy={item.isOpen}
     >
       <div className="item-parts">
@@ -159,11 +164,11 @@ function AssistantItem({ source, item }: { readonly source: ChatSource; readonly
         <footer className="item-foot">
           <BranchSwitch itemId={item.id} />
           <span className="item-actions">
-            <CopyButton text={text} label="Copy the answer" />
+            <CopyButton text={text} label={t.copyTheAnswer} />
             {actions.regenerate && (
               <IconButton
                 size="small"
-                label="Answer again in a branch"
+                label={t.answerAgain}
                 onClick={() => actions.regenerate?.(item.id)}
               >
                 <RetryIcon />

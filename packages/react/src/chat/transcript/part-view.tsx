@@ -1,6 +1,7 @@
 import type { JsonValue, PartId, ReasoningPart } from '@millrace/core';
 import { lazy, memo, Suspense, useCallback, useId } from 'react';
 import { ChevronIcon, HandoffIcon, ThoughtIcon } from '../../design/icons.tsx';
+import { Filled, useLabels } from '../../labels/use-labels.ts';
 import { CodeView } from '../../markdown/code-view.tsx';
 import { BlobSource } from '../../markdown/link-view.tsx';
 import { MarkdownView } from '../../markdown/markdown-view.tsx';
@@ -73,12 +74,13 @@ export interface ReasoningViewProps {
 
 /** The reasoning of the model, folded by default. */
 export function ReasoningView({ source, id, part, isOpen }: ReasoningViewProps) {
+  const t = useLabels();
   const [isUnfolded, setUnfolded] = useUnfolded(source, id, false);
   const bodyId = useId();
   if (part.form === 'redacted' || (part.text === '' && !isOpen))
     return (
       <p className="reasoning-hidden">
-        <ThoughtIcon /> Hidden reasoning
+        <ThoughtIcon /> {t.hiddenReasoning}
       </p>
     );
   return (
@@ -91,7 +93,7 @@ export function ReasoningView({ source, id, part, isOpen }: ReasoningViewProps) 
         onClick={() => setUnfolded(!isUnfolded)}
       >
         <ThoughtIcon />
-        <span>{isOpen ? 'Thinking' : 'Thought'}</span>
+        <span>{isOpen ? t.thinking : t.thought}</span>
         {!isUnfolded && <span className="reasoning-glance">{preview(part.text, isOpen)}</span>}
         <span className="fold-mark" data-open={isUnfolded || undefined}>
           <ChevronIcon />
@@ -119,6 +121,7 @@ export interface StructuredViewProps {
 
 /** Shows structured data: a hand-off as a sentence, everything else as JSON. */
 export function StructuredView({ value, isOpen }: StructuredViewProps) {
+  const t = useLabels();
   const [from, to] = parseHandoff(value) ?? [];
   if (from === undefined || to === undefined)
     return <CodeView text={JSON.stringify(value, null, 2)} lang="json" isDone={!isOpen} />;
@@ -126,7 +129,10 @@ export function StructuredView({ value, isOpen }: StructuredViewProps) {
     <p className="notice">
       <HandoffIcon />
       <span>
-        <VisibleText text={from} /> handed over to <VisibleText text={to} />
+        <Filled
+          text={t.fromHandedTo}
+          parts={[<VisibleText key="from" text={from} />, <VisibleText key="to" text={to} />]}
+        />
       </span>
     </p>
   );

@@ -1,6 +1,7 @@
 import type { PartId } from '@millrace/core';
 import { useCallback, useId } from 'react';
 import { CheckIcon, ChevronIcon } from '../../design/icons.tsx';
+import { useLabels } from '../../labels/use-labels.ts';
 import { VisibleText } from '../content/visible-text.tsx';
 import { type ChatSource, findResult, useSourceValue } from '../state/chat-source.ts';
 import { useUnfolded } from '../state/use-unfolded.ts';
@@ -24,6 +25,7 @@ interface ToolGroupProps {
  * open. Calls that run, ask, failed or have media are always visible.
  */
 export function ToolGroup({ source, ids }: ToolGroupProps) {
+  const t = useLabels();
   const key = ids.join(' ');
   // A text with one character for each call. The component renders only if this text changes.
   const loudness = useSourceValue(
@@ -54,7 +56,12 @@ export function ToolGroup({ source, ids }: ToolGroupProps) {
         >
           <CheckIcon />
           <span className="tool-group-text">
-            <VisibleText text={callsText(quiet.map((id) => nameOf(source, id)))} />
+            <VisibleText
+              text={callsText(
+                quiet.map((id) => nameOf(source, id)),
+                t,
+              )}
+            />
           </span>
           <span className="fold-mark" data-open={isUnfolded || undefined}>
             <ChevronIcon />

@@ -12,6 +12,7 @@ import {
 import { Virtualizer } from 'virtua';
 import { Button } from '../../design/button.tsx';
 import { AlertIcon, ClockIcon, DownIcon } from '../../design/icons.tsx';
+import { useLabels } from '../../labels/use-labels.ts';
 import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
 import { SubAgentView } from '../sub-agent/lane-context.ts';
 import { ItemView } from './item-view.tsx';
@@ -44,13 +45,14 @@ export function TranscriptView({
   emptyText,
   children,
 }: TranscriptViewProps) {
+  const t = useLabels();
   const scroller = useRef<HTMLElement>(null);
   const rows = useRows(source);
   const { isAtEnd, goToEnd } = useStickyEnd(scroller, `${source.id} ${sentCount}`);
   return (
     <div className="transcript-frame">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll */}
-      <section className="transcript" ref={scroller} aria-label="Conversation" tabIndex={0}>
+      <section className="transcript" ref={scroller} aria-label={t.conversation} tabIndex={0}>
         {rows.length === 0 && <p className="transcript-empty">{emptyText}</p>}
         <div className="transcript-rows">
           <SubAgentView value={SubAgentLane}>
@@ -69,7 +71,7 @@ export function TranscriptView({
       {!isAtEnd && (
         <div className="to-end">
           <Button size="small" onClick={goToEnd}>
-            <DownIcon /> To the end
+            <DownIcon /> {t.toTheEnd}
           </Button>
         </div>
       )}
@@ -98,15 +100,16 @@ const RowView = memo(function RowView({ row, source }: RowViewProps) {
 });
 
 function NoticeView({ notice }: { readonly notice: Notice }) {
+  const t = useLabels();
   const { look, text, detail } = notice;
   return (
     <div className="notice" data-look={look}>
       {look === 'plain' ? <ClockIcon /> : <AlertIcon />}
       {detail === undefined ? (
-        <span>{text}</span>
+        <span>{text(t)}</span>
       ) : (
         <details>
-          <summary>{text}</summary>
+          <summary>{text(t)}</summary>
           <p>{detail}</p>
         </details>
       )}

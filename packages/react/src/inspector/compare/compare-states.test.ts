@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { runs } from '../../../../core/src/testing/runs.ts';
 import { recordedRun } from '../../../../server/src/testing/recorded-run.ts';
+import { english } from '../../labels/en.ts';
 import { numberedRecords } from '../../testing/records.ts';
 import { SessionModel } from '../model/session-model.ts';
 import { compareStates, textChange } from './compare-states.ts';
@@ -11,7 +12,7 @@ const records = numberedRecords(recordedRun(2));
 const model = new SessionModel(sessionId('test'));
 model.add(records);
 const compare = (a: number, b: number) =>
-  compareStates(model.checkpoints.stateAt(a), model.checkpoints.stateAt(b));
+  compareStates(model.checkpoints.stateAt(a), model.checkpoints.stateAt(b), english);
 
 describe('two moments', () => {
   test('that are the same have no difference', () => {

@@ -10,6 +10,7 @@ import {
   totalUsage,
   type Usage,
 } from '@millrace/core';
+import type { Labels } from '../../labels/labels.ts';
 import { partText, partTitle } from '../part-text.ts';
 
 /** A part that differs between two states of a session. */
@@ -46,14 +47,14 @@ export interface StateDifference {
  * Returns the items and parts that differ between two states. Unchanged items are the same objects
  * in both states, so this comparison is fast.
  */
-export function compareStates(a: FoldState, b: FoldState): StateDifference {
+export function compareStates(a: FoldState, b: FoldState, t: Labels): StateDifference {
   const before = new Map(toArray(a.items).map((item) => [item.id, item]));
   const after = toArray(b.items);
   const known = new Set(after.map(({ id }) => id));
   const items: ItemDifference[] = [];
   for (const item of after) {
     const old = before.get(item.id);
-    const parts = comparedParts(a, old, b, item);
+    const parts = comparedParts(a, old, b, item, t);
     const isSame = old !== undefined && parts.length === 0 && old.finished === item.finished;
     if (isSame) continue;
     const change = old === undefined ? 'added' : 'changed';
@@ -62,7 +63,13 @@ export function compareStates(a: FoldState, b: FoldState): StateDifference {
   for (const [id, item] of before) {
     if (known.has(id)) continue;
     const { kind, turn } = item;
-    items.push({ id, kind, turn, change: 'removed', parts: comparedParts(a, item, b, undefined) });
+    items.push({
+      id,
+      kind,
+      turn,
+      change: 'removed',
+      parts: comparedParts(a, item, b, undefined, t),
+    });
   }
   const usage = { before: totalUsage(a), after: totalUsage(b) };
   return {
@@ -77,6 +84,7 @@ function comparedParts(
   old: ItemState | undefined,
   b: FoldState,
   item: ItemState | undefined,
+  t: Labels,
 ): readonly PartDifference[] {
   if (old === item && !hasOpenPart(b, item)) return [];
   const ids = new Set([...(old?.parts ?? []), ...(item?.parts ?? [])].map(({ id }) => id));
@@ -88,7 +96,7 @@ function comparedParts(
     if (shown === undefined || (was === is && before !== undefined && after !== undefined))
       return [];
     const change = before === undefined ? 'added' : after === undefined ? 'removed' : 'changed';
-    return [{ id, title: partTitle(shown), change, before: was, after: is }];
+    return [{ id, title: partTitle(shown, t), change, before: was, after: is }];
   });
 }
 

@@ -1,7 +1,8 @@
 import { useMemo } from 'react';
-import { clip } from '../../chat/content/long-text.tsx';
+import { clip, omittedText } from '../../chat/content/long-text.tsx';
 import { VisibleText } from '../../chat/content/visible-text.tsx';
 import { Button } from '../../design/button.tsx';
+import { numberText, useLabels } from '../../labels/use-labels.ts';
 import type { SessionModel } from '../model/session-model.ts';
 import { compareStates, type PartDifference, textChange } from './compare-states.ts';
 import './compare.css';
@@ -23,28 +24,29 @@ interface CompareViewProps {
 
 /** Shows which items and parts differ between two moments, A and B. */
 export function CompareView({ model, offset, moments, onMoments, onOffset }: CompareViewProps) {
+  const t = useLabels();
   return (
     <div className="compare">
       <div className="compare-moments">
         {(['a', 'b'] as const).map((name) => (
           <div key={name} className="compare-moment" data-moment={name}>
             <b>{name.toUpperCase()}</b>
-            <span>{moments[name] === undefined ? 'not set' : `record ${moments[name]}`}</span>
+            <span>
+              {moments[name] === undefined ? t.notSet : t.recordNumber(`${moments[name]}`)}
+            </span>
             <Button size="small" onClick={() => onMoments({ ...moments, [name]: offset })}>
-              Set {name.toUpperCase()} to record {offset}
+              {t.setMoment(name.toUpperCase(), offset)}
             </Button>
             {moments[name] !== undefined && (
               <Button size="small" look="quiet" onClick={() => onOffset(moments[name] ?? 0)}>
-                Go to {name.toUpperCase()}
+                {t.goToMoment(name.toUpperCase())}
               </Button>
             )}
           </div>
         ))}
       </div>
       {moments.a === undefined || moments.b === undefined ? (
-        <p className="inspector-empty">
-          Choose a moment with the scrubber and set A. Then choose another one and set B.
-        </p>
+        <p className="inspector-empty">{t.compareHelp}</p>
       ) : (
         <Differences model={model} a={moments.a} b={moments.b} />
       )}
@@ -61,36 +63,31 @@ interface DifferencesProps {
 const maxItems = 100;
 
 function Differences({ model, a, b }: DifferencesProps) {
+  const t = useLabels();
   const last = model.records.at(-1)?.offset ?? 0;
   const isLoaded = [a, b].every((at) => at > model.after && at <= last);
   const difference = useMemo(
     () =>
       isLoaded && model.hasStates
-        ? compareStates(model.checkpoints.stateAt(a), model.checkpoints.stateAt(b))
+        ? compareStates(model.checkpoints.stateAt(a), model.checkpoints.stateAt(b), t)
         : undefined,
-    [model, a, b, isLoaded],
+    [model, a, b, isLoaded, t],
   );
-  if (difference === undefined)
-    return (
-      <p className="inspector-empty">
-        Both moments must be in the loaded part of the session, after the start of a run.
-      </p>
-    );
+  if (difference === undefined) return <p className="inspector-empty">{t.compareRange}</p>;
   const { items, same, usage } = difference;
   const tokens = usage.after.input + usage.after.output - usage.before.input - usage.before.output;
   return (
     <>
       <p className="compare-summary" role="status">
-        {items.length} {items.length === 1 ? 'item differs' : 'items differ'}, {same} are the same.{' '}
-        {tokens === 0
-          ? ''
-          : `${tokens > 0 ? '+' : '−'}${Math.abs(tokens).toLocaleString('en')} tokens.`}
+        {t.itemsDiffer(items.length, same)}{' '}
+        {tokens !== 0 &&
+          t.tokenDifference(`${tokens > 0 ? '+' : '−'}${numberText(t, Math.abs(tokens))}`)}
       </p>
       <ol className="compare-items">
         {items.slice(0, maxItems).map(({ id, kind, turn, change, parts }) => (
           <li key={id} data-change={change}>
             <p>
-              <b>{kind}</b> {turn > 0 && `turn ${turn} `}
+              <b>{kind}</b> {turn > 0 && `${t.turnNumber(turn)} `}
               <span className="tag" data-mark={change}>
                 {change}
               </span>
@@ -102,7 +99,7 @@ function Differences({ model, a, b }: DifferencesProps) {
         ))}
       </ol>
       {items.length > maxItems && (
-        <p className="record-note">{items.length - maxItems} more items differ.</p>
+        <p className="record-note">{t.moreItemsDiffer(items.length - maxItems)}</p>
       )}
     </>
   );
@@ -139,12 +136,13 @@ function PartChange({
 }
 
 function Shown({ text, isCut = false }: { readonly text: string; readonly isCut?: boolean }) {
+  const t = useLabels();
   const { head, tail, omitted } = clip(text, limits);
   return (
     <>
       {isCut && '…'}
       <VisibleText text={head} />
-      {omitted !== undefined && ` … ${omitted} … `}
+      {omitted !== undefined && ` … ${omittedText(t, omitted)} … `}
       <VisibleText text={tail} />
     </>
   );

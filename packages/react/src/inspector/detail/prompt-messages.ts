@@ -161,7 +161,7 @@ function textIn(block: JsonObject): string {
 function mediaText(block: JsonObject): string {
   const size = JSON.stringify(block).length;
   const type = /"(?:media_type|mimeType|mime_type)":"([^"]+)"/.exec(JSON.stringify(block))?.[1];
-  return `${type ?? 'media'}, ${size.toLocaleString('en')} characters of JSON`;
+  return `${type ?? 'media'}, ${size} B`;
 }
 
 function systemText(value: JsonValue | undefined): JsonValue {

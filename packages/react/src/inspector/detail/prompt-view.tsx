@@ -3,6 +3,8 @@ import { type Attempt, cachedPercent, type JsonObject, type Usage } from '@millr
 import { useEffect, useMemo, useState } from 'react';
 import { LongText } from '../../chat/content/long-text.tsx';
 import { Button } from '../../design/button.tsx';
+import type { Labels } from '../../labels/labels.ts';
+import { numberText, useLabels } from '../../labels/use-labels.ts';
 import { CodeView } from '../../markdown/code-view.tsx';
 import type { ReadRequest } from '../records/record-detail.tsx';
 import {
@@ -36,6 +38,7 @@ type Loaded =
  * the messages that probably came from the cache. All other messages are folded.
  */
 export function PromptView({ turn, attempt, before, usage, readRequest }: PromptViewProps) {
+  const t = useLabels();
   const [loaded, setLoaded] = useState<Loaded>({ state: 'reading' });
   const [tries, setTries] = useState(0);
   const [beforeTurn, beforeAttempt] = [before?.turn, before?.attempt];
@@ -52,20 +55,20 @@ export function PromptView({ turn, attempt, before, usage, readRequest }: Prompt
       if (!isGone) setLoaded({ state: 'ready', request, before: earlier });
     };
     read().catch((error: unknown) => {
-      const message = error instanceof Error ? error.message : 'Unknown error';
+      const message = error instanceof Error ? error.message : t.unknownError;
       if (!isGone) setLoaded({ state: 'failed', message });
     });
     return () => {
       isGone = true;
     };
   }, [turn, attempt, beforeTurn, beforeAttempt, tries]);
-  if (loaded.state === 'reading') return <p className="record-note">Rebuilding the prompt …</p>;
+  if (loaded.state === 'reading') return <p className="record-note">{t.rebuildingThePrompt}</p>;
   if (loaded.state === 'failed')
     return (
       <p className="record-note" role="alert">
         {loaded.message}{' '}
         <Button size="small" onClick={() => setTries(tries + 1)}>
-          Try again
+          {t.tryAgain}
         </Button>
       </p>
     );
@@ -106,10 +109,11 @@ function LoadedPrompt({
 
 /** The JSON of a request. It is rendered only when the user unfolds it, because it can be long. */
 function RawRequest({ body }: { readonly body: JsonObject }) {
+  const t = useLabels();
   const [isOpen, setOpen] = useState(false);
   return (
     <details className="prompt-raw" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>Raw request</summary>
+      <summary>{t.rawRequest}</summary>
       {isOpen && <CodeView text={JSON.stringify(body, null, 2)} lang="json" isDone />}
     </details>
   );
@@ -122,6 +126,7 @@ interface MessagesProps {
 }
 
 function Messages({ prompt, change, usage }: MessagesProps) {
+  const t = useLabels();
   const [isAll, setAll] = useState(false);
   const { messages, tools, settings } = prompt;
   const same = change?.same ?? 0;
@@ -130,16 +135,20 @@ function Messages({ prompt, change, usage }: MessagesProps) {
   const first = isAll ? 0 : same;
   return (
     <>
-      <p className="prompt-change">{changeText(change, messages.length)}</p>
+      <p className="prompt-change">{changeText(change, messages.length, t)}</p>
       {usage !== undefined && usage.cacheRead > 0 && (
         <p className="prompt-cache">
-          {usage.cacheRead.toLocaleString('en')} of {usage.input.toLocaleString('en')} tokens came
-          from the cache ({cachedPercent(usage)} %), about the first {cached} messages.
+          {t.cachedTokens(
+            numberText(t, usage.cacheRead),
+            numberText(t, usage.input),
+            cachedPercent(usage) ?? 0,
+            cached,
+          )}
         </p>
       )}
       {same > 0 && (
         <Button size="small" look="quiet" aria-expanded={isAll} onClick={() => setAll(!isAll)}>
-          {isAll ? 'Hide' : 'Show'} {same} unchanged {same === 1 ? 'message' : 'messages'}
+          {isAll ? t.hideUnchanged(same) : t.showUnchanged(same)}
         </Button>
       )}
       <ol className="prompt-messages" start={first + 1}>
@@ -158,23 +167,19 @@ function Messages({ prompt, change, usage }: MessagesProps) {
         ))}
       </ol>
       <p className="record-note">
-        {tools.length === 0 ? 'No tools' : `Tools: ${tools.join(', ')}`}
+        {tools.length === 0 ? t.noTools : t.toolList(tools.join(', '))}
         {Object.entries(settings).map(([name, value]) => ` · ${name} ${value.slice(0, 60)}`)}
       </p>
     </>
   );
 }
 
-function changeText(change: PromptChange | undefined, count: number): string {
-  if (change === undefined)
-    return `${count} messages. There is no earlier request to compare with.`;
+function changeText(change: PromptChange | undefined, count: number, t: Labels): string {
+  if (change === undefined) return t.firstRequest(count);
   const { same, added, removed, settings } = change;
-  const texts = [
-    `${same} ${same === 1 ? 'message' : 'messages'} as in the last request`,
-    `${added.length} new`,
-  ];
-  if (removed.length > 0) texts.push(`${removed.length} removed`);
-  if (settings.length > 0) texts.push(`changed: ${settings.join(', ')}`);
+  const texts = [t.sameMessages(same), t.newMessages(added.length)];
+  if (removed.length > 0) texts.push(t.removedMessages(removed.length));
+  if (settings.length > 0) texts.push(t.changedSettings(settings.join(', ')));
   return `${texts.join(', ')}.`;
 }
 
@@ -185,6 +190,7 @@ interface MessageProps {
 }
 
 function Message({ message: { role, blocks }, mark, isCached }: MessageProps) {
+  const t = useLabels();
   return (
     <li className="prompt-message" data-role={role} data-mark={mark}>
       <p>
@@ -194,7 +200,7 @@ function Message({ message: { role, blocks }, mark, isCached }: MessageProps) {
             {mark}
           </span>
         )}
-        {isCached && <span className="tag">cached</span>}
+        {isCached && <span className="tag">{t.cached}</span>}
       </p>
       {blocks.map(({ kind, title, text }, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: blocks have no other identity

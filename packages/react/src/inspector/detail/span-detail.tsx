@@ -6,6 +6,8 @@ import { FactIndex } from '../../chat/state/fact-index.ts';
 import { useMillrace } from '../../context.ts';
 import { Button } from '../../design/button.tsx';
 import { duration } from '../../design/time.tsx';
+import type { Labels } from '../../labels/labels.ts';
+import { numberText, useLabels } from '../../labels/use-labels.ts';
 import { CopyButton } from '../../markdown/copy-button.tsx';
 import type { SessionModel } from '../model/session-model.ts';
 import { partText, partTitle } from '../part-text.ts';
@@ -27,67 +29,64 @@ interface SpanDetailProps {
   readonly onRecords: (offset: number) => void;
 }
 
-const kindTitles: Readonly<Record<TreeNode['kind'], string>> = {
-  ...{ run: 'Run', turn: 'Turn', attempt: 'Attempt', call: 'Tool call', agent: 'Sub-agent' },
-  ...{ approval: 'Approval', retry: 'Retry', span: 'Reported span' },
-};
+const kindTitles = {
+  ...{ run: 'run', turn: 'turn', attempt: 'attempt', call: 'toolCall', agent: 'subAgent' },
+  ...{ approval: 'approval', retry: 'retry', span: 'reportedSpan' },
+} as const satisfies Readonly<Record<TreeNode['kind'], keyof Labels>>;
 
 /** Shows the selected span: timing, usage, errors, the prompt, and the content that it produced. */
 export function SpanDetail(props: SpanDetailProps) {
+  const t = useLabels();
   const { node, model, onShowInChat, onZoom, onRecords } = props;
-  if (node === undefined)
-    return <p className="inspector-empty">Select a span in the tree to see what it did.</p>;
+  if (node === undefined) return <p className="inspector-empty">{t.selectSpan}</p>;
   const { span, kind, name, status, usage } = node;
   const offset = span?.endOffset ?? span?.offset;
   return (
-    <article className="span-detail" aria-label={`${kindTitles[kind]} ${name}`}>
+    <article className="span-detail" aria-label={`${t[kindTitles[kind]]} ${name}`}>
       <header>
         <h4>
           <small>{kindTitles[kind]}</small> {name}
         </h4>
         <span className="tag" data-mark={status}>
-          {node.endTime === undefined ? 'in progress' : status}
+          {node.endTime === undefined ? t.inProgress : status}
         </span>
       </header>
       {node.detail !== undefined && <p className="span-detail-line">{node.detail}</p>}
       <div className="span-actions">
         {offset !== undefined && onShowInChat !== undefined && (
           <Button size="small" onClick={() => onShowInChat(offset)}>
-            Show in chat
+            {t.showInChat}
           </Button>
         )}
         <Button size="small" onClick={() => onZoom(node)}>
-          Zoom to it
+          {t.zoomToIt}
         </Button>
         {span !== undefined && (
           <Button size="small" onClick={() => onRecords(span.offset)}>
-            Raw records
+            {t.rawRecords}
           </Button>
         )}
       </div>
       {span?.error !== undefined && (
         <div className="span-error" role="note">
           <b>{span.error.code}</b> <LongText text={span.error.message} />
-          {span.stop?.cause !== undefined && <small>Cause: {span.stop.cause}</small>}
+          {span.stop?.cause !== undefined && <small>{t.causeOf(span.stop.cause)}</small>}
         </div>
       )}
       <Timing node={node} end={model.axis.end} parent={parentOf(model, span)} />
       {usage !== undefined && (
-        <UsageTable
-          usage={usage}
-          title={kind === 'attempt' ? 'Tokens' : 'Tokens of all attempts'}
-        />
+        <UsageTable usage={usage} title={kind === 'attempt' ? t.tokens : t.tokensOfAllAttempts} />
       )}
       {span?.child !== undefined && <ChildLink id={span.child} />}
       {span?.traceId !== undefined && (
         <p className="span-detail-line">
-          Trace <code>{span.traceId.slice(0, 8)}…</code>
-          <CopyButton text={span.traceId} label="Copy the trace id" />
+          {t.trace} <code>{span.traceId.slice(0, 8)}…</code>
+          <CopyButton text={span.traceId} label={t.copyTheTraceId} />
         </p>
       )}
       {span !== undefined && <SpanContent span={span} {...props} />}
       {node.reported !== undefined && (
-        <Section title="Reported data">
+        <Section title={t.reportedData}>
           <LongText
             text={JSON.stringify(
               {
@@ -128,10 +127,11 @@ function Timing({
   readonly end: number;
   readonly parent: Span | undefined;
 }) {
+  const t = useLabels();
   const phases = phasesOf(node, end, parent);
   const total = phases.reduce((sum, { ms }) => sum + ms, 0) || 1;
   return (
-    <Section title="Timing">
+    <Section title={t.timing}>
       <div className="phases" aria-hidden="true">
         {phases.map(({ name, ms }) => (
           <span key={name} data-phase={name} style={{ flexGrow: Math.max(ms / total, 0.01) }} />
@@ -140,19 +140,19 @@ function Timing({
       <dl className="facts">
         {phases.map(({ name, ms }) => (
           <div key={name} data-phase={name}>
-            <dt>{name}</dt>
+            <dt>{t[name]}</dt>
             <dd>{duration(ms)}</dd>
           </div>
         ))}
         <div>
-          <dt>Total</dt>
-          <dd>{durationText(node, end)}</dd>
+          <dt>{t.total}</dt>
+          <dd>{durationText(node, end, t)}</dd>
         </div>
         <div>
-          <dt>Started</dt>
+          <dt>{t.started}</dt>
           <dd>
-            {node.span?.isCut === true && 'before '}
-            {new Date(node.startTime).toLocaleString()}
+            {node.span?.isCut === true && `${t.before} `}
+            {new Date(node.startTime).toLocaleString(t.locale)}
           </dd>
         </div>
       </dl>
@@ -161,7 +161,7 @@ function Timing({
 }
 
 interface Phase {
-  readonly name: 'Queued' | 'First token' | 'Stream' | 'Work';
+  readonly name: 'queuedPhase' | 'firstToken' | 'stream' | 'work';
   readonly ms: number;
 }
 
@@ -176,27 +176,28 @@ function phasesOf(node: TreeNode, end: number, parent: Span | undefined): readon
   const queuedTime = isCall ? parent?.endTime : span?.queuedTime;
   const queued: readonly Phase[] =
     queuedTime !== undefined && queuedTime < startTime
-      ? [{ name: 'Queued', ms: startTime - queuedTime }]
+      ? [{ name: 'queuedPhase', ms: startTime - queuedTime }]
       : [];
-  if (firstContentTime === undefined) return [...queued, { name: 'Work', ms: endTime - startTime }];
+  if (firstContentTime === undefined) return [...queued, { name: 'work', ms: endTime - startTime }];
   return [
     ...queued,
-    { name: 'First token', ms: firstContentTime - startTime },
-    { name: 'Stream', ms: Math.max(0, endTime - firstContentTime) },
+    { name: 'firstToken', ms: firstContentTime - startTime },
+    { name: 'stream', ms: Math.max(0, endTime - firstContentTime) },
   ];
 }
 
 function UsageTable({ usage, title }: { readonly usage: Usage; readonly title: string }) {
+  const t = useLabels();
   const { input, output, cacheRead, cacheWrite, reasoning, costs, estimated } = usage;
   const counts: readonly (readonly [string, number, string?])[] = [
-    ['Sent', input],
-    ['From the cache', cacheRead, cacheRead > 0 ? ` (${cachedPercent(usage)} %)` : ''],
-    ['To the cache', cacheWrite],
-    ['Generated', output],
-    ['Reasoning', reasoning],
+    [t.sent, input],
+    [t.fromTheCache, cacheRead, cacheRead > 0 ? ` (${cachedPercent(usage)} %)` : ''],
+    [t.toTheCache, cacheWrite],
+    [t.generated, output],
+    [t.reasoning, reasoning],
   ];
   return (
-    <Section title={estimated ? `${title} (estimated)` : title}>
+    <Section title={estimated ? t.estimated(title) : title}>
       <dl className="facts">
         {counts
           .filter(([, count], at) => count > 0 || at === 0)
@@ -204,14 +205,14 @@ function UsageTable({ usage, title }: { readonly usage: Usage; readonly title: s
             <div key={name}>
               <dt>{name}</dt>
               <dd>
-                {count.toLocaleString('en')}
+                {numberText(t, count)}
                 {more}
               </dd>
             </div>
           ))}
         {costs.map(({ amount, currency }) => (
           <div key={currency}>
-            <dt>Cost</dt>
+            <dt>{t.cost}</dt>
             <dd>
               {amount} {currency}
             </dd>
@@ -224,13 +225,14 @@ function UsageTable({ usage, title }: { readonly usage: Usage; readonly title: s
 
 /** Shows the content of a span: the prompt and the answer, or the input and the output. */
 function SpanContent({ span, model, readRequest }: { readonly span: Span } & SpanDetailProps) {
+  const t = useLabels();
   const { kind, turn, attempt, usage } = span;
   const isAttempt = kind === 'attempt' && span.child === undefined;
-  const parts = model.hasStates ? partsOf(model, span) : [];
+  const parts = model.hasStates ? partsOf(model, span, t) : [];
   return (
     <>
       {isAttempt && (
-        <Section title="Prompt">
+        <Section title={t.prompt}>
           <PromptView
             {...{ turn, attempt, usage, readRequest }}
             before={attemptBefore(model, span)}
@@ -238,7 +240,7 @@ function SpanContent({ span, model, readRequest }: { readonly span: Span } & Spa
         </Section>
       )}
       {parts.length > 0 && (
-        <Section title={isAttempt || kind === 'turn' ? 'Answer' : 'Input and output'}>
+        <Section title={isAttempt || kind === 'turn' ? t.answer : t.inputAndOutput}>
           {parts.map(({ id, title, text }) => (
             <div key={id} className="prompt-block">
               <small>{title}</small>
@@ -258,7 +260,7 @@ interface ShownPart {
 }
 
 /** Returns the parts that an attempt, a turn or a call produced. */
-function partsOf(model: SessionModel, span: Span): readonly ShownPart[] {
+function partsOf(model: SessionModel, span: Span, t: Labels): readonly ShownPart[] {
   const { kind, turn, attempt, toolCallId, endOffset, status } = span;
   if (kind === 'run' || kind === 'retry' || span.child !== undefined) return [];
   // The record that supersedes an attempt retracts its parts. So the parts are shown in their state
@@ -279,7 +281,7 @@ function partsOf(model: SessionModel, span: Span): readonly ShownPart[] {
         of.turn === turn &&
         (kind === 'turn' || of.attempt === attempt);
       const isShown = toolCallId === undefined ? isOfAttempt : isOfCall;
-      return isShown ? [{ id: partId, title: partTitle(part), text: partText(part) }] : [];
+      return isShown ? [{ id: partId, title: partTitle(part, t), text: partText(part) }] : [];
     });
   });
 }
@@ -295,16 +297,17 @@ function attemptBefore({ spans }: SessionModel, span: Span) {
 
 /** A link to the session of a sub-agent. Without links, the id of the session. */
 function ChildLink({ id }: { readonly id: string }) {
+  const t = useLabels();
   const { SessionLink } = useMillrace();
   return (
     <p className="span-detail-line">
       {SessionLink === undefined ? (
         <>
-          Session of the sub-agent: <code>{id}</code>
+          {t.subAgentSession} <code>{id}</code>
         </>
       ) : (
         <SessionLink id={id} view="inspector">
-          Inspect the session of the sub-agent
+          {t.inspectSubAgent}
         </SessionLink>
       )}
     </p>

@@ -1,6 +1,7 @@
 import { decodeRecord, decodeTranscript, sessionId, transcript } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { recordedRun } from '../../../../server/src/testing/recorded-run.ts';
+import { english } from '../../labels/en.ts';
 import { numberedRecords } from '../../testing/records.ts';
 import { recordLines, transcriptText } from '../export-menu.tsx';
 import { SessionModel } from '../model/session-model.ts';
@@ -13,8 +14,8 @@ model.add(records);
 
 describe('a moment', () => {
   test('is described by its record and its time', () => {
-    expect(momentText(model, 119)).toBe(`record 120 of ${records.length}, 1.2 s`);
-    expect(momentText(new SessionModel(sessionId('empty')), -1)).toBe('no records');
+    expect(momentText(model, 119, english)).toBe(`record 120 of ${records.length}, 1.2 s`);
+    expect(momentText(new SessionModel(sessionId('empty')), -1, english)).toBe('no records');
   });
 
   test('without an offset is the last record, and beyond the end too', () => {

@@ -1,6 +1,7 @@
 import type { FactRecord, FoldState, LogRecord } from '@millrace/core';
 import { useCallback, useEffect, useRef } from 'react';
 import { duration } from '../../design/time.tsx';
+import type { Labels } from '../../labels/labels.ts';
 import type { InspectedState } from '../model/inspected-session.ts';
 import { countUpTo, type SessionModel } from '../model/session-model.ts';
 
@@ -37,11 +38,15 @@ function isTarget(record: LogRecord | undefined, step: 'fact' | 'turn'): boolean
 }
 
 /** Returns the moment as text, for example "record 120 of 480, 12.4 s". */
-export function momentText({ records, axis, after }: SessionModel, index: number): string {
-  if (records.length === 0) return 'no records';
+export function momentText(
+  { records, axis, after }: SessionModel,
+  index: number,
+  t: Labels,
+): string {
+  if (records.length === 0) return t.noRecords;
   const time = axis.times[index] ?? axis.start;
-  if (after > 0) return `record ${records[index]?.offset ?? after}`;
-  return `record ${index + 1} of ${records.length}, ${duration(time - axis.start)}`;
+  if (after > 0) return t.recordNumber(`${records[index]?.offset ?? after}`);
+  return `${t.recordOf(`${index + 1}`, `${records.length}`)}, ${duration(time - axis.start)}`;
 }
 
 /** The state of a session at a moment, and the facts up to the same record. */

@@ -1,4 +1,6 @@
 import { Button, IconButton } from '../../design/button.tsx';
+import type { Labels } from '../../labels/labels.ts';
+import { useLabels } from '../../labels/use-labels.ts';
 import {
   BackIcon,
   EndIcon,
@@ -23,33 +25,34 @@ interface PlaybackControlsProps {
 
 /** The buttons that play, pause, step, change the speed, and return to the current state. */
 export function PlaybackControls(props: PlaybackControlsProps) {
+  const t = useLabels();
   const { player, isLive, isRunning, onToggle, onStart, onStep, onLive } = props;
   return (
-    <div className="transport" role="toolbar" aria-label="Playback">
+    <div className="transport" role="toolbar" aria-label={t.playback}>
       <div className="transport-keys">
-        <IconButton size="small" label="To the start (Home)" onClick={onStart}>
+        <IconButton size="small" label={t.toTheStart} onClick={onStart}>
           <StartIcon />
         </IconButton>
-        <IconButton size="small" label="One record back (←)" onClick={() => onStep(-1)}>
+        <IconButton size="small" label={t.oneRecordBack} onClick={() => onStep(-1)}>
           <BackIcon />
         </IconButton>
         <IconButton
           size="small"
           look="plain"
-          label={player.isPlaying ? 'Pause (Space)' : 'Play (Space)'}
+          label={player.isPlaying ? t.pause : t.play}
           onClick={onToggle}
         >
           {player.isPlaying ? <PauseIcon /> : <PlayIcon />}
         </IconButton>
         <IconButton
           size="small"
-          label="One record forward (→)"
+          label={t.oneRecordForward}
           disabled={isLive}
           onClick={() => onStep(1)}
         >
           <ForwardIcon />
         </IconButton>
-        <IconButton size="small" label="To now (End)" disabled={isLive} onClick={onLive}>
+        <IconButton size="small" label={t.toNow} disabled={isLive} onClick={onLive}>
           <EndIcon />
         </IconButton>
       </div>
@@ -57,24 +60,25 @@ export function PlaybackControls(props: PlaybackControlsProps) {
       <PauseChoice {...props} />
       {isLive ? (
         <span className="transport-live" data-running={isRunning || undefined}>
-          {isRunning ? 'Live' : 'Now'}
+          {isRunning ? t.live : t.now}
         </span>
       ) : (
         <Button size="small" look="main" onClick={onLive}>
-          Back to now
+          {t.backToNow}
         </Button>
       )}
     </div>
   );
 }
 
-const speedName = (speed: Speed) => (speed === 'at once' ? 'max' : `${speed}×`);
+const speedName = (speed: Speed, t: Labels) => (speed === 'at once' ? t.maximum : `${speed}×`);
 
 function SpeedChoice({ player }: { readonly player: Player }) {
+  const t = useLabels();
   return (
     <select
       className="transport-speed"
-      aria-label="Speed"
+      aria-label={t.speed}
       value={String(player.speed)}
       onChange={({ target }) => {
         const speed = speeds.find((one) => String(one) === target.value);
@@ -83,7 +87,7 @@ function SpeedChoice({ player }: { readonly player: Player }) {
     >
       {speeds.map((speed) => (
         <option key={speed} value={String(speed)}>
-          {speedName(speed)}
+          {speedName(speed, t)}
         </option>
       ))}
     </select>
@@ -94,14 +98,15 @@ function PauseChoice({
   shortenPauses,
   onShortenPauses,
 }: Pick<PlaybackControlsProps, 'shortenPauses' | 'onShortenPauses'>) {
+  const t = useLabels();
   return (
-    <label className="transport-check" title="Pauses of more than 5 s last one second">
+    <label className="transport-check" title={t.shortenPausesHint}>
       <input
         type="checkbox"
         checked={shortenPauses}
         onChange={({ target }) => onShortenPauses(target.checked)}
       />
-      Shorten pauses
+      {t.shortenPauses}
     </label>
   );
 }

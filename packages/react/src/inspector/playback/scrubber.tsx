@@ -1,4 +1,5 @@
 import { type PointerEvent, useMemo, useRef, useState } from 'react';
+import { useLabels } from '../../labels/use-labels.ts';
 import type { ComparedMoments } from '../compare/compare-view.tsx';
 import type { Track, TrackMark } from './track.ts';
 
@@ -19,6 +20,7 @@ export interface ScrubberProps {
 
 /** A slider over the whole session that shows its turns. The inspector handles the keys. */
 export function Scrubber(props: ScrubberProps) {
+  const t = useLabels();
   const { track, offset, last, text, moments, preview, onOffset } = props;
   const element = useRef<HTMLDivElement>(null);
   const [hovered, setHovered] = useState<number>();
@@ -46,7 +48,7 @@ export function Scrubber(props: ScrubberProps) {
         className="scrubber"
         role="slider"
         tabIndex={0}
-        aria-label="Moment of the session"
+        aria-label={t.momentOfTheSession}
         aria-disabled={last === 0}
         aria-valuemin={1}
         aria-valuemax={Math.max(1, last)}

@@ -1,5 +1,6 @@
 import type { TaskOutline } from '@millrace/client';
 import { duration } from '../../design/time.tsx';
+import type { Labels } from '../../labels/labels.ts';
 import { countUpTo, type SessionModel } from '../model/session-model.ts';
 import type { TimeWindow } from '../timeline/zoom.ts';
 
@@ -56,7 +57,11 @@ export function wholeTrack(model: SessionModel, shortenPauses: boolean, window: 
  * Returns the track of a long session with only some records loaded. The track shows offsets of the
  * log.
  */
-export function outlineTrack({ segments, through }: TaskOutline, model: SessionModel): Track {
+export function outlineTrack(
+  { segments, through }: TaskOutline,
+  model: SessionModel,
+  t: Labels,
+): Track {
   const length = Math.max(1, through);
   const most = segments.reduce((max, { calls, turns }) => Math.max(max, calls + turns), 1);
   const density = Array.from({ length: buckets }, (_, at) => {
@@ -69,7 +74,7 @@ export function outlineTrack({ segments, through }: TaskOutline, model: SessionM
     density,
     marks: segments.map(({ after, through: to, first_turn, turns, errors }) => ({
       ...{ offset: after + 1, from: after / length, to: to / length, hasError: errors > 0 },
-      label: turns > 1 ? `Turns ${first_turn} to ${first_turn + turns - 1}` : `Turn ${first_turn}`,
+      label: turns > 1 ? t.turnRange(first_turn, first_turn + turns - 1) : t.turnNumber(first_turn),
     })),
     placeOf: (offset) => limited(offset / length),
     offsetAt: (place) => Math.max(1, Math.round(place * length)),

@@ -11,6 +11,8 @@ import {
 import { type ReactNode, useMemo, useRef, useState } from 'react';
 import { Button } from '../../design/button.tsx';
 import { duration } from '../../design/time.tsx';
+import type { Labels } from '../../labels/labels.ts';
+import { numberText, useLabels } from '../../labels/use-labels.ts';
 import { CodeView } from '../../markdown/code-view.tsx';
 import { typeOf } from './search.ts';
 
@@ -23,23 +25,24 @@ interface RecordDetailProps {
 
 /** Shows one record: its main fields and its JSON. */
 export function RecordDetail({ records, index, start, readRequest }: RecordDetailProps) {
+  const t = useLabels();
   const record = records[index];
   const text = useMemo(() => (record === undefined ? '' : pretty(encodeRecord(record))), [record]);
-  if (record === undefined) return <p className="inspector-empty">No record is selected.</p>;
+  if (record === undefined) return <p className="inspector-empty">{t.noRecordIsSelected}</p>;
   const { offset, turn, attempt, producer, time, fact } = record;
   return (
-    <article className="record-detail" aria-label={`Record ${offset}`}>
+    <article className="record-detail" aria-label={t.recordNumber(`${offset}`)}>
       <h3>
         <span className="record-offset">{offset}</span> {typeOf(record)}
       </h3>
       <dl>
-        <Field name="At">
-          {duration(time - start)} <small>{new Date(time).toLocaleString()}</small>
+        <Field name={t.at}>
+          {duration(time - start)} <small>{new Date(time).toLocaleString(t.locale)}</small>
         </Field>
         {turn > 0 && (
-          <Field name="Turn">{attempt > 0 ? `${turn}, attempt ${attempt}` : turn}</Field>
+          <Field name={t.turn}>{attempt > 0 ? t.turnAttempt(turn, attempt) : turn}</Field>
         )}
-        <Field name="Producer">{producer}</Field>
+        <Field name={t.producer}>{producer}</Field>
         {fact !== undefined && <FactFields fact={fact} />}
       </dl>
       {turn > 0 && attempt > 0 && (
@@ -61,27 +64,26 @@ function Field({ name, children }: { readonly name: string; readonly children: R
 
 /** Shows the most important fields of a fact. */
 function FactFields({ fact }: { readonly fact: Fact }) {
+  const t = useLabels();
   return (
     <>
       {'stop' in fact && fact.stop !== undefined && (
-        <Field name="Stop">
+        <Field name={t.stop}>
           {fact.stop.reason}
           <small>
-            {fact.stop.raw === undefined
-              ? ' not reported by the provider'
-              : ` provider: ${fact.stop.raw}`}
-            {fact.stop.cause !== undefined && `, cause: ${fact.stop.cause}`}
+            {fact.stop.raw === undefined ? t.stopNotReported : ` ${t.providerSays(fact.stop.raw)}`}
+            {fact.stop.cause !== undefined && `, ${t.causeOf(fact.stop.cause)}`}
           </small>
         </Field>
       )}
-      {'usage' in fact && <Field name="Usage">{usageText(fact.usage)}</Field>}
+      {'usage' in fact && <Field name={t.usage}>{usageText(fact.usage, t)}</Field>}
       {'error' in fact && (
-        <Field name="Error">
+        <Field name={t.error}>
           {fact.error.code}: {fact.error.message}
         </Field>
       )}
       {fact.type === 'tool_execution_started' && fact.child !== undefined && (
-        <Field name="Sub-agent">
+        <Field name={t.subAgent}>
           session <code>{fact.child}</code>
         </Field>
       )}
@@ -89,15 +91,16 @@ function FactFields({ fact }: { readonly fact: Fact }) {
   );
 }
 
-function usageText(usage: Usage): string {
+function usageText(usage: Usage, t: Labels): string {
   const { input, output, cacheRead, cacheWrite, reasoning, costs, estimated } = usage;
-  const texts = [`${input.toLocaleString('en')} in`, `${output.toLocaleString('en')} out`];
+  const texts = [t.tokensIn(numberText(t, input), 0), t.tokensOut(numberText(t, output))];
   if (cacheRead > 0)
-    texts.push(`${cacheRead.toLocaleString('en')} from cache (${cachedPercent(usage)} %)`);
-  if (cacheWrite > 0) texts.push(`${cacheWrite.toLocaleString('en')} to cache`);
-  if (reasoning > 0) texts.push(`${reasoning.toLocaleString('en')} reasoning`);
+    texts.push(t.tokensFromCache(numberText(t, cacheRead), cachedPercent(usage) ?? 0));
+  if (cacheWrite > 0) texts.push(t.tokensToCache(numberText(t, cacheWrite)));
+  if (reasoning > 0) texts.push(t.reasoningTokens(numberText(t, reasoning)));
   for (const { amount, currency } of costs) texts.push(`${amount} ${currency}`);
-  return `${texts.join(', ')}${estimated ? ' (estimated)' : ''}`;
+  const text = texts.join(', ');
+  return estimated ? t.estimated(text) : text;
 }
 
 function pretty(text: string): string {
@@ -121,6 +124,7 @@ type RequestState =
  * element.
  */
 export function RequestView({ turn, attempt, readRequest }: RequestViewProps) {
+  const t = useLabels();
   const [request, setRequest] = useState<RequestState>({ state: 'unread' });
   const isRequested = useRef(false);
   const unfold = async () => {
@@ -133,7 +137,7 @@ export function RequestView({ turn, attempt, readRequest }: RequestViewProps) {
       isRequested.current = false;
       setRequest({
         state: 'failed',
-        message: error instanceof Error ? error.message : 'Unknown error',
+        message: error instanceof Error ? error.message : t.unknownError,
       });
     }
   };
@@ -142,15 +146,13 @@ export function RequestView({ turn, attempt, readRequest }: RequestViewProps) {
       className="record-request"
       onToggle={({ currentTarget }) => void (currentTarget.open && unfold())}
     >
-      <summary>
-        Request of turn {turn}, attempt {attempt}
-      </summary>
-      {request.state === 'reading' && <p className="record-note">Rebuilding the request …</p>}
+      <summary>{t.requestOf(t.turnAttempt(turn, attempt))}</summary>
+      {request.state === 'reading' && <p className="record-note">{t.rebuildingTheRequest}</p>}
       {request.state === 'failed' && (
         <p className="record-note" role="alert">
           {request.message}{' '}
           <Button size="small" onClick={() => void unfold()}>
-            Try again
+            {t.tryAgain}
           </Button>
         </p>
       )}
@@ -160,13 +162,14 @@ export function RequestView({ turn, attempt, readRequest }: RequestViewProps) {
 }
 
 function Request({ provider, model, url, body, notes }: PastRequest) {
+  const t = useLabels();
   return (
     <>
       <dl>
         <div>
-          <dt>Asked</dt>
+          <dt>{t.asked}</dt>
           <dd>
-            {model} <small>of {provider}</small>
+            {model} <small>{provider}</small>
           </dd>
         </div>
         {url !== null && (

@@ -1,6 +1,7 @@
 import type { LogRecord } from '@millrace/core';
 import { memo, useEffect, useId, useRef } from 'react';
 import { VList, type VListHandle } from 'virtua';
+import { useLabels } from '../../labels/use-labels.ts';
 import { includesSorted, partitionPoint } from '../model/record-index.ts';
 import { describeRecord } from './describe-record.ts';
 import { typeOf } from './search.ts';
@@ -30,6 +31,7 @@ const rowsBy: Readonly<Record<string, number>> = {
  * selection.
  */
 export function RecordList({ records, listed, start, index, found, onIndex }: RecordListProps) {
+  const t = useLabels();
   const list = useRef<VListHandle>(null);
   const id = useId();
   const row = Math.max(0, partitionPoint(listed.length, (at) => (listed[at] ?? 0) <= index) - 1);
@@ -40,7 +42,7 @@ export function RecordList({ records, listed, start, index, found, onIndex }: Re
     const recordIndex = listed[Math.min(listed.length - 1, Math.max(0, to))];
     if (recordIndex !== undefined) onIndex(recordIndex);
   };
-  if (listed.length === 0) return <p className="inspector-empty">No record matches.</p>;
+  if (listed.length === 0) return <p className="inspector-empty">{t.noRecordMatches}</p>;
   return (
     <VList
       ref={list}
@@ -49,7 +51,7 @@ export function RecordList({ records, listed, start, index, found, onIndex }: Re
       className="records"
       role="listbox"
       tabIndex={0}
-      aria-label="Records"
+      aria-label={t.records}
       aria-activedescendant={`${id}-${row}`}
       onKeyDown={(event) => {
         const by = rowsBy[event.key];

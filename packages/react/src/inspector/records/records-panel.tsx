@@ -1,5 +1,6 @@
 import { useDeferredValue, useId, useMemo, useState } from 'react';
 import { IconButton } from '../../design/button.tsx';
+import { useLabels } from '../../labels/use-labels.ts';
 import { BackIcon, ForwardIcon } from '../inspector-icons.tsx';
 import { MatchIndex } from '../model/record-index.ts';
 import type { SessionModel } from '../model/session-model.ts';
@@ -18,6 +19,7 @@ export interface RecordsPanelProps {
 
 /** The records of the session, with a search field, a list and the selected record. */
 export function RecordsPanel({ model, count, index, onIndex, readRequest }: RecordsPanelProps) {
+  const t = useLabels();
   const [text, setText] = useState('');
   const [isFacts, setIsFacts] = useState(false);
   const { records, axis } = model;
@@ -36,16 +38,16 @@ export function RecordsPanel({ model, count, index, onIndex, readRequest }: Reco
     if (target !== undefined) onIndex(target);
   };
   return (
-    <section className="records-panel" aria-label="Records">
+    <section className="records-panel" aria-label={t.records}>
       <header className="timeline-head">
-        <h3>Records</h3>
+        <h3>{t.records}</h3>
         <label className="transport-check">
           <input
             type="checkbox"
             checked={isFacts}
             onChange={({ target }) => setIsFacts(target.checked)}
           />
-          Facts only
+          {t.factsOnly}
         </label>
         <SearchField {...{ text, setText, index, matches, goNext }} />
       </header>
@@ -70,6 +72,7 @@ interface SearchFieldProps {
 }
 
 function SearchField({ text, setText, index, matches, goNext }: SearchFieldProps) {
+  const t = useLabels();
   const hint = useId();
   const nth = matches.indexOf(index) + 1;
   const isSearching = text.trim() !== '';
@@ -79,8 +82,8 @@ function SearchField({ text, setText, index, matches, goNext }: SearchFieldProps
       <input
         type="search"
         value={text}
-        placeholder="Find: text, type:, tool:, turn:"
-        aria-label="Find records"
+        placeholder={t.findRecordsHint}
+        aria-label={t.findRecords}
         aria-describedby={hint}
         onChange={({ target }) => setText(target.value)}
         onKeyDown={(event) => {
@@ -90,11 +93,11 @@ function SearchField({ text, setText, index, matches, goNext }: SearchFieldProps
         }}
       />
       <output id={hint}>
-        {isSearching ? (nth > 0 ? `${nth} of ${matches.length}` : `${matches.length} found`) : ''}
+        {isSearching ? (nth > 0 ? t.nthOf(nth, matches.length) : t.foundCount(matches.length)) : ''}
       </output>
       <IconButton
         size="small"
-        label="Previous match (Shift+Enter)"
+        label={t.previousMatch}
         disabled={matches.length === 0}
         onClick={() => goNext(-1)}
       >
@@ -102,7 +105,7 @@ function SearchField({ text, setText, index, matches, goNext }: SearchFieldProps
       </IconButton>
       <IconButton
         size="small"
-        label="Next match (Enter)"
+        label={t.nextMatch}
         disabled={matches.length === 0}
         onClick={() => goNext(1)}
       >

@@ -1,4 +1,6 @@
 import { useMemo } from 'react';
+import type { Labels } from '../../labels/labels.ts';
+import { useLabels } from '../../labels/use-labels.ts';
 import { type Point, seriesOf } from '../model/metrics.ts';
 import type { SessionModel } from '../model/session-model.ts';
 import { percentIn, type TimeWindow } from './zoom.ts';
@@ -8,44 +10,42 @@ interface ChartsProps extends Pick<ChartProps, 'window' | 'positionOf' | 'now' |
   readonly count: number;
 }
 
-const noAnswer = 'no data yet';
-const noReport = 'not reported by the provider';
-
 /** The charts of the metrics. They have the same time axis as the tree of spans. */
 export function Charts({ model, count, ...shared }: ChartsProps) {
+  const t = useLabels();
   const series = useMemo(() => seriesOf(count === 0 ? [] : model.metrics.attempts), [model, count]);
   return (
     <div className="charts">
       <Chart
-        title="Tokens per second"
+        title={t.tokensPerSecond}
         points={series.tokensPerSecond}
         form="bars"
         series={1}
-        emptyText={noAnswer}
+        emptyText={t.noDataYet}
         {...shared}
       />
       <Chart
-        title="Time to first token"
+        title={t.timeToFirstToken}
         points={series.firstTokenMs}
         form="bars"
         series={3}
-        emptyText={noAnswer}
+        emptyText={t.noDataYet}
         {...shared}
       />
       <Chart
-        title="Context"
+        title={t.context}
         points={series.context}
         form="steps"
         series={2}
-        emptyText={noReport}
+        emptyText={t.notReportedByProvider}
         {...shared}
       />
       <Chart
-        title="Cost"
+        title={t.cost}
         points={series.cost}
         form="steps"
         series={4}
-        emptyText={noReport}
+        emptyText={t.notReportedByProvider}
         {...shared}
       />
     </div>
@@ -71,6 +71,7 @@ const height = 100;
 
 /** Shows one metric in the visible range. */
 function Chart(props: ChartProps) {
+  const t = useLabels();
   const { title, points, form, series, emptyText } = props;
   const point = pointAt(props);
   return (
@@ -82,7 +83,7 @@ function Chart(props: ChartProps) {
           viewBox={`0 0 100 ${height}`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={`${title}: ${summary(points)}`}
+          aria-label={`${title}: ${summary(points, t)}`}
         >
           {form === 'bars' ? <Bars {...props} /> : <Steps {...props} />}
         </svg>
@@ -139,7 +140,7 @@ function maxOf(points: readonly Point[]): number {
   return points.reduce((max, { value }) => Math.max(max, value), 0) || 1;
 }
 
-function summary(points: readonly Point[]): string {
+function summary(points: readonly Point[], t: Labels): string {
   const last = points.at(-1)?.text ?? '';
-  return `${points.length} values, the last ${last}`;
+  return t.chartSummary(points.length, last);
 }

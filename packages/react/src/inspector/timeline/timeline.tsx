@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import { IconButton } from '../../design/button.tsx';
 import { duration } from '../../design/time.tsx';
+import { useLabels } from '../../labels/use-labels.ts';
 import { FitIcon, ZoomInIcon, ZoomOutIcon } from '../inspector-icons.tsx';
 import type { SessionModel } from '../model/session-model.ts';
 import { type Split, Splitter } from '../split.tsx';
@@ -26,22 +27,23 @@ interface TimelineProps {
  * line marks the selected moment.
  */
 export function Timeline(props: TimelineProps) {
+  const t = useLabels();
   const { model, count, index, zoom, split, shortenPauses, positionOf, onOffset } = props;
   const [hasCharts, setHasCharts] = useState(false);
   const { window } = zoom;
   const now = positionOf(model.axis.times[index] ?? model.axis.start);
   const nowPercent = percentIn(window, now);
   return (
-    <section className="timeline" aria-label="Time line">
+    <section className="timeline" aria-label={t.timeLine}>
       <header className="timeline-head">
-        <h3>Spans</h3>
+        <h3>{t.spans}</h3>
         <label className="transport-check">
           <input
             type="checkbox"
             checked={hasCharts}
             onChange={({ target }) => setHasCharts(target.checked)}
           />
-          Charts
+          {t.charts}
         </label>
         <ZoomButtons zoom={zoom} />
       </header>
@@ -59,27 +61,23 @@ export function Timeline(props: TimelineProps) {
         <Ruler {...{ window, model, shortenPauses }} />
         {hasCharts && <Charts {...{ model, count, window, positionOf, onOffset, now }} />}
         {props.children}
-        <Splitter split={split} label="Width of the tree" />
+        <Splitter split={split} label={t.treeWidth} />
       </div>
     </section>
   );
 }
 
 function ZoomButtons({ zoom: { zoomIn, zoomOut, showAll, isFullRange } }: { readonly zoom: Zoom }) {
+  const t = useLabels();
   return (
-    <div className="timeline-zoom" role="toolbar" aria-label="Zoom">
-      <IconButton size="small" label="Zoom in (+)" onClick={zoomIn}>
+    <div className="timeline-zoom" role="toolbar" aria-label={t.zoom}>
+      <IconButton size="small" label={t.zoomIn} onClick={zoomIn}>
         <ZoomInIcon />
       </IconButton>
-      <IconButton size="small" label="Zoom out (−)" disabled={isFullRange} onClick={zoomOut}>
+      <IconButton size="small" label={t.zoomOut} disabled={isFullRange} onClick={zoomOut}>
         <ZoomOutIcon />
       </IconButton>
-      <IconButton
-        size="small"
-        label="The whole session (0)"
-        disabled={isFullRange}
-        onClick={showAll}
-      >
+      <IconButton size="small" label={t.theWholeSession} disabled={isFullRange} onClick={showAll}>
         <FitIcon />
       </IconButton>
     </div>

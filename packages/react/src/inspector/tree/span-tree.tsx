@@ -1,6 +1,8 @@
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef } from 'react';
 import { VList, type VListHandle } from 'virtua';
 import { duration } from '../../design/time.tsx';
+import type { Labels } from '../../labels/labels.ts';
+import { useLabels } from '../../labels/use-labels.ts';
 import { percentIn, type TimeWindow } from '../timeline/zoom.ts';
 import {
   type TreeAction,
@@ -36,6 +38,7 @@ const typeMs = 800;
  * Up and down move the selection, left and right fold, and letters search.
  */
 export function SpanTree(props: SpanTreeProps) {
+  const t = useLabels();
   const { nodes, folded, onFolded, selected, onSelect, onOpen } = props;
   const rows = useMemo(() => visibleRows(nodes, folded), [nodes, folded]);
   const list = useRef<VListHandle>(null);
@@ -65,7 +68,7 @@ export function SpanTree(props: SpanTreeProps) {
     event.stopPropagation();
     apply(action);
   };
-  if (rows.length === 0) return <p className="inspector-empty">There are no spans yet.</p>;
+  if (rows.length === 0) return <p className="inspector-empty">{t.thereAreNoSpans}</p>;
   return (
     <VList
       ref={list}
@@ -74,7 +77,7 @@ export function SpanTree(props: SpanTreeProps) {
       className="span-tree"
       role="tree"
       tabIndex={0}
-      aria-label="Spans"
+      aria-label={t.spans}
       aria-activedescendant={index >= 0 ? `${id}-${index}` : undefined}
       onKeyDown={onKeyDown}
     >
@@ -110,6 +113,7 @@ interface SpanRowProps
 }
 
 function SpanRow({ row, id, isSelected, onToggle, onSelect, onOpen, ...bar }: SpanRowProps) {
+  const t = useLabels();
   const { node, level, position, siblings, isExpanded } = row;
   const { kind, status, name, detail, hasError } = node;
   return (
@@ -146,11 +150,11 @@ function SpanRow({ row, id, isSelected, onToggle, onSelect, onOpen, ...bar }: Sp
           }}
         />
         <i className="span-kind" />
-        <span className="unseen">{kindName(node)}</span>
+        <span className="unseen">{kindName(node, t)}</span>
         <b>{name}</b>
         {detail !== undefined && <em>{detail}</em>}
-        <small>{durationText(node, bar.end)}</small>
-        <span className="unseen">{stateText(node)}</span>
+        <small>{durationText(node, bar.end, t)}</small>
+        <span className="unseen">{stateText(node, t)}</span>
       </span>
       <SpanBar node={node} {...bar} />
     </div>
@@ -184,42 +188,40 @@ function SpanBar({
   );
 }
 
-const kindNames: Readonly<Record<TreeNode['kind'], string>> = {
-  run: '',
-  turn: '',
-  attempt: 'Attempt',
-  call: 'Call',
-  agent: 'Sub-agent',
-  approval: '',
-  retry: '',
-  span: 'Span',
-};
+const kindNames: Readonly<
+  Partial<Record<TreeNode['kind'], 'attempt' | 'call' | 'subAgent' | 'span'>>
+> = { attempt: 'attempt', call: 'call', agent: 'subAgent', span: 'span' };
 
 /**
  * Returns the duration of a span. While an approval is open, the log gets no records and the
  * duration is unknown.
  */
-export function durationText({ kind, startTime, endTime }: TreeNode, end: number): string {
+export function durationText(
+  { kind, startTime, endTime }: TreeNode,
+  end: number,
+  t: Labels,
+): string {
   const isWaiting = kind === 'approval' && endTime === undefined;
-  return isWaiting ? 'waiting' : duration((endTime ?? end) - startTime);
+  return isWaiting ? t.waiting : duration((endTime ?? end) - startTime);
 }
 
 /**
  * Returns the kind of a span for screen readers. Returns an empty text if the name already starts
  * with the kind.
  */
-function kindName({ kind, name }: TreeNode): string {
-  const text = kindNames[kind];
+function kindName({ kind, name }: TreeNode, t: Labels): string {
+  const key = kindNames[kind];
+  const text = key === undefined ? '' : t[key];
   return name.toLowerCase().startsWith(text.toLowerCase()) ? '' : text;
 }
 
 /** Describes the state that sighted users see as colors and patterns, for screen readers. */
-function stateText({ endTime, status, firstContentTime, startTime }: TreeNode): string {
+function stateText({ endTime, status, firstContentTime, startTime }: TreeNode, t: Labels): string {
   const texts: string[] = [];
   if (firstContentTime !== undefined)
-    texts.push(`first token after ${duration(firstContentTime - startTime)}`);
-  if (endTime === undefined) texts.push('in progress');
-  if (status === 'error') texts.push('failed');
-  if (status === 'discarded') texts.push('discarded');
+    texts.push(t.firstTokenAfter(duration(firstContentTime - startTime)));
+  if (endTime === undefined) texts.push(t.inProgress);
+  if (status === 'error') texts.push(t.failed);
+  if (status === 'discarded') texts.push(t.discarded);
   return texts.join(', ');
 }

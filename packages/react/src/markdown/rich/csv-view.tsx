@@ -10,7 +10,7 @@ interface CsvViewProps {
 /** Shows separated values as a table. The first row contains the names of the columns. */
 export function CsvView({ rows }: CsvViewProps) {
   const [head = [], ...body] = rows;
-  const { count, more } = useShownRows(body.length, pageSize, 'rows');
+  const { count, more } = useShownRows(body.length, pageSize);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: users scroll the table with the keyboard
     <div className="markdown-table" tabIndex={0}>

@@ -2,6 +2,7 @@ import { safeLink } from '@millrace/markdown';
 import { type ReactNode, use, useEffect, useState, useSyncExternalStore } from 'react';
 import { useMillrace } from '../../context.ts';
 import { Button } from '../../design/button.tsx';
+import { useLabels } from '../../labels/use-labels.ts';
 import { BlobSource, type LinkProps, PictureLink, textOf } from '../link-view.tsx';
 import { FrameView } from './frame-view.tsx';
 import './picture.css';
@@ -62,10 +63,11 @@ function BlobPicture({ hash, address, children }: LinkProps & { readonly hash: s
 }
 
 function RemotePicture({ address, children }: LinkProps) {
+  const t = useLabels();
   const { host } = new URL(address);
   const isTrusted = useSyncExternalStore(trusted.subscribe, () => trusted.has(host), noHost);
   const [state, setState] = useState<'asked' | 'shown' | 'failed'>('asked');
-  const name = textOf(children) || 'Picture';
+  const name = textOf(children) || t.picture;
   if (state === 'failed') return <PictureLink address={address}>{children}</PictureLink>;
   if (state === 'shown' || isTrusted)
     return (
@@ -76,10 +78,10 @@ function RemotePicture({ address, children }: LinkProps) {
   return (
     <PictureCard host={host} name={name}>
       <Button size="small" onClick={() => setState('shown')}>
-        Show picture
+        {t.showPicture}
       </Button>
       <Button size="small" look="quiet" onClick={() => trusted.add(host)}>
-        Always from this host
+        {t.alwaysFromThisHost}
       </Button>
     </PictureCard>
   );
@@ -92,10 +94,11 @@ interface PictureCardProps {
 }
 
 function PictureCard({ host, name, children }: PictureCardProps) {
+  const t = useLabels();
   return (
     <span className="picture-card">
       <span className="picture-name">{name}</span>
-      <span className="picture-host">Picture from {host}</span>
+      <span className="picture-host">{t.pictureFrom(host)}</span>
       <span className="picture-buttons">{children}</span>
     </span>
   );

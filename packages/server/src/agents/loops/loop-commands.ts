@@ -50,7 +50,7 @@ export function toLoopCommand(
       const when = command.type === 'steer' ? 'steer' : 'follow_up';
       const parts = convertContent(() => contentToParts(command.content));
       const all = withFiles(parts, files);
-      const item: Item = { id, kind: 'user', parts: all, ...(metadata && { metadata }) };
+      const item: Item = { id, kind: 'user', parts: all, ...metadataOf(metadata, command.model) };
       return { type: 'message', when, items: convertContent(() => itemsJson([item])) };
     }
     case 'retry':
@@ -84,6 +84,11 @@ export function toLoopCommand(
     case 'revoke':
       return { type: 'revoke', rule: command.rule };
   }
+}
+
+function metadataOf(metadata: JsonObject | undefined, model: string | null | undefined) {
+  if (metadata === undefined && model == null) return {};
+  return { metadata: { ...metadata, ...(model != null && { model }) } };
 }
 
 /** Adds the files to the parts of a message. If there are files, the result omits empty texts. */
