@@ -19,6 +19,7 @@ import {
   readCommandLine,
   sharedArgs,
 } from './command-line.ts';
+import { attachArgs, psArgs, shareArgs } from './daemon-args.ts';
 import { type FlagName, type FlagOwner, getFlag } from './flags.ts';
 import { nearestName } from './nearest-name.ts';
 import {
@@ -33,7 +34,7 @@ import {
 
 const topics: readonly HelpTopic[] = [
   ...(['sessions', 'replay', 'inspect', 'models', 'doctor', 'serve'] as const),
-  ...(['backup', 'restore'] as const),
+  ...(['backup', 'restore', 'ps', 'attach', 'share'] as const),
 ];
 
 /**
@@ -70,6 +71,12 @@ export function parseArgs(argv: readonly string[]): Args {
     case 'backup':
     case 'restore':
       return backupArgs(rest, command);
+    case 'ps':
+      return psArgs(rest);
+    case 'attach':
+      return attachArgs(rest);
+    case 'share':
+      return shareArgs(rest);
   }
 }
 

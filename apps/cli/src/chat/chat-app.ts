@@ -3,6 +3,7 @@ import { type Ids, randomIds, type SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { modeTexts } from '../agent/session-mode.ts';
 import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
+import type { ConfigArgs } from '../contract/args.ts';
 import type { Config, SessionMode, ThemeName } from '../contract/config.ts';
 import { editInProgram } from '../input/edit-in-program.ts';
 import type { Key } from '../input/keys/key.ts';
@@ -29,6 +30,8 @@ import { UserCommands } from './session/user-commands.ts';
 import { lastScreenful, resumeNotice, storeDeletedNotice } from './session-notices.ts';
 
 interface ChatAppOptions {
+  /** The flags of the command line. Default: none. */
+  readonly args?: ConfigArgs | undefined;
   readonly log: Log;
   readonly built: BuiltAgent;
   readonly config: Config;
@@ -92,6 +95,7 @@ export class ChatApp implements CommandContext {
   readonly config: Config;
   readonly env: ChatAppOptions['env'];
   readonly clock: Clock;
+  readonly flags: ConfigArgs;
   readonly dialogs: DialogController;
   readonly display: Display;
   readonly #options: ChatAppOptions;
@@ -117,6 +121,7 @@ export class ChatApp implements CommandContext {
     this.config = config;
     this.env = env;
     this.clock = clock;
+    this.flags = options.args ?? {};
     this.#ids = options.ids ?? randomIds((bytes) => crypto.getRandomValues(bytes));
     this.#built = built;
     this.display = new Display({ clock, theme, size: () => screen, isBusy: () => this.isBusy });
