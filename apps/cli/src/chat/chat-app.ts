@@ -20,6 +20,7 @@ import { DialogController } from './dialog/dialog-controller.ts';
 import { FormAnswers } from './dialog/form-answers.ts';
 import { OpenQuestions } from './dialog/open-questions.ts';
 import { RememberedAnswers } from './dialog/remembered-answers.ts';
+import { Notifier } from './notifier.ts';
 import type { DebouncedSize } from './screen/debounced-size.ts';
 import { Display } from './screen/display.ts';
 import type { ScreenOutput } from './screen/screen-output.ts';
@@ -104,6 +105,7 @@ export class ChatApp implements CommandContext {
   readonly #forms: FormAnswers;
   readonly #previews: ChangePreviews;
   readonly #commands: UserCommands;
+  readonly #notifier: Notifier;
   #built: BuiltAgent;
   #conversation: Conversation;
   #replay: ReplaySession | undefined;
@@ -127,7 +129,11 @@ export class ChatApp implements CommandContext {
     this.display = new Display({ clock, theme, size: () => screen, isBusy: () => this.isBusy });
     if (theme.styles.strong.length > 0)
       this.display.theme = themeNamed(config.theme ?? 'auto', theme);
-    this.#questions = new OpenQuestions(() => this.display.requestDraw());
+    this.#notifier = new Notifier(config.notifications, (text) => screen.send(text));
+    this.#questions = new OpenQuestions(() => {
+      this.#notify();
+      this.display.requestDraw();
+    });
     this.#previews = new ChangePreviews(
       // A call in a different folder gets no preview, because a file with the same name in this
       // folder is a different file.
@@ -430,6 +436,7 @@ export class ChatApp implements CommandContext {
       print: (blocks) => this.display.print(blocks),
       onChange: () => {
         this.#forms.update(conversation.approvals);
+        this.#notify();
         this.display.requestDraw();
       },
       putBack: (text) => this.#prompt.putBack(text),
@@ -437,6 +444,12 @@ export class ChatApp implements CommandContext {
       onRunEnded: (result) => this.#runInBackground(this.#askToGo(result)),
     });
     return conversation;
+  }
+
+  #notify(): void {
+    const { approvals, isBusy } = this.#conversation;
+    const isWaiting = approvals.length > 0 || this.#questions.first !== undefined;
+    this.#notifier.update(isWaiting ? 'waiting' : isBusy ? 'running' : 'idle');
   }
 
   /**

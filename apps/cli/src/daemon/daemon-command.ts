@@ -76,6 +76,11 @@ export async function daemonCommand(args: ServeArgs, host: Host): Promise<number
   return exitCodes.done;
 }
 
+function noSession(session: string): MillraceError {
+  const message = `The store has no session ${session}`;
+  return new MillraceError('no_such_session', message, { session });
+}
+
 async function alreadyRunning({ state, store }: DaemonFiles): Promise<MillraceError> {
   const { pid, url } = (await readState(state)) ?? {};
   const where = url === undefined ? '' : ` at ${url} (process ${pid})`;
@@ -142,7 +147,9 @@ class Daemon {
   async loadProfiles(): Promise<void> {
     for (const session of await this.#profiles.list()) {
       const profile = await this.#profiles.read(session).catch(() => undefined);
-      if (profile?.isHandedOver) this.#handedOver.add(session);
+      const info = await this.#log.info(session as SessionId);
+      if (profile?.isHandedOver && profile.incarnation === info?.incarnation)
+        this.#handedOver.add(session);
     }
   }
 
@@ -167,7 +174,10 @@ class Daemon {
         return about;
       case 'adopt': {
         const profile = parseProfile(request.profile);
-        await this.#profiles.write(request.session, profile);
+        const info = await this.#log.info(request.session as SessionId);
+        if (info === undefined) throw noSession(request.session);
+        const { incarnation } = info;
+        await this.#profiles.write(request.session, { ...profile, incarnation });
         if (profile.isHandedOver) this.#handedOver.add(request.session);
         else this.#handedOver.delete(request.session);
         await this.#listSession(request.session);
@@ -231,8 +241,9 @@ class Daemon {
     const stored = await this.#profiles.read(session);
     const found = stored ?? (await this.#summaryOf(session));
     if (found?.cwd === undefined) return;
-    const profile = { cwd: found.cwd, args: stored?.args ?? {}, isHandedOver: true };
-    await this.#profiles.write(session, profile);
+    const incarnation = (await this.#log.info(session))?.incarnation;
+    const args = stored?.args ?? {};
+    await this.#profiles.write(session, { cwd: found.cwd, args, isHandedOver: true, incarnation });
   }
 
   async #summaryOf(session: string): Promise<SessionSummary | undefined> {
@@ -244,13 +255,17 @@ class Daemon {
     try {
       const infos = await this.#log.list();
       const known = new Set<string>(infos.map(({ session }) => session));
-      for (const session of await this.#profiles.list())
-        if (!known.has(session)) await this.#profiles.delete(session);
+      for (const session of await this.#profiles.list()) {
+        // The session can be newer than the list above.
+        const isGone =
+          !known.has(session) && (await this.#log.info(session as SessionId)) === undefined;
+        if (isGone) await this.#profiles.delete(session);
+      }
       const isFirst = this.#listed.size === 0;
       if (isFirst) {
-        const all = await listSummaries(this.#log);
-        for (const summary of all.slice(0, maxListed)) await this.#list(summary);
-        for (const { id } of all) this.#listed.add(id);
+        for (const summary of await listSummaries(this.#log, { limit: maxListed }))
+          await this.#list(summary);
+        for (const session of known) this.#listed.add(session);
       }
       for (const { session } of infos)
         if (!this.#listed.has(session)) await this.#listSession(session);

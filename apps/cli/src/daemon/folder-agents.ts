@@ -67,6 +67,8 @@ export class FolderAgents {
    */
   async #profileOf(session: SessionId): Promise<SessionProfile | undefined> {
     const stored = await this.#options.profiles.read(session);
+    const incarnation = (await this.#options.log.info(session))?.incarnation;
+    if (stored !== undefined && stored.incarnation !== incarnation) throw replacedError(session);
     if (stored !== undefined) return stored;
     const { cwd } = await findSession(this.#options.log, session, '');
     return cwd === undefined ? undefined : { cwd, args: {}, isHandedOver: false };
@@ -101,4 +103,9 @@ export class FolderAgents {
       openModel: (model) => chooseModel({ config: { ...config, model }, env, cwd }),
     });
   }
+}
+
+function replacedError(session: string): MillraceError {
+  const message = `Cannot drive session ${session}: it was restored or replaced since its terminal left it. Open it in a terminal with millrace --resume ${session}`;
+  return new MillraceError('session_replaced', message, { session });
 }

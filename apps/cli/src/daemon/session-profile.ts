@@ -19,6 +19,11 @@ export interface SessionProfile {
   readonly args: ProfileArgs;
   /** True if the daemon continues the session by itself, for example after a crash. */
   readonly isHandedOver: boolean;
+  /**
+   * The incarnation of the session. A session that was deleted and imported with the same id has a different
+   * one, and does not get the rights of the profile. The daemon sets it.
+   */
+  readonly incarnation?: string | undefined;
 }
 
 type ProfileArgs = Pick<
@@ -39,6 +44,7 @@ const ruleSchema = z.custom<PermissionRule>(
 const profileSchema = z.object({
   cwd: z.string().min(1),
   isHandedOver: z.boolean(),
+  incarnation: z.string().optional(),
   args: z.object({
     ...{ config: text, model: text, system: text, maxCost: text },
     ...{ maxTurns: count, maxTokens: count },
@@ -95,8 +101,7 @@ export class SessionProfiles {
       return parseProfile(JSON.parse(content));
     } catch (cause) {
       // A damaged profile must not give the session the looser settings of its folder.
-      const message = `Cannot drive session ${session}: its profile ${this.#path(session)} is damaged. Open the session in a terminal with millrace --resume`;
-      throw new MillraceError('bad_profile', message, { session }, { cause });
+      throw damagedProfile(session, this.#path(session), cause);
     }
   }
 
@@ -126,4 +131,9 @@ export class SessionProfiles {
 function absent(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;
   return undefined;
+}
+
+function damagedProfile(session: string, path: string, cause: unknown): MillraceError {
+  const message = `Cannot drive session ${session}: its profile ${path} is damaged. Open the session in a terminal with millrace --resume`;
+  return new MillraceError('bad_profile', message, { session }, { cause });
 }

@@ -1,7 +1,7 @@
 import { type SessionId, toArray } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import { SessionLookupError } from '../contract/errors.ts';
-import { findSession, listSummaries, type SessionSummary } from '../store/session-summaries.ts';
+import { findSession, type SessionSummary } from '../store/session-summaries.ts';
 
 /** A session with work, for `millrace ps`. */
 export interface WorkingSession {
@@ -19,12 +19,15 @@ export interface WorkingSession {
   readonly since: number;
 }
 
-/** Returns the sessions with work, the most recently changed first. Sessions of sub-agents are left out. */
+/** Returns the sessions with work, the one with the newest message first. Sessions of sub-agents are left out. */
 export async function workingSessions(log: Log): Promise<readonly WorkingSession[]> {
   const found: WorkingSession[] = [];
-  for (const summary of await listSummaries(log))
-    if (summary.hasWork && summary.cwd !== undefined) found.push(await describe(log, summary));
-  return found;
+  for (const { session, hasWork, isDamaged } of await log.list()) {
+    if (!hasWork || isDamaged) continue;
+    const summary = await findSession(log, session, '');
+    if (summary.cwd !== undefined) found.push(await describe(log, summary));
+  }
+  return found.sort((one, other) => other.since - one.since);
 }
 
 async function describe(log: Log, summary: SessionSummary): Promise<WorkingSession> {
