@@ -70,7 +70,7 @@ const ended: Run['events'] = { async *[Symbol.asyncIterator]() {} };
 
 /** Creates an agent for sessions without a folder. It has no model and no tools. */
 export function agentWithoutModel(log: Log, name: string): Agent {
-  const text = 'this session has no folder, so it can only be read here';
+  const text = 'this session has no folder. Start it in a terminal, with millrace in the folder';
   const error = new ProviderError('invalid_request', text, { provider: 'none' });
   const stop = { reason: 'error', cause: error.kind } as const;
   const provider: Provider = {
