@@ -15,7 +15,12 @@ import { OpenResources } from '../store/open-resources.ts';
 import { ensurePrivateFile, openStore, type Store } from '../store/open-store.ts';
 import { findSession, listSummaries, type SessionSummary } from '../store/session-summaries.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
-import { type ControlReply, type ControlRequest, listenForControl } from './control-socket.ts';
+import {
+  type ControlReply,
+  type ControlRequest,
+  listenForControl,
+  type ShareRequest,
+} from './control-socket.ts';
 import { type DaemonFiles, daemonFiles, readState, writeState } from './daemon-files.ts';
 import { lockDaemon } from './daemon-lock.ts';
 import { FolderAgents } from './folder-agents.ts';
@@ -286,12 +291,7 @@ class Daemon {
     this.#listed.add(id);
   }
 
-  async #share({
-    session,
-    seconds,
-    canWrite,
-    base = reachableUrl(this.#url),
-  }: Extract<ControlRequest, { type: 'share' }>) {
+  async #share({ session, seconds, canWrite, base = reachableUrl(this.#url) }: ShareRequest) {
     await this.#listSession(session);
     const body = {
       task_id: session,
