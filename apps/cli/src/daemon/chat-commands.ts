@@ -43,6 +43,8 @@ export const background: SlashCommand = {
     const profile = createProfile({ cwd, flags, config, built, isHandedOver: true });
     await askDaemon(files.socket, { type: 'adopt', session, profile });
     await conversation.leave();
+    // The daemon may have been killed meanwhile.
+    await ensureDaemon(files, env);
     await askDaemon(files.socket, { type: 'resume', session });
     print(note('mark', `⇥ It continues in the background. To return: millrace attach ${id}`));
     quit();

@@ -63,7 +63,13 @@ export async function daemonCommand(args: ServeArgs, host: Host): Promise<number
   const server = createServer({
     ...{ agents: [daemon.served], log: sessions.log, rows, tokens: access.tokens },
     ...{ page: pageFolder(), hosts, origins, basePath, trustedProxies, onDiagnostic: report },
-    requestLog: { format, write: report },
+    requestLog: {
+      format,
+      write: (line) => {
+        daemon.touch();
+        report(line);
+      },
+    },
   });
   const { url } = await listen(server, args, files);
   opened.defer(() => server.close());
@@ -132,6 +138,8 @@ class Daemon {
   #url = '';
   #token: string | undefined;
   #scanning: NodeJS.Timeout | undefined;
+  /** When a terminal, a page or a run last used the daemon. */
+  #activeAt = 0;
   /** When the last link expires. Until then, the daemon does not end by itself. */
   #linksUntil = 0;
 
@@ -140,7 +148,10 @@ class Daemon {
     this.#profiles = new SessionProfiles(files.profiles);
     const name = this.#name;
     this.#agents = new FolderAgents({ log, env, store, name, profiles: this.#profiles });
-    const onDriving = (session: SessionId) => void this.#keep(session);
+    const onDriving = (session: SessionId) => {
+      this.touch();
+      void this.#keep(session).catch(() => {});
+    };
     this.served = {
       ...{ type: 'loop', name: agentName, description: 'The sessions of the terminal' },
       agent: routingAgent({ name, agentFor: this.#agents.agentFor, onDriving }),
@@ -171,8 +182,14 @@ class Daemon {
     await this.#agents.close();
   }
 
+  /** Starts the idle time again, because a terminal or a page has used the daemon. */
+  touch(): void {
+    this.#activeAt = Date.now();
+  }
+
   /** Handles a request of a terminal. */
   readonly handle = async (request: ControlRequest): Promise<ControlReply> => {
+    this.touch();
     const about = { pid: process.pid, url: this.#url };
     switch (request.type) {
       case 'hello':
@@ -211,10 +228,10 @@ class Daemon {
     signal.addEventListener('abort', () => over.resolve(), { once: true });
     if (idleMinutes === undefined) return over.promise;
     const limitMs = idleMinutes * 60_000;
-    let idleSince = Date.now();
+    this.touch();
     const check = async () => {
-      if (await this.#isBusy()) idleSince = Date.now();
-      if (Date.now() - idleSince >= limitMs) over.resolve();
+      if (await this.#isBusy()) this.touch();
+      if (Date.now() - this.#activeAt >= limitMs) over.resolve();
     };
     const timer = setInterval(
       () => void check().catch(() => {}),
