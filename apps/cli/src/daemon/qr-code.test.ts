@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { qrCode, qrLines } from './qr-code.ts';
+import { qrCode } from './qr-code.ts';
+import { qrLines } from './share-session.ts';
 
 const link = `https://example.com/app/tasks/0123456789abcdef#token=mr_${'0123456789'.repeat(4)}012`;
 

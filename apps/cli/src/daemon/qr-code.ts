@@ -4,70 +4,38 @@
  */
 export type QrCode = readonly (readonly boolean[])[];
 
-/** For each version: the code words for error correction per block, and the data words of each block. */
-const versions: readonly (readonly [errorWords: number, blocks: readonly number[]])[] = [
-  ...([
-    [7, [19]],
-    [10, [34]],
-    [15, [55]],
-    [20, [80]],
-    [26, [108]],
-  ] as const),
-  ...([
-    [18, [68, 68]],
-    [20, [78, 78]],
-    [24, [97, 97]],
-    [30, [116, 116]],
-  ] as const),
-  [18, [68, 68, 69, 69]],
-  [20, [81, 81, 81, 81]],
-  [24, [92, 92, 93, 93]],
-  [26, [107, 107, 107, 107]],
+/**
+ * For each version, three numbers: the error correction words of a block, the number of blocks, and the data
+ * words of all blocks.
+ */
+const sizes: readonly number[] = [
+  7, 1, 19, 10, 1, 34, 15, 1, 55, 20, 1, 80, 26, 1, 108, 18, 2, 136, 20, 2, 156, 24, 2, 194, 30, 2,
+  232, 18, 4, 274, 20, 4, 324, 24, 4, 370, 26, 4, 428,
 ];
 
 /** Creates the QR code of a text. Returns undefined if the text has more than 425 bytes. */
 export function qrCode(text: string): QrCode | undefined {
   const bytes = new TextEncoder().encode(text);
-  const at = versions.findIndex(([, blocks], index) => {
-    const headerBits = 4 + (index < 9 ? 8 : 16);
-    return sum(blocks) * 8 >= headerBits + bytes.length * 8;
-  });
-  const found = versions[at];
-  if (found === undefined) return undefined;
-  const grid = new Grid(at + 1);
-  grid.placeData(codeWords(bytes, at + 1, found));
-  return grid.rows;
-}
-
-/** Returns the lines of a QR code for a terminal, with its margin. Two modules are one character. */
-export function qrLines(code: QrCode): readonly string[] {
-  const margin = 2;
-  const size = code.length + 2 * margin;
-  const isDark = (row: number, column: number) => code[row - margin]?.[column - margin] === true;
-  const lines: string[] = [];
-  // Light modules are drawn, because most terminals have a dark background. Scanners read both forms.
-  for (let row = 0; row < size; row += 2) {
-    let line = '';
-    for (let column = 0; column < size; column++) {
-      const [upper, lower] = [!isDark(row, column), row + 1 < size && !isDark(row + 1, column)];
-      line += upper ? (lower ? '█' : '▀') : lower ? '▄' : ' ';
-    }
-    lines.push(line);
+  for (let version = 1; version <= sizes.length / 3; version++) {
+    const [errors = 0, blocks = 0, capacity = 0] = sizes.slice(version * 3 - 3, version * 3);
+    if (capacity * 8 < 4 + (version < 10 ? 8 : 16) + bytes.length * 8) continue;
+    const grid = new Grid(version);
+    grid.placeData(codeWords(bytes, { version, errors, blocks, capacity }));
+    return grid.rows;
   }
-  return lines;
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, one) => total + one, 0);
+  return undefined;
 }
 
 /** Returns the data and error correction words in the order in which they are placed. */
 function codeWords(
   bytes: Uint8Array,
-  version: number,
-  [errorWords, sizes]: (typeof versions)[number],
+  {
+    version,
+    errors,
+    blocks: count,
+    capacity,
+  }: Readonly<Record<'version' | 'errors' | 'blocks' | 'capacity', number>>,
 ): readonly number[] {
-  const capacity = sum(sizes);
   const bits: number[] = [];
   const push = (value: number, length: number) => {
     for (let bit = length - 1; bit >= 0; bit--) bits.push((value >> bit) & 1);
@@ -81,12 +49,12 @@ function codeWords(
     bits.slice(word * 8, word * 8 + 8).reduce((value, bit) => value * 2 + bit, 0),
   );
   for (let pad = 0; data.length < capacity; pad++) data.push(pad % 2 === 0 ? 0xec : 0x11);
-  const blocks = sizes.map((size, at) => {
-    const start = sum(sizes.slice(0, at));
-    return data.slice(start, start + size);
-  });
-  const errors = blocks.map((block) => errorCorrection(block, errorWords));
-  return [...interleaved(blocks), ...interleaved(errors)];
+  // The last blocks have one word more if the words cannot be divided evenly.
+  const startOf = (block: number) =>
+    block * Math.floor(capacity / count) + Math.max(0, block - (count - (capacity % count)));
+  const blocks = Array.from({ length: count }, (_, at) => data.slice(startOf(at), startOf(at + 1)));
+  const checks = blocks.map((block) => errorCorrection(block, errors));
+  return [...interleaved(blocks), ...interleaved(checks)];
 }
 
 function interleaved(blocks: readonly (readonly number[])[]): readonly number[] {
@@ -140,12 +108,9 @@ class Grid {
       this.#set(at, 6, at % 2 === 0);
     }
     const far = this.#size - 4;
-    for (const [row, column] of [
-      [3, 3],
-      [3, far],
-      [far, 3],
-    ] as const)
-      this.#square(row, column, 4);
+    this.#square(3, 3, 4);
+    this.#square(3, far, 4);
+    this.#square(far, 3, 4);
     const centers = alignmentCenters(version, this.#size);
     const last = centers.length - 1;
     centers.forEach((row, i) => {

@@ -2,7 +2,7 @@ import { isLoopback } from '@millrace/server';
 import type { Env } from '../contract/host.ts';
 import { askDaemon } from './control-socket.ts';
 import type { DaemonFiles } from './daemon-files.ts';
-import { qrCode, qrLines } from './qr-code.ts';
+import { type QrCode, qrCode } from './qr-code.ts';
 import { ensureDaemon } from './start-daemon.ts';
 
 interface ShareOptions {
@@ -41,4 +41,22 @@ export async function shareSession(
   const code = qrCode(link);
   const picture = code === undefined ? [] : ['', ...qrLines(code)];
   return { link, lines: [link, ...picture, '', `${rights}, until ${until}.`, ...where] };
+}
+
+/** Returns the lines of a QR code for a terminal, with its margin. Two modules are one character. */
+export function qrLines(code: QrCode): readonly string[] {
+  const margin = 2;
+  const size = code.length + 2 * margin;
+  const isDark = (row: number, column: number) => code[row - margin]?.[column - margin] === true;
+  const lines: string[] = [];
+  // Light modules are drawn, because most terminals have a dark background. Scanners read both forms.
+  for (let row = 0; row < size; row += 2) {
+    let line = '';
+    for (let column = 0; column < size; column++) {
+      const [upper, lower] = [!isDark(row, column), row + 1 < size && !isDark(row + 1, column)];
+      line += upper ? (lower ? '█' : '▀') : lower ? '▄' : ' ';
+    }
+    lines.push(line);
+  }
+  return lines;
 }
