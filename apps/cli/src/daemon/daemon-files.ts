@@ -45,7 +45,8 @@ export function daemonFiles(
   };
 }
 
-function defaultStore(env: Readonly<Record<string, string | undefined>>): string | undefined {
+/** Returns the path of the default store. Returns undefined if there is no home folder. */
+export function defaultStore(env: Readonly<Record<string, string | undefined>>): string | undefined {
   try {
     return storePath({}, env);
   } catch {

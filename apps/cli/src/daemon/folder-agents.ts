@@ -10,6 +10,7 @@ import type { BuiltAgent } from '../contract/agent.ts';
 import type { Env } from '../contract/host.ts';
 import { chooseModel } from '../models/choose-model.ts';
 import { findSession } from '../store/session-summaries.ts';
+import { defaultStore } from './daemon-files.ts';
 import { agentWithoutModel } from './routing-agent.ts';
 import type { SessionProfile, SessionProfiles } from './session-profile.ts';
 
@@ -78,7 +79,9 @@ export class FolderAgents {
     const { env, store } = this.#options;
     const isThere = (await stat(cwd).catch(() => undefined))?.isDirectory() === true;
     if (!isThere) throw new MillraceError('no_folder', `The folder ${cwd} does not exist`);
-    const flags = { ...args, rules: args.rules ?? [], store };
+    // The settings must be those of the terminal, which names only a store that is not the default.
+    const named = store === defaultStore(env) ? undefined : store;
+    const flags = { ...args, rules: args.rules ?? [], store: named };
     const config = await loadConfig({ args: flags, env, cwd });
     const extended = await trustedExtensions({}, { env, cwd, config });
     const key = JSON.stringify([cwd, args, config, extended?.extensions]);
