@@ -46,7 +46,9 @@ export function daemonFiles(
 }
 
 /** Returns the path of the default store. Returns undefined if there is no home folder. */
-export function defaultStore(env: Readonly<Record<string, string | undefined>>): string | undefined {
+export function defaultStore(
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
   try {
     return storePath({}, env);
   } catch {
