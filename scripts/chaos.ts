@@ -2,6 +2,8 @@
 // It also changes their clocks, pauses drivers until their lease expires, and restores a backup.
 // Then it compares the reports of the processes with the log:
 //   npm run chaos -- --kills 1000 --seed 7
+// With --handoffs, it hands runs over between terminals, a page and the daemon, and kills them:
+//   npm run chaos -- --handoffs 200
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,10 +16,11 @@ import type { FaultReport } from './chaos/faults.ts';
 import { Randomness } from './chaos/randomness.ts';
 import { runChaos } from './chaos/run-chaos.ts';
 
-const usage = `Usage: npm run chaos -- [--cluster] [--kills N] [--seed S] [--keep]
+const usage = `Usage: npm run chaos -- [--cluster] [--kills N] [--handoffs N] [--seed S] [--keep]
 
   --cluster   use two servers, a worker, Postgres, PgBouncer and Redis instead of one log file
   --kills N   number of processes to kill. Default: 100, or 200 with --cluster
+  --handoffs N  instead, hand N runs over between terminals, a page and the daemon, with kills
   --seed S    seed of the random plan; the same seed repeats the plan. Default: random
   --keep      keep the folder with the log and print its path`;
 
@@ -35,7 +38,8 @@ function readArgs() {
   const flag = { type: 'boolean' } as const;
   const value = { type: 'string' } as const;
   try {
-    const options = { kills: value, seed: value, keep: flag, help: flag, cluster: flag };
+    const given = { kills: value, seed: value, keep: flag, help: flag, cluster: flag };
+    const options = { ...given, handoffs: value };
     return parseArgs({ options });
   } catch {
     return exitWithUsage();
@@ -61,7 +65,9 @@ const wanted = wholeNumber(values.kills, values.cluster ? 200 : 100);
 const seed = wholeNumber(values.seed, Math.floor(Math.random() * 2 ** 31));
 const folder = mkdtempSync(join(tmpdir(), 'chaos-'));
 const startedAt = performance.now();
-console.log(`chaos: ${values.cluster ? '--cluster ' : ''}--kills ${wanted} --seed ${seed}`);
+const handoffs = wholeNumber(values.handoffs, 0);
+const plan = handoffs > 0 ? `--handoffs ${handoffs}` : `--kills ${wanted}`;
+console.log(`chaos: ${values.cluster ? '--cluster ' : ''}${plan} --seed ${seed}`);
 
 /** Prints the faults. Returns true if there are none. */
 function printResult(faults: FaultReport, failures: readonly string[]): boolean {
@@ -120,8 +126,25 @@ async function runClusterChaos(): Promise<boolean> {
   }
 }
 
+/** Hands runs over between terminals, a page and the daemon. Returns true if there are no faults. */
+async function runHandoffChaos(): Promise<boolean> {
+  const { runHandoffs } = await import('./chaos/handoffs/run-handoffs.ts');
+  const result = await runHandoffs({ handoffs, seed, folder, onRound: console.log });
+  const { counts, messages, drivers, faults, failures } = result;
+  const each = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
+  const seconds = Math.round((performance.now() - startedAt) / 1000);
+  console.log(`events: ${each.join(', ')}`);
+  console.log(`${handoffs} hand-offs in ${seconds} s; ${messages} messages, ${drivers} drivers`);
+  return printResult(faults, failures);
+}
+
+function runSelected(): Promise<boolean> {
+  if (handoffs > 0) return runHandoffChaos();
+  return values.cluster ? runClusterChaos() : runSingleLogChaos();
+}
+
 try {
-  const isClean = values.cluster ? await runClusterChaos() : await runSingleLogChaos();
+  const isClean = await runSelected();
   process.exitCode = isClean ? 0 : 1;
 } finally {
   if (values.keep) console.log(`kept: ${folder}`);

@@ -22,6 +22,7 @@ import { createTaskStreams } from './routes/task-streams.ts';
 import { memoryRows } from './rows/memory-rows.ts';
 import { defaultStreamLimits, type StreamLimits } from './stream/stream-limits.ts';
 import { createTaskService } from './tasks/create-task-service.ts';
+import type { ServedSessions } from './tasks/served-sessions.ts';
 
 /** Options of `createServer`. */
 export interface ServerOptions {
@@ -137,6 +138,8 @@ export interface Server {
    * and limits apply.
    */
   handler(options?: HandlerOptions): NodeHandler;
+  /** Offers sessions of the log that other programs have created, and hands their runs over. */
+  readonly sessions: ServedSessions;
   /**
    * Closes the server. The server refuses new work, stops or suspends current work, and ends streams with a
    * hint to reconnect.
@@ -210,6 +213,7 @@ export function createServer(options: ServerOptions): Server {
   });
   return {
     fetch: (request) => http.fetch(request),
+    sessions: service.sessions,
     handler: (handlerOptions = {}) => {
       assertKnownOptions('server.handler', handlerOptions, { basePath: true });
       return http.handler(handlerOptions);

@@ -47,3 +47,4 @@ export type { HandlerOptions, ListenOptions, NodeHandler } from './http/http-ser
 export type { RequestLogOptions } from './http/request-log.ts';
 export { memoryRows } from './rows/memory-rows.ts';
 export { defaultStreamLimits, type StreamLimits } from './stream/stream-limits.ts';
+export type { AdoptOptions, ServedSessions } from './tasks/served-sessions.ts';

@@ -184,7 +184,8 @@ function assemble(parts: AgentParts): BuiltAgent {
   ];
   const name = options.name ?? `millrace (process ${process.pid})`;
   const { approve } = policy;
-  const ways = { approve, whileAsking, output };
+  const { onInterrupted } = options;
+  const ways = { approve, whileAsking, output, onInterrupted };
   return {
     agent: createAgent({
       ...{ ...common, ...ways, name, tools, instructions },

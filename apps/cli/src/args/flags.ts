@@ -62,6 +62,11 @@ export type FlagName =
   | 'origin'
   | 'base-path'
   | 'proxies'
+  | 'daemon'
+  | 'idle'
+  | 'write'
+  | 'for'
+  | 'url'
   | 'otlp'
   | 'no-color'
   | 'help'
@@ -78,6 +83,9 @@ const sessionCommands: readonly FlagOwner[] = [
   'backup',
   'restore',
   'acp',
+  'ps',
+  'attach',
+  'share',
 ];
 const allCommands: readonly FlagOwner[] = [...sessionCommands, 'serve'];
 const agentRuns: readonly FlagOwner[] = ['run', 'print'];
@@ -92,7 +100,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     help: 'Print one answer and exit, for scripts. Piped input is the context, or the prompt if there is no text',
   },
   json: {
-    owners: ['print', 'sessions', 'replay', 'inspect', 'models', 'doctor'],
+    owners: ['print', 'sessions', 'replay', 'inspect', 'models', 'doctor', 'ps'],
     help: 'Print JSON for programs',
     helpByOwner: { print: 'With -p: print all events as JSON, one per line' },
   },
@@ -276,6 +284,29 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     value: '<list>',
     owners: ['serve'],
     help: 'Trust X-Forwarded-For and X-Forwarded-Host of proxies at: loopback, private, 10.1.0.0/16. Default: no proxy',
+  },
+  daemon: {
+    owners: ['serve'],
+    help: 'Serve the sessions of the terminal, and drive those that /background leaves. --store is then their file',
+  },
+  idle: {
+    value: '<minutes>',
+    owners: ['serve'],
+    help: 'With --daemon: end after this time without a run, an open question or a valid link',
+  },
+  write: {
+    owners: ['share'],
+    help: 'Let the link also send messages, answer questions and stop the run. Default: it can only read',
+  },
+  for: {
+    value: '<time>',
+    owners: ['share'],
+    help: 'How long the link works: 30m, 4h or 7d. Default: 1h',
+  },
+  url: {
+    value: '<url>',
+    owners: ['share'],
+    help: 'The address of the daemon for other machines, such as a proxy with TLS. Default: this machine',
   },
   otlp: {
     value: '<url>',

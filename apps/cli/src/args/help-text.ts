@@ -79,6 +79,9 @@ const mainPage: HelpPage = {
   sessions  List, show, delete, export and import sessions
   replay    Show a past session with its timing
   inspect   Show the records of a session, its time and its tokens
+  ps        List the sessions with work, and who drives them
+  attach    Open a session that runs, also one in the background
+  share     Print a link to a session, and a code to scan
   serve     Serve agents over HTTP, with streams that clients can resume
   acp       Run as an agent inside an editor, over standard input and output
   models    List the models with their limits and prices, or refresh them
@@ -177,10 +180,36 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       ['millrace restore monday.db --data /var/lib/millrace --replace', 'instead of what is there'],
     ],
   },
+  ps: {
+    usage: ['millrace ps [--json]'],
+    about:
+      'Lists the sessions with work: their state, the process that drives them, and since when.',
+    flagOwners: ['ps'],
+    examples: [['millrace ps', 'what runs now, and what waits for you']],
+  },
+  attach: {
+    usage: ['millrace attach [id]'],
+    about:
+      'Opens a session in the chat, in its own folder. If the daemon drives it, this terminal takes it over. If another terminal drives it, you follow it and can steer it. Without an id, it opens the session with work that changed last.',
+    flagOwners: ['attach'],
+    examples: [['millrace attach', 'continue what /background left']],
+  },
+  share: {
+    usage: ['millrace share [id] [--write] [--for <time>] [--url <url>]'],
+    about:
+      'Prints a link to one session on the page of the daemon, and a code to scan. The daemon starts if it does not run. The link gives access to this session only, and expires.',
+    flagOwners: ['share'],
+    examples: [
+      ['millrace share', 'watch the session that runs, for an hour'],
+      ['millrace share last --write --for 1d', 'also answer its questions'],
+      ['millrace share --url https://laptop.example.com', 'through a proxy, for a phone'],
+    ],
+  },
   serve: {
     usage: [
       'millrace serve [--port <n>] [--host <name>] [--agents <file>] [--data <dir>]',
       'millrace serve --store postgres://… [--bus redis://…]',
+      'millrace serve --daemon [--idle <minutes>] [--port <n>]',
     ],
     about:
       'Serves agents over HTTP: tasks, messages, events, and streams that clients can resume. Without --agents it serves the coding agent as "coder" if there is a model, and two agents that need none: "demo" and "echo". All sessions are stored. Ctrl-C stops the server.',
@@ -190,6 +219,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       ['millrace serve --agents agents.ts', 'your own agents, exported by a file'],
       ['millrace serve --host 0.0.0.0 --log json', 'reachable for others, with MILLRACE_TOKEN set'],
       ['millrace serve --store postgres://db/app --bus redis://r', 'one of several servers'],
+      ['millrace serve --daemon', 'the sessions of your terminal, on a page'],
     ],
     footer: `The module exports agents: { type: 'sync', name, onMessage },
 { type: 'async', name, onEvent }, or ({ log }) => createAgent({ log, … }).`,

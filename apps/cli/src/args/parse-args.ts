@@ -20,6 +20,7 @@ import {
   readCommandLine,
   sharedArgs,
 } from './command-line.ts';
+import { attachArgs, psArgs, shareArgs } from './daemon-args.ts';
 import { type FlagName, type FlagOwner, getFlag } from './flags.ts';
 import { nearestName } from './nearest-name.ts';
 import {
@@ -34,7 +35,7 @@ import {
 
 const topics: readonly HelpTopic[] = [
   ...(['sessions', 'replay', 'inspect', 'models', 'doctor', 'serve'] as const),
-  ...(['backup', 'restore', 'acp'] as const),
+  ...(['backup', 'restore', 'acp', 'ps', 'attach', 'share'] as const),
 ];
 
 /**
@@ -73,6 +74,12 @@ export function parseArgs(argv: readonly string[]): Args {
     case 'backup':
     case 'restore':
       return backupArgs(rest, command);
+    case 'ps':
+      return psArgs(rest);
+    case 'attach':
+      return attachArgs(rest);
+    case 'share':
+      return shareArgs(rest);
   }
 }
 

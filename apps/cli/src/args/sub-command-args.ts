@@ -10,7 +10,7 @@ import type {
   SessionsArgs,
 } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
-import { type CommandLine, flagText, hasFlag, sharedArgs } from './command-line.ts';
+import { type CommandLine, flagCount, flagText, hasFlag, sharedArgs } from './command-line.ts';
 import type { FlagName } from './flags.ts';
 import { nearestName } from './nearest-name.ts';
 
@@ -119,7 +119,7 @@ function missingId(command: string): UsageError {
   return new UsageError(`${command} needs a session id: ${way}`);
 }
 
-function tooManyOperands(command: string): UsageError {
+export function tooManyOperands(command: string): UsageError {
   const way = `See ${command.split(' ').slice(0, 2).join(' ')} --help`;
   return new UsageError(`${command} got too many arguments. ${way}`);
 }
@@ -129,8 +129,13 @@ export function serveArgs(line: CommandLine): ServeArgs {
     const way = 'Choose agents with --agents <file>. See millrace serve --help';
     throw new UsageError(`millrace serve got too many arguments. ${way}`);
   }
+  const daemon = hasFlag(line, 'daemon');
+  const idleMinutes = flagCount(line, 'idle');
+  if (idleMinutes !== undefined && !daemon) throw new UsageError('--idle is for serve --daemon');
+  if (daemon) checkDaemonFlags(line);
   return {
     command: 'serve',
+    ...{ daemon, idleMinutes },
     cwd: flagText(line, 'cwd'),
     port: parsePort(line),
     host: flagText(line, 'host'),
@@ -149,6 +154,15 @@ export function serveArgs(line: CommandLine): ServeArgs {
     otlp: flagText(line, 'otlp'),
     yes: hasFlag(line, 'yes'),
   };
+}
+
+/** Throws if a flag is not for the daemon, which serves only the sessions of the terminal. */
+function checkDaemonFlags(line: CommandLine): void {
+  const others = ['agents', 'data', 'bus', 'yes', 'networks'] as const;
+  const misplaced = others.find((name) => hasFlag(line, name));
+  if (misplaced === undefined) return;
+  const way = 'The daemon drives each session as its terminal did';
+  throw new UsageError(`--${misplaced} is not for serve --daemon. ${way}`, { flag: misplaced });
 }
 
 /**

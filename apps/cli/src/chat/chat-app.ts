@@ -3,6 +3,7 @@ import { type Ids, randomIds, type SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { modeTexts } from '../agent/session-mode.ts';
 import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
+import type { ConfigArgs } from '../contract/args.ts';
 import type { Config, SessionMode, ThemeName } from '../contract/config.ts';
 import { editInProgram } from '../input/edit-in-program.ts';
 import type { Key } from '../input/keys/key.ts';
@@ -19,6 +20,7 @@ import { DialogController } from './dialog/dialog-controller.ts';
 import { FormAnswers } from './dialog/form-answers.ts';
 import { OpenQuestions } from './dialog/open-questions.ts';
 import { RememberedAnswers } from './dialog/remembered-answers.ts';
+import { Notifier } from './notifier.ts';
 import type { DebouncedSize } from './screen/debounced-size.ts';
 import { Display } from './screen/display.ts';
 import type { ScreenOutput } from './screen/screen-output.ts';
@@ -29,6 +31,8 @@ import { UserCommands } from './session/user-commands.ts';
 import { lastScreenful, resumeNotice, storeDeletedNotice } from './session-notices.ts';
 
 interface ChatAppOptions {
+  /** The flags of the command line. Default: none. */
+  readonly args?: ConfigArgs | undefined;
   readonly log: Log;
   readonly built: BuiltAgent;
   readonly config: Config;
@@ -92,6 +96,7 @@ export class ChatApp implements CommandContext {
   readonly config: Config;
   readonly env: ChatAppOptions['env'];
   readonly clock: Clock;
+  readonly flags: ConfigArgs;
   readonly dialogs: DialogController;
   readonly display: Display;
   readonly #options: ChatAppOptions;
@@ -100,6 +105,7 @@ export class ChatApp implements CommandContext {
   readonly #forms: FormAnswers;
   readonly #previews: ChangePreviews;
   readonly #commands: UserCommands;
+  readonly #notifier: Notifier;
   #built: BuiltAgent;
   #conversation: Conversation;
   #replay: ReplaySession | undefined;
@@ -117,12 +123,17 @@ export class ChatApp implements CommandContext {
     this.config = config;
     this.env = env;
     this.clock = clock;
+    this.flags = options.args ?? {};
     this.#ids = options.ids ?? randomIds((bytes) => crypto.getRandomValues(bytes));
     this.#built = built;
     this.display = new Display({ clock, theme, size: () => screen, isBusy: () => this.isBusy });
     if (theme.styles.strong.length > 0)
       this.display.theme = themeNamed(config.theme ?? 'auto', theme);
-    this.#questions = new OpenQuestions(() => this.display.requestDraw());
+    this.#notifier = new Notifier(config.notifications, (text) => screen.send(text));
+    this.#questions = new OpenQuestions(() => {
+      this.#notify();
+      this.display.requestDraw();
+    });
     this.#previews = new ChangePreviews(
       // A call in a different folder gets no preview, because a file with the same name in this
       // folder is a different file.
@@ -425,6 +436,7 @@ export class ChatApp implements CommandContext {
       print: (blocks) => this.display.print(blocks),
       onChange: () => {
         this.#forms.update(conversation.approvals);
+        this.#notify();
         this.display.requestDraw();
       },
       putBack: (text) => this.#prompt.putBack(text),
@@ -432,6 +444,12 @@ export class ChatApp implements CommandContext {
       onRunEnded: (result) => this.#runInBackground(this.#askToGo(result)),
     });
     return conversation;
+  }
+
+  #notify(): void {
+    const { approvals, isBusy } = this.#conversation;
+    const isWaiting = approvals.length > 0 || this.#questions.first !== undefined;
+    this.#notifier.update(isWaiting ? 'waiting' : isBusy ? 'running' : 'idle');
   }
 
   /**

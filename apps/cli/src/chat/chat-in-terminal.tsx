@@ -42,6 +42,7 @@ export async function chatInTerminal(options: RunChatOptions): Promise<number> {
   const isStored = storeCheck(options);
   app = new ChatApp(
     {
+      args: options.args,
       log,
       built,
       config,

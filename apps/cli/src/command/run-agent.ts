@@ -2,7 +2,7 @@ import { memoryLog } from '@millrace/log';
 import { fileCopiesFolder } from '../config/config-paths.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
-import type { ChatArgs, PrintArgs, RunArgs } from '../contract/args.ts';
+import type { ChatArgs, PrintArgs } from '../contract/args.ts';
 import type { Config } from '../contract/config.ts';
 import type { Extensions } from '../contract/extensions.ts';
 import type { Host } from '../contract/host.ts';
@@ -66,7 +66,7 @@ async function openChat(args: ChatArgs, host: Host): Promise<number> {
     const session = await chooseSession(args.session, { ...run, cwd, host });
     if (session === undefined) return exitCodes.aborted;
     const { runChat } = await chatting;
-    return runChat({ ...run, config, session, prompt: args.prompt, cwd, env, signal });
+    return runChat({ ...run, args, config, session, prompt: args.prompt, cwd, env, signal });
   });
 }
 
@@ -75,7 +75,7 @@ function printWarnings({ warnings }: Config, { stderr }: Host): void {
 }
 
 interface AgentSetup {
-  readonly args: RunArgs;
+  readonly args: ChatArgs | PrintArgs;
   readonly config: Config;
   readonly extensions: Extensions | undefined;
   readonly host: Host;
@@ -120,6 +120,7 @@ async function withAgent(
   const copies = isDemo ? undefined : fileCopiesFolder(env);
   const building = buildAgent({
     ...{ config, chosen, log, cwd, approve, observers, copies, signal, env },
+    onInterrupted: args.command === 'chat' && args.takesOver ? 'retry' : undefined,
     extensions: isDemo ? undefined : extensions,
     openModel: (model) => chooseModel({ config: { ...config, model }, env, cwd }),
   });

@@ -60,7 +60,20 @@ async function dispatch(args: Args, host: Host): Promise<number> {
       const { acpCommand } = await import('../acp/acp-command.ts');
       return acpCommand(args, host);
     }
+    case 'ps':
+    case 'share': {
+      const { daemonSubCommand } = await import('../daemon/sub-commands.ts');
+      return daemonSubCommand(args, host);
+    }
+    case 'attach': {
+      const { attachCommand } = await import('../daemon/attach-command.ts');
+      return attachCommand(args, host);
+    }
     case 'serve': {
+      if (args.daemon) {
+        const { daemonCommand } = await import('../daemon/daemon-command.ts');
+        return daemonCommand(args, host);
+      }
       const { serveCommand } = await import('../serve/serve-command.ts');
       return serveCommand(args, host);
     }

@@ -3,7 +3,7 @@ import type { ConfigArgs } from '../contract/args.ts';
 import type { CommandsConfig, FileSandbox, SandboxConfig } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import type { Layer } from './config-layers.ts';
-import { userConfigFolder, userDataFolder } from './config-paths.ts';
+import { daemonFolderOf, userConfigFolder, userDataFolder } from './config-paths.ts';
 
 interface SandboxSources {
   readonly layers: readonly Layer[];
@@ -40,7 +40,7 @@ export function mergeSandbox({ layers, args, env, store }: SandboxSources): Sand
  * it.
  */
 export function storeFiles(store: string | undefined): readonly string[] {
-  return store === undefined ? [] : [store, `${store}-wal`, `${store}-shm`];
+  return store === undefined ? [] : [store, `${store}-wal`, `${store}-shm`, daemonFolderOf(store)];
 }
 
 /**

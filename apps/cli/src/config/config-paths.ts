@@ -33,6 +33,11 @@ export function fileCopiesFolder(env: Env): string | undefined {
   return data && join(data, 'copies');
 }
 
+/** Returns the folder of the daemon of a session store that is not the default store. */
+export function daemonFolderOf(store: string): string {
+  return `${store}-daemon`;
+}
+
 const projectFileName = 'millrace.json';
 
 /**

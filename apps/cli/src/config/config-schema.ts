@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   type ConfigFile,
   cacheSettings,
+  notificationWays,
   providerNames,
   sandboxSettings,
   sessionModes,
@@ -183,6 +184,18 @@ export const configSchema: z.ZodType<ConfigFile> = z
       .describe(
         'The colours of the chat: "auto" uses the basic colours of the terminal, "dark" and "light" fit a dark or light background, "none" shows no colours. Default: "auto".',
       ),
+    notifications: z
+      .strictObject({
+        waiting: z
+          .enum(notificationWays)
+          .optional()
+          .describe(
+            'When a run waits for your answer: "bell" rings the bell of the terminal, "osc9" sends a notification to the terminal, "desktop" starts notify-send or osascript. Default: "bell".',
+          ),
+        done: z.enum(notificationWays).optional().describe('When a run has ended. Default: "off".'),
+      })
+      .optional()
+      .describe('How the chat notifies you.'),
   })
   .describe('The configuration of millrace, the coding agent for the terminal.');
 

@@ -52,6 +52,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     compactAtTokens: fromFiles('compactAtTokens'),
     cache: fromFiles('cache'),
     theme: fromFiles('theme'),
+    notifications: fromFiles('notifications'),
     files: layers.map(({ file }) => file.path).toReversed(),
     warnings,
     foldersFile,

@@ -138,6 +138,11 @@ export interface BuildOptions {
   readonly ask?: AskUserOptions['ask'] | undefined;
   readonly output?: AgentChanges['output'];
   readonly observers?: AgentChanges['observers'];
+  /**
+   * What happens to an answer that was cut off because its driver stopped. `keep`: the run ends and keeps the
+   * partial answer. `retry`: the request is sent again. Default: `keep`.
+   */
+  readonly onInterrupted?: AgentOptions['onInterrupted'];
   /** The name of this driver. Other processes show it if they find the session locked. */
   readonly name?: string | undefined;
   /**
@@ -166,6 +171,8 @@ export interface ChosenModel {
   readonly provider: Provider;
   /** The name for the status line: `anthropic/claude-sonnet-5-5`. */
   readonly label: string;
+  /** The name with which the user chose the model. Undefined if the user named none. */
+  readonly name?: string | undefined;
   /** A sentence for the user about the reason for the choice. It contains no key. */
   readonly why: string;
   readonly isDemo: boolean;

@@ -13,6 +13,9 @@ export type Args =
   | ModelsArgs
   | ServeArgs
   | BackupArgs
+  | PsArgs
+  | AttachArgs
+  | ShareArgs
   | HelpArgs
   | VersionArgs;
 
@@ -61,6 +64,11 @@ export interface ChatArgs extends RunArgs {
   readonly command: 'chat';
   /** The first message to the model. */
   readonly prompt?: string | undefined;
+  /**
+   * True if the chat continues a run that another process has left for it. An answer that was cut off is then
+   * requested again. Default: false.
+   */
+  readonly takesOver?: boolean | undefined;
   /**
    * True if the prompt in the command line is empty. An empty variable in a script can cause this.
    */
@@ -138,8 +146,38 @@ export interface ModelsArgs extends SharedArgs {
   readonly refresh?: string | undefined;
 }
 
+/** Arguments of `millrace ps`, which lists the sessions with work. */
+export interface PsArgs extends SharedArgs {
+  readonly command: 'ps';
+  readonly json: boolean;
+}
+
+/** Arguments of `millrace attach`, which opens a session with work in the chat. */
+export interface AttachArgs extends SharedArgs {
+  readonly command: 'attach';
+  /** An id, an id prefix or `last`. Default: the session with work that changed last. */
+  readonly session?: string | undefined;
+}
+
+/** Arguments of `millrace share`, which prints a link to one session. */
+export interface ShareArgs extends SharedArgs {
+  readonly command: 'share';
+  /** An id, an id prefix or `last`. Default: the session with work that changed last. */
+  readonly session?: string | undefined;
+  /** If true, the link can also send messages, answer questions and stop the run. */
+  readonly canWrite: boolean;
+  /** How long the link is valid, in seconds. */
+  readonly seconds: number;
+  /** The address of the server for other machines. */
+  readonly url?: string | undefined;
+}
+
 export interface ServeArgs {
   readonly command: 'serve';
+  /** If true, serves the sessions of the terminal, and `store` is their file. */
+  readonly daemon: boolean;
+  /** With `daemon`: ends after this many minutes without work. Default: it does not end by itself. */
+  readonly idleMinutes?: number | undefined;
   /** The working folder of the default agents. They are used if `agents` is not set. */
   readonly cwd?: string | undefined;
   readonly port?: number | undefined;
@@ -197,7 +235,10 @@ export type HelpTopic =
   | 'doctor'
   | 'serve'
   | 'backup'
-  | 'restore';
+  | 'restore'
+  | 'ps'
+  | 'attach'
+  | 'share';
 
 interface VersionArgs {
   readonly command: 'version';

@@ -33,6 +33,8 @@ export interface Config {
   readonly cache?: CacheSetting | undefined;
   /** The colors of the chat. Default: `auto`. */
   readonly theme?: ThemeName | undefined;
+  /** How the chat notifies the user. */
+  readonly notifications?: NotificationsConfig | undefined;
   /** The files that were read, highest priority first. `doctor` shows them. */
   readonly files: readonly string[];
   /** Messages about skipped settings, with advice. Show each of them once. */
@@ -181,6 +183,20 @@ export interface ConfigFile {
   readonly compactAtTokens?: number | undefined;
   readonly cache?: CacheSetting | undefined;
   readonly theme?: ThemeName | undefined;
+  readonly notifications?: NotificationsConfig | undefined;
+}
+
+/** The ways to notify the user. `osc9` is a sequence that many terminals show as a notification. */
+export const notificationWays = ['off', 'bell', 'osc9', 'desktop'] as const;
+
+export type NotificationWay = (typeof notificationWays)[number];
+
+/** When and how the chat notifies the user. */
+export interface NotificationsConfig {
+  /** When a run waits for an answer. Default: `bell`. */
+  readonly waiting?: NotificationWay | undefined;
+  /** When a run has ended. Default: `off`. */
+  readonly done?: NotificationWay | undefined;
 }
 
 /** The names of the themes. `auto` uses the basic colors of the terminal. */

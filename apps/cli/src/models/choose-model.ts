@@ -46,7 +46,7 @@ export interface ChooseOptions extends LocalServerOptions {
 export async function chooseModel(given: ChooseOptions): Promise<ChosenModel> {
   const options = { ...given, models: given.models ?? (await loadModelTable(given.env)) };
   const name = options.config.model?.trim();
-  if (name) return byName(name, options);
+  if (name) return { ...(await byName(name, options)), name };
   return byKey(options) ?? byServer(options);
 }
 

@@ -59,6 +59,8 @@ function ambiguousError(prefix: string, found: readonly SessionInfo[]): SessionL
 interface ListSummariesOptions {
   /** If set, only sessions of this folder are included. */
   readonly cwd?: string | undefined;
+  /** Maximum number of sessions. Default: all. */
+  readonly limit?: number | undefined;
 }
 
 /** Returns the sessions of a store, most recently changed first. */
@@ -66,8 +68,12 @@ export async function listSummaries(
   log: Log,
   options: ListSummariesOptions = {},
 ): Promise<readonly SessionSummary[]> {
+  const { limit = Number.POSITIVE_INFINITY } = options;
   const summaries: SessionSummary[] = [];
-  for await (const summary of newestSummaries(log, options)) summaries.push(summary);
+  for await (const summary of newestSummaries(log, options)) {
+    if (summaries.length >= limit) break;
+    summaries.push(summary);
+  }
   return summaries;
 }
 

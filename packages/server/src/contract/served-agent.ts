@@ -59,6 +59,11 @@ export interface LoopAgent extends NamedAgent {
    * Default: messages cannot choose.
    */
   readonly models?: readonly string[] | undefined;
+  /**
+   * Returns whether the server continues the work of a task that no process drives, for example after a
+   * crash. Input of clients continues the work in any case. Default: the server continues all tasks.
+   */
+  readonly recovers?: ((taskId: string) => boolean) | undefined;
 }
 
 /** The object through which a handler of a sync or async agent reads and writes its task. */

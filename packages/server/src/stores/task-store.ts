@@ -109,10 +109,11 @@ export class TaskStore {
     of: Pick<StoredTask, 'agentId' | 'owner'>,
     id: string,
     { params, task_metadata }: Pick<Task, 'params' | 'task_metadata'>,
+    reason = 'Task forked',
   ): Promise<Task> {
     const fields: Fields = {
       ...{ name: null, params, task_metadata, cleaned_at: null },
-      ...{ status: 'RUNNING', status_reason: 'Task forked' },
+      ...{ status: 'RUNNING', status_reason: reason },
     };
     const row = { id, ...rowContent(of, fields) };
     return storedTask(await this.#rows.put('tasks', row, { ifVersion: 0 })).task;

@@ -31,6 +31,7 @@ import { eventService } from '../stores/task-events.ts';
 import { failedIfRunning } from '../stores/task-status.ts';
 import { TaskStore } from '../stores/task-store.ts';
 import { Recovery, TaskScanner } from './recovery.ts';
+import { type ServedSessions, servedSessions } from './served-sessions.ts';
 import { TaskStopper } from './task-stops.ts';
 import { tasksService } from './tasks-service.ts';
 
@@ -83,6 +84,8 @@ export interface TaskServiceOptions {
 export interface RunningTaskService extends TaskService {
   /** Tracks whether the stores accept writes. */
   readonly storage: StorageHealth;
+  /** Sessions that other programs have created. */
+  readonly sessions: ServedSessions;
   /** Publishes changes of task rows in this process. */
   readonly changes: Pick<TaskChanges, 'listen'>;
   /** Resumes unfinished work of processes that crashed or closed. */
@@ -142,6 +145,7 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
   };
   return {
     ...{ changes, storage },
+    sessions: servedSessions({ ...running, agents, recovery }),
     agents: agentService({
       ...{ rows, agents, tasks, directory, keys, network },
       onTokenRevoked: options.onTokenRevoked ?? (() => {}),

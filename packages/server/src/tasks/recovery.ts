@@ -53,12 +53,19 @@ export class Recovery {
     if (this.#after === undefined) this.#forgetUnlisted();
   }
 
+  /** Checks a session again in the next scan, because it has a task now. */
+  reconsider(session: SessionId): void {
+    this.#skipped.delete(session);
+  }
+
   async #recover({ session, through }: SessionInfo): Promise<void> {
     if (this.#skipped.get(session) === through) return;
     const { tasks, directory } = this.#options;
     const stored = await tasks.find({ id: session });
     const agent = stored && (await directory.find(stored.agentId))?.agent;
     // A session needs no recovery if it has no task, or if its agent does not run in this process.
+    // The answer of `recovers` can change at any time, so the session is not skipped.
+    if (agent?.type === 'loop' && agent.recovers?.(session) === false) return;
     const isRecovered =
       stored !== undefined && agent !== undefined && (await this.#resume(stored, agent));
     if (isRecovered) this.#skipped.delete(session);

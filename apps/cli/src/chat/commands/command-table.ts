@@ -1,4 +1,5 @@
 import { nearestName } from '../../args/nearest-name.ts';
+import { background, share } from '../../daemon/chat-commands.ts';
 import { note } from '../contract/block.ts';
 import { exportCommand } from './export-command.ts';
 import { extensionCommands, hooks, skills } from './extension-commands.ts';
@@ -59,6 +60,8 @@ export const commandTable: readonly SlashCommand[] = [
   skills,
   hooks,
   retry,
+  background,
+  share,
   exportCommand,
   replay,
   quit,

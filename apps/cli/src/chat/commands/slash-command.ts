@@ -2,6 +2,7 @@ import type { Clock } from '@millrace/agent';
 import type { SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { BuiltAgent, ChosenModel } from '../../contract/agent.ts';
+import type { ConfigArgs } from '../../contract/args.ts';
 import type { Config, SessionMode, ThemeName } from '../../contract/config.ts';
 import type { Choice } from '../../input/completion/completion.ts';
 import type { Block } from '../contract/block.ts';
@@ -15,6 +16,8 @@ export interface CommandContext {
   readonly config: Config;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
+  /** The flags of the command line. */
+  readonly flags: ConfigArgs;
   readonly conversation: Conversation;
   readonly built: BuiltAgent;
   print(...blocks: readonly Block[]): void;

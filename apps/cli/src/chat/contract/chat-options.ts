@@ -2,9 +2,12 @@ import type { Clock } from '@millrace/agent';
 import type { Ids, SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { BuiltAgent, ChosenModel } from '../../contract/agent.ts';
+import type { ConfigArgs } from '../../contract/args.ts';
 import type { Config } from '../../contract/config.ts';
 
 export interface RunChatOptions {
+  /** The flags of the command line, for a process that continues the session. Default: none. */
+  readonly args?: ConfigArgs | undefined;
   readonly config: Config;
   readonly built: BuiltAgent;
   readonly chosen: ChosenModel;

@@ -97,6 +97,7 @@ export class Conversation {
    */
   readonly #submittedMessages = new Set<string>();
   readonly #withdrawals = new Withdrawals();
+  readonly #leaving = new AbortController();
   /** The run that this process drives. */
   #run: Run | undefined;
   /**
@@ -242,6 +243,16 @@ export class Conversation {
   }
 
   /**
+   * Stops driving the run without ending it, so that a different process can continue it. Resolves when the
+   * lease is released. This conversation cannot drive a run after that.
+   */
+  async leave(): Promise<void> {
+    const run = this.#run;
+    this.#leaving.abort();
+    await run?.result;
+  }
+
+  /**
    * Stops following the session. If this process drives a run, the run is aborted first, and this
    * method waits for its end.
    */
@@ -364,12 +375,13 @@ export class Conversation {
 
   #startRun(item: Item): void {
     const { agent } = this.#options.built();
-    this.#drive(agent.run(item, { session: this.session }), item);
+    const { signal: leave } = this.#leaving;
+    this.#drive(agent.run(item, { session: this.session, leave }), item);
   }
 
   #resume(): void {
     const { agent } = this.#options.built();
-    this.#drive(agent.resume(this.session), undefined);
+    this.#drive(agent.resume(this.session, { leave: this.#leaving.signal }), undefined);
   }
 
   #drive(run: Run, item: Item | undefined): void {
@@ -389,7 +401,7 @@ export class Conversation {
     if (this.#run === run) this.#run = undefined;
     this.#options.onChange();
     if (!this.#isClosed) this.#options.onRunEnded(result);
-    if (stop.reason !== 'error' || this.#isClosed) return;
+    if (stop.reason !== 'error' || stop.cause === 'left' || this.#isClosed) return;
     if (cause instanceof LogError && cause.code === 'held') {
       // A different process took the lease first.
       if (!this.#view.isFollowing) this.#view.follow();

@@ -35,6 +35,16 @@ export class TerminalText {
     return new TerminalText(`\u001b]52;c;${base64.replace(/[^\w+/=]/g, '')}\u0007`);
   }
 
+  /** The character that rings the bell of the terminal. */
+  static bell(): TerminalText {
+    return new TerminalText('\u0007');
+  }
+
+  /** Wraps a text in the sequence with which terminals show a notification (OSC 9). */
+  static notification(text: string): TerminalText {
+    return new TerminalText(`\u001b]9;${safeText(text).replaceAll('\n', ' ')}\u0007`);
+  }
+
   /** Accepts a text that our own code painted. Only its colors and hyperlinks are kept. */
   static painted(text: string): TerminalText {
     return new TerminalText(onlyStyles(text));

@@ -284,6 +284,14 @@ export class LoopRunner {
     }
   }
 
+  /** Detaches from the run of a task without ending it. Resolves when the run has released its lease. */
+  async release(taskId: string): Promise<void> {
+    const active = this.#active.get(taskId);
+    if (active === undefined) return;
+    active.detach.abort();
+    await active.done;
+  }
+
   /** Removes the queued commands of a closed task. */
   async clear(taskId: string): Promise<void> {
     const { journals } = this.#options;
@@ -315,7 +323,10 @@ export class LoopRunner {
     const claimed = this.#claim(taskId, run, isRunning);
     const result = await run.result;
     const epoch = await claimed;
-    if (result.stop.cause === 'left') return;
+    if (result.stop.cause === 'left') {
+      this.#active.delete(taskId);
+      return;
+    }
     this.#options.storage.report(result.cause);
     await applyRunResult(this.#options.tasks, taskId, result, epoch).catch((error: unknown) => {
       // The error is only reported, because the log contains the outcome of the run. The task keeps its

@@ -1,0 +1,37 @@
+import { resolveWorkFolder } from '../command/paths.ts';
+import { runAgent } from '../command/run-agent.ts';
+import { untilStopped } from '../command/stop-signals.ts';
+import { hasTerminal } from '../command/without-terminal.ts';
+import { loadConfig } from '../config/load-config.ts';
+import type { AttachArgs, ChatArgs } from '../contract/args.ts';
+import { UsageError } from '../contract/errors.ts';
+import type { Host } from '../contract/host.ts';
+import { withStore } from '../store/open-store.ts';
+import { askDaemon } from './control-socket.ts';
+import { daemonFiles } from './daemon-files.ts';
+import { SessionProfiles } from './session-profile.ts';
+import { findWorking } from './working-sessions.ts';
+
+/**
+ * Runs `millrace attach`. It opens a session in the chat, in the folder of the session and with the flags of
+ * the terminal that left it. If the daemon drives the session, it hands the run over to this terminal.
+ */
+export async function attachCommand(args: AttachArgs, host: Host): Promise<number> {
+  const { env, signal } = host;
+  if (!hasTerminal(host)) throw new UsageError('millrace attach needs a terminal');
+  const cwd = await untilStopped(signal, resolveWorkFolder(args, host.cwd));
+  const config = await untilStopped(signal, loadConfig({ args, env, cwd }));
+  const found = await withStore({ config, env }, ({ log }) => findWorking(log, args.session, cwd));
+  const files = daemonFiles(config, env);
+  const profile = await new SessionProfiles(files.profiles).read(found.id);
+  const chat: ChatArgs = {
+    ...{ ...profile?.args, rules: profile?.args.rules ?? [] },
+    ...{ command: 'chat', session: { id: found.id }, trust: false },
+    ...{ color: args.color, store: args.store, config: args.config ?? profile?.args.config },
+    cwd: profile?.cwd ?? found.cwd ?? cwd,
+    takesOver: true,
+  };
+  // If no daemon runs, nobody has to release the session.
+  await askDaemon(files.socket, { type: 'release', session: found.id });
+  return runAgent(chat, host);
+}

@@ -1,0 +1,83 @@
+import { parseTime } from '../args/daemon-args.ts';
+import type { CommandContext, SlashCommand } from '../chat/commands/slash-command.ts';
+import { note } from '../chat/contract/block.ts';
+import { shortIdLength } from '../store/session-summaries.ts';
+
+/** Loads the code of the daemon on demand, because most chats do not use it. */
+async function loadDaemon() {
+  const [{ daemonFiles }, { askDaemon }, { ensureDaemon }, { createProfile }, { shareSession }] =
+    await Promise.all([
+      import('./daemon-files.ts'),
+      import('./control-socket.ts'),
+      import('./start-daemon.ts'),
+      import('./session-profile.ts'),
+      import('./share-session.ts'),
+    ]);
+  return { daemonFiles, askDaemon, ensureDaemon, createProfile, shareSession };
+}
+
+export const background: SlashCommand = {
+  name: '/background',
+  description: 'Leave the run to the daemon and free the terminal; millrace attach opens it again',
+  async run(context) {
+    const { conversation, config, env, print, quit } = context;
+    const { session, holder } = conversation;
+    if (!conversation.isBusy)
+      return print(note('dim', 'There is no run to leave. /quit leaves the chat.'));
+    const id = session.slice(0, shortIdLength);
+    if (holder !== undefined) {
+      print(
+        note(
+          'mark',
+          `${holder} drives this session and continues. To return: millrace attach ${id}`,
+        ),
+      );
+      return quit();
+    }
+    const { daemonFiles, askDaemon, ensureDaemon, createProfile } = await loadDaemon();
+    const files = daemonFiles(config, env);
+    await ensureDaemon(files, env);
+    // From here on, the daemon continues the session as soon as no process drives it, even if this process
+    // crashes now.
+    const { cwd, flags, built } = context;
+    const profile = createProfile({ cwd, flags, config, built, isHandedOver: true });
+    await askDaemon(files.socket, { type: 'adopt', session, profile });
+    await conversation.leave();
+    // The daemon may have been killed meanwhile.
+    await ensureDaemon(files, env);
+    await askDaemon(files.socket, { type: 'resume', session });
+    print(note('mark', `⇥ It continues in the background. To return: millrace attach ${id}`));
+    quit();
+  },
+};
+
+export const share: SlashCommand = {
+  name: '/share',
+  argument: '[write] [1h]',
+  description: 'Print a link to this session, and a code to scan',
+  async run(context, argument) {
+    const { conversation, log, print } = context;
+    const { session } = conversation;
+    const words = argument.split(/\s+/).filter(Boolean);
+    const canWrite = words.includes('write');
+    const [time = '1h', ...others] = words.filter((word) => word !== 'write');
+    if (others.length > 0) throw new Error('Use /share, /share write, or /share write 4h');
+    const seconds = parseTime(time);
+    if ((await log.info(session)) === undefined)
+      return print(note('dim', 'This session has no message yet, so there is nothing to share.'));
+    const { lines } = await shareThis(context, canWrite, seconds);
+    for (const line of lines) print(note('plain', line));
+  },
+};
+
+/** Stores the rights of this terminal before it creates the link, because the link may start a run. */
+async function shareThis(context: CommandContext, canWrite: boolean, seconds: number) {
+  const { conversation, config, env, cwd, flags, built } = context;
+  const { session } = conversation;
+  const { daemonFiles, askDaemon, ensureDaemon, createProfile, shareSession } = await loadDaemon();
+  const files = daemonFiles(config, env);
+  await ensureDaemon(files, env);
+  const profile = createProfile({ cwd, flags, config, built, isHandedOver: false });
+  await askDaemon(files.socket, { type: 'adopt', session, profile });
+  return shareSession(files, env, { session, canWrite, seconds });
+}

@@ -1,0 +1,114 @@
+import { stat } from 'node:fs/promises';
+import type { Agent } from '@millrace/agent';
+import { MillraceError, type SessionId } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import { buildAgent } from '../agent/build-agent.ts';
+import { trustedExtensions } from '../command/trusted-config.ts';
+import { fileCopiesFolder } from '../config/config-paths.ts';
+import { loadConfig } from '../config/load-config.ts';
+import type { BuiltAgent } from '../contract/agent.ts';
+import type { Env } from '../contract/host.ts';
+import { chooseModel } from '../models/choose-model.ts';
+import { findSession } from '../store/session-summaries.ts';
+import { defaultStore } from './daemon-files.ts';
+import { agentWithoutModel } from './routing-agent.ts';
+import type { SessionProfile, SessionProfiles } from './session-profile.ts';
+
+interface FolderAgentsOptions {
+  readonly log: Log;
+  readonly env: Env;
+  /** The path of the session store, which the sandbox of commands hides. */
+  readonly store: string;
+  /** The name of the driver that other processes show. */
+  readonly name: string;
+  readonly profiles: SessionProfiles;
+}
+
+/** How long the error of an agent is kept, so that retries do not build it again and again. */
+const failureMs = 5000;
+
+/**
+ * Builds the agents that drive sessions without their terminals. Each has the folder and the flags of its
+ * session. Nobody is asked for trust: parts of a folder that the user has not trusted stay off.
+ */
+export class FolderAgents {
+  readonly #options: FolderAgentsOptions;
+  readonly #plain: Agent;
+  /** The agents by profile and settings. Changed settings therefore give a new agent. */
+  readonly #built = new Map<string, Promise<BuiltAgent>>();
+  readonly #failures = new Map<SessionId, { readonly error: unknown; readonly until: number }>();
+
+  constructor(options: FolderAgentsOptions) {
+    this.#options = options;
+    this.#plain = agentWithoutModel(options.log, options.name);
+  }
+
+  /** Returns the agent that drives a session. */
+  readonly agentFor = async (session: SessionId): Promise<Agent> => {
+    const failure = this.#failures.get(session);
+    if (failure !== undefined && failure.until > Date.now()) throw failure.error;
+    this.#failures.delete(session);
+    try {
+      const profile = await this.#profileOf(session);
+      return profile === undefined ? this.#plain : (await this.#agentOf(profile)).agent;
+    } catch (error) {
+      this.#failures.set(session, { error, until: Date.now() + failureMs });
+      throw error;
+    }
+  };
+
+  /** Closes the MCP servers and the sandboxes of all agents. */
+  async close(): Promise<void> {
+    for (const building of this.#built.values()) await (await building).close();
+  }
+
+  /**
+   * Returns the profile of a session. Without a stored profile, the session is driven as a new chat in its
+   * folder would be.
+   */
+  async #profileOf(session: SessionId): Promise<SessionProfile | undefined> {
+    const stored = await this.#options.profiles.read(session);
+    const incarnation = (await this.#options.log.info(session))?.incarnation;
+    if (stored !== undefined && stored.incarnation !== incarnation) throw replacedError(session);
+    if (stored !== undefined) return stored;
+    const { cwd } = await findSession(this.#options.log, session, '');
+    return cwd === undefined ? undefined : { cwd, args: {}, isHandedOver: false };
+  }
+
+  async #agentOf({ cwd, args }: SessionProfile): Promise<BuiltAgent> {
+    const { env, store } = this.#options;
+    const isThere = (await stat(cwd).catch(() => undefined))?.isDirectory() === true;
+    if (!isThere) throw new MillraceError('no_folder', `The folder ${cwd} does not exist`);
+    // The settings must be those of the terminal, which names only a store that is not the default.
+    const named = store === defaultStore(env) ? undefined : store;
+    const flags = { ...args, rules: args.rules ?? [], store: named };
+    const config = await loadConfig({ args: flags, env, cwd });
+    const extended = await trustedExtensions({}, { env, cwd, config });
+    const key = JSON.stringify([cwd, args, config, extended?.extensions]);
+    const known = this.#built.get(key);
+    if (known !== undefined) return known;
+    const building = this.#build(cwd, config, extended?.extensions);
+    this.#built.set(key, building);
+    building.catch(() => this.#built.delete(key));
+    return building;
+  }
+
+  async #build(
+    cwd: string,
+    config: Awaited<ReturnType<typeof loadConfig>>,
+    extensions: BuiltAgent['extensions'] | undefined,
+  ): Promise<BuiltAgent> {
+    const { env, log, name } = this.#options;
+    return buildAgent({
+      chosen: await chooseModel({ config, env, cwd }),
+      ...{ config, log, cwd, env, name, extensions, approve: 'park', onInterrupted: 'retry' },
+      copies: fileCopiesFolder(env),
+      openModel: (model) => chooseModel({ config: { ...config, model }, env, cwd }),
+    });
+  }
+}
+
+function replacedError(session: string): MillraceError {
+  const message = `Cannot drive session ${session}: it was restored or replaced since its terminal left it. Open it in a terminal with millrace --resume ${session}`;
+  return new MillraceError('session_replaced', message, { session });
+}

@@ -1,0 +1,81 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createAgent } from '@millrace/agent';
+import { sessionId } from '@millrace/core';
+import { type Log, memoryLog } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { startScriptedServer } from '@millrace/providers/scripted-server';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { userItem } from '../store/session-summaries.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { FolderAgents } from './folder-agents.ts';
+import { SessionProfiles } from './session-profile.ts';
+
+// The daemon drives a session without its terminal. The session must not get more rights than the terminal
+// had, whatever its records say.
+
+const folder = temporaryFolder('handed-over');
+const session = sessionId('of-the-terminal');
+let log: Log;
+beforeEach(() => {
+  log = memoryLog();
+});
+afterEach(() => log.close());
+
+/** Prepares a home folder whose settings allow everything, a project, and a model that writes a file. */
+async function prepare(name: string) {
+  const home = join(folder(), name);
+  const cwd = join(home, 'project');
+  for (const path of [home, join(home, '.config'), join(home, '.config/millrace'), cwd])
+    mkdirSync(path);
+  const server = await startScriptedServer();
+  onTestFinished(() => server.close());
+  server.answer({
+    text: 'I write.',
+    toolCalls: [{ name: 'write', arguments: '{"path":"a.txt","content":"x"}' }],
+  });
+  server.answer({ text: 'It is over.' });
+  const test = { provider: 'compatible', model: 'any', baseUrl: `${server.url}/v1` };
+  const settings = { models: { test }, model: 'test', permissions: { mode: 'allow' } };
+  writeFileSync(join(home, '.config/millrace/config.json'), JSON.stringify(settings));
+  const profiles = new SessionProfiles(join(home, 'profiles'));
+  const env = { HOME: home, PATH: process.env['PATH'] };
+  const agents = new FolderAgents({
+    ...{ log, env, store: join(home, 'sessions.db'), name: 'daemon', profiles },
+  });
+  onTestFinished(() => agents.close());
+  const first = createAgent({ provider: scriptedProvider(['Hello.']), log, name: 'terminal' });
+  await first.run(userItem(['Hi'], { cwd }), { session }).result;
+  const incarnation = (await log.info(session))?.incarnation;
+  return { agents, profiles, cwd, incarnation };
+}
+
+test.each([
+  ['read-only', 0],
+  ['ask', 1],
+] as const)(
+  '23: attack: a session that was left in the mode %s stays in it',
+  async (mode, asked) => {
+    const { agents, profiles, cwd, incarnation } = await prepare(mode);
+    const args = { permissions: mode };
+    await profiles.write(session, { cwd, args, isHandedOver: true, incarnation });
+    const agent = await agents.agentFor(session);
+    const { pendingApprovals } = await agent.run('Write', { session }).result;
+    expect(pendingApprovals).toHaveLength(asked);
+    expect(existsSync(join(cwd, 'a.txt'))).toBe(false);
+  },
+);
+
+test('23: without a profile, the settings of the folder apply', async () => {
+  const { agents, cwd } = await prepare('folder');
+  const agent = await agents.agentFor(session);
+  expect((await agent.run('Write', { session }).result).text).toBe('It is over.');
+  expect(existsSync(join(cwd, 'a.txt'))).toBe(true);
+});
+
+test('23: attack: a session that was replaced does not get the rights of its profile', async () => {
+  const { agents, profiles, cwd } = await prepare('replaced');
+  const args = { permissions: 'allow' } as const;
+  await profiles.write(session, { cwd, args, isHandedOver: true, incarnation: 'another' });
+  await expect(agents.agentFor(session)).rejects.toMatchObject({ code: 'session_replaced' });
+});

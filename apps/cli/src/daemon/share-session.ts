@@ -1,0 +1,62 @@
+import { isLoopback } from '@millrace/server';
+import type { Env } from '../contract/host.ts';
+import { askDaemon } from './control-socket.ts';
+import type { DaemonFiles } from './daemon-files.ts';
+import { type QrCode, qrCode } from './qr-code.ts';
+import { ensureDaemon } from './start-daemon.ts';
+
+interface ShareOptions {
+  readonly session: string;
+  /** True if the link can also send messages, answer questions and stop the run. */
+  readonly canWrite: boolean;
+  /** How long the link is valid. */
+  readonly seconds: number;
+  /** The address of the daemon for other machines. Default: its own address. */
+  readonly url?: string | undefined;
+}
+
+interface SharedLink {
+  readonly link: string;
+  /** The link, a code to scan, and sentences about the rights of the link. */
+  readonly lines: readonly string[];
+}
+
+/** Creates a link to one session on the page of the daemon. Starts the daemon if it does not run. */
+export async function shareSession(
+  files: DaemonFiles,
+  env: Env,
+  { session, canWrite, seconds, url }: ShareOptions,
+): Promise<SharedLink> {
+  await ensureDaemon(files, env);
+  const request = { type: 'share', session, canWrite, seconds, base: url } as const;
+  const { link = '', expiresAt = 0 } = (await askDaemon(files.socket, request)) ?? {};
+  const until = new Date(expiresAt).toLocaleString('sv-SE').slice(0, 16);
+  const rights = canWrite
+    ? 'Everybody with the link can read this session, send messages, approve calls and stop the run'
+    : 'Everybody with the link can read this session and its later messages, and nothing else';
+  const isLocal = isLoopback(new URL(link).hostname);
+  const where = isLocal
+    ? ['The link works on this machine. For a phone, put a proxy in front: --url <its address>.']
+    : [];
+  const code = qrCode(link);
+  const picture = code === undefined ? [] : ['', ...qrLines(code)];
+  return { link, lines: [link, ...picture, '', `${rights}, until ${until}.`, ...where] };
+}
+
+/** Returns the lines of a QR code for a terminal, with its margin. Two modules are one character. */
+export function qrLines(code: QrCode): readonly string[] {
+  const margin = 2;
+  const size = code.length + 2 * margin;
+  const isDark = (row: number, column: number) => code[row - margin]?.[column - margin] === true;
+  const lines: string[] = [];
+  // Light modules are drawn, because most terminals have a dark background. Scanners read both forms.
+  for (let row = 0; row < size; row += 2) {
+    let line = '';
+    for (let column = 0; column < size; column++) {
+      const [upper, lower] = [!isDark(row, column), row + 1 < size && !isDark(row + 1, column)];
+      line += upper ? (lower ? '█' : '▀') : lower ? '▄' : ' ';
+    }
+    lines.push(line);
+  }
+  return lines;
+}
