@@ -6,7 +6,8 @@ import {
   shortIdLength,
 } from '../../store/session-summaries.ts';
 import { note } from '../contract/block.ts';
-import { formatAge } from '../render/format-amounts.ts';
+import type { ChatState } from '../contract/chat-state.ts';
+import { formatAge, formatTokens } from '../render/format-amounts.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
 
 const maxListed = 20;
@@ -103,12 +104,31 @@ function aboutSession(summary: SessionSummary): string {
 export const compact: SlashCommand = {
   name: '/compact',
   description: 'Summarise older messages',
-  async run({ conversation, log, print }) {
+  async run({ conversation, log, print, built }) {
     if ((await log.info(conversation.session)) === undefined)
       return print(note('dim', 'This session is empty.'));
+    const short = shortContext(conversation.state, built.chosen.contextTokens);
+    if (short !== undefined) return print(note('dim', short));
     await conversation.compact();
   },
 };
+
+/** A context with fewer tokens is not summarised a second time. */
+const minCompactedTokens = 4000;
+const minCompactedShare = 0.05;
+
+/** Returns a text if a second summary would not make the context shorter. */
+function shortContext(
+  { isCompacted, stats: { contextTokens } }: ChatState,
+  window: number | undefined,
+): string | undefined {
+  if (!isCompacted) return undefined;
+  if (contextTokens === undefined)
+    return 'The older messages are already a summary. Nothing was summarised.';
+  const least = Math.max(minCompactedTokens, (window ?? 0) * minCompactedShare);
+  if (contextTokens >= least) return undefined;
+  return `The context is short (${formatTokens(contextTokens)} tokens). Nothing was summarised.`;
+}
 
 export const retry: SlashCommand = {
   name: '/retry',
