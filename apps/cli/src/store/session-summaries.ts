@@ -118,6 +118,8 @@ export interface SessionSummary {
   readonly changedAt: number;
   /** The id of the session from which this one was forked. Undefined if it is not a fork. */
   readonly forkOf: SessionId | undefined;
+  /** The last offset that a fork copied. Undefined if it is not a fork. */
+  readonly forkThrough: number | undefined;
   readonly through: number;
   /** True if the session has interrupted work, waits for an answer, or has a queued message. */
   readonly hasWork: boolean;
@@ -146,6 +148,7 @@ async function summarize(
     title: info.isDamaged ? '(damaged)' : titleText(first),
     cwd: typeof cwd === 'string' ? cwd : undefined,
     forkOf: info.origin?.session,
+    forkThrough: info.origin?.through,
     ...{ changedAt, through, hasWork, holder },
   };
 }
