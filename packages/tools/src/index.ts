@@ -93,6 +93,11 @@ export {
   type TodoTask,
   todoTool,
 } from './todo/todo-tool.ts';
+export {
+  type WebFetchInput,
+  type WebFetchToolOptions,
+  webFetchTool,
+} from './web/web-fetch-tool.ts';
 export type { FolderEntry, FolderListing } from './workspace/list-folder.ts';
 export type { FileContent, FileVersion, OpenFile } from './workspace/open-file.ts';
 export type { ChangeLog } from './workspace/record-change.ts';

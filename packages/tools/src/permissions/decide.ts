@@ -1,4 +1,5 @@
 import type { Approval } from '@millrace/agent';
+import { fetchedHost } from '../web/fetched-host.ts';
 import { type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
 import { isDeniedBelow, isDeniedPath, mayReach, mayShowHistory } from './denied-paths.ts';
 import { homeProtection, secretProtection } from './home-protection.ts';
@@ -64,6 +65,10 @@ export function decide(
     case 'search':
     case 'write':
       return decidePaths(call, rules, at, at.kind);
+    case 'fetch': {
+      const host = hostOf(call);
+      return host === undefined ? unclearInput(call) : decideHost(call, rules, host);
+    }
     case 'free':
       return (
         decideByTool(call, rules) ?? {
@@ -97,6 +102,21 @@ function decidePaths(
   return { ...ruling, reason: `${ruling.reason} (${named.shown} → ${real.shown})` };
 }
 
+function decideHost(
+  { tool }: PolicyCall,
+  rules: readonly CompiledRule[],
+  host: string,
+): PolicyDecision {
+  // A rule that allows all tools does not allow network access. The URL could contain secrets.
+  const isFitting = ({ about, matchesHost, rule }: CompiledRule) =>
+    about === 'tool'
+      ? rule.decision !== 'allow' || rule.tool === tool
+      : about === 'host' && matchesHost(host);
+  const deciding = decidingRule(rules.filter(isFitting));
+  if (deciding !== undefined) return rulingFromRule(deciding, `${tool} from ${host}`);
+  return { decision: 'ask', reason: `No rule allows ${tool} from ${host}` };
+}
+
 function decideByTool(
   { tool }: PolicyCall,
   rules: readonly CompiledRule[],
@@ -118,6 +138,11 @@ export function deletesPath(call: PolicyCall): boolean {
   return (
     call.tool === 'apply_patch' && !call.isRemote && fieldsOf(call)?.['type'] === 'delete_file'
   );
+}
+
+/** Returns the host of a call that fetches a page. Returns undefined if the URL is invalid. */
+export function hostOf(call: PolicyCall): string | undefined {
+  return fetchedHost(fieldsOf(call)?.['url']);
 }
 
 export function commandOf(call: PolicyCall): string | undefined {
