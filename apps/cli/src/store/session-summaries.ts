@@ -1,4 +1,5 @@
 import {
+  type FilePart,
   Folder,
   type Ids,
   type Item,
@@ -191,8 +192,8 @@ function titleText(item: Item | undefined): string {
 
 interface UserItemOptions {
   readonly cwd: string;
-  /** Pictures of the message. Default: none. */
-  readonly pictures?: readonly MediaPart[] | undefined;
+  /** Pictures and documents of the message. Default: none. */
+  readonly pictures?: readonly (MediaPart | FilePart)[] | undefined;
   readonly ids?: Pick<Ids, 'item'> | undefined;
 }
 

@@ -1,5 +1,4 @@
 import type { Approval } from '@millrace/agent';
-import { fetchedHost } from '../web/fetched-host.ts';
 import { type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
 import { isDeniedBelow, isDeniedPath, mayReach, mayShowHistory } from './denied-paths.ts';
 import { homeProtection, secretProtection } from './home-protection.ts';
@@ -142,7 +141,10 @@ export function deletesPath(call: PolicyCall): boolean {
 
 /** Returns the host of a call that fetches a page. Returns undefined if the URL is invalid. */
 export function hostOf(call: PolicyCall): string | undefined {
-  return fetchedHost(fieldsOf(call)?.['url']);
+  const given = fieldsOf(call)?.['url'];
+  const url = typeof given === 'string' ? URL.parse(given) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
+  return url.hostname.toLowerCase().replace(/\.$/, '') || undefined;
 }
 
 export function commandOf(call: PolicyCall): string | undefined {

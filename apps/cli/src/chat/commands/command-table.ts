@@ -8,7 +8,7 @@ import { mode } from './mode-command.ts';
 import { cost, model, thinking, tools } from './model-commands.ts';
 import { permissions } from './permissions-command.ts';
 import { redo, rewind, undo } from './rewind-commands.ts';
-import { editor, theme } from './screen-commands.ts';
+import { editor, theme, vim } from './screen-commands.ts';
 import {
   compact,
   forkSession,
@@ -53,6 +53,7 @@ export const commandTable: readonly SlashCommand[] = [
   search,
   copy,
   editor,
+  vim,
   theme,
   cost,
   tools,

@@ -7,6 +7,26 @@ import { keys, TestChat, toolCalls } from '../../testing/test-chat.ts';
 
 const folder = temporaryFolder('chat-commands');
 
+test('/vim turns the keys of vi on and off', async () => {
+  const chat = new TestChat({ script: ['Done.'] });
+  await chat.send('/vim');
+  await chat.waitForText('The prompt has the keys of vi');
+  await chat.idle();
+  chat.type('one two');
+  await chat.advance(50);
+  chat.type(keys.escape);
+  await chat.waitForText('NORMAL: i inserts');
+  chat.type('0dwithree ');
+  await chat.until(() => chat.terminal.screen.includes('> three two'));
+  chat.type(keys.escape);
+  await chat.waitForText('NORMAL: i inserts');
+  chat.type(keys.enter);
+  await chat.waitForText('› three two');
+  await chat.waitForText('Done.');
+  await chat.send('/vim');
+  await chat.waitForText('The prompt has its usual keys.');
+});
+
 test('/diff shows what the session changed, from the first version to the last', async () => {
   writeFileSync(join(folder(), 'a.txt'), 'one\ntwo\n');
   const workspace = createWorkspace({ root: folder() });

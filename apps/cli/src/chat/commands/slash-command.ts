@@ -28,6 +28,8 @@ export interface CommandContext {
   putBack(text: string): void;
   /** Changes the theme. Returns false if the terminal shows no colors. */
   setTheme(name: ThemeName): boolean;
+  /** Turns the keys of vi in the prompt on or off. Returns true if they are on now. */
+  toggleVim(): boolean;
   /** Sends a text to the clipboard of the terminal. */
   copy(text: string): void;
   /** Opens the editor of the user with the text of the prompt. */

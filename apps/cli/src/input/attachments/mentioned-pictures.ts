@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { MediaPart } from '@millrace/core';
+import type { FilePart, MediaPart } from '@millrace/core';
 import { fileKind } from '@millrace/tools';
 import { UsageError } from '../../contract/errors.ts';
 import { mentionsIn } from '../completion/file-completions.ts';
@@ -10,6 +10,8 @@ import { mentionsIn } from '../completion/file-completions.ts';
  * Maximum size of a picture. The `read` tool has the same limit, and providers accept this size.
  */
 const maxBytes = 5_000_000;
+/** Maximum size of a PDF document. */
+const maxDocumentBytes = 10_000_000;
 const maxPictures = 20;
 
 interface PictureOptions {
@@ -19,7 +21,7 @@ interface PictureOptions {
 }
 
 /**
- * Returns the paths in a message that look like pictures. Examples are `@shot.png` and
+ * Returns the paths in a message that look like pictures or PDF documents. Examples are `@shot.png` and
  * `./shot.png`. Terminals insert the forms `'/a b/shot.png'` and `/a\ b/shot.png` when the user
  * drops a file.
  */
@@ -32,18 +34,18 @@ export function picturePaths(text: string): readonly string[] {
   return [...new Set(paths)].slice(0, maxPictures);
 }
 
-const pictureName = /\.(?:png|jpe?g|gif|webp)$/i;
+const pictureName = /\.(?:png|jpe?g|gif|webp|pdf)$/i;
 const pathForm = /(?<![^\s(])(?:"([^"\n]+)"|'([^'\n]+)'|((?:\\.|[^\s\\"'@,;()])+))/g;
 
 /**
- * Reads the pictures that a message mentions. If a path is not a picture, it stays text. Throws if
- * a picture is too large for a model.
+ * Reads the pictures and PDF documents that a message mentions. If a path is neither, it stays text.
+ * Throws if a file is too large for a model.
  */
 export async function readPictures(
   text: string,
   options: PictureOptions,
-): Promise<readonly MediaPart[]> {
-  const found: MediaPart[] = [];
+): Promise<readonly (MediaPart | FilePart)[]> {
+  const found: (MediaPart | FilePart)[] = [];
   for (const path of picturePaths(text)) {
     const picture = await readPicture(path, options);
     if (picture !== undefined) found.push(picture);
@@ -51,15 +53,24 @@ export async function readPictures(
   return found;
 }
 
-async function readPicture(path: string, options: PictureOptions): Promise<MediaPart | undefined> {
+async function readPicture(
+  path: string,
+  options: PictureOptions,
+): Promise<MediaPart | FilePart | undefined> {
   const file = await open(absolutePath(path, options), 'r').catch(() => undefined);
   if (file === undefined) return undefined;
   try {
     const stats = await file.stat();
     if (!stats.isFile()) return undefined;
-    if (stats.size > maxBytes) throw tooLarge(path, stats.size);
+    const isDocument = /\.pdf$/i.test(path);
+    const limit = isDocument ? maxDocumentBytes : maxBytes;
+    if (stats.size > limit) throw tooLarge(path, stats.size, limit);
     const bytes = new Uint8Array(await file.readFile());
     const kind = fileKind(bytes);
+    if (kind.type === 'document') {
+      const source = { type: 'bytes', bytes } as const;
+      return { kind: 'file', name: basename(path), mimeType: kind.mimeType, source };
+    }
     if (kind.type !== 'image') return undefined;
     return { kind: 'media', mimeType: kind.mimeType, source: { type: 'bytes', bytes } };
   } finally {
@@ -73,7 +84,7 @@ function absolutePath(path: string, { cwd, home }: PictureOptions): string {
   return resolve(cwd, path);
 }
 
-function tooLarge(path: string, size: number): UsageError {
-  const message = `Cannot send ${path}: it has ${size} bytes, and a picture can have at most ${maxBytes}. Make a smaller copy`;
+function tooLarge(path: string, size: number, limit: number): UsageError {
+  const message = `Cannot send ${path}: it has ${size} bytes, and it can have at most ${limit}. Make a smaller copy`;
   return new UsageError(message, { path });
 }
