@@ -5,8 +5,7 @@ import { modeTexts } from '../agent/session-mode.ts';
 import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
 import type { Config, SessionMode, ThemeName } from '../contract/config.ts';
 import { editInProgram } from '../input/edit-in-program.ts';
-import type { EditAction, EditorState } from '../input/editor/editor-state.ts';
-import { pressVimKey, type VimState, vimInsert } from '../input/editor/vim-keys.ts';
+import { VimKeys } from '../input/editor/vim-keys.ts';
 import type { Key } from '../input/keys/key.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import { clipboardText } from '../text/terminal/terminal-gate.ts';
@@ -76,12 +75,6 @@ interface PromptAccess {
   readonly history: () => readonly string[];
 }
 
-/** The editor of the prompt, for the keys of vi. */
-interface VimEditor {
-  snapshot(): { readonly state: EditorState };
-  dispatch(action: EditAction): void;
-}
-
 const noPrompt: PromptAccess = {
   ...{ putBack: () => {}, set: () => {}, text: () => '', history: () => [] },
 };
@@ -102,6 +95,7 @@ export class ChatApp implements CommandContext {
   readonly clock: Clock;
   readonly dialogs: DialogController;
   readonly display: Display;
+  readonly vim: VimKeys = new VimKeys(() => this.display.drawNow());
   readonly #options: ChatAppOptions;
   readonly #ids: Ids;
   readonly #questions: OpenQuestions;
@@ -114,8 +108,6 @@ export class ChatApp implements CommandContext {
   #suspendTerminal: () => Promise<void> = noSuspend;
   #releaseTerminal: Suspend = noSuspend;
   #prompt: PromptAccess = noPrompt;
-  /** The state of the keys of vi. Undefined if they are off. */
-  #vim: VimState | undefined;
   readonly #ctrlC = new SecondPress(this);
   readonly #escape = new SecondPress(this);
 
@@ -192,24 +184,6 @@ export class ChatApp implements CommandContext {
     this.display.theme = themeNamed(name, theme);
     this.#options.screen.redraw();
     return true;
-  };
-
-  /** Turns the keys of vi in the prompt on or off. Returns true if they are on now. */
-  readonly toggleVim = (): boolean => {
-    this.#vim = this.#vim === undefined ? vimInsert : undefined;
-    this.display.drawNow();
-    return this.#vim !== undefined;
-  };
-
-  /** Applies a key of vi to the prompt. Returns true if the key was handled. */
-  readonly pressVim = (key: Key, editor: VimEditor): boolean => {
-    if (this.#vim === undefined) return false;
-    const { vim, actions, isHandled } = pressVimKey(this.#vim, key, editor.snapshot().state);
-    const isNewMode = vim.mode !== this.#vim.mode;
-    this.#vim = vim;
-    for (const action of actions) editor.dispatch(action);
-    if (isNewMode) this.display.drawNow();
-    return isHandled;
   };
 
   readonly copy = (text: string): void => this.#options.screen.send(clipboardText(text));
@@ -362,8 +336,8 @@ export class ChatApp implements CommandContext {
   get hint(): string | undefined {
     if (this.#ctrlC.isAwaited) return 'Press Ctrl-C again to leave';
     if (this.#escape.isAwaited) return 'Press Esc again to go back to a message';
-    if (this.#vim?.mode === 'normal') return 'NORMAL: i inserts, Enter sends, /vim turns it off';
-    return this.#conversation.canRetry ? 'Enter sends; in an empty prompt it retries' : undefined;
+    if (this.#conversation.canRetry) return 'Enter sends; in an empty prompt it retries';
+    return this.vim.hint;
   }
 
   /**

@@ -29,8 +29,8 @@ export const theme: SlashCommand = {
 export const vim: SlashCommand = {
   name: '/vim',
   description: 'Turn the keys of vi in the prompt on or off',
-  run({ toggleVim, print }) {
-    const text = toggleVim()
+  run({ vim: vimKeys, print }) {
+    const text = vimKeys.toggle()
       ? 'The prompt has the keys of vi: Esc for the normal mode, i to insert, Enter sends.'
       : 'The prompt has its usual keys.';
     print(note('dim', text));

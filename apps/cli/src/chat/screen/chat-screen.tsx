@@ -102,7 +102,7 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
   const { sideInput } = dialogs;
   const isDialogOpen = !isPromptFree && sideInput === undefined;
   const editor: Editor = useEditor({
-    onKey: (key) => app.pressVim(key, editor),
+    onKey: (key) => app.vim.press(key, editor),
     ...{ onSubmit: app.submit, onQueue: app.queue, onStop: app.stop, onLeave: app.quit },
     ...{ onSent, onFilesWanted, sources, history },
     onEscape: app.escapeIdle,

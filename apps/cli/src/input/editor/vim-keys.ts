@@ -11,6 +11,47 @@ export interface VimState {
 export const vimInsert: VimState = { mode: 'insert', pending: '' };
 const vimNormal: VimState = { mode: 'normal', pending: '' };
 
+/** The editor to which the keys apply. */
+interface VimEditor {
+  snapshot(): { readonly state: EditorState };
+  dispatch(action: EditAction): void;
+}
+
+/** The keys of vi for one prompt. They are off at first. */
+export class VimKeys {
+  readonly #onChange: () => void;
+  #state: VimState | undefined;
+
+  /** `onChange` is called if the mode changes. */
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  /** A hint about the normal mode. Undefined in the insert mode, and if the keys are off. */
+  get hint(): string | undefined {
+    if (this.#state?.mode !== 'normal') return undefined;
+    return 'NORMAL: i inserts, Enter sends, /vim turns it off';
+  }
+
+  /** Turns the keys on or off. Returns true if they are on now. */
+  toggle(): boolean {
+    this.#state = this.#state === undefined ? vimInsert : undefined;
+    this.#onChange();
+    return this.#state !== undefined;
+  }
+
+  /** Applies a key. Returns true if the prompt must not handle it too. */
+  press(key: Key, editor: VimEditor): boolean {
+    const before = this.#state;
+    if (before === undefined) return false;
+    const { vim, actions, isHandled } = pressVimKey(before, key, editor.snapshot().state);
+    this.#state = vim;
+    for (const action of actions) editor.dispatch(action);
+    if (vim.mode !== before.mode) this.#onChange();
+    return isHandled;
+  }
+}
+
 interface VimResult {
   readonly vim: VimState;
   readonly actions: readonly EditAction[];
