@@ -26,6 +26,7 @@ export async function compareSandbox(): Promise<void> {
       hiddenPaths: async () => [],
       allow: async () => true,
       hideDenied: async () => undefined,
+      guardProtected: () => true,
       placeOf: async () => ({ place: 'closed', hide: [] }) as const,
     };
     const all = [

@@ -1,4 +1,4 @@
-import { symlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JsonObject, toolCallId, toolCallPart } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';
@@ -7,7 +7,9 @@ import { expect, onTestFinished, type TestContext, test } from 'vitest';
 import { countConnections } from '../../../../packages/tools/src/testing/sandbox/use-sandbox.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { ConfigArgs } from '../contract/args.ts';
-import { folderWith, testAgent } from '../testing/test-agent.ts';
+import type { Extensions } from '../contract/extensions.ts';
+import { loadExtensions } from '../extensions/load-extensions.ts';
+import { folderWith, homeAndProject, hookSettings, testAgent } from '../testing/test-agent.ts';
 
 // A hostile model calls bash. No user approves a call.
 
@@ -17,13 +19,17 @@ interface Attempt {
   readonly input: JsonObject;
   readonly cwd?: string;
   readonly args?: ConfigArgs;
+  readonly extensions?: Extensions;
 }
 
 /**
  * Returns the result that the model received, and whether the user was asked. Each approval request
  * is denied.
  */
-async function attempt(context: Pick<TestContext, 'skip'>, { input, cwd, args = {} }: Attempt) {
+async function attempt(
+  context: Pick<TestContext, 'skip'>,
+  { input, cwd, args = {}, extensions }: Attempt,
+) {
   const found = await findSandbox();
   if (found.sandbox === undefined) {
     if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(found.reason);
@@ -37,7 +43,9 @@ async function attempt(context: Pick<TestContext, 'skip'>, { input, cwd, args = 
   const config = await loadConfig({ args, env: { HOME: home }, cwd: folder });
   const call = toolCallPart(toolCallId('c'), 'bash', input);
   const provider = scriptedProvider([{ content: { parts: [call] } }, 'Done.']);
-  const { agent, protection } = await testAgent({ provider, config, cwd: folder });
+  const { agent, protection } = await testAgent({
+    ...{ provider, config, cwd: folder, extensions },
+  });
   const run = agent.run('Go');
   const asked: (string | undefined)[] = [];
   for await (const event of run.events) {
@@ -122,4 +130,67 @@ test('a rule of the user lets exactly this command use the network', async (cont
   });
   expect(asked).toEqual([]);
   expect([port > 0, count()]).toEqual([true, 0]);
+});
+
+test('18.125: attack: a command replaces the script of a hook before the hook starts', async (context) => {
+  const place = homeAndProject({
+    'project/.claude/settings.json': hookSettings('PostToolUse', 'sh scripts/format.sh'),
+    'project/.claude/hooks/other.sh': 'exit 0\n',
+    'project/scripts/format.sh': 'cat > /dev/null\n',
+    'project/evil.sh': 'touch "$HOME/ran"\n',
+  });
+  const { extensions } = await loadExtensions({ ...place, trust: true });
+  const command = `for f in scripts/format.sh .claude/hooks/*.sh .claude/settings.json; do
+      cp evil.sh $f; cp evil.sh x && mv x $f; rm -f $f; done; mv scripts moved; mv .claude moved; ls -A`;
+  const { text, asked } = await attempt(context, {
+    ...{ input: { command }, cwd: place.cwd, extensions, args: { permissions: 'allow' } },
+  });
+  expect(asked).toEqual([]);
+  expect(text).toMatch(/\.claude[\s\S]*scripts/);
+  expect(await extensions.areHooksUnchanged()).toBe(true);
+});
+
+test.for([
+  'mkdir -p .vscode; echo evil > .vscode/tasks.json',
+  'mkdir -p .husky; echo evil > .husky/pre-commit',
+  'echo evil > .mcp.json',
+  'mv .idea gone; mkdir .idea; echo evil > .idea/run.xml',
+  'echo evil > .idea/run.xml',
+  'mkdir -p .github/workflows; echo evil > .github/workflows/a.yml',
+  'ln -s src .claude; echo evil > .claude/settings.json',
+  'for n in .npmrc .envrc lefthook.yml .Rprofile; do (echo evil > $n); done',
+])(
+  '18.140: attack: a script that runs in the mode auto changes a protected file: %s',
+  async (script, context) => {
+    const cwd = folderWith({
+      'go.sh': script,
+      'src/a.ts': '',
+      '.idea/run.xml': '',
+      '.npmrc': '',
+      'lefthook.yml': '',
+    });
+    const args = { permissions: 'auto' } as const;
+    const input = { command: 'sh go.sh' };
+    const { asked } = await attempt(context, { input, cwd, args });
+    expect(asked).toEqual([]);
+    const paths = readdirSync(cwd, { recursive: true, encoding: 'utf8' });
+    const protectedPaths = paths.filter((path) => !/blocked-by-sandbox|^src|^go\.sh/.test(path));
+    for (const path of protectedPaths.filter((one) => statSync(join(cwd, one)).isFile()))
+      expect(readFileSync(join(cwd, path), 'utf8'), path).not.toContain('evil');
+  },
+);
+
+test('a command in the mode auto changes other files, and an approved one also protected files', async (context) => {
+  const cwd = folderWith({ 'src/a.ts': '', '.npmrc': '' });
+  const args = { permissions: 'auto' } as const;
+  const input = { command: 'echo new > src/a.ts; mkdir docs; echo new > docs/b.md' };
+  expect(await attempt(context, { input, cwd, args })).toMatchObject({ asked: [] });
+  expect(readFileSync(join(cwd, 'docs/b.md'), 'utf8')).toBe('new\n');
+  const rules = [{ tool: 'bash', command: 'cp docs/b.md .npmrc', decision: 'allow' }] as const;
+  await attempt(context, {
+    input: { command: 'cp docs/b.md .npmrc' },
+    cwd,
+    args: { ...args, rules },
+  });
+  expect(readFileSync(join(cwd, '.npmrc'), 'utf8')).toBe('new\n');
 });

@@ -28,7 +28,7 @@ import {
 } from '../extensions/connect-extensions.ts';
 import type { SessionHooks } from '../extensions/session-hooks.ts';
 import { commonOptions } from './agent-options.ts';
-import { openSandbox } from './command-sandbox.ts';
+import { confineHooks, openSandbox } from './command-sandbox.ts';
 import { connectMcpServers, type ServerTools, toolPrefix } from './mcp-servers.ts';
 import { offeredModes } from './session-mode.ts';
 import { createSessionPolicy, type SessionPolicy } from './session-policy.ts';
@@ -52,7 +52,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const isReadOnly = mode === 'read-only';
   const linkProblems: string[] = [];
   const [protection, project, branch] = await Promise.all([
-    isReadOnly ? undefined : openSandbox(config.sandbox),
+    isReadOnly ? undefined : openSandbox(config.sandbox, undefined, options.extensions?.hookFiles),
     readProjectInstructions(
       cwd,
       (problem) => linkProblems.push(problem),
@@ -72,8 +72,13 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     saveRule: saveRule,
     deleteRule: deleteRule,
   });
+  const hasProjectHooks = options.extensions?.hooks.some(({ origin }) => origin === 'project');
+  // A session that only reads has no commands, but the hooks of the project still need the sandbox.
+  const hookSandbox =
+    isReadOnly && hasProjectHooks ? (await openSandbox(config.sandbox)).sandbox : sandbox;
+  const confine = hookSandbox && confineHooks(hookSandbox, workspace, policy);
   const extended = await connectExtensions(options, {
-    approveFreely: policy.approveFreely,
+    ...{ approveFreely: policy.approveFreely, mode: policy.mode, confine },
     servers: config.mcpServers.map(({ name }) => toolPrefix(name)),
   });
   const servers = connectMcpServers(isReadOnly ? [] : config.mcpServers, options);
@@ -108,8 +113,8 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     unconfined:
       protection?.unconfined && options.approve !== 'wait' ? protection.summary : undefined,
     closeSandbox: async () => {
-      await sandbox?.settled();
-      sandbox?.close();
+      await hookSandbox?.settled();
+      hookSandbox?.close();
     },
     instructions: systemPrompt({
       ...{ cwd, platform, now: clock.now(), branch, project, system },

@@ -1,4 +1,11 @@
-import { findSandbox, type Sandbox, type SandboxProblem } from '@millrace/tools';
+import {
+  findSandbox,
+  type PreparedCommand,
+  type Sandbox,
+  type SandboxProblem,
+  type SandboxRequest,
+  type UnaskedReading,
+} from '@millrace/tools';
 import type { SandboxConfig } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
 import { ownPrograms } from '../package-files.ts';
@@ -25,16 +32,18 @@ export interface Unconfined {
 /**
  * Opens the sandbox that the configuration requests. If this system has no sandbox, commands run
  * without one. If the user requires a sandbox, a `ConfigError` is thrown instead. In the sandbox,
- * commands cannot change the files of this program, even if the files are in the workspace.
+ * commands cannot change the files of this program, even if the files are in the workspace, and not
+ * the scripts of hooks (`hookFiles`), which run outside of the sandbox.
  */
 export async function openSandbox(
   config: SandboxConfig | undefined,
   find: typeof findSandbox = findSandbox,
+  hookFiles: readonly string[] = [],
 ): Promise<Protection> {
   if (config === undefined || config.profile === 'off')
     return { sandbox: undefined, summary: 'Commands are not confined: the sandbox is off.' };
   const { profile, network, unixSockets, writable, hide, isRequired } = config;
-  const protect = ['millrace.json'];
+  const protect = ['millrace.json', ...hookFiles];
   const programs = ownPrograms(process.env);
   const found = await find({ profile, network, unixSockets, writable, hide, protect, programs });
   const { sandbox } = found;
@@ -50,6 +59,23 @@ export async function openSandbox(
       : '';
   const summary = `Commands are not confined: ${reason}.${rules}`;
   return { sandbox, summary, advice, unconfined: { problem, reason } };
+}
+
+/**
+ * Returns a function that prepares the sandbox for hooks of the project. A hook runs what is in the project at
+ * that time, and the agent may have changed it. Paths that a rule denies are hidden.
+ */
+export function confineHooks(
+  sandbox: Sandbox,
+  { root }: { readonly root: string },
+  { reading }: { readonly reading: UnaskedReading | undefined },
+): (request: Pick<SandboxRequest, 'command' | 'env' | 'show'>) => Promise<PreparedCommand> {
+  return async (request) => {
+    const input = { command: request.command.join(' ') };
+    const place = await reading?.placeOf({ tool: 'bash', input }, 'hook');
+    const { hide, pin } = place?.place === 'profile' ? place : {};
+    return sandbox.prepare({ ...request, root, hide, pin });
+  };
 }
 
 function summaryOf({ profile, network }: Sandbox): string {

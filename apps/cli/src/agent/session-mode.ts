@@ -26,7 +26,7 @@ export const modeTexts: Readonly<Record<SessionMode, ModeTexts>> = {
   auto: {
     label: 'auto in the sandbox',
     about:
-      'The agent changes files in this folder and runs commands in the sandbox without a question. Protected files, and commands that leave the sandbox, need your approval.',
+      'The agent changes files in this folder and runs commands in the sandbox without a question. Calls that name protected files, and commands that leave the sandbox, need your approval.',
   },
   allow: {
     label: 'asks nothing (--yes)',

@@ -193,7 +193,7 @@ export class ChatApp implements CommandContext {
     const before = this.#prompt.text();
     let after = before;
     await this.#releaseTerminal(async () => {
-      after = await editInProgram(before, this.env);
+      after = await editInProgram(before, this.env, this.cwd);
     });
     if (after !== before) this.#prompt.set(after);
   };

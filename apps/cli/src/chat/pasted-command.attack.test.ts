@@ -28,6 +28,7 @@ test.for([
   `!touch /tmp/x; exit #${'\nline'.repeat(60)}`,
 ])('attack: a pasted text is sent as a message and does not run: %j', async (text) => {
   const chat = openChat();
+  await chat.idle();
   chat.type(paste(text));
   await chat.quiet();
   await chat.press('\r');
@@ -37,6 +38,7 @@ test.for([
 
 test('attack: a message that is put back does not run when it is sent again', async () => {
   const chat = openChat();
+  await chat.idle();
   chat.type(paste(`!touch /tmp/x; exit #${'\nline'.repeat(60)}`));
   await chat.quiet();
   await chat.press('\r');
@@ -52,9 +54,59 @@ test('attack: a message that is put back does not run when it is sent again', as
 
 test('a command that the user types runs, also if the rest of it is pasted', async () => {
   const chat = openChat();
-  chat.type(`!ls ${paste('!a')}`);
+  await chat.idle();
+  chat.type('!');
+  await chat.quiet();
+  chat.type(`ls ${paste('!a')}`);
   await chat.quiet();
   await chat.press('\r');
   await chat.until(() => ran.length > 0);
   expect(ran).toEqual(['ls !a']);
+});
+
+const end = '\x1b[201~';
+const shiftTab = '\x1b[Z';
+
+// A pasted text can contain the marker that ends a paste. Some terminals send no markers at all, and
+// all of them split a long paste into several reads.
+test.for([
+  [[paste(`${end}!touch x\r`)]],
+  [[paste(`log${end}\x15\x15!touch x\r`)]],
+  [[paste(`log${end}`), '!touch x\r']],
+  [[paste(`log${end}`), '!', 'touch x', '\r']],
+  [[`\x1b[200~log${end}`, `!touch x\r${end}`]],
+  [['!touch x\r']],
+  [['\x15!touch x\r']],
+  [['hello\r!touch x\r']],
+  [['hello\r', '!', 'touch x\r']],
+] as const)('18.127: attack: %j runs no command', async ([reads]) => {
+  const chat = openChat();
+  await chat.idle();
+  for (const read of reads) {
+    chat.type(read);
+    await chat.advance(1);
+  }
+  await chat.quiet();
+  await chat.press('\r');
+  await chat.waitForText('First answer.');
+  expect(ran).toEqual([]);
+});
+
+test.for([
+  [[paste(`look${end}${shiftTab}${shiftTab}\r`)]],
+  [[paste(`look${end}`), shiftTab, shiftTab]],
+  [[`look${shiftTab}${shiftTab}`]],
+  [[paste(`${end}/mode auto\r`)]],
+  [['/mode auto\r']],
+  [['/mode auto', '\r']],
+  [['/mod\tauto\r']],
+] as const)('18.127: attack: %j does not change the mode', async ([reads]) => {
+  const chat = openChat();
+  await chat.idle();
+  for (const read of reads) {
+    chat.type(read);
+    await chat.advance(1);
+  }
+  await chat.quiet();
+  expect(chat.terminal.screen).toContain('asks first · script');
 });

@@ -205,9 +205,10 @@ function extensionsQuestion({ root, found }: UntrustedExtensions): string {
   const parts = [
     list(
       'run programs outside of the sandbox (hooks)',
-      hooks.map(({ event, matcher, condition, command }) => {
+      hooks.map(({ event, matcher, condition, command, isAsync, timeoutMs }) => {
         const on = [event, matcher, condition].filter((one) => one !== undefined).join(' ');
-        return `${visible(on)}: ${visible(command)}`;
+        const how = isAsync ? 'in the background, ' : '';
+        return `${visible(on)}: ${visible(command)} (${how}at most ${timeoutMs / 1000} s)`;
       }),
     ),
     list(

@@ -29,6 +29,21 @@ export async function findServerPlace(env: Env, cwd: string): Promise<ServerPlac
   };
 }
 
+/** Variables that contain folders from which programs load code. */
+const codePaths = ['PATH', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'NODE_PATH', 'PYTHONPATH'];
+
+/**
+ * Returns an environment for programs of the user that start in a project. Its search paths have no
+ * entries that are relative or inside of the project. Otherwise an untrusted project could replace
+ * each program that the user's programs start.
+ */
+export async function envOutsideProject(env: Env, cwd: string): Promise<Env> {
+  const home = env['HOME'] || env['USERPROFILE'] || homedir();
+  const set = codePaths.filter((name) => env[name]);
+  const cleaned = await Promise.all(set.map((name) => cleanSearchPath(env[name] ?? '', cwd, home)));
+  return { ...env, ...Object.fromEntries(set.map((name, index) => [name, cleaned[index]])) };
+}
+
 /** Removes relative and empty entries, and entries inside the project. */
 async function cleanSearchPath(searchPath: string, cwd: string, home: string): Promise<string> {
   const root = (await foldersUpToRoot(cwd)).at(-1) ?? cwd;

@@ -8,6 +8,10 @@ export interface Skill {
   readonly origin: Origin;
   /** The absolute path of SKILL.md. */
   readonly path: string;
+  /** The real path of SKILL.md when the session started. */
+  readonly realPath: string;
+  /** The real path of the repository root. A skill of a project reads only files below it. */
+  readonly root: string;
   /** False if only the user may start the skill (`disable-model-invocation`). */
   readonly isForModel: boolean;
   /** False if only the model may load the skill (`user-invocable: false`). */
@@ -87,10 +91,15 @@ export interface Extensions {
   /** The instruction files beside AGENTS.md of the project. */
   readonly instructions: readonly InstructionFile[];
   /**
-   * Returns false if a script of the project's hooks has changed since the user trusted it. Such a
-   * hook does not run.
+   * Returns false if a script of the project's hooks has changed since the user trusted it. The hooks
+   * of the project then do not run any more in this session.
    */
   readonly areHooksUnchanged: () => Promise<boolean>;
+  /**
+   * The scripts of the project's hooks, and the folders of their settings. Commands in the sandbox
+   * cannot change them. Otherwise a command could replace a script between its check and its start.
+   */
+  readonly hookFiles: readonly string[];
   /** A sentence for the user about each file or setting that is not used. */
   readonly problems: readonly string[];
 }
@@ -99,7 +108,7 @@ export interface Extensions {
 export interface UntrustedExtensions {
   /** The root of the project. */
   readonly root: string;
-  readonly found: Omit<Extensions, 'areHooksUnchanged' | 'problems'>;
+  readonly found: Omit<Extensions, 'areHooksUnchanged' | 'hookFiles' | 'problems'>;
   /** Changes when a hook, one of its scripts, or the list of files changes. */
   readonly fingerprint: string;
 }

@@ -1,5 +1,7 @@
+import { realpath } from 'node:fs/promises';
 import { systemClock, type Tool } from '@millrace/agent';
-import { safeEnv } from '@millrace/tools';
+import { permissionPolicy, safeEnv } from '@millrace/tools';
+import { envOutsideProject } from '../config/server-place.ts';
 import type { BuildOptions, ChosenModel } from '../contract/agent.ts';
 import type { SessionMode } from '../contract/config.ts';
 import type { AgentFile, Extensions } from '../contract/extensions.ts';
@@ -34,6 +36,10 @@ interface ConnectOptions {
   readonly approveFreely: ConstructorParameters<typeof SessionHooks>[0]['approveFreely'];
   /** The prefixes of the tools of MCP servers. */
   readonly servers: readonly string[];
+  /** Returns the current mode of the session. */
+  readonly mode: () => SessionMode;
+  /** Prepares the sandbox for a hook of the project. Default: it runs without a sandbox. */
+  readonly confine?: ConstructorParameters<typeof HookRunner>[0]['confine'];
 }
 
 /** Maximum number of sub-agents from files, because each one makes every request longer. */
@@ -54,7 +60,7 @@ const hookModes: Readonly<Record<SessionMode, string>> = {
 /** Prepares the extensions of a session for an agent. */
 export async function connectExtensions(
   options: BuildOptions,
-  { approveFreely, servers }: ConnectOptions,
+  { approveFreely, servers, mode, confine }: ConnectOptions,
 ): Promise<ConnectedExtensions> {
   const { extensions = noExtensions, log, cwd, config, approve } = options;
   const { skills, agents, hooks: found } = extensions;
@@ -64,19 +70,27 @@ export async function connectExtensions(
     problems.push(`Only ${maxAgents} of ${agents.length} sub-agents from files are used.`);
   const notices = new Notices();
   const clock = options.clock ?? systemClock;
-  const env = safeEnv(options.env ?? {}, { allow: config.commands?.env });
-  const permissionMode = hookModes[config.permissions.mode];
+  const outside = await envOutsideProject(options.env ?? {}, cwd);
+  const env = safeEnv(outside, { allow: config.commands?.env });
+  const permissionMode = () => hookModes[mode()];
   const { notify } = notices;
-  const runner = new HookRunner({ extensions, cwd, env, clock, permissionMode, notify });
+  const runner = new HookRunner({
+    ...{ extensions, cwd, env, clock, permissionMode, confine, notify },
+  });
   const isInteractive = approve === 'wait';
   const hooks =
     found.length === 0
       ? undefined
       : new SessionHooks({ runner, log, cwd, clock, servers, approveFreely, isInteractive });
   const prompt = skillsPrompt(skills);
+  const { decide } = permissionPolicy({
+    root: await realpath(cwd),
+    rules: config.permissions.rules,
+  });
+  const isDenied = (path: string) => decide({ tool: 'read', input: { path } }).decision === 'deny';
   return {
     ...{ extensions, hooks, agents: opened, prompt },
-    tools: prompt === '' ? [] : [skillTool(skills)],
+    tools: prompt === '' ? [] : [skillTool(skills, isDenied)],
     problems: [...extensions.problems, ...problems],
     onNotice: notices.listen,
     close: async () => hooks?.close(),

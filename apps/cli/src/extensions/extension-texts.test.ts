@@ -178,7 +178,7 @@ describe('skills', () => {
         name: `s${index}`,
         description: 'x'.repeat(1000),
         origin: 'user',
-        path: '/s',
+        ...{ path: '/s', realPath: '/s', root: '/' },
       } as const),
       ...{ isForModel: true, isForUser: true },
     }));

@@ -5,25 +5,33 @@ export interface MarkdownFile {
   readonly text: string;
 }
 
+/**
+ * Maximum length of front matter. Millrace reads the files of a project before the user trusts it, and
+ * parsing long YAML would block the start.
+ */
+const maxYamlLength = 16_384;
+
 const frontMatter = /^---[ \t]*\r?\n([\s\S]*?)(?:\r?\n)?---[ \t]*(?:\r?\n|$)/;
 
 /**
  * Splits a Markdown file into its YAML front matter and its text. Many published files are not valid
- * YAML, for example if a description contains a colon. Such front matter is read line by line.
+ * YAML, for example if a description contains a colon. Such front matter is read line by line. Only the
+ * first 16 KiB are read.
  */
 export async function parseMarkdownFile(content: string): Promise<MarkdownFile> {
   const source = content.replace(/^\uFEFF/, '');
   const [whole = '', yaml = ''] = frontMatter.exec(source) ?? [];
   const text = source.slice(whole.length).trim();
   if (yaml.trim() === '') return { fields: {}, text };
-  return { fields: (await parseYaml(yaml)) ?? parseLines(yaml), text };
+  const read = yaml.slice(0, maxYamlLength);
+  return { fields: (read === yaml && (await parseYaml(yaml))) || parseLines(read), text };
 }
 
 async function parseYaml(yaml: string): Promise<MarkdownFile['fields'] | undefined> {
   // The module is loaded on demand, because most projects have no such files.
   const { parse } = await import('yaml');
   try {
-    const value: unknown = parse(yaml, { maxAliasCount: 0, logLevel: 'error' });
+    const value: unknown = parse(yaml, { maxAliasCount: 0, uniqueKeys: false, logLevel: 'error' });
     const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
     return isMap ? (value as MarkdownFile['fields']) : undefined;
   } catch {

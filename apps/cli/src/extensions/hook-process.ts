@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { Clock } from '@millrace/agent';
+import type { PreparedCommand } from '@millrace/tools';
 
 interface HookProcessOptions {
   readonly cwd: string;
@@ -10,6 +11,8 @@ interface HookProcessOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  /** Prepares the sandbox for a command line. Default: the program runs without a sandbox. */
+  readonly confine?: ((command: readonly string[]) => Promise<PreparedCommand>) | undefined;
 }
 
 /** How the program of a hook ended. */
@@ -20,6 +23,10 @@ export interface HookResult {
   readonly stderr: string;
   /** The reason why there is no exit code. */
   readonly problem?: string | undefined;
+  /** True if the sandbox could not confine the program, so that it did not run. */
+  readonly isRefused?: boolean | undefined;
+  /** Sentences about changes that the sandbox undid. */
+  readonly notes?: readonly string[] | undefined;
 }
 
 /** Maximum number of bytes of each output that are kept. The rest is read and dropped. */
@@ -33,14 +40,43 @@ const drainMs = 250;
  */
 export async function runHookProcess(
   command: string,
-  { cwd, env, input, timeoutMs, signal, clock }: HookProcessOptions,
+  options: HookProcessOptions,
 ): Promise<HookResult> {
-  const nothing = { exitCode: undefined, stdout: '', stderr: '' };
+  const { confine, signal } = options;
+  if (confine === undefined) return runProcess(shellLine(command), options);
+  let prepared: PreparedCommand;
+  try {
+    prepared = await confine(shellLine(command));
+  } catch (error) {
+    return { ...nothing, problem: (error as Error).message, isRefused: true };
+  }
+  try {
+    const { program, args, env, fds, cwd = options.cwd, blocked } = prepared;
+    const result = await runProcess([program, ...args], {
+      ...{ ...options, env, cwd, fds },
+      signal: AbortSignal.any([signal, blocked]),
+    });
+    return { ...result, notes: await prepared.finish() };
+  } catch (error) {
+    await prepared.finish().catch(() => {});
+    return { ...nothing, problem: (error as Error).message };
+  }
+}
+
+const nothing = { exitCode: undefined, stdout: '', stderr: '' } as const;
+
+interface ProcessOptions extends HookProcessOptions {
+  /** File descriptors for the program. The first one gets number 3. */
+  readonly fds?: readonly number[] | undefined;
+}
+
+async function runProcess(line: readonly string[], options: ProcessOptions): Promise<HookResult> {
+  const { input, timeoutMs, signal, clock } = options;
   if (signal.aborted) return { ...nothing, problem: 'it was stopped' };
   const ended = Promise.withResolvers<Pick<HookResult, 'exitCode' | 'problem'>>();
   let child: ChildProcess;
   try {
-    child = startShell(command, cwd, env);
+    child = start(line, options);
   } catch (error) {
     return { ...nothing, problem: `it did not start (${codeOf(error)})` };
   }
@@ -74,12 +110,21 @@ export async function runHookProcess(
   return { ...outcome, stdout: stdout(), stderr: stderr() };
 }
 
-function startShell(command: string, cwd: string, env: HookProcessOptions['env']): ChildProcess {
-  const options = { cwd, env: { ...env }, stdio: 'pipe' as const };
-  if (process.platform === 'win32') return spawn(command, { ...options, shell: true });
-  const shell = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh';
+function shellLine(command: string): readonly string[] {
+  if (process.platform === 'win32') return [command];
+  return [existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh', '-c', command];
+}
+
+function start(line: readonly string[], { cwd, env, fds = [] }: ProcessOptions): ChildProcess {
+  const [program = '', ...args] = line;
+  const options = { cwd, env: { ...env }, stdio: ['pipe', 'pipe', 'pipe', ...fds] };
+  const isWindows = process.platform === 'win32';
   // `detached` makes the shell the leader of a process group, so that its children end with it.
-  return spawn(shell, ['-c', command], { ...options, detached: true });
+  return spawn(program, args, {
+    ...options,
+    shell: isWindows,
+    detached: !isWindows,
+  } as SpawnOptions);
 }
 
 function collect(pipe: NodeJS.ReadableStream | null): () => string {

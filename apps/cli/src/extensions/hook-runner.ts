@@ -1,4 +1,5 @@
 import type { Clock } from '@millrace/agent';
+import type { PreparedCommand, SandboxRequest } from '@millrace/tools';
 import type { Extensions, Hook, HookEvent } from '../contract/extensions.ts';
 import { type HookResult, runHookProcess } from './hook-process.ts';
 import { conditionAccepts, matcherAccepts, objectOf, parseObject } from './hook-settings.ts';
@@ -25,7 +26,12 @@ interface HookRunnerOptions {
   /** The environment of the programs. It contains no API keys. */
   readonly env: Readonly<Record<string, string>>;
   readonly clock: Clock;
-  readonly permissionMode: string;
+  /** Returns the name of the current mode. */
+  readonly permissionMode: () => string;
+  /** Prepares the sandbox for a hook of the project. Default: it runs without a sandbox. */
+  readonly confine?:
+    | ((request: Pick<SandboxRequest, 'command' | 'env' | 'show'>) => Promise<PreparedCommand>)
+    | undefined;
   /** Shows a sentence to the user. */
   readonly notify: (text: string) => void;
 }
@@ -46,6 +52,16 @@ export interface HookRequest {
 /** Maximum length of a text that a hook adds to the context of the model. */
 const maxContextLength = 10_000;
 const maxNoticeLength = 500;
+
+/**
+ * Variables for hooks of the user, which also start in folders that the user does not trust. Python does
+ * not import modules of the folder, and git starts no monitor and uses no repository without `.git`.
+ */
+const untrustedFolderEnv = {
+  ...{ PYTHONSAFEPATH: '1', GIT_CONFIG_COUNT: '2' },
+  ...{ GIT_CONFIG_KEY_0: 'core.fsmonitor', GIT_CONFIG_VALUE_0: 'false' },
+  ...{ GIT_CONFIG_KEY_1: 'safe.bareRepository', GIT_CONFIG_VALUE_1: 'explicit' },
+};
 
 /** Runs the hooks of the session. A hook that fails never breaks a run. */
 export class HookRunner {
@@ -78,9 +94,8 @@ export class HookRunner {
         (names.length === 0 || matcherAccepts(hook.matcher, names)) &&
         conditionAccepts(hook.condition, call),
     );
-    const unique = new Map(
-      matching.map((hook) => [`${hook.projectFolder}\n${hook.command}`, hook]),
-    );
+    // A hook of the project never replaces a hook of the user, and a background hook no other hook.
+    const unique = new Map(matching.map((hook) => [JSON.stringify(identityOf(hook)), hook]));
     const decisions = await Promise.all(
       [...unique.values()].map((one) => this.#runHook(one, request)),
     );
@@ -94,7 +109,7 @@ export class HookRunner {
   }
 
   async #runHook(hook: Hook, request: HookRequest): Promise<Decision> {
-    const { cwd, env, clock, permissionMode, extensions } = this.#options;
+    const { cwd, clock, permissionMode, extensions, confine } = this.#options;
     const { event, projectFolder } = hook;
     if (hook.origin === 'project' && !(await extensions.areHooksUnchanged())) {
       const text = `The hooks of ${projectFolder} have changed since you trusted them, so they do not run. Start millrace again to check them.`;
@@ -106,15 +121,23 @@ export class HookRunner {
       session_id: request.session,
       transcript_path: request.transcriptPath ?? '',
       cwd,
-      permission_mode: permissionMode,
+      permission_mode: permissionMode(),
       hook_event_name: event,
       ...request.fields,
       ...(isForMany(hook, request) && { tool_name: request.manyName }),
     });
-    const own = { CLAUDE_PROJECT_DIR: projectFolder, MILLRACE_PROJECT_DIR: projectFolder };
+    const own = {
+      ...{ CLAUDE_PROJECT_DIR: projectFolder, MILLRACE_PROJECT_DIR: projectFolder },
+      ...(hook.origin === 'user' && untrustedFolderEnv),
+    };
+    const env = { ...this.#options.env, ...own };
+    const { transcriptPath } = request;
+    const show = transcriptPath === undefined ? [] : [transcriptPath];
+    const isConfined = hook.origin === 'project' && confine !== undefined;
     const signals = [this.#closed.signal, ...(request.signal ? [request.signal] : [])];
     const running = runHookProcess(hook.command, {
-      ...{ cwd, env: { ...env, ...own }, input, clock },
+      ...{ cwd, env, input, clock },
+      ...(isConfined && { confine: (command) => confine({ command, env, show }) }),
       ...{ timeoutMs: hook.timeoutMs, signal: AbortSignal.any(signals) },
     });
     if (!hook.isAsync) return this.#decide(hook, await running);
@@ -124,13 +147,17 @@ export class HookRunner {
   }
 
   #decide(hook: Hook, result: HookResult): Decision {
-    const { exitCode, stdout, stderr, problem } = result;
+    const { exitCode, stdout, stderr, problem, notes = [] } = result;
+    for (const note of notes) this.#noteOnce(`${nameOf(hook)}: ${note}.`);
     if (exitCode === 2) return blockDecision(hook.event, clip(stderr.trim(), maxContextLength));
     if (exitCode !== 0) {
       const why = problem ?? `it ended with the exit code ${exitCode}`;
       const said = clip(stderr.trim().split('\n')[0] ?? '', maxNoticeLength);
       this.#noteOnce(`${nameOf(hook)} failed: ${why}${said === '' ? '' : ` (${said})`}.`);
-      return {};
+      // A guard that cannot run must not let calls pass without a question.
+      return result.isRefused && hook.event === 'PreToolUse'
+        ? { asked: 'A hook that guards this call cannot run in the sandbox' }
+        : {};
     }
     const text = stdout.trim();
     const json = text.startsWith('{') ? parseObject(text) : undefined;
@@ -153,6 +180,11 @@ export class HookRunner {
     this.#noted.add(text);
     this.#options.notify(text);
   }
+}
+
+/** Two hooks with the same identity do the same, so only one of them runs. */
+function identityOf({ projectFolder, command, origin, isAsync, timeoutMs }: Hook): unknown {
+  return [projectFolder, command, origin, isAsync, timeoutMs];
 }
 
 function isForMany({ matcher = '' }: Hook, { manyName }: HookRequest): boolean {
@@ -227,18 +259,21 @@ function readDecision({ event, origin }: Hook, json: Readonly<Record<string, unk
 function mergeDecisions(decisions: readonly Decision[]): HookOutcome {
   const first = <Name extends keyof Decision>(name: Name) =>
     decisions.find((one) => one[name] !== undefined)?.[name];
-  const updatedInput = decisions.findLast((one) => one.updatedInput !== undefined)?.updatedInput;
+  const changing = decisions.findLast((one) => one.updatedInput !== undefined);
   const all = (name: 'blocked' | 'asked') =>
     decisions.flatMap((one) => one[name] ?? []).join('\n') || undefined;
   return {
     blocked: all('blocked'),
     asked: all('asked'),
-    isAllowed: decisions.some((one) => one.isAllowed === true),
+    // A hook that allowed the old input has not seen the input of another hook.
+    isAllowed: changing?.isAllowed ?? (changing === undefined && decisions.some(isAllowing)),
     stopped: first('stopped'),
-    updatedInput,
+    updatedInput: changing?.updatedInput,
     context: decisions.flatMap((one) => one.context ?? []),
   };
 }
+
+const isAllowing = ({ isAllowed }: Decision) => isAllowed === true;
 
 /** Returns the name of a hook for messages. */
 function nameOf({ event, command }: Hook): string {

@@ -139,11 +139,45 @@ export function conditionAccepts(
   const value = [command, file, path].find((one) => typeof one === 'string');
   // A condition on a value that the call does not have must not switch a guard off.
   if (typeof value !== 'string') return true;
-  const isCommand = typeof command === 'string';
-  const wild = pattern.replace(/:\*$/, '*').split(/\*+/).map(escaped).join('.*');
-  // A line can have several commands, and a path can be relative in the pattern.
-  const start = isCommand ? '(?:^|[;&|(\\n]\\s*)' : '(?:^|/)';
-  return new RegExp(`${start}${wild}${isCommand ? '' : '$'}`, 's').test(value);
+  const wild = pattern.replace(/:\*$/, '*').trim().split(/\*+/).map(escaped).join('.*');
+  if (typeof command === 'string')
+    return commandStarts(command).some(
+      (start) => unknownCommand.test(start) || new RegExp(`^${wild}`, 's').test(start),
+    );
+  // A path can be relative in the pattern.
+  return new RegExp(`(?:^|/)${wild}$`, 's').test(value);
+}
+
+/** Matches syntax after which a new command can start. Quotes are removed before. */
+const separators = /[;&|(){}`!\n<>]+/;
+/** Matches words in front of a command that belong to it: assignments, and keywords of the shell. */
+const prefixes = /^(?:[A-Za-z_]\w*\+?=\S*|if|then|elif|else|while|until|do|time|coproc) /;
+/** Matches a command whose program is unknown: a variable, a wildcard, or a shell that reads its input. */
+const unknownCommand = /^\S*[$*?[]|^(?:ba|z|da|k|fi)?sh$/;
+/** Matches programs that start the program of one of their next words. */
+const launchers =
+  /^(?:\S*\/)?(?:env|exec|command|builtin|eval|sudo|doas|su|nohup|nice|ionice|setsid|stdbuf|timeout|xargs|find|parallel|watch|busybox|script|(?:ba|z|da|k|fi)?sh)(?: |$)/;
+
+/**
+ * Returns the texts at which a command of the line can start, with single spaces and without quotes. A guard
+ * must not be avoided by a different spelling of a command, so the list can contain too many texts.
+ */
+function commandStarts(line: string): readonly string[] {
+  // A line break after a backslash joins two lines.
+  const plain = line.replace(/\\\n/g, '').replace(/["'\\]/g, '');
+  return plain.split(separators).flatMap((part) => {
+    let rest = `${part.trim().replace(/\s+/g, ' ')} `;
+    const starts = [rest];
+    for (let next = rest.replace(prefixes, ''); next !== rest; next = rest.replace(prefixes, '')) {
+      rest = next;
+      starts.push(rest);
+    }
+    const words = rest.split(' ');
+    const count = launchers.test(rest) ? words.length : 1;
+    starts.push(...words.slice(0, count).map((_, index) => words.slice(index).join(' ')));
+    // `/bin/rm` is the command `rm`.
+    return starts.flatMap((start) => [start.trim(), start.trim().replace(/^\S*\//, '')]);
+  });
 }
 
 function escaped(text: string): string {

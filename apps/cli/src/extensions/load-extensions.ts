@@ -1,8 +1,7 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { realpath, stat } from 'node:fs/promises';
-import { basename, extname, isAbsolute, join, relative, resolve } from 'node:path';
-import { foldersUpToRoot, isInside, isOwn, userConfigFolder } from '../config/config-paths.ts';
+import { basename, isAbsolute, join, relative } from 'node:path';
+import { foldersUpToRoot, isOwn, userConfigFolder } from '../config/config-paths.ts';
 import { readFoldersFile, updateFolder } from '../config/folders-file.ts';
 import type { Config } from '../contract/config.ts';
 import type {
@@ -12,10 +11,10 @@ import type {
   UntrustedExtensions,
 } from '../contract/extensions.ts';
 import type { Env } from '../contract/host.ts';
-import { readFileSafely } from '../safe-files.ts';
 import { findAgentFiles } from './agent-files.ts';
 import { findCustomCommands } from './custom-commands.ts';
-import { type ExtensionPlace, listFiles, readExtensionFile } from './extension-files.ts';
+import { type ExtensionPlace, readExtensionFile } from './extension-files.ts';
+import { readHookScripts } from './hook-scripts.ts';
 import { parseHookSettings } from './hook-settings.ts';
 import { findSkills } from './skills.ts';
 
@@ -55,26 +54,27 @@ export async function loadExtensions(options: LoadOptions): Promise<LoadedExtens
     await projectInstructions(folders, cwd),
     (problem) => void ofProject.push(problem),
   );
-  if (isEmpty(project)) return { extensions: { ...user, areHooksUnchanged: always, problems } };
+  const ofUser = { ...user, hookFiles: [], areHooksUnchanged: always, problems };
+  if (isEmpty(project)) return { extensions: ofUser };
   const { hooks } = project;
-  const scripts = await hookScripts(hooks, root, cwd);
-  const digest = await digestOf(scripts);
+  const { digest, paths: hookFiles } = await readHookScripts(hooks, { root, cwd });
   const fingerprint = fingerprintOf(project, digest, root);
   const stored = (await readFoldersFile(config.foldersFile))[root]?.extensions;
   const isSeen = trust === true || trustedFingerprint === fingerprint;
   if (stored !== fingerprint && !isSeen)
-    return {
-      extensions: { ...user, areHooksUnchanged: always, problems },
-      untrusted: { root, found: project, fingerprint },
-    };
+    return { extensions: ofUser, untrusted: { root, found: project, fingerprint } };
   if (stored !== fingerprint && config.foldersFile !== undefined)
     await updateFolder(config.foldersFile, root, (known) => ({
       ...known,
       extensions: fingerprint,
     }));
-  const areHooksUnchanged = async () =>
-    (await digestOf(await hookScripts(hooks, root, cwd))) === digest;
-  const merged = mergeFound(project, user);
+  let isUnchanged = true;
+  const areHooksUnchanged = async () => {
+    // After one change, no content counts as trusted any more. A command could restore the script.
+    if ((await readHookScripts(hooks, { root, cwd })).digest !== digest) isUnchanged = false;
+    return isUnchanged;
+  };
+  const merged = { ...mergeFound(project, user), hookFiles };
   return { extensions: { ...merged, areHooksUnchanged, problems: [...problems, ...ofProject] } };
 }
 
@@ -83,7 +83,7 @@ const always = () => Promise.resolve(true);
 /** The extensions of a session without any. */
 export const noExtensions: Extensions = {
   ...{ skills: [], commands: [], agents: [], hooks: [], instructions: [], problems: [] },
-  areHooksUnchanged: always,
+  ...{ hookFiles: [], areHooksUnchanged: always },
 };
 
 /** Of extensions with the same name, those of the project are used. All hooks run. */
@@ -236,58 +236,4 @@ function fingerprintOf(found: Found, digest: string, root: string): string {
   return createHash('sha256')
     .update(JSON.stringify([hooks, digest, texts]))
     .digest('hex');
-}
-
-const scriptNames = /\.(?:sh|bash|zsh|fish|py|m?js|cjs|m?ts|rb|pl|php|lua|ps1|cmd|bat)$/i;
-const maxScriptBytes = 64 * 1024 * 1024;
-
-/**
- * Returns the scripts that hooks of a project can start: the files that their commands name, and all
- * scripts in the folders `.claude/hooks` and `.millrace/hooks`.
- */
-async function hookScripts(
-  hooks: readonly Hook[],
-  root: string,
-  cwd: string,
-): Promise<readonly string[]> {
-  if (hooks.length === 0) return [];
-  const parents = [...new Set(hooks.map(({ projectFolder }) => projectFolder))];
-  const inFolders = await Promise.all(
-    parents.flatMap((parent) =>
-      ['.claude', '.millrace'].map((name) =>
-        listFiles(
-          join(parent, name, 'hooks'),
-          'project',
-          (file, path) => scriptNames.test(file) || (extname(file) === '' && isExecutable(path)),
-        ),
-      ),
-    ),
-  );
-  const named = hooks.flatMap(({ command, projectFolder }) => {
-    const words = command
-      .replace(/\$\{?(?:CLAUDE|MILLRACE)_PROJECT_DIR\}?/g, () => projectFolder)
-      .split(/[\s"'`;|&()<>=]+/)
-      .filter((word) => word !== '' && !word.startsWith('-'));
-    return words.flatMap((word) => [resolve(projectFolder, word), resolve(cwd, word)]);
-  });
-  const candidates = [...new Set([...inFolders.flat(), ...named])].filter((path) =>
-    isInside(path, root),
-  );
-  const areFiles = await Promise.all(candidates.map(isFile));
-  return candidates.filter((_, index) => areFiles[index]).toSorted();
-}
-
-function isExecutable(path: string): boolean {
-  return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o111) !== 0;
-}
-
-async function digestOf(scripts: readonly string[]): Promise<string> {
-  const hash = createHash('sha256');
-  for (const path of scripts) {
-    // A script that cannot be read never has the trusted content.
-    const read = readFileSafely(path, { maxBytes: maxScriptBytes });
-    const { bytes } = await read.catch(() => ({ bytes: Buffer.from(randomUUID()) }));
-    hash.update(`${path}\n${bytes.length}\n`).update(bytes);
-  }
-  return hash.digest('hex');
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   type ApprovalDecision,
   type CheckedToolCall,
@@ -49,7 +50,10 @@ export class SessionHooks {
   readonly #options: SessionHooksOptions;
   readonly #runner: HookRunner;
   readonly #transcripts: TranscriptFiles;
-  /** The decisions of PreToolUse hooks, by call. The guardrail and the policy both need them. */
+  /**
+   * The decisions of PreToolUse hooks, by call. The guardrail and the policy both need them. The key
+   * contains the tool and its input, because a sub-agent or a later turn can use the same id again.
+   */
   readonly #decided = new Map<string, Promise<HookOutcome>>();
   /** The sessions for which SessionStart hooks have run. */
   readonly #started = new Set<string>();
@@ -192,7 +196,10 @@ export class SessionHooks {
         if (updatedInput === undefined || blocked !== undefined) return 'pass';
         const to = fromHookInput(call.name, call.input, updatedInput, this.#options.cwd);
         const isValid = to !== undefined && (await call.tool.validate(to as JsonValue)).ok;
-        return isValid ? { verdict: 'change', to: to as JsonValue } : 'pass';
+        if (!isValid) return 'pass';
+        // The hook wrote this input, so its decision also applies to it.
+        this.#keepDecision({ ...call, input: to as JsonValue }, this.#beforeCall(call, session));
+        return { verdict: 'change', to: to as JsonValue };
       },
     });
     return [guardrail];
@@ -200,15 +207,19 @@ export class SessionHooks {
 
   #beforeCall(call: CheckedToolCall, session: string): Promise<HookOutcome> {
     const id = call.call.toolCallId;
-    const known = this.#decided.get(id);
+    const known = this.#decided.get(decisionKey(call));
     if (known !== undefined) return known;
     const { toolName, names, input, manyName } = toHookCall(call.name, call.input, this.#options);
     const fields = { tool_name: toolName, tool_input: input, tool_use_id: id };
     const deciding = this.#run('PreToolUse', { session, names, fields, manyName });
-    this.#decided.set(id, deciding);
+    this.#keepDecision(call, deciding);
+    return deciding;
+  }
+
+  #keepDecision(call: CheckedToolCall, decision: Promise<HookOutcome>): void {
+    this.#decided.set(decisionKey(call), decision);
     const [oldest] = this.#decided.keys();
     if (this.#decided.size > maxKeptCalls && oldest !== undefined) this.#decided.delete(oldest);
-    return deciding;
   }
 
   async #afterCall(tool: Tool, input: unknown, context: ToolContext, returned: unknown) {
@@ -295,6 +306,11 @@ export class SessionHooks {
 }
 
 const nothing: HookOutcome = { isAllowed: false, context: [] };
+
+function decisionKey({ call, name, input }: CheckedToolCall): string {
+  const text = JSON.stringify([call.toolCallId, name, input]);
+  return createHash('sha256').update(text).digest('base64');
+}
 
 function contextPart(context: readonly string[]): TextPart {
   return { kind: 'text', text: hookText(context) };

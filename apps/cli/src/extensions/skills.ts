@@ -22,7 +22,8 @@ export async function findSkills(
     if (entry.isFile() || (entry.isSymbolicLink() && place.origin === 'project')) continue;
     const path = join(folder, entry.name, 'SKILL.md');
     const content = await readExtensionFile(path, place, warn);
-    if (content === undefined) continue;
+    const realPath = await realpath(path).catch(() => undefined);
+    if (content === undefined || realPath === undefined) continue;
     const { fields, text } = await parseMarkdownFile(content);
     const name = lineOf(fields['name'], maxNameLength) ?? entry.name;
     const [firstLine = ''] = text.replace(/^#+\s*/, '').split('\n');
@@ -36,7 +37,7 @@ export async function findSkills(
       continue;
     }
     found.push({
-      ...{ name, description, path, origin: place.origin },
+      ...{ name, description, path, realPath, origin: place.origin, root: place.root },
       isForModel: fields['disable-model-invocation'] !== true,
       isForUser: fields['user-invocable'] !== false,
     });
@@ -72,11 +73,14 @@ export function skillsPrompt(skills: readonly Skill[]): string {
 const maxListedFiles = 50;
 const maxReadBytes = 256 * 1024;
 
+/** Returns true if a rule of the user denies reading a path. */
+type IsDenied = (path: string) => boolean;
+
 /**
  * Creates the tool with which the model loads a skill or one of its files. It reads only inside of
- * the folder of a skill, so it needs no approval.
+ * the folder of a skill, and no file that looks like a secret, so it needs no approval.
  */
-export function skillTool(skills: readonly Skill[]): Tool {
+export function skillTool(skills: readonly Skill[], isDenied: IsDenied): Tool {
   const offered = skills.filter(({ isForModel }) => isForModel);
   return defineTool({
     name: 'skill',
@@ -91,15 +95,17 @@ export function skillTool(skills: readonly Skill[]): Tool {
     execute: async ({ name, file }) => {
       const skill = offered.find((one) => one.name === name);
       if (skill === undefined) throw new Error(`There is no skill ${name}`);
-      return file === undefined ? skillText(skill) : readSkillFile(skill, file);
+      return file === undefined ? skillText(skill) : readSkillFile(skill, file, isDenied);
     },
   });
 }
 
 /** Returns the text of a skill for the model, with the list of its files. */
 export async function skillText(skill: Skill, argument = ''): Promise<string> {
-  const { name, path, origin } = skill;
-  const { bytes } = await readFileSafely(await realpath(path), { maxBytes: maxReadBytes });
+  const { name, path, realPath, origin } = skill;
+  const { real, bytes, isClipped } = await readFile(skill, path);
+  if (real !== realPath) throw new Error(`${path} is not used: ${movedReason}`);
+  if (isClipped) throw new Error(`${path} is not used: it is larger than ${maxReadBytes} bytes`);
   const { text } = await parseMarkdownFile(new TextDecoder().decode(bytes));
   const folder = dirname(path);
   const files = (await listFiles(folder, origin, () => true))
@@ -117,14 +123,46 @@ export async function skillText(skill: Skill, argument = ''): Promise<string> {
   return `Skill ${name}, in the folder ${folder}:\n\n${body}${list}`;
 }
 
-async function readSkillFile({ path, name }: Skill, file: string): Promise<string> {
-  const folder = await realpath(dirname(path));
-  const real = await realpath(join(folder, file)).catch(() => undefined);
-  if (real === undefined) throw new Error(`The skill ${name} has no file ${file}`);
-  if (!isInside(real, folder) || relative(folder, real).split(sep).includes('.git'))
+const movedReason = 'it leads to a different file than at the start of the session';
+
+async function readSkillFile(skill: Skill, file: string, isDenied: IsDenied): Promise<string> {
+  const { name, path, folder } = { ...skill, folder: dirname(skill.realPath) };
+  const { real, bytes, isClipped } = await readFile(skill, join(dirname(path), file));
+  const inside = relative(folder, real).toLowerCase().split(sep);
+  if (!isInside(real, folder) || inside.includes('.git') || isDenied(real))
     throw new Error(`${file} is not a file of the skill ${name}. Use read for other files`);
-  const { bytes, isClipped } = await readFileSafely(real, { maxBytes: maxReadBytes, clip: true });
   if (bytes.includes(0)) throw new Error(`${file} is not a text file. Its path is ${real}`);
   const text = new TextDecoder().decode(bytes);
   return isClipped ? `${text}\n(The file goes on.)` : text;
+}
+
+interface ReadFile {
+  readonly real: string;
+  readonly bytes: Uint8Array;
+  readonly isClipped: boolean;
+}
+
+/**
+ * Reads the start of a file of a skill, and returns the real path of the file that it read. A command of the
+ * agent can replace a file or a folder of the project with a link at any time. A workspace follows
+ * no link out of the repository, also if the link appears while the file is opened.
+ */
+async function readFile({ root, origin }: Skill, path: string): Promise<ReadFile> {
+  if (origin === 'user') {
+    const real = await realpath(path);
+    return { real, ...(await readFileSafely(real, { maxBytes: maxReadBytes, clip: true })) };
+  }
+  // The module is loaded on demand, because most projects have no skills.
+  const { createWorkspace, permissionPolicy } = await import('@millrace/tools');
+  const { place, handle, stats } = await createWorkspace({ root }).open(path);
+  try {
+    if (!permissionPolicy({ root }).mayRead({ path: place.real, kind: 'read' }))
+      throw new Error(`${path} is not used: it looks like a secret. Use read for this file`);
+    const buffer = Buffer.alloc(Math.min(stats.size, maxReadBytes));
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
+    const isClipped = stats.size > maxReadBytes;
+    return { real: place.real, bytes: buffer.subarray(0, bytesRead), isClipped };
+  } finally {
+    await handle.close();
+  }
 }

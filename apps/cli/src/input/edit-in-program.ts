@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { envOutsideProject } from '../config/server-place.ts';
 import { UsageError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 import { readFileSafely } from '../safe-files.ts';
@@ -10,15 +11,16 @@ import { maxTextLength } from './editor/editor-state.ts';
 /**
  * Lets the user edit a text in the program of $VISUAL or $EDITOR, which uses the terminal of this process.
  * The text is in a private file that is removed afterwards. Returns the new text. Throws a `UsageError` if
- * the program fails.
+ * the program fails. The program starts in the private folder, because editors read settings from their
+ * folder, and `cwd` can be an untrusted project.
  */
-export async function editInProgram(text: string, env: Env): Promise<string> {
+export async function editInProgram(text: string, env: Env, cwd: string): Promise<string> {
   const program = env['VISUAL'] || env['EDITOR'] || 'vi';
   const folder = await mkdtemp(join(tmpdir(), 'millrace-prompt-'));
   const file = join(folder, 'prompt.md');
   try {
     await writeFile(file, text, { mode: 0o600 });
-    await runEditor(program, file, env);
+    await runEditor(program, file, await envOutsideProject(env, cwd));
     const { bytes } = await readFileSafely(file, { maxBytes: maxTextLength });
     return new TextDecoder().decode(bytes).replace(/\n$/, '');
   } finally {
@@ -28,7 +30,9 @@ export async function editInProgram(text: string, env: Env): Promise<string> {
 
 function runEditor(program: string, file: string, env: Env): Promise<void> {
   // The variable can contain arguments, as in "code --wait". So a shell splits it, as git does.
-  const child = spawn('sh', ['-c', `${program} "$1"`, 'sh', file], { stdio: 'inherit', env });
+  const shell = process.platform === 'win32' ? 'sh' : '/bin/sh';
+  const options = { stdio: 'inherit', env, cwd: dirname(file) } as const;
+  const child = spawn(shell, ['-c', `${program} "$1"`, 'sh', file], options);
   return new Promise((resolve, reject) => {
     const fail = (why: string) =>
       reject(new UsageError(`Cannot use the editor ${program}: ${why}. Set $VISUAL or $EDITOR`));

@@ -177,7 +177,12 @@ export class TestChat {
 
   async send(text: string): Promise<void> {
     await this.idle();
-    this.type(`${text}\r`);
+    // Commands that widen the rights of the agent count only if their keys do not arrive together.
+    for (const key of /^(?:!|\/mo)/.test(text) ? [text.slice(0, 1), text.slice(1)] : [text]) {
+      this.type(key);
+      if (key !== text) await this.advance(100);
+    }
+    this.type('\r');
   }
 
   /** Presses Ctrl-D and waits for the exit code. */

@@ -3,6 +3,7 @@ import type { ModelInfo } from '../contract/model-info.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { DescribedRequest, Provider, Stream } from '../contract/provider.ts';
 import { abortOnReturn, withAbortSignal } from './abort-on-return.ts';
+import { hideCredentials } from './hidden-credentials.ts';
 
 /**
  * Creates a provider from a stream function, for an API that this package does not support.
@@ -60,5 +61,5 @@ export function providerOf(
 export function describeModelRequest({ items, ...rest }: ModelRequest): DescribedRequest {
   const transcript = JSON.parse(encodeTranscript(items)) as { readonly items: JsonObject[] };
   const settings = JSON.parse(JSON.stringify(rest)) as JsonObject;
-  return { method: 'POST', body: { ...settings, items: transcript.items } };
+  return { method: 'POST', body: { ...hideCredentials(settings), items: transcript.items } };
 }

@@ -9,6 +9,7 @@ import type {
 } from '../contract/provider.ts';
 import { abortOnReturn } from '../provider/abort-on-return.ts';
 import { providerOf } from '../provider/create-provider.ts';
+import { hideCredentials } from '../provider/hidden-credentials.ts';
 import type { TokenCounter } from '../tokens/token-counter.ts';
 import { HttpExchange, type ResponseBody } from '../transport/http-exchange.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
@@ -140,10 +141,11 @@ async function* streamWire(
 function describeRequest({ url, body, secrets }: HttpRequest): DescribedRequest {
   const { origin, pathname } = new URL(url);
   const hidden = secrets.filter((secret) => secret !== '');
+  const shown = hideCredentials(body);
   return {
     method: 'POST',
     url: hide(`${origin}${pathname}`, hidden),
-    body: hidden.length === 0 ? body : withoutSecrets(body, hidden),
+    body: hidden.length === 0 ? shown : withoutSecrets(shown, hidden),
   };
 }
 

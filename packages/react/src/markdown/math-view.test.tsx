@@ -39,6 +39,30 @@ test('a formula or code that is nested too deep is shown as its source', async (
   expect(highlight('['.repeat(50_000), 'json')).toBeUndefined();
 });
 
+test.each([
+  '\\def\\a{xx}\\a\\a',
+  '\\newcommand{\\a}{xx}\\a',
+  '\\let\\a=x\\a',
+  '\\global\\edef\\a{x}\\a',
+])('18.142: attack: a formula that defines macros blocks the page: %s', async (text) => {
+  const page = await openDomPage('http://localhost/app');
+  const place = page.window.document.createElement('div');
+  expect(renderMath(text, place as unknown as HTMLElement, true)).toBe(false);
+  expect(place.children).toHaveLength(0);
+});
+
+test('18.142: attack: thousands of formulas block the page', async () => {
+  const page = await openDomPage('http://localhost/app');
+  await loadExtras();
+  const text = Array.from({ length: 40 }, () => `$x${' + y'.repeat(60)}$`).join(' ');
+  await page.render(<MarkdownView text={text} isOpen={false} />);
+  const first = page.findAll('.katex-mathml').length;
+  expect(first).toBeGreaterThan(5);
+  expect(first).toBeLessThan(30);
+  await expect.poll(() => page.findAll('.katex-mathml').length).toBe(40);
+  await expect.poll(() => page.findAll('.math > code')).toEqual([]);
+});
+
 test('a hostile formula creates no link, no image, no id, no foreign class and no large box', async () => {
   const page = await openDomPage('http://localhost/app');
   await loadExtras();

@@ -14,8 +14,10 @@ export function MathView({ text, source, isDisplay }: MathViewProps) {
   const [isDrawn, setDrawn] = useState(false);
   useLayoutEffect(() => {
     const render = mathExtra.loaded;
-    if (render === undefined || place.current === null) return;
-    setDrawn(render(text, place.current, isDisplay));
+    if (render === undefined) return;
+    return drawSoon(text.length, () => {
+      if (place.current !== null) setDrawn(render(text, place.current, isDisplay));
+    });
   }, [text, isDisplay]);
   return (
     <span className="math" data-display={isDisplay || undefined}>
@@ -23,6 +25,39 @@ export function MathView({ text, source, isDisplay }: MathViewProps) {
       {!isDrawn && <code>{source}</code>}
     </span>
   );
+}
+
+/** Maximum length of all formulas that are drawn before the page reacts to the user again. */
+const maxPerTurn = 4096;
+let left = maxPerTurn;
+let isResetPlanned = false;
+const waiting = new Set<{ readonly length: number; readonly draw: () => void }>();
+
+/**
+ * Draws a formula now, or in a later turn of the event loop if many formulas come at once. Otherwise a text
+ * with thousands of formulas would block the page. The returned function cancels the drawing.
+ */
+function drawSoon(length: number, draw: () => void): () => void {
+  const job = { length, draw };
+  waiting.add(job);
+  drawWaiting();
+  return () => void waiting.delete(job);
+}
+
+function drawWaiting(): void {
+  for (const job of waiting) {
+    if (left <= 0) break;
+    left -= job.length;
+    waiting.delete(job);
+    job.draw();
+  }
+  if (isResetPlanned || (left === maxPerTurn && waiting.size === 0)) return;
+  isResetPlanned = true;
+  setTimeout(() => {
+    isResetPlanned = false;
+    left = maxPerTurn;
+    drawWaiting();
+  });
 }
 
 /** Shows a formula that has its own lines in the source. */

@@ -24,12 +24,19 @@ const maxLength = 4096;
 const maxDepth = 50;
 
 /**
+ * Matches commands that define macros. A few macros can expand to a formula of any length, and no limit of
+ * KaTeX prevents this.
+ */
+const definition =
+  /\\(?:[gex]?def|(?:future)?let|global|long|(?:re)?newcommand|providecommand|DeclareMathOperator)(?![a-zA-Z])/;
+
+/**
  * Draws a formula into an element, with a version for screen readers. Returns false if the formula
- * is not valid. The formula is untrusted. The option `trust` is off, so commands cannot create
+ * is not valid, too long, or defines macros. The formula is untrusted. The option `trust` is off, so commands cannot create
  * links, load images or set classes.
  */
 export function renderMath(text: string, place: HTMLElement, isDisplay: boolean): boolean {
-  if (text.length > maxLength || isDeeper(text, maxDepth)) return false;
+  if (text.length > maxLength || isDeeper(text, maxDepth) || definition.test(text)) return false;
   try {
     katex.render(text, place, {
       displayMode: isDisplay,

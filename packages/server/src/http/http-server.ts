@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '@millrace/log';
 import { ServerError } from '../contract/server-error.ts';
 import type { Authorize } from './access/authorized-user.ts';
-import { type ClientAddress, callerOfToken } from './access/check-access.ts';
+import { type ClientAddress, callerOfToken, tokenOfCaller } from './access/check-access.ts';
 import { isLoopback } from './access/host-and-origin.ts';
 import { GuessLimit, RateLimit } from './access/rate-limit.ts';
 import { TrustedProxies } from './access/trusted-proxies.ts';
@@ -68,7 +68,10 @@ export class HttpServer {
     this.#basePath = checkBasePath(options.basePath ?? '');
     this.#hosts = new Set(hosts.map((host) => host.toLowerCase()));
     const closing = this.#closing.signal;
-    const openStreams = new OpenStreams(this.#limits.maxStreamsPerCaller, clock);
+    const openStreams = new OpenStreams(this.#limits.maxStreamsPerCaller, clock, async (caller) => {
+      const id = tokenOfCaller(caller);
+      return id === undefined || (await tokens.isValid(id));
+    });
     tokens.onRevoked((id) => openStreams.disconnect(callerOfToken(id)));
     this.#app = new HttpApp({
       ...options,

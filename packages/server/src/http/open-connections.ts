@@ -6,18 +6,27 @@ import { ServerError } from '../contract/server-error.ts';
 
 const maxTimerMs = 2 ** 31 - 1;
 
+/** Time between two checks whether the callers of open streams are still admitted, in milliseconds. */
+const checkEveryMs = 5000;
+
+/** Returns false if a caller is no longer admitted, for example because its token was revoked. */
+type IsAdmitted = (caller: string) => Promise<boolean>;
+
 /**
  * The open streamed replies of each caller. This class limits their number, and closes them when a token is
- * revoked or expires.
+ * revoked or expires. Another server can revoke a token too, so the class checks the callers at intervals.
  */
 export class OpenStreams {
   readonly #maxPerCaller: number;
   readonly #clock: Clock;
+  readonly #isAdmitted: IsAdmitted;
   readonly #byCaller = new Map<string, Set<HttpResponse>>();
+  #isChecking = false;
 
-  constructor(maxPerCaller: number, clock: Clock) {
+  constructor(maxPerCaller: number, clock: Clock, isAdmitted: IsAdmitted) {
     this.#maxPerCaller = maxPerCaller;
     this.#clock = clock;
+    this.#isAdmitted = isAdmitted;
   }
 
   /** Throws `rate_limited` if the caller already has the maximum number of open streams. */
@@ -31,6 +40,7 @@ export class OpenStreams {
   add(caller: string, response: HttpResponse, expiresAt: number | null = null): void {
     const open = this.#byCaller.get(caller) ?? new Set();
     this.#byCaller.set(caller, open.add(response));
+    this.#checkLater();
     const cancel = expiresAt === null ? undefined : this.#closeAt(response, expiresAt);
     response.once('close', () => {
       cancel?.();
@@ -52,6 +62,21 @@ export class OpenStreams {
     };
     wait();
     return () => cancel();
+  }
+
+  /** Checks all callers after a while, and again as long as there are open streams. */
+  #checkLater(): void {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    const check = async () => {
+      for (const caller of [...this.#byCaller.keys()]) {
+        // An error of the store says nothing about the caller. The next check follows soon.
+        if (!(await this.#isAdmitted(caller).catch(() => true))) this.disconnect(caller);
+      }
+      this.#isChecking = false;
+      if (this.#byCaller.size > 0) this.#checkLater();
+    };
+    this.#clock.after(checkEveryMs, () => void check(), { isIdle: true });
   }
 
   /** Closes all streams of a caller. */

@@ -3,11 +3,10 @@ import { type Log, snapshot } from '@millrace/log';
 import type { ContentHit, ContentSearch, ContentSearchResult } from '../contract/inspection.ts';
 import type { TasksService } from '../contract/service.ts';
 
-/** The number of tasks whose content is read together, and that a cursor can skip. */
-const tasksPerPage = 10;
 /** Maximum numbers for one request. The cursor of the result continues the search. */
-const maxPages = 5;
+const maxTasks = 50;
 const maxRecords = 200_000;
+const maxFound = 10;
 const maxHitsPerTask = 3;
 /** The number of characters that a hit shows before and after the found text. */
 const [charactersBefore, charactersAfter] = [60, 120];
@@ -24,9 +23,10 @@ export async function searchContent(
   const data: ContentSearchResult['data'][number][] = [];
   let next: string | null = cursor ?? null;
   let [records, count] = [0, 0];
-  for (let pages = 0; pages < maxPages && records < maxRecords && data.length === 0; pages++) {
+  for (let read = 0; read < maxTasks && records < maxRecords && data.length < maxFound; read++) {
+    // Each page has one task, so the cursor can continue after every task.
     const page = await tasks.list({
-      ...{ limit: tasksPerPage, pageNumber: 1, orderBy: 'updated_at', direction: 'desc' },
+      ...{ limit: 1, pageNumber: 1, orderBy: 'updated_at', direction: 'desc' },
       ...(next !== null && { cursor: next }),
     });
     for (const task of page.data) {

@@ -1,9 +1,12 @@
 import { createAgent } from '@millrace/agent';
+import { sessionId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import type { ServedAgent } from '../contract/served-agent.ts';
+import type { AgentInfo } from '../contract/task.ts';
 import { createServer } from '../create-server.ts';
+import { pastRequest } from './past-request.ts';
 
 async function served() {
   const log = memoryLog();
@@ -45,6 +48,19 @@ test('rebuilds a model request of a loop from the log', async () => {
   expect(body['notes']).toEqual([
     expect.stringContaining('current instructions, tools and settings'),
   ]);
+});
+
+test('18.143: attack: many requests for old requests occupy the server', async () => {
+  const log = memoryLog();
+  const agent = createAgent({ provider: scriptedProvider(['One.']), log });
+  await agent.run('Hi', { session: sessionId('s') }).result;
+  const served = { info: {} as AgentInfo, agent: { type: 'loop', name: 'a', agent } as const };
+  const ask = () => pastRequest('s', served, { turn: 1, attempt: 1 });
+  const results = await Promise.allSettled(Array.from({ length: 60 }, ask));
+  const refused = results.filter(({ status }) => status === 'rejected');
+  expect(refused).toHaveLength(40);
+  expect(refused[0]).toMatchObject({ reason: { code: 'rate_limited' } });
+  expect(await ask()).toMatchObject({ turn: 1 });
 });
 
 test('an unknown attempt is not found, and an invalid turn is refused', async () => {

@@ -13,8 +13,31 @@ interface TaskAgent {
   readonly agent: Pick<ServedAgent, 'type'> | ServedAgent;
 }
 
-/** Rebuilds the model request that a task's agent sent in one attempt. */
+/**
+ * Maximum number of requests that wait to be rebuilt. They are rebuilt one after the other, because one of a
+ * long session takes seconds of the processor, and other clients would wait.
+ */
+const maxWaiting = 20;
+let waiting = 0;
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * Rebuilds the model request that a task's agent sent in one attempt. Throws `rate_limited` if too many
+ * requests wait.
+ */
 export async function pastRequest(
+  taskId: string,
+  agent: TaskAgent,
+  at: Attempt,
+): Promise<PastRequestInfo> {
+  if (waiting >= maxWaiting) throw tooManyWaiting();
+  waiting++;
+  const rebuilt = last.then(() => rebuild(taskId, agent, at));
+  last = rebuilt.catch(() => {});
+  return rebuilt.finally(() => waiting--);
+}
+
+async function rebuild(
   taskId: string,
   { info, agent }: TaskAgent,
   at: Attempt,
@@ -37,6 +60,11 @@ export async function pastRequest(
 function requestsNotLogged(name: string): ServerError {
   const message = `Cannot rebuild requests of agent ${name}: it sends its own requests to models, and they are not on the log`;
   return new ServerError('bad_state', message);
+}
+
+function tooManyWaiting(): ServerError {
+  const message = `${maxWaiting} requests to models wait to be rebuilt: try again in a moment`;
+  return new ServerError('rate_limited', message, {}, { retryAfterMs: 1000 });
 }
 
 function attemptNotFound(task: string, { turn, attempt }: Attempt): ServerError {

@@ -172,7 +172,8 @@ export const taskLogRoutes: readonly Route[] = [
     method: 'GET',
     path: '/tasks/{task_id}/request',
     summary:
-      'Rebuild the model request of an attempt from the log. It has no headers; notes say what may have changed since',
+      'Rebuild the model request of an attempt from the log. It has no headers and no credentials; notes say what may have changed since. Only tokens with full access, because the request contains the instructions of the agent',
+    access: 'all',
     params: taskIdParams,
     query: z.object({ turn: positiveCount, attempt: positiveCount.default(1) }),
     reply: pastRequestSchema,

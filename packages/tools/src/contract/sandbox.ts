@@ -118,6 +118,16 @@ export interface SandboxRequest {
    * none.
    */
   readonly pin?: readonly string[] | undefined;
+  /**
+   * Paths that this command must not change or create, relative to the workspace or absolute, in addition to
+   * `SandboxOptions.protect`. Default: none.
+   */
+  readonly protect?: readonly string[] | undefined;
+  /**
+   * Absolute paths that the command can read, although they are in a folder that the sandbox replaces, such
+   * as `/tmp`. Default: none.
+   */
+  readonly show?: readonly string[] | undefined;
 }
 
 /** A confined command that is ready to start. */

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { access, constants, lstat, realpath } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { type GitSetting, gitSafetyEnv } from './git-environment.ts';
+import { isOwnRepository } from './repository-owner.ts';
 import { findRepositoryRisk } from './repository-risk.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -30,7 +31,8 @@ export interface GitResult {
 /**
  * Runs a git command that only reads, without a shell. Git cannot run programs of the repository (see
  * `gitSafetyEnv`), and it uses only the checked repository. Returns undefined if there is no git or no
- * repository, if the repository has a risk (see `findRepositoryRisk`), or if the command fails.
+ * repository, if the repository belongs to another user or has a risk (see `findRepositoryRisk`), or if the
+ * command fails.
  *
  * @example const files = await runGit(['ls-files', '-z'], { cwd, env: process.env });
  */
@@ -46,6 +48,7 @@ export async function runGit(
   const base = closedEnv(options.env, root);
   const settings = await userGitSettings(program, root, { ...options, env: base });
   const where = { GIT_DIR: join(root, '.git'), GIT_WORK_TREE: root };
+  if (!(await isOwnRepository([root, where.GIT_DIR], settings))) return undefined;
   const env = { ...gitSafetyEnv(base, { root, settings }), ...where };
   return execute(program, ['--no-pager', ...words], { ...options, cwd, env });
 }

@@ -3,9 +3,10 @@ import type { OptionNames } from '@millrace/core';
 import { assertKnownOptions } from '../known-options.ts';
 import { approveByPolicy } from '../permissions/approve-by-policy.ts';
 import { commandOf } from '../permissions/decide.ts';
-import { secretProtection } from '../permissions/home-protection.ts';
+import { homeProtection, secretProtection } from '../permissions/home-protection.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
 import type { PermissionRule } from '../permissions/permission-rule.ts';
+import { writeProtection } from '../permissions/protected-paths.ts';
 import { splitCommand } from '../permissions/split-command.ts';
 import { allChangesRule } from '../permissions/suggest-rule.ts';
 import { isRemoteTool, type ToolKind, toolKindOf } from '../permissions/tool-kinds.ts';
@@ -17,7 +18,7 @@ import type { Workspace } from '../workspace/workspace.ts';
  * How much an agent does without a question. `plan`: it only reads, and all other calls are refused. `ask`:
  * the policy decides. `accept-edits`: changes of files in the workspace need no approval. `auto`: commands
  * in the sandbox need no approval either. In every mode, files that look like secrets and files that make
- * other programs run code need an approval, and rules that deny or ask apply.
+ * other programs run code need an approval if a call names them, and rules that deny or ask apply.
  */
 export type PermissionMode = 'plan' | 'ask' | 'accept-edits' | 'auto';
 
@@ -80,7 +81,7 @@ export function approveInMode(options: ApproveInModeOptions): Approve {
         if (decision === 'allow') return ruling;
         if (kind === 'write') return (await allowChange(pending, policy, workspace)) ?? ruling;
         if (kind !== 'run' || mode !== 'auto' || reading === undefined) return ruling;
-        return mayRunInSandbox(pending, policy)
+        return (await mayRunInSandbox(pending, policy, reading))
           ? { decision: 'allow', reason: 'The sandbox confines it, and the mode is auto' }
           : ruling;
       default:
@@ -130,10 +131,15 @@ async function allowChange(
 
 /**
  * True if a command can run in the sandbox without an approval. A rule that asks, a command that leaves the
- * sandbox, and a word that names a secret are reasons to ask. The sandbox itself protects the files that make
- * other programs run code.
+ * sandbox, and a word that names a secret or a protected file are reasons to ask. A program can change files
+ * that the line does not name, so the sandbox guards the protected files directly in the workspace. If the
+ * sandbox cannot hide all paths that a rule denies, the command needs an approval.
  */
-function mayRunInSandbox(pending: CheckedToolCall, policy: PermissionPolicy): boolean {
+async function mayRunInSandbox(
+  pending: CheckedToolCall,
+  policy: PermissionPolicy,
+  reading: UnaskedReading,
+): Promise<boolean> {
   const call = { tool: pending.call.name, input: pending.input };
   const line = commandOf(call);
   if (line === undefined || asksForMore(call) !== undefined) return false;
@@ -145,16 +151,22 @@ function mayRunInSandbox(pending: CheckedToolCall, policy: PermissionPolicy): bo
     rules: [everything, ...policy.rules.filter((rule) => !isAllow(rule))],
     remembered: policy.remembered.filter((rule) => !isAllow(rule)),
   });
-  return lenient.decide(call).decision === 'allow' && !namesSecret(line, policy.root);
+  if (lenient.decide(call).decision !== 'allow' || namesProtected(line, policy.root)) return false;
+  const { toolCallId } = pending.call;
+  if ((await reading.hideDenied(call, toolCallId)) !== undefined) return false;
+  return reading.guardProtected(call, toolCallId);
 }
 
-/** True if a word of the line names a file that looks like a secret. */
-function namesSecret(line: string, root: string): boolean {
+/** True if a word of the line names a file that looks like a secret, or a file that runs code. */
+function namesProtected(line: string, root: string): boolean {
   const words = splitCommand(line).parts.flatMap((part) => part.map(({ text }) => text));
   // Syntax that the parser does not support hides words, so the whole line is also split at such characters.
   const pieces = [...words, ...line.split(/[\s'"`$(){}<>|&;=:,]+/)].filter((word) => word !== '');
   return pieces.some((word) => {
-    const path = word.replace(/^-+\w*=?|^@/, '') || '.';
-    return secretProtection(lexicalPath(root, path)) !== undefined;
+    const path = lexicalPath(root, word.replace(/^-+\w*=?|^@/, '') || '.');
+    if (secretProtection(path) !== undefined) return true;
+    const protection = writeProtection(path.shown) ?? homeProtection(path, 'write');
+    // `head` is a program, and `HEAD` is a commit.
+    return protection !== undefined && protection.segment !== 'head';
   });
 }

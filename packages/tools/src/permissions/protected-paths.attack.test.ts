@@ -57,13 +57,30 @@ test.for(
   expect(decision).toBe('ask');
 });
 
-test.for(lines('src/pipeline.yml docs/agents/a.md crush/a.ts package.json Makefile AGENTS.md'))(
-  '18.77: a broad rule writes %s',
-  async (path) => {
-    const { decision } = await policyRuling(root, ['write', { path, content: '' }], { rules });
-    expect(decision).toBe('allow');
-  },
-);
+// Interpreters, debuggers, editors, tool managers and other agents execute or obey these files.
+test.for(
+  lines(`.ghci .iex.exs .ocamlinit .octaverc .erlang .utoprc .dir-locals-2.el .gdbearlyinit .pnpmfile.mjs
+    tools/bazel sub/tools/bazel mise/config.toml mise/conf.d/a.toml .theia/tasks.json devbox.json
+    .flox/env/manifest.toml CLAUDE.md GEMINI.md sub/claude.md AGENTS.md AGENTS.override.md
+    .github/copilot-instructions.md .github/instructions/a.md .github/skills/a/SKILL.md .rules
+    .cline/a .openhands/setup.sh .bsp/a.json .ropeproject/config.py pylintrc jupyter_server_config.py
+    ipython_config.py sitecustomize.py .pdbrc.py .perldb .rdbgrc .luarc.json .lazy.lua
+    .lite_project.lua .reviewboardrc .arcconfig .gclient .repo/repo/main.py .rvmrc .shadowenv.d/a
+    .corepack.env pnpm-workspace.yaml user.bazelrc .bazelrc .bazeliskrc gradle/wrapper/a.jar .terraform/a
+    .chef/knife.rb ansible.cfg .replit .gitpod.yml .idx/dev.nix .codesandbox/tasks.json devenv.nix
+    .run/a.run.xml .tmuxp.yaml Microsoft.PowerShell_profile.ps1 startup.m .tekton/a.yaml .build.yml`),
+)('18.115: attack: a broad rule does not write %s, which runs code', async (path) => {
+  const { decision } = await policyRuling(root, ['write', { path, content: '' }], { rules });
+  expect(decision).toBe('ask');
+});
+
+test.for(
+  lines(`src/pipeline.yml docs/agents/a.md crush/a.ts package.json Makefile README.md mise/config.ts
+    tools/bazel.ts profile.ts src/tools/a.ts rules src/repo/a.ts terraform/main.tf`),
+)('18.77: a broad rule writes %s', async (path) => {
+  const { decision } = await policyRuling(root, ['write', { path, content: '' }], { rules });
+  expect(decision).toBe('allow');
+});
 
 // Git treats a folder with HEAD, objects and refs as a repository, and uses the settings in it.
 test.for(['HEAD', 'sub/HEAD', 'sub/head'])(

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { compileGlob } from '../workspace/compile-glob.ts';
 
 /** The reason why a path needs an approval, and the part of the path that causes it. */
@@ -18,6 +19,34 @@ export function writeProtection(path: string): Protection | undefined {
     lastIf(segments, (name) => codeFiles.has(name) || codePatterns.some((one) => one.test(name))) ??
     endOfChain(segments, codeChains);
   return segment === undefined ? undefined : { segment, why: 'runs_code' };
+}
+
+/** The spelling of names that programs look up with capital letters. */
+const spellings: Readonly<Record<string, string>> = {
+  jenkinsfile: 'Jenkinsfile',
+  '.rprofile': '.Rprofile',
+  '.renviron': '.Renviron',
+};
+const spelled = (name: string) =>
+  spellings[name] ?? name.replace(/^[a-z]+(?=(?:\.\w+)?\.md$)/, (stem) => stem.toUpperCase());
+/** The sandbox itself guards these names of git. */
+const guardedByGit = /^(?:\.git|git~1|head)$/;
+
+/**
+ * Returns the names directly in a folder that a command without an approval must not change or create,
+ * because other programs would execute the files. Names that do not exist are included.
+ */
+export function protectedNames(folder: string): readonly string[] {
+  const found = readdirSync(folder);
+  // A missing first folder would be guarded as a whole, so only folders of code hosts are guarded then.
+  const isGuarded = (chain: string) =>
+    /^\.(?:github|gitea|forgejo)\//.test(chain) || found.includes(chain.replace(/\/.*/, ''));
+  const chains = [...codeChains].filter(isGuarded);
+  const known = [...codeFolders, ...codeFiles, ...chains].map(spelled);
+  const existing = found.filter((name) => writeProtection(name) !== undefined);
+  return [...new Set([...known, ...existing])].filter(
+    (name) => !guardedByGit.test(name.toLowerCase()),
+  );
 }
 
 /**
@@ -65,9 +94,12 @@ const codeFolders = setOf(
   `.git git~1 .hg .jj .sl .svn .bzr .pijul _darcs .husky .githooks .git-hooks .lefthook
   .lefthook-local .millrace .claude .codex .cursor .gemini .windsurf .opencode .crush .kiro .roo
   .kilocode .clinerules .continue .trae .amazonq .augment .junie .qwen .factory .goose .agents
-  .rovodev .copilot .vscode .vs .idea .fleet .nova .zed .helix .vim .emacs.d .devcontainer .cargo
-  .mvn .yarn .bundle .mise .circleci .buildkite .woodpecker .semaphore .ssh .aws .gnupg .kube .docker
-  .azure`,
+  .rovodev .copilot .cline .openhands .zencoder .qoder .codebuddy .warp .vibe .serena .amp .vscode .vs
+  .idea .fleet .nova .zed .helix .vim .nvim .emacs.d .doom.d .spacemacs.d .theia .codesandbox .idx
+  .gitpod .bsp .metals .lsp .ropeproject .externaltoolbuilders .devcontainer .ipython .jupyter
+  .shadowenv.d .cargo .mvn .yarn .bundle .mise .flox .devbox .devenv .direnv .terraform .chef .repo
+  .circleci .buildkite .woodpecker .semaphore .tekton .teamcity .harness .builds .ssh .aws .gnupg .kube
+  .docker .azure`,
 );
 
 /**
@@ -76,15 +108,24 @@ const codeFolders = setOf(
  */
 const codeFiles = setOf(
   `head millrace.json .mcp.json opencode.json opencode.jsonc crush.json .crush.json .roomodes
-  .kilocodemodes .goosehints .cursorrules .windsurfrules .gitmodules .gitconfig .lfsconfig
-  .overcommit.yml .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv
-  .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .login config.fish .inputrc .envrc .autoenv
-  .autoenv.zsh .vimrc .exrc .nvimrc .gvimrc .lvimrc .local.vimrc .nvim.lua .vimspector.json
-  .ycm_extra_conf.py .emacs .dir-locals.el .devcontainer.json .tmux.conf .screenrc .xprofile .xinitrc
-  .xsession .pam_environment .gdbinit .lldbinit .pdbrc .irbrc .pryrc .rprofile .renviron .npmrc .yarnrc
-  .yarnrc.yml .pnpmfile.cjs .pnp.cjs .pnp.loader.mjs bunfig.toml .bunfig.toml .pypirc pip.conf .condarc
-  .netrc .bazelrc rust-toolchain rust-toolchain.toml .tool-versions .prototools .sdkmanrc .rtx.toml
-  jenkinsfile`,
+  .kilocodemodes .goosehints .cursorrules .windsurfrules .rules agents.md agents.override.md agent.md
+  claude.md claude.local.md gemini.md qwen.md crush.md warp.md .gitmodules .gitconfig .lfsconfig
+  .overcommit.yml captainhook.json .rusty-hook.toml prek.toml .arcconfig .reviewboardrc .gclient
+  .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv
+  .zprofile .zlogin .zlogout .kshrc .mkshrc .yashrc .shrc .shinit .cshrc .tcshrc .login .xonshrc
+  config.fish .inputrc .envrc .direnvrc .autoenv .autoenv.zsh .autoenv_leave.zsh .ondirrc .smartcd
+  .localrc .rvmrc .vimrc _vimrc _gvimrc _exrc .vimrc.local .lazy.lua .neoconf.json .luarc.json
+  .luarc.jsonc .lite_project.lua .kateproject .spacemacs .gitpod.yml .gitpod.yaml .replit .exrc .nvimrc .gvimrc .lvimrc .local.vimrc .nvim.lua .vimspector.json
+  .ycm_extra_conf.py .emacs .emacs.el .dir-locals.el .dir-locals-2.el .devcontainer.json .tmux.conf .screenrc .xprofile .xinitrc
+  .xsession .pam_environment .gdbinit .gdbearlyinit .lldbinit .pdbrc .pdbrc.py .perldb .byebugrc .rdbgrc
+  .rdbgrc.rb jdb.ini .jdbrc .valgrindrc .irbrc .pryrc .rprofile .renviron .ghci .iex.exs .ocamlinit
+  .utoprc .octaverc startup.m .erlang .juliarc.jl .psqlrc .sqliterc .duckdbrc .pythonrc .pythonrc.py
+  .pythonstartup sitecustomize.py usercustomize.py ipython_config.py pylintrc .pylintrc pylintrc.toml
+  .npmrc .yarnrc .yarnrc.yml pnpm-workspace.yaml .corepack.env .gemrc .pnp.cjs .pnp.loader.mjs bunfig.toml .bunfig.toml .pypirc pip.conf pip.ini
+  .condarc .netrc .bazelversion .bazeliskrc .buckconfig .buckconfig.local .plzconfig .sbtopts .jvmopts
+  .mavenrc rust-toolchain rust-toolchain.toml .tool-versions .asdfrc .prototools .sdkmanrc .rtx.toml
+  devbox.json devenv.nix devenv.yaml devenv.local.nix ansible.cfg .ansible.cfg .build.yml .vela.yml
+  buildspec.yml .drone.star .drone.jsonnet .cirrus.star .space.kts .onedev-buildspec.yml jenkinsfile`,
 );
 /**
  * Patterns for files with several spellings: projects of editors, lists of hooks, and jobs of build servers.
@@ -97,20 +138,28 @@ const codePatterns = [
   /^(?:husky|lint-staged)\.config\.\w+$/,
   /^\.?simple-git-hooks\.\w+$/,
   /^\.aider\..*\.ya?ml$/,
-  /^\.?mise(?:\.[\w-]+)?\.toml$/,
+  /^\.?mise(?:rc)?(?:\.[\w-]+)?\.toml$/,
+  /^\.pnpmfile\.[cm]?js$/,
+  /^\.?(?:[\w-]+\.)?bazelrc(?:\.[\w-]+)?$/,
+  /^jupyter_\w*config\.(?:py|json)$/,
+  /^(?:[\w.-]+_)?profile\.ps1$/,
+  /^\.tmux(?:p|inator)\.\w+$/,
+  /\.run\.xml$/,
   /^\.?(?:gitlab-ci|travis|drone|woodpecker|cirrus|appveyor)\.ya?ml$/,
   /^(?:azure-pipelines|bitbucket-pipelines|cloudbuild)\.ya?ml$/,
 ];
 
 /**
- * Ends of folder paths, such as `.github/workflows`. Programs execute the files in these folders, or use them
- * as settings.
+ * Ends of paths, such as `.github/workflows`. Programs execute these files and the files in these folders, or
+ * use them as settings.
  */
 const codeChains = setOf(
-  `.github/workflows .github/actions .github/hooks .github/agents .github/prompts .gitea/workflows
-  .forgejo/workflows .config/fish .config/git .config/nvim .config/helix .config/mise
-  .config/millrace .config/autostart .config/systemd .config/environment.d .config/direnv
-  .local/bin`,
+  `.github/workflows .github/actions .github/hooks .github/agents .github/prompts .github/instructions
+  .github/chatmodes .github/skills .github/extensions .github/copilot .github/copilot-instructions.md
+  .github/mcp.json .gitea/workflows .forgejo/workflows .config/fish .config/git .config/nvim
+  .config/helix .config/emacs .config/mise .config/nushell .config/powershell .config/go
+  .config/millrace .config/autostart .config/systemd .config/environment.d .config/direnv .local/bin
+  tools/bazel gradle/wrapper mise/config.toml mise/config.local.toml mise/conf.d`,
 );
 
 const secretFolders = setOf('.aws .ssh .gnupg .kube .docker .azure .password-store .secrets');

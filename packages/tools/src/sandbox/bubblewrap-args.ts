@@ -20,6 +20,8 @@ export interface BubblewrapView {
   readonly hide: readonly string[];
   /** Absolute paths of folders that this command must not rename. */
   readonly pin: readonly string[];
+  /** Absolute paths below a replaced folder that this command can read. */
+  readonly show: readonly string[];
   /** The `PATH` of the command. */
   readonly path: string;
   readonly limits: CommandLimits;
@@ -50,6 +52,7 @@ export function bubblewrapArgs(view: BubblewrapView, command: SandboxRequest['co
     // A command without an approval must not leave files for the next command.
     ...(view.view === 'closed' ? ['--tmpfs', '/tmp'] : ['--bind', view.temporary, '/tmp']),
     ...(view.view === 'closed' ? [] : runtimeFolders(view)),
+    ...view.show.flatMap((path) => ['--ro-bind-try', path, path]),
     ...outside.flatMap((one) => guardArgs(one, view)),
     ...roots(view).flatMap((folder) => [bindOf(view), folder, folder]),
     ...inside.flatMap((one) => guardArgs(one, view)),

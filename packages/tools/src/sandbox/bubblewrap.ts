@@ -25,7 +25,7 @@ import { commandLimits } from './command-limits.ts';
 import { keyPlaces } from './key-places.ts';
 import { createPrivateFolder, isAway } from './private-folder.ts';
 import { probeSandbox } from './probe-sandbox.ts';
-import { type GuardPlan, type PlanOptions, planGuards } from './protected-paths.ts';
+import { extendPlan, type GuardPlan, type PlanOptions, planGuards } from './protected-paths.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 import { watchNames } from './watch-names.ts';
 
@@ -150,7 +150,7 @@ class Bubblewrap implements Sandbox {
 
   async prepare(request: SandboxRequest): Promise<PreparedCommand> {
     const { root, env, view = this.profile, network = this.network } = request;
-    const { hide = [], pin = [] } = request;
+    const { hide = [], pin = [], protect = [], show = [] } = request;
     if (root === '/') throw cannotConfineRoot();
     const writable = this.#writable();
     const home = this.#homeAwayFrom([root, ...writable]);
@@ -158,8 +158,11 @@ class Bubblewrap implements Sandbox {
     const canChange = view === 'workspace';
     // This call also waits until the sandbox has checked the repositories that the last command created.
     const packages = canChange ? await this.#packages.find(root) : [];
-    const plan = this.#enter(root, { writable, canChange, packages });
+    const shared = this.#enter(root, { writable, canChange, packages });
     try {
+      const plan = canChange
+        ? extendPlan(shared, { root, writable: [root, ...writable], protect })
+        : shared;
       const limits = commandLimits(this.#options.limits);
       const places = { root, writable, temporary, emptyFile, guarded: plan.guarded };
       const { outer, inner } = splitEnv(sandboxEnv(env));
@@ -167,7 +170,7 @@ class Bubblewrap implements Sandbox {
         ...Object.entries(inner).flatMap(([name, value]) => ['--setenv', name, value]),
         ...bubblewrapArgs(
           {
-            ...{ ...places, hide, pin, view },
+            ...{ ...places, hide, pin, show, view },
             network: network && view !== 'closed',
             path: env['PATH'] ?? '',
             limits,
@@ -189,7 +192,7 @@ class Bubblewrap implements Sandbox {
           // them as known.
           return [...changed, ...(created ? await created.finish() : [])];
         } finally {
-          this.#leave(root, plan);
+          this.#leave(root, shared);
         }
       };
       const blocked = created ? AbortSignal.any([names.blocked, created.blocked]) : names.blocked;
@@ -199,7 +202,7 @@ class Bubblewrap implements Sandbox {
         ...{ blocked, finish },
       };
     } catch (error) {
-      this.#leave(root, plan);
+      this.#leave(root, shared);
       throw error;
     }
   }

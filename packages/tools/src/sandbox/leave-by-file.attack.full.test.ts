@@ -308,6 +308,7 @@ test('attack: a command that nobody approved exchanges files with others in /tmp
     hiddenPaths: async () => [],
     allow: async () => true,
     hideDenied: async () => undefined,
+    guardProtected: () => true,
     placeOf: async () => place,
   };
   const approved = bashTool({ workspace: { root: workspace }, sandbox });

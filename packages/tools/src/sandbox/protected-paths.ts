@@ -91,6 +91,23 @@ export function planGuards(options: PlanOptions): GuardPlan {
   return { ...planner.plan(), repositories: ofGit.below };
 }
 
+/**
+ * Adds paths to a plan that a running command may use. The paths of the plan are not checked again, because
+ * the running command could manipulate the check.
+ */
+export function extendPlan(
+  plan: GuardPlan,
+  { root, writable, protect }: Pick<PlanOptions, 'root' | 'writable' | 'protect'>,
+): GuardPlan {
+  if (protect.length === 0) return plan;
+  const planner = new Planner(writable, plan);
+  for (const path of protect) planner.guard(resolve(root, path), 'settings');
+  const { guarded, watched, modes } = planner.plan();
+  const isGuarded = new Set(guarded.map(({ path }) => path));
+  const kept = plan.kept.filter(({ path }) => isGuarded.has(path));
+  return { guarded, watched, kept, modes, repositories: plan.repositories };
+}
+
 const noPlaces: GitPlaces = { guarded: [], pinned: [], below: [] };
 
 /** Maximum number of links in a chain of links. The kernel has the same limit. */
@@ -107,8 +124,12 @@ class Planner {
   readonly #kept = new Map<string, KeptPlace['guard']>();
   readonly #modes = new Map<string, number>();
 
-  constructor(writable: readonly string[]) {
+  constructor(writable: readonly string[], known?: GuardPlan) {
     this.#writable = writable;
+    if (known === undefined) return;
+    for (const one of known.guarded) this.#guarded.set(one.path, one);
+    for (const one of known.watched) this.#watched.set(one.path, one);
+    for (const [folder, mode] of known.modes) this.#modes.set(folder, mode);
   }
 
   /** Guards a path. If the path does not exist, no command may create it. */

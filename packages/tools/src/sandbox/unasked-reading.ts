@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { commandOf, type PolicyCall } from '../permissions/decide.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
+import { protectedNames } from '../permissions/protected-paths.ts';
 import { isReadOnlyLine } from '../permissions/read-only/read-only-line.ts';
 import {
   findUnreadable,
@@ -34,19 +35,27 @@ export interface UnaskedReading {
    * reason.
    */
   hideDenied(call: PolicyCall, toolCallId: string): Promise<string | undefined>;
+  /**
+   * Stores that a mode allowed a call without an approval, until `placeOf` is called. The sandbox then guards
+   * the files that make other programs run code. Returns false if a user must approve the call.
+   */
+  guardProtected(call: PolicyCall, toolCallId: string): boolean;
   /** Returns how the sandbox confines a tool call. Call it immediately before the command starts. */
   placeOf(call: PolicyCall, toolCallId: string): Promise<ReadingPlace>;
 }
 
 /**
  * How a command is confined. `closed`: it can only read, and not the paths in `hide`. `profile`: the profile
- * of the sandbox applies, because the command was approved. The command cannot use the paths in `hide` and
- * cannot rename the folders in `pin`. `refused`: the command was allowed only with a restriction, which is no
+ * of the sandbox applies, because a user, a rule or a mode allowed the command. The command cannot use the paths
+ * in `hide`, cannot rename the folders in `pin`, and cannot change or create the paths in `protect`. `refused`: the command was allowed only with a restriction, which is no
  * longer possible.
  */
 export type ReadingPlace =
   | { readonly place: 'closed'; readonly hide: readonly string[] }
-  | ({ readonly place: 'profile' } & Pick<DeniedPaths, 'hide' | 'pin'>)
+  | ({ readonly place: 'profile'; readonly protect: readonly string[] } & Pick<
+      DeniedPaths,
+      'hide' | 'pin'
+    >)
   | { readonly place: 'refused' };
 
 /** Maximum number of allowed calls that have not started yet. More calls need an approval. */
@@ -64,6 +73,7 @@ export function unaskedReading(current: () => PermissionPolicy): UnaskedReading 
   // The allowed calls are stored, because files and rules can change between the decision and the execution.
   const allowed = new Set<string>();
   const hiding = new Set<string>();
+  const guarding = new Set<string>();
   const keyOf = (call: PolicyCall, id: string) => JSON.stringify([id, commandOf(call)]);
   const hiddenPaths: UnaskedReading['hiddenPaths'] = async (call) => {
     const policy = current();
@@ -92,14 +102,22 @@ export function unaskedReading(current: () => PermissionPolicy): UnaskedReading 
       else hiding.delete(keyOf(call, id));
       return gap ?? (isFull ? 'too many commands are waiting' : undefined);
     },
+    guardProtected(call, id) {
+      if (guarding.size >= maxAllowed) return false;
+      guarding.add(keyOf(call, id));
+      return true;
+    },
     async placeOf(call, id) {
+      const mustGuard = guarding.delete(keyOf(call, id));
       const wasAllowed = allowed.delete(keyOf(call, id));
       const mustHide = hiding.delete(keyOf(call, id));
       const readable = await hiddenPaths(call);
       if (readable !== undefined) return { place: 'closed', hide: readable };
       if (wasAllowed && !isAllowedByRule(current(), call)) return { place: 'refused' };
       const { hide, pin, gap } = await findDeniedPaths(current(), call.tool);
-      return mustHide && gap !== undefined ? { place: 'refused' } : { place: 'profile', hide, pin };
+      if (mustHide && gap !== undefined) return { place: 'refused' };
+      const protect = mustGuard ? protectedNames(current().root) : [];
+      return { place: 'profile', hide, pin, protect };
     },
   };
 }

@@ -1,9 +1,11 @@
-import { open } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FilePart, MediaPart } from '@millrace/core';
 import { fileKind } from '@millrace/tools';
+import { isInside } from '../../config/config-paths.ts';
 import { UsageError } from '../../contract/errors.ts';
+import { readFileSafely } from '../../safe-files.ts';
 import { mentionsIn } from '../completion/file-completions.ts';
 
 /**
@@ -57,29 +59,46 @@ async function readPicture(
   path: string,
   options: PictureOptions,
 ): Promise<MediaPart | FilePart | undefined> {
-  const file = await open(absolutePath(path, options), 'r').catch(() => undefined);
-  if (file === undefined) return undefined;
-  try {
-    const stats = await file.stat();
-    if (!stats.isFile()) return undefined;
-    const isDocument = /\.pdf$/i.test(path);
-    const limit = isDocument ? maxDocumentBytes : maxBytes;
-    if (stats.size > limit) throw tooLarge(path, stats.size, limit);
-    const bytes = new Uint8Array(await file.readFile());
-    const kind = fileKind(bytes);
-    if (kind.type === 'document') {
-      const source = { type: 'bytes', bytes } as const;
+  const given = absolutePath(path, options);
+  const real = given && (await realpath(given).catch(() => undefined));
+  if (real === undefined || (await leavesFolder(given ?? '', real, options.cwd))) return undefined;
+  const { size } = await stat(real).catch(() => ({ size: 0 }));
+  const limit = /\.pdf$/i.test(path) ? maxDocumentBytes : maxBytes;
+  if (size > limit) throw tooLarge(path, size, limit);
+  const read = await readFileSafely(real, { maxBytes: limit }).catch(() => undefined);
+  if (read === undefined) return undefined;
+  const bytes = new Uint8Array(read.bytes);
+  const kind = fileKind(bytes);
+  const source = { type: 'bytes', bytes } as const;
+  switch (kind.type) {
+    case 'image':
+      return { kind: 'media', mimeType: kind.mimeType, source };
+    case 'document':
       return { kind: 'file', name: basename(path), mimeType: kind.mimeType, source };
-    }
-    if (kind.type !== 'image') return undefined;
-    return { kind: 'media', mimeType: kind.mimeType, source: { type: 'bytes', bytes } };
-  } finally {
-    await file.close();
+    default:
+      return undefined;
   }
 }
 
-function absolutePath(path: string, { cwd, home }: PictureOptions): string {
-  if (path.startsWith('file://') && URL.canParse(path)) return fileURLToPath(path);
+/**
+ * Returns true if a link in the folder leads out of it. An untrusted project can contain a link to
+ * a private picture. A path that is outside of the folder as the user wrote it is allowed.
+ */
+async function leavesFolder(given: string, real: string, cwd: string): Promise<boolean> {
+  const root = await realpath(cwd).catch(() => cwd);
+  const isWrittenInside = isInside(given, cwd) || isInside(given, root);
+  return isWrittenInside && !isInside(real, root);
+}
+
+function absolutePath(path: string, { cwd, home }: PictureOptions): string | undefined {
+  if (path.startsWith('file://') && URL.canParse(path)) {
+    try {
+      return fileURLToPath(path);
+    } catch {
+      // The address names another machine.
+      return undefined;
+    }
+  }
   if (home !== undefined && path.startsWith('~/')) return resolve(home, path.slice(2));
   return resolve(cwd, path);
 }

@@ -43,7 +43,7 @@ test('a stalled paste is reported after a second, and so is its rest', async () 
   expect(keys).toEqual([
     { type: 'paste', text: 'one\r' },
     { type: 'paste', text: 'two\r' },
-    { type: 'text', text: '!' },
+    { type: 'paste', text: '!' },
   ]);
 });
 

@@ -27,11 +27,25 @@ interface KeyReaderOptions {
   readonly pasteTimeoutMs?: number | undefined;
 }
 
+/**
+ * Input that follows the end of a paste within this time belongs to the paste. A pasted text can
+ * contain the end marker itself, and terminals split long pastes.
+ */
+const afterPasteMs = 100;
+/** Keys that follow other keys within this time were not pressed one by one. */
+const burstMs = 50;
+
 /** Turns chunks of input into keys. If a chunk is ambiguous, a timer decides. */
 export class KeyReader {
   readonly #options: KeyReaderOptions;
   #state: KeyState = emptyKeyState;
   #cancel: (() => void) | undefined;
+  /** The time until which input belongs to the last paste. */
+  #pastedUntilMs = 0;
+  /** The time until which input belongs to the last keys that arrived together. */
+  #burstUntilMs = 0;
+  /** True if the keys that arrived together contain a command that Enter must not run. */
+  #isHeld = false;
 
   constructor(options: KeyReaderOptions) {
     this.#options = options;
@@ -41,10 +55,47 @@ export class KeyReader {
     this.#cancel?.();
     this.#cancel = undefined;
     const isWhole = isEmpty(this.#state);
-    const { state, keys, skipped } = parseKeys(this.#state, chunk);
-    const isAlone = isWhole && isEmpty(state) && skipped === 0 && isOnePress(keys);
-    this.#take(state, { keys, isAlone });
+    const { state, keys, skipped, afterPaste } = parseKeys(this.#state, chunk);
+    const isOne = isWhole && isEmpty(state) && skipped === 0 && isOnePress(keys);
+    this.#take(state, this.#judge(keys, isOne, afterPaste));
     this.#wait();
+  }
+
+  /**
+   * Decides which keys the user pressed. Keys after the end of a paste are pasted text. Keys that
+   * arrive together can be a paste of a terminal that does not mark pastes, so some of them have no
+   * effect.
+   */
+  #judge(keys: readonly Key[], isOne: boolean, afterPaste: number | undefined): KeyRead {
+    const now = (this.#options.clock ?? systemClock).now();
+    const isPasted = now < this.#pastedUntilMs;
+    if (isPasted || afterPaste !== undefined) {
+      this.#pastedUntilMs = now + afterPasteMs;
+      const from = isPasted ? 0 : (afterPaste ?? 0);
+      const typed = this.#withoutCommands(keys.slice(0, from));
+      return { keys: [...typed, ...asPaste(keys.slice(from))], isAlone: false };
+    }
+    const isBurst = !isOne || now < this.#burstUntilMs;
+    if (!isBurst) {
+      this.#isHeld = false;
+      return { keys, isAlone: true };
+    }
+    if (keys.length > 0) this.#burstUntilMs = now + burstMs;
+    return { keys: this.#withoutCommands(keys), isAlone: false };
+  }
+
+  /**
+   * Makes keys that arrived together harmless. A text that starts with `!` counts as pasted. Shift-Tab
+   * and a typed `/mode`, which change the rights of the agent, have no effect.
+   */
+  #withoutCommands(keys: readonly Key[]): readonly Key[] {
+    return keys.flatMap((key): readonly Key[] => {
+      if (key.type === 'text' && /^\s*\/mo/.test(key.text)) this.#isHeld = true;
+      if (key.type === 'text' && key.text.startsWith('!')) return asPaste([key]);
+      if (key.type !== 'key') return [key];
+      const isDropped = (key.name === 'tab' && key.shift) || (key.name === 'enter' && this.#isHeld);
+      return isDropped ? [] : [key];
+    });
   }
 
   /** Drops incomplete input. */
@@ -77,6 +128,16 @@ export class KeyReader {
 
 function isEmpty({ pending, paste }: KeyState): boolean {
   return pending === '' && paste === undefined;
+}
+
+/** Returns keys as pasted text. Keys that are no text have no effect, except Enter and Tab. */
+function asPaste(keys: readonly Key[]): readonly Key[] {
+  const text = keys.map((key) => {
+    if (key.type === 'text' || key.type === 'paste') return key.text;
+    if (key.type === 'key' && key.name === 'enter') return '\n';
+    return key.type === 'key' && key.name === 'tab' && !key.shift ? '\t' : '';
+  });
+  return keys.length === 0 || text.join('') === '' ? [] : [{ type: 'paste', text: text.join('') }];
 }
 
 function isOnePress(keys: readonly Key[]): boolean {

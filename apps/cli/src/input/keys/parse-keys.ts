@@ -18,6 +18,8 @@ interface ParsedKeys {
    * The number of sequences in the input that are not keys, for example reports of the terminal.
    */
   readonly skipped: number;
+  /** The index of the first key after the first paste that ended. Undefined if no paste ended. */
+  readonly afterPaste?: number | undefined;
 }
 
 export const emptyKeyState: KeyState = { pending: '', paste: undefined, isStale: false };
@@ -34,23 +36,26 @@ export function parseKeys(before: KeyState, chunk: string): ParsedKeys {
   let state = dropStalePaste(before, chunk);
   let input = state.pending + chunk;
   let skipped = 0;
+  let afterPaste: number | undefined;
   while (input !== '') {
     if (state.paste === undefined) {
       const { at, isPasteStart, ignored } = readKeys(input, keys);
       skipped += ignored;
       if (!isPasteStart)
-        return { state: { ...emptyKeyState, pending: input.slice(at) }, keys, skipped };
+        return { state: { ...emptyKeyState, pending: input.slice(at) }, keys, skipped, afterPaste };
       state = { ...emptyKeyState, paste: '' };
       input = input.slice(at);
     } else {
       const { text, rest, isEnded } = readPaste(state.paste, input);
-      if (!isEnded) return { state: { pending: rest, paste: text, isStale: false }, keys, skipped };
+      if (!isEnded)
+        return { state: { pending: rest, paste: text, isStale: false }, keys, skipped, afterPaste };
       if (text !== '') keys.push({ type: 'paste', text });
+      afterPaste ??= keys.length;
       state = emptyKeyState;
       input = rest;
     }
   }
-  return { state: { ...state, pending: '' }, keys, skipped };
+  return { state: { ...state, pending: '' }, keys, skipped, afterPaste };
 }
 
 /**

@@ -46,15 +46,22 @@ const maxClipboardBytes = 100_000;
 
 /**
  * Returns the sequence that sets the clipboard of the terminal (OSC 52). Call it only because the user asked
- * for it. The text is encoded, so it cannot end the sequence.
+ * for it. The text is encoded, so it cannot end the sequence. Control characters are removed: in a terminal that
+ * pastes the text, they could end the paste and press keys.
  */
 export function clipboardText(text: string): TerminalText {
-  const bytes = Buffer.from(text.toWellFormed());
+  const bytes = Buffer.from(withoutControls(text.toWellFormed()));
   if (bytes.length > maxClipboardBytes)
     throw new UsageError(
       `Cannot copy ${bytes.length} bytes: terminals accept at most ${maxClipboardBytes}. Use /export`,
     );
   return TerminalText.clipboard(bytes.toString('base64'));
+}
+
+/** Removes all control characters except line breaks and tabs. */
+function withoutControls(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to remove
+  return text.replace(/\r\n?/g, '\n').replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
 }
 
 type TextStyle = 'dim' | 'green' | 'yellow' | 'red';

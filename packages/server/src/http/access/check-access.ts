@@ -200,3 +200,8 @@ function readToken(headers: IncomingHttpHeaders): string | undefined {
 export function callerOfToken(id: string): string {
   return `token ${id}`;
 }
+
+/** Returns the id of the token of a caller. Returns undefined if the caller has no token. */
+export function tokenOfCaller(caller: string): string | undefined {
+  return /^token (.+)$/.exec(caller)?.[1];
+}

@@ -96,6 +96,14 @@ export class TokenStore {
     return stored && this.#isValid(stored) ? stored : undefined;
   }
 
+  /** Returns true if a token with this id is valid now. Another server may have revoked it. */
+  async isValid(id: string): Promise<boolean> {
+    if (this.#operators.some((operator) => operator.toString('hex') === id)) return true;
+    const row = await this.#rows.get('tokens', id);
+    const stored = row && fromTokenRow(row);
+    return stored !== undefined && this.#isValid(stored);
+  }
+
   /**
    * Returns the tokens that are valid now. If a task is given, it returns only the tokens for this task.
    * Expired tokens are deleted.

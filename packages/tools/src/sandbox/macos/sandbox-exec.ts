@@ -51,7 +51,9 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
     const mayConnect = (request.network ?? network) && view !== 'closed';
     const watch = { root, network: mayConnect, search, packages };
     const created = ofGit && watchRepositories({ ...watch, known: ofGit.below });
-    const settings = [...otherSettings, ...protect].map((path) => resolve(root, path));
+    const settings = [...otherSettings, ...protect, ...(request.protect ?? [])].map((path) =>
+      resolve(root, path),
+    );
     const text = macosProfile({
       ...{ root, view, temporary, unixSockets, writable, git: ofGit?.guarded ?? [] },
       network: mayConnect,

@@ -37,6 +37,7 @@ async function answer(request: SandboxedRequest): Promise<SandboxedAnswer> {
     hiddenPaths: async () => closed,
     allow: async () => true,
     hideDenied: async () => undefined,
+    guardProtected: () => true,
     placeOf: async () => ({ place: 'closed', hide: closed }) as const,
   };
   const { sandbox } = found;

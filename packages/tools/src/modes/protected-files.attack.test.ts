@@ -1,0 +1,88 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { type JsonObject, toolCallId } from '@millrace/core';
+import { describe, expect, test } from 'vitest';
+import { approveByPolicy } from '../permissions/approve-by-policy.ts';
+import { permissionPolicy } from '../permissions/permission-policy.ts';
+import type { PermissionRule } from '../permissions/permission-rule.ts';
+import { approveInSandbox } from '../sandbox/approve-in-sandbox.ts';
+import { unaskedReading } from '../sandbox/unasked-reading.ts';
+import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
+import { createWorkspace } from '../workspace/workspace.ts';
+import { approveInMode } from './approve-in-mode.ts';
+
+// A hostile model works in the mode `auto`, in which commands in the sandbox need no approval.
+
+interface Setting {
+  readonly rules?: readonly PermissionRule[];
+  readonly prepare?: (root: string) => void;
+}
+
+async function bash(command: string, { rules = [], prepare }: Setting = {}): Promise<string> {
+  const root = temporaryFolder();
+  prepare?.(root);
+  const workspace = createWorkspace({ root });
+  const policy = permissionPolicy({ root, rules, freeReading: true, hidesDenied: true });
+  const reading = unaskedReading(() => policy);
+  const byPolicy = approveByPolicy(policy, workspace);
+  const approve = approveInMode({
+    ...{ mode: () => 'auto', policy: () => policy, workspace, reading },
+    approve: approveInSandbox(() => policy, byPolicy, reading),
+  });
+  const input: JsonObject = { command };
+  const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name: 'bash' } as const;
+  const call = { ...part, arguments: JSON.stringify(input) };
+  const pending = { name: 'bash', call, tool: { name: 'bash' }, input, summary: 'bash' };
+  const ruling = await approve(pending as unknown as Parameters<typeof approve>[0]);
+  return typeof ruling === 'string' ? ruling : ruling.decision;
+}
+
+test.each([
+  'mkdir -p .vscode; echo evil > .vscode/tasks.json',
+  'echo evil >> .npmrc',
+  "sh -c 'echo evil > .envrc'",
+  'cp a .husky/pre-commit',
+  'tee .github/workflows/a.yml < a',
+  'git config --file=.gitmodules a.b c',
+  'sed -i s/a/b/ CLAUDE.md',
+  "python3 -c \"open('.mcp.json', 'w')\"",
+  'ln -s a .idea',
+])('18.123: attack: the mode auto asks about %j, which names a protected file', async (command) => {
+  expect(await bash(command)).toBe('ask');
+});
+
+test.each(['npm test', 'head -5 a > b', 'git reset HEAD~1', 'mkdir -p src/tools', 'make build'])(
+  '18.123: the mode auto does not ask about %j',
+  async (command) => {
+    expect(await bash(command)).toBe('allow');
+  },
+);
+
+describe('with a denied path that the sandbox cannot hide', () => {
+  const rules = [{ tool: '*', path: 'private.txt', decision: 'deny' }] as const;
+  const withFile = (root: string) => writeTree(root, { 'private.txt': 'secret', 'x.sh': 'ls' });
+  const tracked = (root: string) => {
+    withFile(root);
+    for (const words of [
+      ['init', '-q'],
+      ['add', '.'],
+    ])
+      execFileSync('git', words, { cwd: root });
+  };
+  const undecodable = (root: string) => {
+    withFile(root);
+    writeFileSync(Buffer.concat([Buffer.from(`${root}/bad`), Buffer.of(0xff)]), '');
+  };
+
+  test.each([
+    ['that git tracks', tracked, 'bash x.sh'],
+    ['beside a name that is not valid UTF-8', undecodable, 'grep -r secret . > y'],
+    ['beside a name that is not valid UTF-8', undecodable, 'bash x.sh'],
+  ])('18.129: attack: the mode auto asks, for a path %s', async (_what, prepare, command) => {
+    expect(await bash(command, { rules, prepare })).toBe('ask');
+  });
+
+  test('18.129: the mode auto does not ask if the sandbox can hide it', async () => {
+    expect(await bash('bash x.sh', { rules, prepare: withFile })).toBe('allow');
+  });
+});
