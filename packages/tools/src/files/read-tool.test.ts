@@ -128,7 +128,7 @@ test('23, to build 5: a PDF document is attached, up to 10 MB', async () => {
     ],
   });
   truncateSync(join(root, 'order.pdf'), 10_000_001);
-  expect(await read('order.pdf')).toEqual(refused(expect.stringContaining('At most 10 MB')));
+  expect(await read('order.pdf')).toEqual(refused(expect.stringContaining('At most 10.0 MB')));
 });
 
 describe('an image', () => {

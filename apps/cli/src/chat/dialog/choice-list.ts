@@ -146,10 +146,14 @@ export class FilteredPickList {
 
 function filtered({ title, items, onPick, onCancel }: PickList, typed: string): PickList {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-  const matches = items.flatMap((item, index) => {
-    const text = `${item.label} ${item.detail ?? ''}`.toLowerCase();
-    return words.every((word) => text.includes(word)) ? [{ item, index }] : [];
-  });
+  const all = items.map((item, index) => ({ item, index }));
+  const isIn = (text: string) => words.every((word) => text.toLowerCase().includes(word));
+  const byLabel = all.filter(({ item }) => isIn(item.label));
+  // Details contain dates and ids, so a short word would often match by chance.
+  const matches =
+    byLabel.length > 0
+      ? byLabel
+      : all.filter(({ item }) => isIn(`${item.label} ${item.detail ?? ''}`));
   const about = matches.length === 0 ? `no match for “${typed}”` : `“${typed}”`;
   return {
     title: `${title}  ${typed === '' ? 'Enter selects, Esc cancels, typing filters' : about}`,
