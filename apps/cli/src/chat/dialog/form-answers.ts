@@ -21,7 +21,8 @@ interface FormAnswersOptions {
 
 /**
  * Asks the user the fields of forms one after the other, as questions. A tool or an MCP server asks with a
- * form. The user dismisses a form with Esc.
+ * form. The user dismisses a form with Esc. A form without required fields ends with the question whether to
+ * agree.
  */
 export class FormAnswers {
   readonly #options: FormAnswersOptions;
@@ -61,7 +62,28 @@ export class FormAnswers {
       if (value === undefined) return deny(approval, formDismissed);
       if (value !== null) content.set(field.name, value);
     }
+    // A form without a required answer would otherwise be accepted although the user agreed to nothing.
+    const isConfirmed =
+      read.fields.some(({ isRequired }) => isRequired) ||
+      (await this.#confirm(approval, form, content.size, signal));
+    if (signal.aborted) return;
+    if (!isConfirmed) return deny(approval, formDismissed);
     await approve(approval, { input: Object.fromEntries(content) });
+  }
+
+  /** Asks whether to agree to a form. The first option, which Enter chooses, is No. */
+  async #confirm(
+    { name }: PendingApproval,
+    { message }: FormQuestion,
+    answers: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const what = answers === 0 ? 'Agree?' : 'Send your answers?';
+    const question = `${name} asks: ${message}\n${what}`;
+    const options = [{ label: no }, { label: yes }];
+    const answer = await this.#options.ask({ question, options, multiple: false }, signal);
+    const [first = ''] = [answer ?? []].flat();
+    return /^y(?:es)?$/i.test(first.trim());
   }
 
   /** Asks a field until its answer fits. Null leaves the field out, and undefined dismisses the form. */
