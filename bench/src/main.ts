@@ -11,6 +11,7 @@ import { compareLongSession } from './long-session/compare-long-session.ts';
 import { ours } from './ours.ts';
 import { comparePage } from './page/compare-page.ts';
 import { compareSandbox } from './sandbox/compare-sandbox.ts';
+import { compareSearch } from './search/compare-search.ts';
 import { compareServer } from './server/compare-server.ts';
 import { workloads } from './workloads.ts';
 
@@ -23,6 +24,7 @@ const sections = [
   'peers',
   'page',
   'sandbox',
+  'search',
   'cold-start',
   'long-session',
 ];
@@ -61,6 +63,7 @@ async function main(chosen: readonly string[]): Promise<void> {
   if (has('server')) await compareServer();
   if (has('page')) await comparePage();
   if (has('sandbox')) await compareSandbox();
+  if (has('search')) await compareSearch();
   if (has('cold-start')) await compareColdStart();
   if (!has('ours') && !has('peers')) return;
   const peers = has('peers') ? await loadPeers() : [];

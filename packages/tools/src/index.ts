@@ -93,6 +93,11 @@ export {
   type TodoTask,
   todoTool,
 } from './todo/todo-tool.ts';
+export {
+  type WebFetchInput,
+  type WebFetchToolOptions,
+  webFetchTool,
+} from './web/web-fetch-tool.ts';
 export type { FolderEntry, FolderListing } from './workspace/list-folder.ts';
 export type { OpenBuffers } from './workspace/open-buffers.ts';
 export type { FileContent, FileVersion, OpenFile } from './workspace/open-file.ts';

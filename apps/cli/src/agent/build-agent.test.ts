@@ -57,7 +57,7 @@ async function firstAsk({ log }: TestAgent, of: SessionId): Promise<ToolCallId> 
 
 const namesOf = ({ tools }: TestAgent) => tools.map(({ name }) => name);
 const reading = ['read', 'ls', 'grep', 'glob', 'read_output'];
-const changing = ['edit', 'write', 'bash'];
+const changing = ['edit', 'write', 'bash', 'web_fetch'];
 
 describe('the tools are those of the folder', () => {
   test('with questions where somebody is there, and without them in scripts', async () => {

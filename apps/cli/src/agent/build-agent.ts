@@ -16,6 +16,7 @@ import {
   subAgentsTool,
   todoTool,
   type Workspace,
+  webFetchTool,
 } from '@millrace/tools';
 import { forgetRule, readRememberedRules, rememberRule } from '../config/folders-file.ts';
 import type { AgentChanges, BuildOptions, BuiltAgent } from '../contract/agent.ts';
@@ -34,7 +35,13 @@ import { offeredModes } from './session-mode.ts';
 import { createSessionPolicy, type SessionPolicy } from './session-policy.ts';
 import { readProjectInstructions, systemPrompt } from './system-prompt.ts';
 import { runUserCommand } from './user-command.ts';
-import { changingTools, createQuestions, type Questions, readingTools } from './workspace-tools.ts';
+import {
+  changingTools,
+  createQuestions,
+  type Questions,
+  readingTools,
+  withShortSchema,
+} from './workspace-tools.ts';
 
 /** Builds the agent for a folder, with its tools, permissions, MCP servers and sub-agents. */
 export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
@@ -98,8 +105,10 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     servers,
     linkProblems,
     questions: createQuestions(options.ask),
-    reading: [...readingTools(workspace, policy.current), ...extended.tools],
-    changing: isReadOnly ? [] : changingTools(workspace, commands),
+    reading: [...readingTools(workspace, policy.current), ...extended.tools].map(withShortSchema),
+    changing: isReadOnly
+      ? []
+      : [...changingTools(workspace, commands), webFetchTool()].map(withShortSchema),
     protection: protection?.summary,
     // The chat already shows `protection`, so it does not need this second text.
     unconfined:
@@ -168,7 +177,8 @@ function assemble(parts: AgentParts): BuiltAgent {
     }),
   });
   // Sub-agents do not get `todo`, so they cannot replace the list that the user sees.
-  const own = [...reading, ...changing, wrap(task), todoTool(), ...asking];
+  const others = [wrap(task), todoTool(), ...asking].map(withShortSchema);
+  const own = [...reading, ...changing, ...others];
   const names = new Set(own.map(({ name }) => name));
   const serverTools = () =>
     servers

@@ -1,5 +1,6 @@
 import { basename, dirname, join, sep } from 'node:path';
 import { readOutputTool, type Tool, type ToolContext, type ToolExecution } from '@millrace/agent';
+import type { JsonObject, JsonValue } from '@millrace/core';
 import {
   type AskUserOptions,
   askUserTool,
@@ -41,6 +42,32 @@ export function changingTools(
     withOutsidePaths(workspace, writeTool, 'file'),
     bashTool({ workspace, ...commands }),
   ];
+}
+
+/** The keywords of JSON Schema that only limit values. The tools check these limits themselves. */
+const limitKeywords: ReadonlySet<string> = new Set([
+  ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minimum', 'additionalProperties'],
+]);
+/** The model can exceed a small maximum by accident, so the schema keeps it. */
+const minShownMaximum = 2000;
+
+/**
+ * Returns a tool whose schema has no limits that a model never reaches. Each request repeats all
+ * schemas. The tool still checks its input with the full schema.
+ */
+export function withShortSchema(tool: Tool): Tool {
+  return tool.strict ? tool : { ...tool, inputSchema: shortSchema(tool.inputSchema) as JsonObject };
+}
+
+function shortSchema(schema: JsonValue): JsonValue {
+  if (typeof schema !== 'object' || schema === null) return schema;
+  if (Array.isArray(schema)) return schema.map(shortSchema);
+  const fields = Object.entries(schema as JsonObject).filter(([key, value]) => {
+    if (typeof value === 'object') return true;
+    const isLarge = key === 'maximum' && typeof value === 'number' && value > minShownMaximum;
+    return !limitKeywords.has(key) && !isLarge;
+  });
+  return Object.fromEntries(fields.map(([key, value]) => [key, shortSchema(value)]));
 }
 
 /**

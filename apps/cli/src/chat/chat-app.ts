@@ -6,6 +6,7 @@ import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
 import type { ConfigArgs } from '../contract/args.ts';
 import type { Config, SessionMode, ThemeName } from '../contract/config.ts';
 import { editInProgram } from '../input/edit-in-program.ts';
+import { VimKeys } from '../input/editor/vim-keys.ts';
 import type { Key } from '../input/keys/key.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import { clipboardText } from '../text/terminal/terminal-gate.ts';
@@ -99,6 +100,7 @@ export class ChatApp implements CommandContext {
   readonly flags: ConfigArgs;
   readonly dialogs: DialogController;
   readonly display: Display;
+  readonly vim: VimKeys = new VimKeys(() => this.display.drawNow());
   readonly #options: ChatAppOptions;
   readonly #ids: Ids;
   readonly #questions: OpenQuestions;
@@ -345,7 +347,8 @@ export class ChatApp implements CommandContext {
   get hint(): string | undefined {
     if (this.#ctrlC.isAwaited) return 'Press Ctrl-C again to leave';
     if (this.#escape.isAwaited) return 'Press Esc again to go back to a message';
-    return this.#conversation.canRetry ? 'Enter sends; in an empty prompt it retries' : undefined;
+    if (this.#conversation.canRetry) return 'Enter sends; in an empty prompt it retries';
+    return this.vim.hint;
   }
 
   /**

@@ -10,6 +10,7 @@ import { storePath } from '../store/open-store.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
 import { themeFor } from '../text/theme/theme.ts';
 import { ChatApp } from './chat-app.ts';
+import { pickSession } from './commands/session-commands.ts';
 import { note } from './contract/block.ts';
 import type { RunChatOptions } from './contract/chat-options.ts';
 import { ChatRoot } from './screen/chat-screen.tsx';
@@ -77,9 +78,17 @@ export async function chatInTerminal(options: RunChatOptions): Promise<number> {
   const onAbort = () => quit.resolve();
   signal?.addEventListener('abort', onAbort);
   if (signal?.aborted) onAbort();
+  let isCancelled = false;
   try {
-    await app.showSession();
-    if (options.prompt !== undefined) app.sendFirst(options.prompt);
+    const sendPrompt = () => options.prompt !== undefined && app.sendFirst(options.prompt);
+    const onCancel = () => {
+      isCancelled = true;
+      quit.resolve();
+    };
+    if (options.picks !== true || !(await pickSession(app, { onOpened: sendPrompt, onCancel }))) {
+      await app.showSession();
+      sendPrompt();
+    }
     // If the rendering fails, the chat ends too. The error is thrown after the terminal is
     // restored.
     await Promise.race([quit.promise, instance.waitUntilExit()]);
@@ -93,7 +102,7 @@ export async function chatInTerminal(options: RunChatOptions): Promise<number> {
     releaseSignals();
     process.off('exit', onExit);
   }
-  return signal?.aborted ? exitCodes.aborted : exitCodes.done;
+  return signal?.aborted || isCancelled ? exitCodes.aborted : exitCodes.done;
 }
 
 /** Prints each problem of an MCP server once, and updates the status line. */

@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { startProcess } from '../../../../packages/log/src/testing/start-process.ts';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
+import { exitCodes } from '../exit-code.ts';
 import { userItem } from '../store/session-summaries.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { keys, TestChat, type TestChatOptions, toolCalls } from '../testing/test-chat.ts';
@@ -203,5 +204,73 @@ describe('a driver process that was killed', () => {
     await second.send('Hello');
     await second.waitForText('Now.');
     await second.waitForText('And that.');
+  });
+});
+
+describe('23.12: the list of sessions', () => {
+  const say = async (chat: TestChat, text: string, answer: string) => {
+    await chat.send(text);
+    await chat.waitForText(answer);
+    await chat.idle();
+  };
+  const env = () => ({ NO_COLOR: '1', XDG_DATA_HOME: folder() });
+
+  /** A log with a session, a fork of it with a message, a fork without one, and another session. */
+  async function forkedLog() {
+    const open = chatsOnOneLog();
+    const first = open({ script: ['One.', 'Two.'], session: sessionId('parent'), env: env() });
+    await say(first, 'Count the birds', 'One.');
+    await first.send('/fork');
+    await first.waitForText('This is a copy.');
+    await say(first, 'Now the fish', 'Two.');
+    await first.send('/fork');
+    await first.waitForText('parent');
+    await first.quit();
+    const other = open({ script: ['Three.'], session: sessionId('other'), env: env() });
+    await say(other, 'Water the plants', 'Three.');
+    await other.send('/name The  garden');
+    await other.waitForText('This session is now “The garden”.');
+    await other.quit();
+    return open;
+  }
+
+  test('shows forks below their original with other labels, and names', async () => {
+    const open = await forkedLog();
+    const chat = open({ picks: true, session: sessionId('new'), env: env() });
+    await chat.waitForText('Which session?');
+    const labels = chat.terminal.screen.match(/(?<=now {2}).*?(?= {2}\w)/g);
+    expect(labels).toEqual([
+      'The garden',
+      'Count the birds',
+      '└ Now the fish',
+      '  └ (a copy without new messages)',
+    ]);
+    await chat.press('fish');
+    await chat.waitUntilGone('garden');
+    await chat.press(keys.enter);
+    await chat.waitForText('Two.');
+    await chat.idle();
+    await chat.send('/tree');
+    await chat.waitForText('Each line shows its name and its last message.');
+    await chat.press(keys.escape);
+    await chat.quit();
+  });
+
+  test('sends the prompt to the chosen session, and leaves if the user chooses none', async () => {
+    const open = await forkedLog();
+    const [picks, session] = [true, sessionId('new')];
+    const chat = open({ picks, session, prompt: 'And?', script: ['More.'], env: env() });
+    await chat.waitForText('Which session?');
+    await chat.press(keys.down);
+    await chat.press(keys.enter);
+    await chat.waitForText('More.');
+    await chat.idle();
+    expect(chat.terminal.text).toMatch(/› Count the birds[\s\S]*› And\?/);
+    await chat.quit();
+    expect(await chat.log.info(session)).toBeUndefined();
+    const cancelled = open({ picks, session, prompt: 'And?', env: env() });
+    await cancelled.waitForText('Which session?');
+    await cancelled.press(keys.escape);
+    expect(await cancelled.exitCode).toBe(exitCodes.aborted);
   });
 });

@@ -30,6 +30,21 @@ test('23.10: a mentioned picture reaches the model as a picture', async () => {
   await chat.waitForText('[picture: image/png]');
 });
 
+test('23, to build 5: a mentioned PDF reaches the model as a document', async () => {
+  const pdf = new TextEncoder().encode('%PDF-1.7\n%text');
+  writeFileSync(join(folder(), 'order.pdf'), pdf);
+  writeFileSync(join(folder(), 'text.pdf'), 'no document');
+  const chat = new TestChat({ script: ['A chair.'], cwd: folder(), columns: 120 });
+  await chat.send('What is in @order.pdf and @text.pdf?');
+  await chat.waitForText('A chair.');
+  const [parts] = await messagesOf(chat);
+  expect(parts).toHaveLength(2);
+  expect(parts?.[1]).toMatchObject({
+    ...{ kind: 'file', name: 'order.pdf', mimeType: 'application/pdf' },
+    source: { type: 'bytes', bytes: pdf },
+  });
+});
+
 test('23.10: the prompt of -p sends its pictures too', async () => {
   writeFileSync(join(folder(), 'a b.png'), png);
   const printed = await runPrint({

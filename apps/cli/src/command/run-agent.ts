@@ -63,10 +63,11 @@ async function openChat(args: ChatArgs, host: Host): Promise<number> {
   if (warning !== undefined) writeText(host.stderr, `${warning}\n`);
   const setup = { args, config, extensions, host, cwd, approve: 'wait', isDemo: false } as const;
   return withAgent(setup, async (run) => {
-    const session = await chooseSession(args.session, { ...run, cwd, host });
-    if (session === undefined) return exitCodes.aborted;
+    const session = await chooseSession(args.session, { ...run, cwd });
     const { runChat } = await chatting;
-    return runChat({ ...run, args, config, session, prompt: args.prompt, cwd, env, signal });
+    const picks = args.session === 'pick';
+    const chosen = { config, session, picks, prompt: args.prompt };
+    return runChat({ ...run, ...chosen, args, cwd, env, signal });
   });
 }
 

@@ -260,16 +260,6 @@ describe('at a terminal, before the chat', () => {
     return { stdin, stdout: new CapturedOutput({ isTTY: true }) };
   };
 
-  test('a person who leaves instead of choosing a session leaves the command', async () => {
-    server.answer({ text: 'It turns.' });
-    await run(['-p', 'The weather?']);
-    const { stdin, stdout } = atTerminal();
-    const ended = run(['--resume'], { stdin, stdout });
-    stdin.end();
-    expect((await ended).code).toBe(3);
-    expect(stdout.text).toContain('The weather?');
-  });
-
   test('there has to be a session to choose', async () => {
     const { code, stderr } = await run(['--resume'], atTerminal());
     expect(code).toBe(1);

@@ -7,7 +7,7 @@ const commandTools: readonly string[] = ['bash', 'bash+network', 'bash+outside']
 
 /**
  * Parses a permission rule. A rule is a tool name, `tool:pattern` with a command prefix or a path
- * glob, or `tool=text` for an exact match.
+ * glob, `tool=text` for an exact match, or `web_fetch:host`.
  *
  * @example
  * ruleFromText('bash:git status', 'allow');
@@ -26,6 +26,10 @@ export function ruleFromText(text: string, decision: Approval): PermissionRule {
   const exact = sign === '=' ? { exact: true } : {};
   if (commandTools.includes(tool))
     return { ...toolField, command: what.trim(), ...exact, decision };
+  if (tool === 'web_fetch') {
+    if (sign === '=') throw invalidRule(text, 'a host follows a colon');
+    return { tool, host: what.trim(), decision };
+  }
   if (pathTools.includes(tool)) return { ...toolField, path: what.trim(), ...exact, decision };
   throw invalidRule(text, `${tool} supports neither a path nor a command in rules`);
 }
@@ -34,7 +38,8 @@ export function ruleFromText(text: string, decision: Approval): PermissionRule {
  * Formats a rule so that `ruleFromText` can parse it. The text does not contain the reason of the
  * rule.
  */
-export function ruleToText({ tool, path, command, exact }: PermissionRule): string {
+export function ruleToText({ tool, path, command, host, exact }: PermissionRule): string {
+  if (host !== undefined) return `${tool ?? 'web_fetch'}:${host}`;
   const sign = exact ? '=' : ':';
   if (command !== undefined) return `${tool ?? commandTools[0]}${sign}${command}`;
   return path === undefined ? (tool ?? '*') : `${tool ?? '*'}${sign}${path}`;

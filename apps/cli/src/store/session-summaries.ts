@@ -1,4 +1,5 @@
 import {
+  type FilePart,
   Folder,
   type Ids,
   type Item,
@@ -124,6 +125,8 @@ export interface SessionSummary {
   readonly changedAt: number;
   /** The id of the session from which this one was forked. Undefined if it is not a fork. */
   readonly forkOf: SessionId | undefined;
+  /** The last offset that a fork copied. Undefined if it is not a fork. */
+  readonly forkThrough: number | undefined;
   readonly through: number;
   /** True if the session has interrupted work, waits for an answer, or has a queued message. */
   readonly hasWork: boolean;
@@ -152,6 +155,7 @@ async function summarize(
     title: info.isDamaged ? '(damaged)' : titleText(first),
     cwd: typeof cwd === 'string' ? cwd : undefined,
     forkOf: info.origin?.session,
+    forkThrough: info.origin?.through,
     ...{ changedAt, through, hasWork, holder },
   };
 }
@@ -194,8 +198,8 @@ function titleText(item: Item | undefined): string {
 
 interface UserItemOptions {
   readonly cwd: string;
-  /** Pictures of the message. Default: none. */
-  readonly pictures?: readonly MediaPart[] | undefined;
+  /** Pictures and documents of the message. Default: none. */
+  readonly pictures?: readonly (MediaPart | FilePart)[] | undefined;
   readonly ids?: Pick<Ids, 'item'> | undefined;
 }
 

@@ -28,6 +28,8 @@ export interface TestChatOptions {
   readonly clock?: VirtualClock | undefined;
   readonly session?: SessionId | undefined;
   readonly prompt?: string | undefined;
+  /** If true, the chat starts with a list of sessions. Default: false. */
+  readonly picks?: boolean | undefined;
   readonly columns?: number | undefined;
   readonly rows?: number | undefined;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
@@ -95,6 +97,7 @@ export class TestChat {
         cwd,
         env,
         prompt,
+        picks: options.picks,
         clock,
       },
       signal: this.#abort.signal,

@@ -1,4 +1,4 @@
-import { parseJson } from '@millrace/core';
+import { type PartId, parseJson } from '@millrace/core';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import type { Agent } from '../contract/agent.ts';
 import { AgentError, textOfError } from '../contract/agent-error.ts';
@@ -45,8 +45,14 @@ export function subAgent<const Name extends string>(
     summarize: ({ task }) => `${name}: ${task}`,
     async *execute({ task }, { child, signal, trace, observers, context, asParent: parent }) {
       const run = agent.run(task, { session: child, signal, trace, observers, context, parent });
-      for await (const event of run.events)
-        if (event.type === 'assistant_text_delta') yield event.text;
+      let partId: PartId | undefined;
+      for await (const event of run.events) {
+        if (event.type !== 'assistant_text_delta') continue;
+        // An empty line separates texts between which the sub-agent called tools.
+        if (partId !== undefined && partId !== event.partId) yield '\n\n';
+        partId = event.partId;
+        yield event.text;
+      }
       const { text, value, stop, error } = await run.result;
       if (stop.reason === 'stop') return value === undefined ? text : structuredOutput(value);
       const message = signal.aborted ? textOfError(signal.reason) : error?.message;

@@ -73,6 +73,20 @@ function caller(log: Log, agents: readonly Agent[], options: Options = {}) {
   return { agent, provider };
 }
 
+test('23.12: an empty line separates the texts of a sub-agent between its calls', async () => {
+  const log = memoryLog();
+  const provider = scriptedProvider([
+    { content: { parts: ['I look.', call('r0', 'refund', { amount: 1 })] } },
+    'I refunded it.',
+  ]);
+  const agent = createAgent({ name: 'desk', provider, tools: [refunds().tool], log });
+  const run = caller(log, [agent]).agent.run('Go', { session });
+  const updates: string[] = [];
+  for await (const event of run.events)
+    if (event.type === 'tool_execution_update') updates.push(event.text);
+  expect(updates.join('')).toBe('I look.\n\nI refunded it.');
+});
+
 type Asked = Extract<AgentEvent, { readonly type: 'approval_asked' }>;
 
 /** Answers each question of a run, and returns the questions. */

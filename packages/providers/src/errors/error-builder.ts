@@ -11,7 +11,7 @@ import { type HttpExchange, readText } from '../transport/http-exchange.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { SseError } from '../transport/sse-reader.ts';
 import { errorKindOf, errorKindOfEmptyBody } from './error-kind.ts';
-import { clip, messageFor, messageForUnsent } from './error-message.ts';
+import { clip, messageFor, messageForBrokenAnswer, messageForUnsent } from './error-message.ts';
 import { errorReportIn, errorReportOfFailure } from './error-report.ts';
 import { minSecretLength, redact, redactError } from './redact.ts';
 import { delayFromHeaders, delayFromText, delayUntilReset } from './retry-delay.ts';
@@ -139,6 +139,9 @@ export class ErrorBuilder {
 
   #message(kind: ProviderErrorKind, reason: string): string {
     // If there is no response, these two kinds mean that this package rejected the request before sending it.
+    if (kind === 'network' && this.response?.ok) {
+      return messageForBrokenAnswer(this.#provider, reason);
+    }
     const isUnsent = this.response === undefined && (kind === 'invalid_request' || kind === 'auth');
     return isUnsent && reason !== ''
       ? messageForUnsent(this.#provider, reason)

@@ -43,11 +43,19 @@ export function messageForUnsent(provider: string, reason: string): string {
   return `Cannot send the request to ${provider}: ${reason}`;
 }
 
+/** Builds the message for an answer that had started when the connection was lost. */
+export function messageForBrokenAnswer(provider: string, reason: string): string {
+  return `${provider} broke off its answer: the connection was lost${reasonText(reason)}. Try again`;
+}
+
 /** Builds a message with the form "provider and problem: reason. Solution". */
 export function messageFor(kind: ProviderErrorKind, provider: string, reason: string): string {
   const [what, way] = phrases[kind];
-  const because = reason === '' ? '' : `: ${reason.replace(/[.\s]+$/, '')}`;
-  return `${provider} ${what}${because}. ${way}`;
+  return `${provider} ${what}${reasonText(reason)}. ${way}`;
+}
+
+function reasonText(reason: string): string {
+  return reason === '' ? '' : `: ${reason.replace(/[.\s]+$/, '')}`;
 }
 
 const maxClippedLength = 500;

@@ -42,8 +42,8 @@ export interface AskUserInput {
 }
 
 const option = z.strictObject({
-  label: z.string().min(1).max(200).describe('The answer, in a few words'),
-  description: z.string().max(1_000).optional().describe('What choosing this option means'),
+  label: z.string().min(1).max(200).describe('A few words'),
+  description: z.string().max(1_000).optional().describe('What it means'),
 });
 
 const input = z.strictObject({

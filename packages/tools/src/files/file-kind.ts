@@ -2,6 +2,8 @@
 export type FileKind =
   | { readonly type: 'text' }
   | { readonly type: 'image'; readonly mimeType: string }
+  /** A document that models accept. */
+  | { readonly type: 'document'; readonly mimeType: 'application/pdf' }
   | { readonly type: 'binary'; readonly kind: string };
 
 /** The number of bytes at the start of a file that are needed to detect its kind. */
@@ -24,7 +26,6 @@ const images: readonly (readonly [mimeType: string, first: Signature, ...others:
 
 /** Binary formats other than images. Their names appear in error messages. */
 const binaries: readonly (readonly [kind: string, first: Signature, ...others: Signature[]])[] = [
-  ['a PDF document', { bytes: '%PDF-' }],
   ['a ZIP archive', { bytes: 'PK\x03\x04' }],
   ['gzip data', { bytes: '\x1f\x8b' }],
   ['bzip2 data', { bytes: 'BZh' }, { at: 4, bytes: '1AY&SY' }],
@@ -53,6 +54,7 @@ export function fileKind(sample: Uint8Array): FileKind {
     marks.every(({ at = 0, bytes }) => start.startsWith(bytes, at));
   const image = images.find(([, ...marks]) => has(marks));
   if (image !== undefined) return { type: 'image', mimeType: image[0] };
+  if (start.startsWith('%PDF-')) return { type: 'document', mimeType: 'application/pdf' };
   const named = binaries.find(([, ...marks]) => has(marks));
   if (named !== undefined && (sample.includes(0) || isUnambiguous(named[1]))) {
     return { type: 'binary', kind: named[0] };
@@ -65,7 +67,7 @@ export function fileKind(sample: Uint8Array): FileKind {
 
 /** True if a text file cannot start with this signature. A text file can start with plain letters. */
 function isUnambiguous({ bytes }: Signature): boolean {
-  return bytes === '%PDF-' || /[^\x20-\x7e]/.test(bytes);
+  return /[^\x20-\x7e]/.test(bytes);
 }
 
 /**

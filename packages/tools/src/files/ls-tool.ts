@@ -23,7 +23,7 @@ const input = z.object({
 });
 
 const description = `Lists a folder of the workspace: folders first (with a /), then files with their sizes, hidden ones too.
-- It does not list subfolders; use glob to find files anywhere.`;
+- Use glob to find files in subfolders.`;
 
 /** Creates the tool `ls`, which lists a folder. */
 export function lsTool(workspace: Workspace): DefinedTool<'ls', LsInput> {

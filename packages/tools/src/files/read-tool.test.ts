@@ -115,6 +115,22 @@ describe('a file of 1 GB', () => {
   });
 });
 
+test('23, to build 5: a PDF document is attached, up to 10 MB', async () => {
+  const pdf = Buffer.from('%PDF-1.7\n%\xe2\xe3', 'latin1');
+  put('order.pdf', pdf);
+  expect(await read('order.pdf')).toMatchObject({
+    text: expect.stringMatching(/^order\.pdf is a PDF document/),
+    attachments: [
+      {
+        ...{ kind: 'file', name: 'order.pdf', mimeType: 'application/pdf' },
+        source: { type: 'bytes', bytes: new Uint8Array(pdf) },
+      },
+    ],
+  });
+  truncateSync(join(root, 'order.pdf'), 10_000_001);
+  expect(await read('order.pdf')).toEqual(refused(expect.stringContaining('At most 10.0 MB')));
+});
+
 describe('an image', () => {
   const images = {
     'image/png': Buffer.from(
@@ -149,7 +165,6 @@ describe('an image', () => {
 
 describe('a binary is refused with its kind and size:', () => {
   test.each([
-    ['a PDF document', '%PDF-1.7\n%text'],
     ['a ZIP archive', 'PK\x03\x04abc'],
     ['gzip data', '\x1f\x8babc'],
     ['an ELF program or library', '\x7fELF\x02'],

@@ -8,6 +8,7 @@ import { byteCount, readLines } from './read-lines.ts';
 import { noteVersion } from './seen-files.ts';
 
 const maxImageBytes = 5_000_000;
+const maxDocumentBytes = 10_000_000;
 const defaultLines = 2000;
 /** Maximum size of a file whose content is compared before `write` replaces it, in bytes. */
 const maxComparedBytes = 10_000_000;
@@ -35,7 +36,7 @@ const input = z.object({
 const description = `Reads a file of the workspace.
 - Text is returned as numbered lines: the number, a tab, the line. The numbers are not part of the file.
 - A long file is returned in parts: continue with offset.
-- Images (PNG, JPEG, GIF, WebP) are shown to you. Other binary files are refused.`;
+- Images (PNG, JPEG, GIF, WebP) and PDF are shown to you. Other binary files are refused.`;
 
 /** Creates the tool `read`, which returns the lines of a text file or shows an image. */
 export function readTool(workspace: Workspace): DefinedTool<'read', ReadInput> {
@@ -84,6 +85,8 @@ async function readByKind(
       return readLines(file, { first, count, signal });
     case 'image':
       return showImage(file, kind.mimeType);
+    case 'document':
+      return showDocument(file, kind.mimeType);
     case 'binary':
       return refuseBinary(file, kind);
   }
@@ -103,6 +106,25 @@ async function showImage(file: OpenFile, mimeType: string): Promise<ToolOutput> 
     output: {
       text: what,
       attachments: [{ kind: 'media', mimeType, source: { type: 'bytes', bytes } }],
+    },
+  };
+}
+
+/** Returns a PDF document as an attachment. Models that take no documents get only its name. */
+async function showDocument(file: OpenFile, mimeType: string): Promise<ToolOutput> {
+  const { place, stats } = file;
+  const what = `${place.shown} is a PDF document (${byteCount(stats.size)})`;
+  if (stats.size > maxDocumentBytes) {
+    const way = 'Extract its text with a program';
+    return failed(`${what}. At most ${byteCount(maxDocumentBytes)} can be shown. ${way}`);
+  }
+  const { bytes } = await readContent(file, maxDocumentBytes);
+  const name = place.shown.slice(place.shown.lastIndexOf('/') + 1);
+  const source = { type: 'bytes', bytes } as const;
+  return {
+    output: {
+      text: `${what}. If you do not see its content, extract its text with a program`,
+      attachments: [{ kind: 'file', name, mimeType, source }],
     },
   };
 }

@@ -103,7 +103,7 @@ async function isReading(
   pending: CheckedToolCall,
   { policy, workspace, reading }: ReadingContext,
 ): Promise<boolean> {
-  if (kind === 'read' || kind === 'search' || kind === 'free') return true;
+  if (kind === 'read' || kind === 'search' || kind === 'fetch' || kind === 'free') return true;
   const call = { tool: pending.call.name, input: pending.input };
   if (kind !== 'run' || asksForMore(call) !== undefined) return false;
   const isStrict = ({ decision }: PermissionRule) => decision !== 'allow';

@@ -64,6 +64,10 @@ export function decide(
     case 'search':
     case 'write':
       return decidePaths(call, rules, at, at.kind);
+    case 'fetch': {
+      const host = hostOf(call);
+      return host === undefined ? unclearInput(call) : decideHost(call, rules, host);
+    }
     case 'free':
       return (
         decideByTool(call, rules) ?? {
@@ -97,6 +101,21 @@ function decidePaths(
   return { ...ruling, reason: `${ruling.reason} (${named.shown} → ${real.shown})` };
 }
 
+function decideHost(
+  { tool }: PolicyCall,
+  rules: readonly CompiledRule[],
+  host: string,
+): PolicyDecision {
+  // A rule that allows all tools does not allow network access. The URL could contain secrets.
+  const isFitting = ({ about, matchesHost, rule }: CompiledRule) =>
+    about === 'tool'
+      ? rule.decision !== 'allow' || rule.tool === tool
+      : about === 'host' && matchesHost(host);
+  const deciding = decidingRule(rules.filter(isFitting));
+  if (deciding !== undefined) return rulingFromRule(deciding, `${tool} from ${host}`);
+  return { decision: 'ask', reason: `No rule allows ${tool} from ${host}` };
+}
+
 function decideByTool(
   { tool }: PolicyCall,
   rules: readonly CompiledRule[],
@@ -118,6 +137,14 @@ export function deletesPath(call: PolicyCall): boolean {
   return (
     call.tool === 'apply_patch' && !call.isRemote && fieldsOf(call)?.['type'] === 'delete_file'
   );
+}
+
+/** Returns the host of a call that fetches a page. Returns undefined if the URL is invalid. */
+export function hostOf(call: PolicyCall): string | undefined {
+  const given = fieldsOf(call)?.['url'];
+  const url = typeof given === 'string' ? URL.parse(given) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
+  return url.hostname.toLowerCase().replace(/\.$/, '') || undefined;
 }
 
 export function commandOf(call: PolicyCall): string | undefined {

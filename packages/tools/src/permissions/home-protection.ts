@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { keyPlaces } from '../sandbox/key-places.ts';
 import type { LexicalPath } from '../workspace/match-path.ts';
-import { type Protection, readProtection } from './protected-paths.ts';
+import { type Protection, readProtection, secretNamesIn } from './protected-paths.ts';
 
 /**
  * Returns the reason why reading a path needs an approval, because of its name or its location. All code that
@@ -11,6 +11,19 @@ import { type Protection, readProtection } from './protected-paths.ts';
  */
 export function secretProtection(path: LexicalPath): Protection | undefined {
   return readProtection(path.shown) ?? homeProtection(path, 'read');
+}
+
+/**
+ * Returns a function that tests the files of one folder. It has the same result as `secretProtection` for the
+ * path of each file. A search of many files is faster with it, because it examines the folder only once.
+ */
+export function secretsInFolder(folder: LexicalPath): (name: string) => boolean {
+  const { keys } = currentPlaces();
+  if (homeProtection(folder, 'read') !== undefined) return () => true;
+  const isSecret = secretNamesIn(folder.shown === '.' ? '' : folder.shown);
+  const inFolder = [...keys].filter((place) => dirname(place) === folder.absolute.toLowerCase());
+  const names = new Set(inFolder.map((place) => basename(place)));
+  return (name) => isSecret(name) || (names.size > 0 && names.has(name.toLowerCase()));
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   commandOf,
   decide,
   decidePath,
+  hostOf,
   type PolicyCall,
   type PolicyDecision,
   pathOf,
@@ -179,11 +180,13 @@ function narrowestRule(
   const { tool } = call;
   const command = kind === 'run' ? commandOf(call) : undefined;
   if (command !== undefined) return { tool, command, exact: true, decision };
+  const host = kind === 'fetch' ? hostOf(call) : undefined;
+  if (host !== undefined) return { tool, host, decision };
   const takesPath = isPathKind(kind);
   const path = takesPath ? pathOf(call) : undefined;
   if (path !== undefined)
     return { tool, path: lexicalPath(root, path).shown, exact: true, decision };
-  if (takesPath || kind === 'run')
+  if (takesPath || kind === 'run' || kind === 'fetch')
     throw invalidPolicyError(`a decision on ${tool}`, 'its input is unclear');
   return { tool, decision };
 }

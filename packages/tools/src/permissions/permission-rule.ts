@@ -16,6 +16,11 @@ export interface PermissionRule {
   /** The first words of a command, such as `git status`. The rule applies to tools that run commands. */
   readonly command?: string | undefined;
   /**
+   * A host name, such as `docs.rs`. `*.example.com` matches all names below `example.com`. The rule applies to
+   * tools that fetch pages.
+   */
+  readonly host?: string | undefined;
+  /**
    * True if `path` is one path and not a glob, and `command` is one complete line and not only its beginning.
    * Default: false.
    */
@@ -35,22 +40,28 @@ export interface CompiledRule {
   readonly rule: PermissionRule;
   readonly isRemembered: boolean;
   matchesTool(name: string): boolean;
-  /** The subject of the rule: paths, commands, or all calls of the tool. */
-  readonly about: 'path' | 'command' | 'tool';
+  /** The subject of the rule: paths, commands, hosts, or all calls of the tool. */
+  readonly about: 'path' | 'command' | 'host' | 'tool';
   matchesPath(path: LexicalPath): boolean;
+  matchesHost(host: string): boolean;
   /** The words with which a command must begin. */
   readonly words: readonly string[];
 }
 
 /** Prepares a rule. Throws if the rule cannot have the intended effect. */
 export function compileRule(rule: PermissionRule, isRemembered: boolean): CompiledRule {
-  const { tool = '*', path, command, exact = false, decision } = rule;
+  const { tool = '*', path, command, host, exact = false, decision } = rule;
   if (!['allow', 'ask', 'deny'].includes(decision))
     throw invalidRuleError(rule, 'its decision must be allow, ask or deny');
   if (tool === '') throw invalidRuleError(rule, 'its tool name is empty');
   if (path !== undefined && command !== undefined) {
     throw invalidRuleError(rule, 'it has a path and a command, and no tool takes both');
   }
+  if (host !== undefined && (path !== undefined || command !== undefined)) {
+    throw invalidRuleError(rule, 'it has a host and a path or a command, and no tool takes both');
+  }
+  if (host !== undefined && !/^(?:\*\.)?[^\s*/:@?#]+$/.test(host))
+    throw invalidRuleError(rule, 'its host is not a host name, such as docs.rs or *.example.com');
   if (exact && path === undefined && command === undefined) {
     throw invalidRuleError(rule, 'exact needs a path or a command');
   }
@@ -65,11 +76,21 @@ export function compileRule(rule: PermissionRule, isRemembered: boolean): Compil
     about: subjectOf(rule),
     matchesPath:
       path === undefined ? () => false : pathMatcher(path, { exact, isWide: decision !== 'allow' }),
+    matchesHost: hostMatcher(host),
     words: command === undefined || exact ? [] : wordsOf(rule, command),
   };
 }
 
-function subjectOf({ path, command }: PermissionRule): CompiledRule['about'] {
+function hostMatcher(host: string | undefined): (name: string) => boolean {
+  const wanted = host?.toLowerCase().replace(/\.$/, '');
+  if (wanted === undefined) return () => false;
+  return wanted.startsWith('*.')
+    ? (name) => name.endsWith(wanted.slice(1))
+    : (name) => name === wanted;
+}
+
+function subjectOf({ path, command, host }: PermissionRule): CompiledRule['about'] {
+  if (host !== undefined) return 'host';
   if (path !== undefined) return 'path';
   return command === undefined ? 'tool' : 'command';
 }

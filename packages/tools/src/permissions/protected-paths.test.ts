@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { globNames, readProtection, writeProtection } from './protected-paths.ts';
+import { runs } from '../../../core/src/testing/runs.ts';
+import { globNames, readProtection, secretNamesIn, writeProtection } from './protected-paths.ts';
 
 const docs = readFileSync(new URL('../../../../docs/permissions.md', import.meta.url), 'utf8');
 
@@ -56,4 +58,51 @@ test.each([
 ])('the glob %s for %s names what is protected: %s', (glob, path, expected) => {
   const protection = writeProtection(path);
   expect(protection !== undefined && globNames(glob, protection)).toBe(expected);
+});
+
+test('a test of the names in a folder has the same result as a test of the whole paths', () => {
+  const name = fc.constantFrom(
+    ...[
+      'a.ts',
+      '.env',
+      '.ENV.local',
+      'x.env',
+      '.env.example',
+      'key.pem',
+      'key.pem.bak',
+      'id_rsa',
+      'id_rsa.pub',
+    ],
+    ...[
+      '.aws',
+      '.ssh',
+      'known_hosts',
+      'config',
+      'config.bak',
+      '.git',
+      '.config',
+      'gcloud',
+      'gh',
+      'credentials',
+    ],
+    ...[
+      '.cargo',
+      '.local',
+      'share',
+      'millrace',
+      'settings.xml',
+      '.m2',
+      '.e\u200bnv',
+      'é.pem',
+      '#.env#',
+      'src',
+    ],
+  );
+  fc.assert(
+    fc.property(fc.array(name, { maxLength: 3 }), name, (folder, file) => {
+      const isSecret = secretNamesIn(folder.join('/'))(file);
+      expect(isSecret).toBe(readProtection([...folder, file].join('/')) !== undefined);
+    }),
+    { numRuns: runs(4000) },
+  );
 });

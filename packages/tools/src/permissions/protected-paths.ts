@@ -63,6 +63,30 @@ export function readProtection(path: string): Protection | undefined {
   return segment === undefined ? undefined : { segment, why: 'secret' };
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression matches all of ASCII
+const asciiOnly = /^[\u0000-\u007f]*$/;
+
+/**
+ * Returns a function that tests the names of files in one folder. The result is true if `readProtection` of
+ * the whole path has a reason.
+ */
+export function secretNamesIn(folder: string): (name: string) => boolean {
+  const segments = segmentsOf(folder);
+  const isInSecret = segments.some((name) => secretFolders.has(name));
+  const isInGit = segments.includes('.git');
+  const isInChain = endOfChain(segments, secretChains) !== undefined;
+  const ends = [1, 2].map((length) => segments.slice(-length).join('/'));
+  return (given) => {
+    if (isInChain) return true;
+    if (!asciiOnly.test(given)) return readProtection(`${folder}/${given}`) !== undefined;
+    const name = given.toLowerCase();
+    if ((isInSecret || secretFolders.has(name)) && !publicNames.test(name)) return true;
+    if (isSecretName(name)) return true;
+    if ((isInGit || name === '.git') && gitSettings.test(name)) return true;
+    return chainEnds.has(name) && ends.some((end) => secretChains.has(`${end}/${name}`));
+  };
+}
+
 const setOf = (names: string): ReadonlySet<string> => new Set(names.split(/\s+/));
 
 /** Names of folders. Programs execute the files in these folders, or use them as settings. */
@@ -148,6 +172,10 @@ const secretChains = setOf(
   `.git/config .config/gcloud .config/gh .config/rclone .config/millrace .local/share/millrace
   .cargo/credentials .m2/settings.xml`,
 );
+/** The last names of the chains. */
+const chainEnds: ReadonlySet<string> = new Set(
+  [...secretChains].map((chain) => chain.slice(chain.lastIndexOf('/') + 1)),
+);
 const secretFiles = setOf(
   `.env .envrc .npmrc .pypirc .netrc _netrc .pgpass .my.cnf .mylogin.cnf .htpasswd .git-credentials
   .dockercfg .s3cfg .boto .vault-token .terraformrc kubeconfig credentials credentials.json
@@ -181,7 +209,12 @@ const secretPatterns = [
   ...[privateKeyName, clientSecretName],
 ];
 
+/** Matches if one of the patterns matches. One expression is faster than many. */
+const anySecretPattern = new RegExp(secretPatterns.map(({ source }) => `(?:${source})`).join('|'));
+
 function isSecretName(name: string): boolean {
+  const isListed = secretFiles.has(name) || anySecretPattern.test(name);
+  if (!isListed && !copyEnding.test(name)) return false;
   if (publicNames.test(name) || exampleName.test(name)) return false;
   const original = name.replace(copyEnding, '');
   if (publicNames.test(original) || exampleName.test(original)) return false;
@@ -190,7 +223,7 @@ function isSecretName(name: string): boolean {
   const isCopy = original !== name;
   return names
     .slice(0, isCopy ? undefined : 1)
-    .some((one) => secretFiles.has(one) || secretPatterns.some((pattern) => pattern.test(one)));
+    .some((one) => secretFiles.has(one) || anySecretPattern.test(one));
 }
 
 /**

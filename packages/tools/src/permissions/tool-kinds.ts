@@ -1,5 +1,8 @@
-/** The kind of a tool. `run` executes a `command`. `free` needs no permission. `other` is unknown. */
-export type ToolKind = PathKind | 'run' | 'free' | 'other';
+/**
+ * The kind of a tool. `run` executes a `command`. `fetch` loads a `url`. `free` needs no permission. `other` is
+ * unknown.
+ */
+export type ToolKind = PathKind | 'run' | 'fetch' | 'free' | 'other';
 
 /**
  * The kind of a tool with a `path` input. The tool reads the path, searches everything below it, or changes
@@ -21,6 +24,7 @@ const toolKinds: Readonly<Record<string, ToolKind>> = {
   edit: 'write',
   apply_patch: 'write',
   bash: 'run',
+  web_fetch: 'fetch',
   ask_user: 'free',
   todo: 'free',
 };

@@ -32,7 +32,7 @@ const schema = z.object({
     .describe(
       'Which files: "*.ts" by name at any depth, "src/**/*.ts" below path, "!*.md" all others',
     ),
-  literal: z.boolean().default(false).describe('Treat the pattern as literal text'),
+  literal: z.boolean().default(false).describe('The pattern is plain text'),
   ignore_case: z.boolean().default(false),
   context: z.int().min(0).max(20).default(0).describe('Lines to show on either side of a match'),
   mode: z

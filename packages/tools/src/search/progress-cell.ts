@@ -13,9 +13,8 @@ export function createProgressCell(): ProgressCell {
 }
 
 export function writeProgress({ shared }: ProgressCell, path: string): void {
-  const bytes = new TextEncoder().encode(path).subarray(0, maxBytes);
-  new Uint8Array(shared, 4).set(bytes);
-  Atomics.store(new Int32Array(shared, 0, 1), 0, bytes.length);
+  const length = Buffer.from(shared, 4, maxBytes).write(path);
+  Atomics.store(new Int32Array(shared, 0, 1), 0, length);
 }
 
 export function readProgress({ shared }: ProgressCell): string {

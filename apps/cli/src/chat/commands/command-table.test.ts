@@ -349,9 +349,13 @@ test('/compact summarises older messages', async () => {
   }
   await chat.send('/compact');
   await chat.waitForText('are now sent as a summary');
+  await chat.send('/compact');
+  await chat.waitForText('The older messages are already a summary. Nothing was summarised.');
   await chat.send('Go on');
   await chat.waitForText('After.');
   expect(chat.terminal.text).not.toContain('What was said: answers.');
+  await chat.send('/compact');
+  await chat.waitForText('The context is short (');
 });
 
 test('/replay shows the original durations at any speed', async () => {

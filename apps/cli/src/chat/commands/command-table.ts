@@ -9,11 +9,12 @@ import { mode } from './mode-command.ts';
 import { cost, model, thinking, tools } from './model-commands.ts';
 import { permissions } from './permissions-command.ts';
 import { redo, rewind, undo } from './rewind-commands.ts';
-import { editor, theme } from './screen-commands.ts';
+import { editor, theme, vim } from './screen-commands.ts';
 import {
   compact,
   forkSession,
   listSessions,
+  nameSession,
   newSession,
   replay,
   resumeSession,
@@ -41,6 +42,7 @@ export const commandTable: readonly SlashCommand[] = [
   resumeSession,
   listSessions,
   forkSession,
+  nameSession,
   compact,
   rewind,
   undo,
@@ -52,6 +54,7 @@ export const commandTable: readonly SlashCommand[] = [
   search,
   copy,
   editor,
+  vim,
   theme,
   cost,
   tools,

@@ -7,6 +7,26 @@ import { keys, TestChat, toolCalls } from '../../testing/test-chat.ts';
 
 const folder = temporaryFolder('chat-commands');
 
+test('/vim turns the keys of vi on and off', async () => {
+  const chat = new TestChat({ script: ['Done.'] });
+  await chat.send('/vim');
+  await chat.waitForText('The prompt has the keys of vi');
+  await chat.idle();
+  chat.type('one two');
+  await chat.advance(50);
+  chat.type(keys.escape);
+  await chat.waitForText('NORMAL: i inserts');
+  chat.type('0dwithree ');
+  await chat.until(() => chat.terminal.screen.includes('> three two'));
+  chat.type(keys.escape);
+  await chat.waitForText('NORMAL: i inserts');
+  chat.type(keys.enter);
+  await chat.waitForText('› three two');
+  await chat.waitForText('Done.');
+  await chat.send('/vim');
+  await chat.waitForText('The prompt has its usual keys.');
+});
+
 test('/diff shows what the session changed, from the first version to the last', async () => {
   writeFileSync(join(folder(), 'a.txt'), 'one\ntwo\n');
   const workspace = createWorkspace({ root: folder() });
@@ -75,7 +95,8 @@ test('/copy sends the last answer to the clipboard, encoded', async () => {
   await chat.waitForText('me');
   await chat.send('/copy');
   await chat.waitForText('sent to the clipboard');
-  const encoded = Buffer.from('Copy \u001b]52;c;AAAA\u0007 me').toString('base64');
+  // Control characters are removed, because the user may paste the text into a shell.
+  const encoded = Buffer.from('Copy ]52;c;AAAA me').toString('base64');
   expect(written.filter((text) => text.includes('\u001b]52'))).toEqual([
     `\u001b]52;c;${encoded}\u0007`,
   ]);

@@ -12,7 +12,7 @@ import {
 import { shortIdLength } from '../../store/session-summaries.ts';
 import { type Block, note } from '../contract/block.ts';
 import { formatAge } from '../render/format-amounts.ts';
-import { type RewindPoint, rewindPoints } from './rewind-points.ts';
+import { type RewindPoint, rewindPoints } from '../session/rewind-points.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
 
 /** Maximum number of file names in a message to the user. */

@@ -26,6 +26,17 @@ export const theme: SlashCommand = {
   },
 };
 
+export const vim: SlashCommand = {
+  name: '/vim',
+  description: 'Turn the keys of vi in the prompt on or off',
+  run({ vim: vimKeys, print }) {
+    const text = vimKeys.toggle()
+      ? 'The prompt has the keys of vi: Esc for the normal mode, i to insert, Enter sends.'
+      : 'The prompt has its usual keys.';
+    print(note('dim', text));
+  },
+};
+
 export const editor: SlashCommand = {
   name: '/editor',
   description: 'Write the prompt in $VISUAL or $EDITOR; Ctrl-G does the same',

@@ -1,12 +1,14 @@
+import { sessionNames } from '../../store/session-names.ts';
 import {
   findSession,
   forkText,
-  listSummaries,
   type SessionSummary,
   shortIdLength,
 } from '../../store/session-summaries.ts';
 import { note } from '../contract/block.ts';
-import { formatAge } from '../render/format-amounts.ts';
+import type { ChatState } from '../contract/chat-state.ts';
+import { formatAge, formatTokens } from '../render/format-amounts.ts';
+import { type SessionRow, sessionRows, treeIndent } from '../session/session-rows.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
 
 const maxListed = 20;
@@ -24,10 +26,10 @@ export const listSessions: SlashCommand = {
   async run(context) {
     const found = await sessionsOfFolder(context);
     if (found.length === 0) return context.print(note('dim', 'This folder has no sessions yet.'));
-    const rows = found.slice(0, maxListed).map((one) => {
-      const here = one.id === context.conversation.session ? '›' : ' ';
-      const name = `${here} ${one.id.slice(0, shortIdLength)}  ${aboutSession(one)}`;
-      return [name, one.title] as const;
+    const rows = found.slice(0, maxListed).map(({ summary, depth, label }) => {
+      const here = summary.id === context.conversation.session ? '›' : ' ';
+      const name = `${here} ${summary.id.slice(0, shortIdLength)}  ${aboutSession(summary)}`;
+      return [name, `${treeIndent(depth)}${label}`] as const;
     });
     const more = found.length - rows.length;
     const rest = more > 0 ? [[`… and ${more} more: millrace sessions`, ''] as const] : [];
@@ -43,21 +45,57 @@ export const resumeSession: SlashCommand = {
   async run(context, argument) {
     if (argument !== '')
       return context.open((await findSession(context.log, argument, context.cwd)).id);
-    const others = (await sessionsOfFolder(context)).filter(
-      ({ id }) => id !== context.conversation.session,
-    );
-    if (others.length === 0) return context.print(note('dim', 'This folder has no other session.'));
-    context.pick({
-      title: 'Which session?',
-      items: others.map((one) => ({
-        label: `${ageOf(one, context.clock.now())}  ${one.title || '(empty)'}`,
-        detail: `${one.id.slice(0, shortIdLength)}, ${aboutSession(one)}`,
-      })),
-      onPick: async (index) => {
-        const id = others[index]?.id;
-        if (id !== undefined) await context.open(id);
-      },
-    });
+    const isOffered = await pickSession(context, {});
+    if (!isOffered) context.print(note('dim', 'This folder has no other session.'));
+  },
+};
+
+interface PickSessionOptions {
+  /** Called after the session was opened. */
+  readonly onOpened?: (() => void) | undefined;
+  readonly onCancel?: (() => void) | undefined;
+}
+
+/**
+ * Shows the other sessions of the folder. The user chooses one with the arrow keys, or types words
+ * of its label. Returns false if there is none.
+ */
+export async function pickSession(
+  context: CommandContext,
+  { onOpened, onCancel }: PickSessionOptions,
+): Promise<boolean> {
+  const rows = await sessionsOfFolder(context);
+  const others = rows.filter(({ summary }) => summary.id !== context.conversation.session);
+  if (others.length === 0) return false;
+  context.pick({
+    title: 'Which session?',
+    items: others.map(({ summary, depth, label }) => ({
+      label: `${ageOf(summary, context.clock.now())}  ${treeIndent(depth)}${label}`,
+      detail: `${summary.id.slice(0, shortIdLength)}, ${aboutSession(summary)}`,
+    })),
+    onPick: async (index) => {
+      const id = others[index]?.summary.id;
+      if (id === undefined) return;
+      await context.open(id);
+      onOpened?.();
+    },
+    onCancel,
+  });
+  return true;
+}
+
+export const nameSession: SlashCommand = {
+  name: '/name',
+  argument: '[text]',
+  description: 'Name this session in lists; without a text, remove the name',
+  async run(context, argument) {
+    const { session } = context.conversation;
+    if ((await context.log.info(session)) === undefined)
+      throw new Error('This session is empty. Send a message first, then name it');
+    const names = sessionNames(context.config, context.env);
+    const name = await names.set(session, argument);
+    const text = name === '' ? 'This session has no name now.' : `This session is now “${name}”.`;
+    context.print(note('dim', text));
   },
 };
 
@@ -89,8 +127,9 @@ function ageOf({ changedAt }: SessionSummary, now: number): string {
   return formatAge(Math.max(0, now - changedAt)).padStart('59 min'.length);
 }
 
-function sessionsOfFolder({ log, cwd }: CommandContext): Promise<readonly SessionSummary[]> {
-  return listSummaries(log, { cwd });
+async function sessionsOfFolder(context: CommandContext): Promise<readonly SessionRow[]> {
+  const { log, cwd, config, env } = context;
+  return sessionRows({ log, cwd, names: await sessionNames(config, env).read() });
 }
 
 function aboutSession(summary: SessionSummary): string {
@@ -103,12 +142,31 @@ function aboutSession(summary: SessionSummary): string {
 export const compact: SlashCommand = {
   name: '/compact',
   description: 'Summarise older messages',
-  async run({ conversation, log, print }) {
+  async run({ conversation, log, print, built }) {
     if ((await log.info(conversation.session)) === undefined)
       return print(note('dim', 'This session is empty.'));
+    const short = shortContext(conversation.state, built.chosen.contextTokens);
+    if (short !== undefined) return print(note('dim', short));
     await conversation.compact();
   },
 };
+
+/** A context with fewer tokens is not summarised a second time. */
+const minCompactedTokens = 4000;
+const minCompactedShare = 0.05;
+
+/** Returns a text if a second summary would not make the context shorter. */
+function shortContext(
+  { isCompacted, stats: { contextTokens } }: ChatState,
+  window: number | undefined,
+): string | undefined {
+  if (!isCompacted) return undefined;
+  if (contextTokens === undefined)
+    return 'The older messages are already a summary. Nothing was summarised.';
+  const least = Math.max(minCompactedTokens, (window ?? 0) * minCompactedShare);
+  if (contextTokens >= least) return undefined;
+  return `The context is short (${formatTokens(contextTokens)} tokens). Nothing was summarised.`;
+}
 
 export const retry: SlashCommand = {
   name: '/retry',

@@ -5,6 +5,7 @@ import type { BuiltAgent, ChosenModel } from '../../contract/agent.ts';
 import type { ConfigArgs } from '../../contract/args.ts';
 import type { Config, SessionMode, ThemeName } from '../../contract/config.ts';
 import type { Choice } from '../../input/completion/completion.ts';
+import type { VimKeys } from '../../input/editor/vim-keys.ts';
 import type { Block } from '../contract/block.ts';
 import type { PickList } from '../contract/dialog.ts';
 import type { Conversation } from '../session/conversation.ts';
@@ -31,6 +32,8 @@ export interface CommandContext {
   putBack(text: string): void;
   /** Changes the theme. Returns false if the terminal shows no colors. */
   setTheme(name: ThemeName): boolean;
+  /** The keys of vi in the prompt. */
+  readonly vim: Pick<VimKeys, 'toggle'>;
   /** Sends a text to the clipboard of the terminal. */
   copy(text: string): void;
   /** Opens the editor of the user with the text of the prompt. */

@@ -1,9 +1,10 @@
 import type { SessionId } from '@millrace/core';
 import type { SessionInfo } from '@millrace/log';
 import { readFileChanges } from '@millrace/tools';
+import { sessionNames } from '../../store/session-names.ts';
 import { note } from '../contract/block.ts';
+import { lastMessage } from '../session/rewind-points.ts';
 import { agoText, changesAfter, chooseFiles, firstLine } from './rewind-commands.ts';
-import { lastMessage } from './rewind-points.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
 
 /** Maximum number of sessions in the tree. The sessions that changed last are shown. */
@@ -29,17 +30,19 @@ export const tree: SlashCommand = {
     const branches = branchesOf(infos, conversation.session);
     if (branches.length < 2)
       return context.print(note('dim', 'This session has no copies. /rewind and /fork make one.'));
+    const names = await sessionNames(context.config, context.env).read();
     const items = [];
     for (const { info, depth } of branches) {
       const isCurrent = info.session === conversation.session;
-      const last = await lastMessage(log, info.session);
+      const name = names.get(info.session);
+      const last = firstLine(await lastMessage(log, info.session));
       items.push({
-        label: `${'  '.repeat(Math.min(depth, 10))}${isCurrent ? '●' : '○'} ${firstLine(last)}`,
+        label: `${'  '.repeat(Math.min(depth, 10))}${isCurrent ? '●' : '○'} ${name === undefined ? last : `${name}: ${last}`}`,
         detail: `${isCurrent ? 'here, ' : ''}${agoText(clock.now() - info.changedAt)}`,
       });
     }
     context.pick({
-      title: 'Go to which copy? Each line is the last message of one.',
+      title: 'Go to which copy? Each line shows its name and its last message.',
       items,
       onPick: async (index) => {
         const to = branches[index]?.info.session;

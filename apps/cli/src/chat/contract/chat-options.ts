@@ -14,6 +14,11 @@ export interface RunChatOptions {
   readonly log: Log;
   /** The id of an existing or a new session. */
   readonly session: SessionId;
+  /**
+   * If true, the chat starts with a list of the sessions of the folder. If the user chooses none,
+   * the chat ends. Default: false.
+   */
+  readonly picks?: boolean | undefined;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The first message. Default: none. */

@@ -58,6 +58,8 @@ export interface ChatState {
   readonly isStopReported: boolean;
   /** The error of a request that was too long. It is shown only if compaction does not help. */
   readonly overflowError: string | undefined;
+  /** True if a summary replaces older messages in requests. */
+  readonly isCompacted: boolean;
 }
 
 export interface ChatStep {

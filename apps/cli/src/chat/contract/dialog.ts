@@ -82,6 +82,8 @@ export interface PickList {
   readonly title: string;
   readonly items: readonly ChoiceItem[];
   readonly onPick: (index: number) => Promise<void>;
+  /** Called if the user closes the list without a choice. Default: nothing happens. */
+  readonly onCancel?: (() => void) | undefined;
 }
 
 /** A list of choices and its selection. */

@@ -58,6 +58,9 @@ export function isMoveKey(key: Key): boolean {
   return key.type === 'chord' && key.ctrl && (key.char === 'p' || key.char === 'n');
 }
 
+/** The number of items by which Page Up and Page Down move the selection. */
+const pageLength = 10;
+
 /** Applies a key to a list. */
 export function pressChoice(list: ChoiceList, key: Key): ChoiceResult {
   const { selected, items } = list;
@@ -76,6 +79,14 @@ export function pressChoice(list: ChoiceList, key: Key): ChoiceResult {
     case 'down':
     case 'ctrl+n':
       return to(selected + 1);
+    case 'page_up':
+      return to(Math.max(0, selected - pageLength));
+    case 'page_down':
+      return to(Math.min(items.length - 1, selected + pageLength));
+    case 'home':
+      return to(0);
+    case 'end':
+      return to(items.length - 1);
     case 'tab':
       return to(selected + (key.shift ? -1 : 1));
     case 'enter':
@@ -133,12 +144,16 @@ export class FilteredPickList {
   }
 }
 
-function filtered({ title, items, onPick }: PickList, typed: string): PickList {
+function filtered({ title, items, onPick, onCancel }: PickList, typed: string): PickList {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-  const matches = items.flatMap((item, index) => {
-    const text = `${item.label} ${item.detail ?? ''}`.toLowerCase();
-    return words.every((word) => text.includes(word)) ? [{ item, index }] : [];
-  });
+  const all = items.map((item, index) => ({ item, index }));
+  const isIn = (text: string) => words.every((word) => text.toLowerCase().includes(word));
+  const byLabel = all.filter(({ item }) => isIn(item.label));
+  // Details contain dates and ids, so a short word would often match by chance.
+  const matches =
+    byLabel.length > 0
+      ? byLabel
+      : all.filter(({ item }) => isIn(`${item.label} ${item.detail ?? ''}`));
   const about = matches.length === 0 ? `no match for “${typed}”` : `“${typed}”`;
   return {
     title: `${title}  ${typed === '' ? 'Enter selects, Esc cancels, typing filters' : about}`,
@@ -147,5 +162,6 @@ function filtered({ title, items, onPick }: PickList, typed: string): PickList {
       const chosen = matches[index];
       if (chosen !== undefined) await onPick(chosen.index);
     },
+    onCancel,
   };
 }

@@ -279,7 +279,8 @@ export class DialogController {
     }
     this.#pickList = undefined;
     if (step.type === 'chosen') this.#options.runInBackground(pick.onPick(step.index));
-    else this.#options.onChange();
+    else pick.onCancel?.();
+    this.#options.onChange();
   }
 
   submitSideInput(text: string): string | undefined {

@@ -1,5 +1,6 @@
 import { type JsonValue, PartialJson } from '@millrace/core';
 import { cellWidth } from '../../text/cells/cell-width.ts';
+import { withoutStyles } from '../../text/cells/printable.ts';
 import type { ArgumentsDraft, CardPhase, ToolCard } from '../contract/tool-card.ts';
 import { lastLines } from '../state/tool-card.ts';
 import { callBody, callDetail, margin } from './call-body.ts';
@@ -116,7 +117,7 @@ function liveBody(
   if (phase === 'writing') return dim(draftEnd(draft));
   if (phase !== 'running') return [];
   if (maxLines <= 0) return [];
-  const { lines, above } = lastLines(output, maxLines);
+  const { lines, above } = lastLines({ ...output, text: withoutStyles(output.text) }, maxLines);
   return dim(above === 0 ? lines : [`… ${formatCount(above, 'line')} above`, ...lines]);
 }
 

@@ -204,6 +204,15 @@ describe('a call', () => {
     expect(lines[1]).toContain('… 3 lines above');
     expect(lines).toHaveLength(8);
   });
+
+  test('23.12: that runs shows its output without colors and replaced progress', () => {
+    const text =
+      '\u001b[31mred\u001b[0m\r\n\u001b]0;title\u0007 1%\r\u001b[K99%\r\n\u001b[1mbold\u001b[2';
+    const output = { text, droppedLines: 0 };
+    const running = card('bash', { phase: 'running', summary: 'make', output });
+    const [, ...lines] = liveCall(look(60), running, { now: 0, frame: '*' });
+    expect(lines).toEqual(['  │ red', '  │ 99%', '  │ bold']);
+  });
 });
 
 test('the status line shows as many values as fit', () => {

@@ -101,7 +101,8 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
   const isPromptFree = dialogs.list === undefined;
   const { sideInput } = dialogs;
   const isDialogOpen = !isPromptFree && sideInput === undefined;
-  const editor = useEditor({
+  const editor: Editor = useEditor({
+    onKey: (key) => app.vim.press(key, editor),
     ...{ onSubmit: app.submit, onQueue: app.queue, onStop: app.stop, onLeave: app.quit },
     ...{ onSent, onFilesWanted, sources, history },
     onEscape: app.escapeIdle,

@@ -23,7 +23,7 @@ export function emptyChat(session: SessionId): ChatState {
       lastThought: undefined,
     },
     ...{ stats: emptyStats, items: new Map(), printed: new Set(), isStopReported: false },
-    ...{ printedCalls: new Set(), overflowError: undefined },
+    ...{ printedCalls: new Set(), overflowError: undefined, isCompacted: false },
   };
 }
 

@@ -125,7 +125,8 @@ function supersedeAttempt(state: ChatState, event: EventOf<'attempt_superseded'>
   const more = isPrinted ? '. The text above does not count' : '';
   // Only the first retry gets a note. The activity line shows the later ones.
   if (attempt > 1 && !isPrinted) return { ...left, approvals: [] };
-  const noteBlock = note('mark', `↻ ${problemText(reason)}${more}`);
+  const hasContent = isPrinted || left.entries.length < state.entries.length;
+  const noteBlock = note('mark', `↻ ${problemText(reason, hasContent)}${more}`);
   const approvals: ChatState['approvals'] = [];
   return withNote({ ...left, approvals }, { turn, attempt: 0 }, noteBlock);
 }
@@ -192,7 +193,8 @@ function reportCompaction(
     itemIds.length === 0 && clipped.length > 0 ? shortened : summarized,
   );
   const stats = { ...state.stats, contextTokens: undefined };
-  return withNote({ ...state, stats, overflowError: undefined }, { turn, attempt }, noteBlock);
+  const compacted = { ...state, stats, overflowError: undefined, isCompacted: true };
+  return withNote(compacted, { turn, attempt }, noteBlock);
 }
 
 /** A stop can prevent several calls of a turn. This function replaces their entries by one note. */

@@ -88,6 +88,8 @@ const problemTexts: ReadonlyMap<string, string> = new Map([
   ['interrupted', 'the process that ran this ended'],
 ]);
 
-export function problemText(code: string): string {
+/** Describes a request error. `hasContent` is true if a part of the answer had arrived. */
+export function problemText(code: string, hasContent: boolean): string {
+  if (code === 'network' && hasContent) return 'the answer broke off: the connection was lost';
   return problemTexts.get(code) ?? code;
 }

@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { MediaPart } from '@millrace/core';
+import type { FilePart, MediaPart } from '@millrace/core';
 import { fileKind } from '@millrace/tools';
 import { isInside } from '../../config/config-paths.ts';
 import { UsageError } from '../../contract/errors.ts';
@@ -12,6 +12,8 @@ import { mentionsIn } from '../completion/file-completions.ts';
  * Maximum size of a picture. The `read` tool has the same limit, and providers accept this size.
  */
 const maxBytes = 5_000_000;
+/** Maximum size of a PDF document. */
+const maxDocumentBytes = 10_000_000;
 const maxPictures = 20;
 
 interface PictureOptions {
@@ -21,7 +23,7 @@ interface PictureOptions {
 }
 
 /**
- * Returns the paths in a message that look like pictures. Examples are `@shot.png` and
+ * Returns the paths in a message that look like pictures or PDF documents. Examples are `@shot.png` and
  * `./shot.png`. Terminals insert the forms `'/a b/shot.png'` and `/a\ b/shot.png` when the user
  * drops a file.
  */
@@ -34,18 +36,18 @@ export function picturePaths(text: string): readonly string[] {
   return [...new Set(paths)].slice(0, maxPictures);
 }
 
-const pictureName = /\.(?:png|jpe?g|gif|webp)$/i;
+const pictureName = /\.(?:png|jpe?g|gif|webp|pdf)$/i;
 const pathForm = /(?<![^\s(])(?:"([^"\n]+)"|'([^'\n]+)'|((?:\\.|[^\s\\"'@,;()])+))/g;
 
 /**
- * Reads the pictures that a message mentions. If a path is not a picture, it stays text. Throws if
- * a picture is too large for a model.
+ * Reads the pictures and PDF documents that a message mentions. If a path is neither, it stays text.
+ * Throws if a file is too large for a model.
  */
 export async function readPictures(
   text: string,
   options: PictureOptions,
-): Promise<readonly MediaPart[]> {
-  const found: MediaPart[] = [];
+): Promise<readonly (MediaPart | FilePart)[]> {
+  const found: (MediaPart | FilePart)[] = [];
   for (const path of picturePaths(text)) {
     const picture = await readPicture(path, options);
     if (picture !== undefined) found.push(picture);
@@ -53,18 +55,29 @@ export async function readPictures(
   return found;
 }
 
-async function readPicture(path: string, options: PictureOptions): Promise<MediaPart | undefined> {
+async function readPicture(
+  path: string,
+  options: PictureOptions,
+): Promise<MediaPart | FilePart | undefined> {
   const given = absolutePath(path, options);
   const real = given && (await realpath(given).catch(() => undefined));
   if (real === undefined || (await leavesFolder(given ?? '', real, options.cwd))) return undefined;
   const { size } = await stat(real).catch(() => ({ size: 0 }));
-  if (size > maxBytes) throw tooLarge(path, size);
-  const read = await readFileSafely(real, { maxBytes }).catch(() => undefined);
+  const limit = /\.pdf$/i.test(path) ? maxDocumentBytes : maxBytes;
+  if (size > limit) throw tooLarge(path, size, limit);
+  const read = await readFileSafely(real, { maxBytes: limit }).catch(() => undefined);
   if (read === undefined) return undefined;
   const bytes = new Uint8Array(read.bytes);
   const kind = fileKind(bytes);
-  if (kind.type !== 'image') return undefined;
-  return { kind: 'media', mimeType: kind.mimeType, source: { type: 'bytes', bytes } };
+  const source = { type: 'bytes', bytes } as const;
+  switch (kind.type) {
+    case 'image':
+      return { kind: 'media', mimeType: kind.mimeType, source };
+    case 'document':
+      return { kind: 'file', name: basename(path), mimeType: kind.mimeType, source };
+    default:
+      return undefined;
+  }
 }
 
 /**
@@ -90,7 +103,7 @@ function absolutePath(path: string, { cwd, home }: PictureOptions): string | und
   return resolve(cwd, path);
 }
 
-function tooLarge(path: string, size: number): UsageError {
-  const message = `Cannot send ${path}: it has ${size} bytes, and a picture can have at most ${maxBytes}. Make a smaller copy`;
+function tooLarge(path: string, size: number, limit: number): UsageError {
+  const message = `Cannot send ${path}: it has ${size} bytes, and it can have at most ${limit}. Make a smaller copy`;
   return new UsageError(message, { path });
 }

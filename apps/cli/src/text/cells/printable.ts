@@ -42,12 +42,23 @@ export function oneLine(text: string, length: number): string {
   return `${characters.slice(0, length - 1).join('')}…`;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences start with it
-const styleSequence = /\u001b\[[0-9;:]*m/g;
+/**
+ * Matches colors, styles, movements of the cursor and titles of the window. It also matches a
+ * sequence at the end of the text whose last part has not arrived yet.
+ */
+const terminalSequence =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences consist of them
+  /\u001b(?:\[[0-9:;<=>?]{0,64}[ -/]{0,4}(?:[@-~]|$)|\][^\u0007\u001b]{0,256}(?:\u0007|\u001b\\|$)|$)/g;
+/** Matches the part of a line that a program replaced after a carriage return. */
+const replacedText = /^.*\r(?=.)/gm;
 
-/** Removes the terminal colors and styles from the output of a program. */
+/**
+ * Removes the terminal colors and styles from the output of a program. A line that the program
+ * wrote several times, such as a progress bar, keeps only its last text.
+ */
 export function withoutStyles(text: string): string {
-  return text.replace(styleSequence, '');
+  const plain = text.includes('\u001b') ? text.replace(terminalSequence, '') : text;
+  return plain.includes('\r') ? plain.replaceAll('\r\n', '\n').replace(replacedText, '') : plain;
 }
 
 const tabStop = 4;

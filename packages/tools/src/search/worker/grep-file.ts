@@ -124,7 +124,7 @@ function textOf(bytes: Buffer, first: number): string {
  * Returns an expression that quickly tests several lines before they are split. Returns undefined if a part
  * of the expression could match a line break or look at the next line.
  */
-function quickRegex({ source, flags }: RegExp): RegExp | undefined {
+export function quickRegex({ source, flags }: RegExp): RegExp | undefined {
   const canCrossLines = /\[\^|\\[sDWBnrvfpPkux0-9c]|\(\?/.test(source) || flags.includes('s');
   return canCrossLines ? undefined : new RegExp(source, `${flags.replace(/[gmy]/g, '')}m`);
 }

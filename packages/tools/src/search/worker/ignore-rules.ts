@@ -18,7 +18,7 @@ export interface IgnoreRules {
   with(folder: string, text: string): IgnoreRules;
 }
 
-const noRules: IgnoreRules = createRules(emptyIgnore());
+const noRules: IgnoreRules = { ...createRules(emptyIgnore()), ignores: () => false };
 
 function createRules(manager: Ignore): IgnoreRules {
   return {

@@ -9,9 +9,10 @@ import type {
   SearchRequest,
   WorkerMessage,
 } from '../search-request.ts';
-import { displayLength, type FileMatches, grepFile } from './grep-file.ts';
-import { openWalkedFile, searchedFiles } from './searched-files.ts';
-import { createWalkReport, type WalkedFile } from './walk-files.ts';
+import { fileSearcher } from './file-searcher.ts';
+import { displayLength } from './grep-file.ts';
+import { searchedFiles } from './searched-files.ts';
+import { createWalkReport } from './walk-files.ts';
 
 // This program runs in a worker thread. The main thread can terminate it at any time.
 
@@ -62,10 +63,12 @@ async function runGlob(
   const { order, limit } = request.work;
   const walk = createWalkReport();
   const candidates: Candidate[] = [];
-  for await (const { path, folder, name } of searchedFiles(request, walk, signal)) {
-    const stats =
-      order === 'modified' ? await lstat(folder.pathOf(name)).catch(() => undefined) : undefined;
-    candidates.push({ path, modifiedMs: stats?.mtimeMs ?? 0 });
+  for await (const files of searchedFiles(request, walk, signal)) {
+    for (const { path, folder, name } of files) {
+      const stats =
+        order === 'modified' ? await lstat(folder.pathOf(name)).catch(() => undefined) : undefined;
+      candidates.push({ path, modifiedMs: stats?.mtimeMs ?? 0 });
+    }
   }
   candidates.sort((a, b) => b.modifiedMs - a.modifiedMs || (a.path < b.path ? -1 : 1));
   const total = candidates.length;
@@ -81,7 +84,8 @@ function cutByLimit(total: number, limit: number): SearchReport['cut'] {
 
 interface GrepListener {
   /**
-   * Called before each file is searched, because the search of a file may never finish with a bad pattern.
+   * Called before a regular expression is matched against a file, because this may never finish with a bad
+   * expression.
    */
   onFile(path: string): void;
   onFound(found: FileMatch): void;
@@ -97,45 +101,28 @@ async function runGrep(
 ): Promise<SearchReport> {
   const { work } = request;
   const walk = createWalkReport();
+  const grep = fileSearcher(work, onFile);
   let [binary, clipped, unreadable, total, counted, length] = [0, 0, 0, 0, 0, 0];
   let cut: SearchReport['cut'];
-  for await (const file of searchedFiles(request, walk, signal)) {
-    onFile(file.path);
-    const result = await grepWalkedFile(file, work, work.limit - counted, work.maxLength - length);
-    if (result === undefined) unreadable++;
-    if (result?.end === 'binary') binary++;
-    if (result?.end === 'clipped') clipped++;
-    if (result === undefined || result.end === 'binary' || result.matches === 0) continue;
-    onFound({ path: file.path, matches: result.matches, lines: result.lines });
-    total += result.matches;
-    counted += work.mode === 'content' ? result.matches : 1;
-    length += result.lines.reduce((sum, line) => sum + displayLength(line), file.path.length);
-    if (counted >= work.limit) cut = 'limit';
-    else if (length >= work.maxLength) cut = 'length';
+  for await (const files of searchedFiles(request, walk, signal)) {
+    for (const file of files) {
+      const searched = grep(file, work.limit - counted, work.maxLength - length);
+      const result = searched instanceof Promise ? await searched : searched;
+      if (result === undefined) unreadable++;
+      if (result?.end === 'binary') binary++;
+      if (result?.end === 'clipped') clipped++;
+      if (result === undefined || result.end === 'binary' || result.matches === 0) continue;
+      onFound({ path: file.path, matches: result.matches, lines: result.lines });
+      total += result.matches;
+      counted += work.mode === 'content' ? result.matches : 1;
+      length += result.lines.reduce((sum, line) => sum + displayLength(line), file.path.length);
+      if (counted >= work.limit) cut = 'limit';
+      else if (length >= work.maxLength) cut = 'length';
+      if (cut !== undefined || signal.aborted) break;
+    }
     if (cut !== undefined) break;
   }
   const { entries, secrets } = walk;
   unreadable += walk.unreadable;
   return { entries, unreadable, secrets, binary, clipped, total, cut: cut ?? walk.cut };
-}
-
-async function grepWalkedFile(
-  file: WalkedFile,
-  { pattern, mode, contextLines }: GrepWork,
-  limit: number,
-  maxLength: number,
-): Promise<FileMatches | undefined> {
-  const opened = openWalkedFile(file);
-  const handle = opened instanceof Promise ? await opened : opened;
-  try {
-    return await (handle &&
-      grepFile(handle.fd, {
-        regex: new RegExp(pattern.source, pattern.flags),
-        contextLines,
-        maxMatches: { content: limit, files: 1, count: Number.POSITIVE_INFINITY }[mode],
-        maxLength: mode === 'content' ? maxLength : 0,
-      }));
-  } finally {
-    await handle?.close();
-  }
 }

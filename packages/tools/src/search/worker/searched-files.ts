@@ -1,35 +1,55 @@
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { secretProtection } from '../../permissions/home-protection.ts';
+import { secretProtection, secretsInFolder } from '../../permissions/home-protection.ts';
 import { readProtection } from '../../permissions/protected-paths.ts';
 import { compileGlob } from '../../workspace/compile-glob.ts';
 import { type Folder, folderOpener } from '../../workspace/folder.ts';
 import { lexicalPath, pathMatcher } from '../../workspace/match-path.ts';
 import type { SearchRequest } from '../search-request.ts';
 import { startingRules } from './ignore-rules.ts';
-import { type WalkedFile, type WalkReport, walkFiles } from './walk-files.ts';
+import { type WalkedFile, type WalkReport, walkBatches } from './walk-files.ts';
 
-/** Yields the files to search, with their paths relative to the root. */
+/** Yields the files to search in batches, with their paths relative to the root. */
 export async function* searchedFiles(
   request: SearchRequest,
   report: WalkReport,
   signal: AbortSignal,
-): AsyncGenerator<WalkedFile> {
+): AsyncGenerator<readonly WalkedFile[]> {
   const { root, segments, glob, exclude, searchSecrets, work } = request;
   const isWanted = glob === undefined ? () => true : globMatcher(glob);
   const excluded = exclude.flatMap(deniedMatchers);
   // If the searched folder or file itself is protected, the user has already approved the call.
   const isApproved = secretProtection(lexicalPath(root, segments.join('/'))) !== undefined;
-  for await (const file of filesBelow(request, report, signal)) {
-    const path = [...segments, ...(file.path === '' ? [] : [file.path])].join('/');
-    if (!isWanted(file.path === '' ? file.name : file.path)) continue;
-    const placed = lexicalPath(root, path);
-    if (excluded.some((isExcluded) => isExcluded(placed))) continue;
-    const protection = isApproved ? readProtection(file.path) : secretProtection(placed);
-    if (work.kind === 'grep' && protection !== undefined && !searchSecrets) report.secrets++;
-    else yield { ...file, path };
+  const above = segments.length === 0 ? '' : `${segments.join('/')}/`;
+  for await (const files of filesBelow(request, report, signal)) {
+    const batch: WalkedFile[] = [];
+    const isSecret = work.kind === 'grep' && secretsOf(request, files, isApproved);
+    for (const file of files) {
+      if (!isWanted(file.path === '' ? file.name : file.path)) continue;
+      const path = file.path === '' ? segments.join('/') : above + file.path;
+      if (excluded.length > 0) {
+        const placed = lexicalPath(root, path);
+        if (excluded.some((isExcluded) => isExcluded(placed))) continue;
+      }
+      if (isSecret !== false && !searchSecrets && isSecret(file)) report.secrets++;
+      else batch.push(path === file.path ? file : { ...file, path });
+    }
+    if (batch.length > 0) yield batch;
   }
+}
+
+/** Returns a function that tests whether a file of a batch is a secret. All files have the same folder. */
+function secretsOf(
+  { root, segments }: SearchRequest,
+  [first]: readonly WalkedFile[],
+  isApproved: boolean,
+): (file: WalkedFile) => boolean {
+  if (isApproved) return ({ path }) => readProtection(path) !== undefined;
+  const inside = first === undefined || first.path === '' ? [] : first.path.split('/').slice(0, -1);
+  const start = first?.path === '' ? segments.slice(0, -1) : segments;
+  const isSecret = secretsInFolder(lexicalPath(root, [...start, ...inside].join('/')));
+  return ({ name }) => isSecret(name);
 }
 
 /**
@@ -48,20 +68,20 @@ async function* filesBelow(
   { root, segments, maxEntries, maxDepth }: SearchRequest,
   report: WalkReport,
   signal: AbortSignal,
-): AsyncGenerator<WalkedFile> {
+): AsyncGenerator<readonly WalkedFile[]> {
   const name = segments.at(-1);
   const parent = await openSegments(root, segments.slice(0, -1));
   let start = parent;
   try {
     const there = name === undefined ? undefined : await lstat(parent.pathOf(name));
     if (name !== undefined && there?.isFile()) {
-      yield { name, path: '', folder: parent, isLink: false };
+      yield [{ name, path: '', folder: parent, isLink: false }];
       return;
     }
     if (there?.isDirectory() === false) throw new Error('it is neither a file nor a folder');
     if (name !== undefined) start = await parent.enter(name);
     const { rules, path: rulesPath } = await startingRules(root, join(root, ...segments));
-    yield* walkFiles(start, { rules, rulesPath, maxEntries, maxDepth, signal }, report);
+    yield* walkBatches(start, { rules, rulesPath, maxEntries, maxDepth, signal }, report);
   } finally {
     if (start !== parent) await start.close();
     await parent.close();
@@ -90,6 +110,18 @@ export interface OpenedFile {
   close(): void | Promise<void>;
 }
 
+/**
+ * Opens a file of a folder that cannot be replaced, and returns its descriptor. The caller must check that it is a regular file before it
+ * uses the content. Returns undefined if the file cannot be opened.
+ */
+export function openUnchecked({ folder, name }: WalkedFile): number | undefined {
+  try {
+    return openSync(folder.pathOf(name), readFlags);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Opens a file. Returns undefined if it is not a regular file any more, or if it cannot be read. */
 export function openWalkedFile(
   file: WalkedFile,
@@ -101,13 +133,9 @@ export function openWalkedFile(
  * Opens a file of a folder that cannot be replaced. It blocks the worker thread. For a small file, this takes
  * a quarter of the time of an asynchronous call.
  */
-function openNow({ folder, name }: WalkedFile): OpenedFile | undefined {
-  let fd: number;
-  try {
-    fd = openSync(folder.pathOf(name), readFlags);
-  } catch {
-    return undefined;
-  }
+function openNow(file: WalkedFile): OpenedFile | undefined {
+  const fd = openUnchecked(file);
+  if (fd === undefined) return undefined;
   if (fstatSync(fd).isFile()) return { fd, close: () => closeSync(fd) };
   closeSync(fd);
   return undefined;

@@ -1,4 +1,4 @@
-import { type Dir, type Dirent, opendirSync } from 'node:fs';
+import { type Dirent, opendirSync, readdirSync, statSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import type { Folder } from '../../workspace/folder.ts';
 import { type IgnoreRules, readIgnoreFiles } from './ignore-rules.ts';
@@ -7,7 +7,7 @@ export interface WalkedFile {
   readonly name: string;
   /** The path relative to the start of the walk, with `/` as separator. */
   readonly path: string;
-  /** The folder that contains the file. The folder stays open until the next file is requested. */
+  /** The folder that contains the file. The folder stays open until the next file or batch is requested. */
   readonly folder: Folder;
   /** True if it is a symbolic link. */
   readonly isLink: boolean;
@@ -53,6 +53,23 @@ export async function* walkFiles(
   options: WalkOptions,
   report: WalkReport,
 ): AsyncGenerator<WalkedFile> {
+  for await (const files of walkBatches(start, options, report)) {
+    for (const file of files) {
+      if (isStopped(options, report)) return;
+      yield file;
+    }
+  }
+}
+
+/**
+ * Does the same as `walkFiles`, and yields several files of one folder at a time. A step of an asynchronous
+ * generator takes longer than the search of a small file.
+ */
+export async function* walkBatches(
+  start: Folder,
+  options: WalkOptions,
+  report: WalkReport,
+): AsyncGenerator<readonly WalkedFile[]> {
   const { rules } = options;
   yield* walkLevel({ folder: start, path: '', depth: 0, rules }, options, report);
 }
@@ -61,21 +78,31 @@ export function createWalkReport(): WalkReport {
   return { entries: 0, unreadable: 0, secrets: 0, cut: undefined };
 }
 
+/** Maximum number of files in a batch. The walk can stop after each batch. */
+const maxBatchLength = 256;
+
 async function* walkLevel(
   level: Level,
   options: WalkOptions,
   report: WalkReport,
-): AsyncGenerator<WalkedFile> {
+): AsyncGenerator<readonly WalkedFile[]> {
   const { folder, path } = level;
   const entries = await readEntries(folder, options, report);
   const rules = await rulesOfFolder(level, entries, options);
+  const prefix = path === '' ? '' : `${path}/`;
+  let files: WalkedFile[] = [];
   for (const { name, isFolder, isLink } of entries) {
     if (isStopped(options, report)) return;
-    const inner = path === '' ? name : `${path}/${name}`;
+    const inner = prefix + name;
     if (name === '.git' || rules.ignores(fromBase(options, inner), isFolder)) continue;
+    if (!isFolder) files.push({ name, path: inner, folder, isLink });
+    if (files.length > 0 && (isFolder || files.length === maxBatchLength)) {
+      yield files;
+      files = [];
+    }
     if (isFolder) yield* walkFolder({ ...level, path: inner, rules }, name, options, report);
-    else yield { name, path: inner, folder, isLink };
   }
+  if (files.length > 0) yield files;
 }
 
 async function* walkFolder(
@@ -83,12 +110,12 @@ async function* walkFolder(
   name: string,
   options: WalkOptions,
   report: WalkReport,
-): AsyncGenerator<WalkedFile> {
+): AsyncGenerator<readonly WalkedFile[]> {
   if (depth >= options.maxDepth) {
     report.cut ??= 'depth';
     return;
   }
-  const inner = await folder.enter(name).catch(() => undefined);
+  const inner = await enterFolder(folder, name);
   if (inner === undefined) {
     report.unreadable++;
     return;
@@ -97,6 +124,15 @@ async function* walkFolder(
     yield* walkLevel({ folder: inner, path, depth: depth + 1, rules }, options, report);
   } finally {
     await inner.close();
+  }
+}
+
+/** Opens a subfolder. Returns undefined if this is not possible. */
+async function enterFolder(folder: Folder, name: string): Promise<Folder | undefined> {
+  try {
+    return folder.enterNow === undefined ? await folder.enter(name) : folder.enterNow(name);
+  } catch {
+    return undefined;
   }
 }
 
@@ -113,14 +149,9 @@ async function readEntries(
   report: WalkReport,
 ): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
-  let opened: Dir | undefined;
   try {
-    // A synchronous call needs a fraction of the time of an asynchronous one.
-    opened = opendirSync(folder.pathOf(), { bufferSize: 1024 });
-    for (let entry: Dirent | null; ; ) {
+    for (const entry of direntsOf(folder.pathOf())) {
       if (report.entries % 1024 === 1023) await setImmediate();
-      entry = opened.readSync();
-      if (entry === null) break;
       if (signal.aborted) report.cut ??= 'stopped';
       else if (report.entries >= maxEntries) report.cut ??= 'entries';
       if (signal.aborted || report.entries >= maxEntries) break;
@@ -132,10 +163,30 @@ async function readEntries(
     }
   } catch {
     report.unreadable++;
-  } finally {
-    opened?.closeSync();
   }
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** The entries of a folder with at most this size, in bytes, are read with one call. */
+const maxSmallFolderBytes = 1_048_576;
+
+/**
+ * Returns the entries of a folder. A synchronous call needs a fraction of the time of an asynchronous one. A
+ * folder can have millions of entries, so a large folder is read in pieces.
+ */
+function direntsOf(path: string): Iterable<Dirent> {
+  const { size } = statSync(path);
+  const isSmall = size > 0 && size <= maxSmallFolderBytes;
+  return isSmall ? readdirSync(path, { withFileTypes: true }) : direntsOfLargeFolder(path);
+}
+
+function* direntsOfLargeFolder(path: string): Generator<Dirent> {
+  const opened = opendirSync(path, { bufferSize: 1024 });
+  try {
+    for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield entry;
+  } finally {
+    opened.closeSync();
+  }
 }
 
 async function rulesOfFolder(
