@@ -82,6 +82,40 @@ test('attack: 18.151 a form whose fields are all left out is not accepted with E
   expect(answers).toEqual([{ action: 'decline' }]);
 });
 
+test('attack: 18.157 a rule for the tool does not answer its open form', async () => {
+  const answers: (FormAnswer | undefined)[] = [];
+  const tool = defineTool({
+    ...{ name: 'cloud', description: 'Manages servers', input: z.object({}) },
+    execute: async (_input, { ask, toolCallId }) => {
+      if (toolCallId === 'c1')
+        answers.push(
+          await ask?.({ message: 'Delete it?', schema: { type: 'object', properties: {} } }),
+        );
+      return `${toolCallId} is done`;
+    },
+  });
+  const rule = '{"tool":"cloud","decision":"allow"}';
+  const chat = new TestChat({
+    script: [toolCalls(['c1', 'cloud', {}], ['c2', 'cloud', {}]), 'Done.'],
+    tools: [tool],
+    approve: ({ call }) =>
+      call.toolCallId === 'c1' ? 'allow' : { decision: 'ask', reason: 'no rule allows it', rule },
+  });
+  await chat.send('Go');
+  await chat.waitForText('Allow cloud?');
+  await chat.quiet();
+  chat.type('s');
+  await chat.waitForText('allow this rule until the session ends?');
+  await chat.quiet();
+  await chat.press('y');
+  await chat.waitForText('cloud asks: Delete it?');
+  await chat.quiet();
+  expect(answers).toEqual([]);
+  await chat.press(keys.enter);
+  await chat.waitForText('Done.');
+  expect(answers).toEqual([{ action: 'decline' }]);
+});
+
 const filler = Array.from({ length: 200 }, (_, line) => `line ${line}`).join('\n');
 
 describe('attack: 18.152 a question that is longer than the window', () => {

@@ -99,7 +99,7 @@ export function QuestionCard({ asked, form, more, handle }: QuestionCardProps) {
         </div>
         <div className="approval-bar">
           <Button look="main" type="submit" disabled={isDisabled || !read.ok}>
-            Send
+            {read.ok && fields.length === 0 ? 'Accept' : 'Send'}
           </Button>
           <Button disabled={isDisabled} onClick={() => deny()}>
             Decline
