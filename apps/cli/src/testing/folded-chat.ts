@@ -65,9 +65,7 @@ function linesOf(block: Block): readonly string[] {
       return [`call: ${name} ${phase}: ${result?.text}`];
     }
     case 'approval':
-      return [
-        `asked: ${block.dialog.type === 'approval' ? block.dialog.approval.name : block.dialog.title}`,
-      ];
+      return [`asked: ${askedName(block.dialog)}`];
     case 'note':
       return [`note: ${block.text}`];
     case 'diff':
@@ -75,4 +73,9 @@ function linesOf(block: Block): readonly string[] {
     case 'rows':
       return block.rows.map(([name, about]) => `row: ${name}: ${about}`);
   }
+}
+
+function askedName(dialog: Extract<Block, { type: 'approval' }>['dialog']): string {
+  if (dialog.type === 'approval') return dialog.approval.name;
+  return dialog.type === 'confirm' ? dialog.title : dialog.question.question;
 }

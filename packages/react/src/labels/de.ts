@@ -57,6 +57,7 @@ export const german: Labels = {
     `Dieses Formular kann nicht gezeigt werden: ${problem}. Sie können es ablehnen.`,
   decline: 'Ablehnen',
   dismiss: 'Schließen',
+  accept: 'Zustimmen',
   optional: 'freiwillig',
   // Artifacts
   artifacts: 'Artefakte',

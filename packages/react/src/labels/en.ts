@@ -56,6 +56,7 @@ export const english: Labels = {
   formNotShown: (problem) => `This form cannot be shown: ${problem}. You can decline it.`,
   decline: 'Decline',
   dismiss: 'Dismiss',
+  accept: 'Accept',
   optional: 'optional',
   // Artifacts
   artifacts: 'Artifacts',

@@ -56,6 +56,7 @@ export const spanish: Labels = {
   formNotShown: (problem) => `Este formulario no se puede mostrar: ${problem}. Puede rechazarlo.`,
   decline: 'Rechazar',
   dismiss: 'Descartar',
+  accept: 'Aceptar',
   optional: 'opcional',
   // Artifacts
   artifacts: 'Artefactos',

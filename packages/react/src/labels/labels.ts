@@ -55,6 +55,7 @@ export interface Labels {
   readonly formNotShown: (problem: string) => string;
   readonly decline: string;
   readonly dismiss: string;
+  readonly accept: string;
   readonly optional: string;
   // Artifacts
   readonly artifacts: string;

@@ -54,6 +54,7 @@ export const chinese: Labels = {
   formNotShown: (problem) => `无法显示此表单：${problem}。您可以拒绝。`,
   decline: '拒绝',
   dismiss: '忽略',
+  accept: '同意',
   optional: '可选',
   // Artifacts
   artifacts: '制品',

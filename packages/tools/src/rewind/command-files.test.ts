@@ -9,20 +9,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { createAgent } from '@millrace/agent';
 import { memoryLog } from '@millrace/log';
-import { scriptedProvider } from '@millrace/providers/scripted';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { call } from '../../../agent/src/testing/model-script.ts';
-import { bashTool } from '../shell/bash-tool.ts';
+import { runRecorded, recordedSession as session } from '../testing/recorded-commands.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
-import { applyFilePlan } from './apply-file-plan.ts';
 import { type CommandFilesOptions, commandFiles } from './command-files.ts';
-import { readFileChanges } from './file-changes.ts';
 import { planFileChanges } from './plan-file-changes.ts';
 
-const session = 's';
 let root: string;
 let copies: string;
 beforeEach(() => {
@@ -34,27 +28,11 @@ const at = (name: string) => join(root, name);
 const text = (name: string) => (existsSync(at(name)) ? readFileSync(at(name), 'utf8') : undefined);
 
 /** Runs commands, one per turn, and returns a function that takes their changes back. */
-async function run(
+const run = (
   commands: readonly string[],
   options: Partial<CommandFilesOptions> = {},
   log = memoryLog(),
-) {
-  const workspace = createWorkspace({ root });
-  const files = commandFiles({ workspace, copies, ...options });
-  const calls = commands.map((command, index) => call(`c${index}`, 'bash', { command }));
-  const script = [...calls.map((part) => ({ content: { parts: [part] } })), 'Done.'];
-  const agent = createAgent({
-    ...{ provider: scriptedProvider(script), log, tools: [bashTool({ workspace, files })] },
-  });
-  await agent.run('Go', { session }).result;
-  const changes = await readFileChanges(log, session);
-  const plan = (skipUnknown = false) => planFileChanges(workspace, { undo: changes, skipUnknown });
-  return {
-    ...{ log, changes, plan },
-    undo: async (skipUnknown = false) =>
-      applyFilePlan(workspace, log.blobs, await plan(skipUnknown)),
-  };
-}
+) => runRecorded({ root, copies, ...options }, commands, log);
 
 describe('the changes of a command', () => {
   test('are taken back: changed, created, deleted and moved files', async () => {
@@ -168,7 +146,7 @@ describe('a change that cannot be taken back names its file', () => {
     expect(text('a')).toBe('1');
   });
 
-  test('or its folder, if a file that was ignored before is no longer ignored', async () => {
+  test('if it was ignored before, and is no longer ignored', async () => {
     writeTree(root, { '.gitignore': 'mine\n', mine: 'precious' });
     const long = 5000;
     const workspace = createWorkspace({ root });
@@ -187,7 +165,12 @@ describe('a change that cannot be taken back names its file', () => {
     } finally {
       Date.now = now;
     }
-    expect(scopes).toEqual([['pending', root]]);
+    expect(scopes).toEqual([
+      ['pending', root],
+      [undefined, at('.gitignore')],
+      ['pending', at('mine')],
+      ['recorded', root],
+    ]);
   });
 });
 

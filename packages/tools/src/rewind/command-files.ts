@@ -46,7 +46,9 @@ const changesPerSave = 200;
 
 /**
  * Creates a recorder for the files that commands change. Files that git ignores are not recorded. A change
- * that somebody else makes while a command runs counts as a change by the command.
+ * that somebody else makes while a command runs counts as a change by the command. If the content at a path may
+ * be older than the command, for example an ignored file that the command moved, the change is recorded as
+ * unknown. Nothing then deletes or overwrites that file.
  *
  * @example
  * const files = commandFiles({ workspace, copies: join(dataFolder, 'copies') });
@@ -146,9 +148,11 @@ interface ChangedFile {
   readonly path: string;
   readonly before: ScannedFile | undefined;
   readonly after: ScannedFile | undefined;
+  /** True if the content at the path may be older than the command. The change is then unknown. */
+  readonly isForeign: boolean;
 }
 
-/** Returns the differences of two scans. Undefined if they cannot be told from changes of the ignore rules. */
+/** Returns the differences of two scans. Undefined if there are too many. */
 async function changesBetween(
   root: string,
   before: FolderScan,
@@ -156,19 +160,44 @@ async function changesBetween(
   startedMs: number,
 ): Promise<readonly ChangedFile[] | undefined> {
   const changes: ChangedFile[] = [];
+  const isOwn = ownFiles(before, after, startedMs);
   for (const [path, file] of after) {
     const old = before.get(path);
-    if (!isSame(old, file)) changes.push({ path, before: old, after: file });
+    if (!isSame(old, file))
+      changes.push({ path, before: old, after: file, isForeign: !isOwn(old, file) });
   }
   for (const [path, file] of before)
     if (!after.has(path) && !(await pathExists(join(root, path))))
-      changes.push({ path, before: file, after: undefined });
-  if (changes.length > maxChanges) return undefined;
-  // A file that was ignored before looks like a new file. Taking the change back would delete it.
-  const hasNewRules = changes.some(({ path }) => path.split('/').at(-1) === '.gitignore');
-  const wasThere = ({ before: old, after: file }: ChangedFile) =>
-    old === undefined && file !== undefined && file.bornMs < startedMs - 1000;
-  return hasNewRules && changes.some(wasThere) ? undefined : changes;
+      changes.push({ path, before: file, after: undefined, isForeign: false });
+  return changes.length > maxChanges ? undefined : changes;
+}
+
+/** File systems take the time from a clock that is up to this much behind. */
+const clockStepMs = 50;
+
+/**
+ * Returns a function that tells whether taking back a change of a path loses nothing. A file that appears at a
+ * path may have been there before: a scan leaves out ignored files, and a command can move them or change the
+ * ignore rules. Deleting such a file would delete work of the user. So only three kinds of files count:
+ *
+ * - The scan before has the same file at this path.
+ * - The scan before has the same file at one other path, the file has left that path, and it is not at two
+ *   new paths.
+ * - The file was created and written after the command started. A move between file systems keeps the time
+ *   of the content. Without a time of creation, no file counts.
+ */
+function ownFiles(before: FolderScan, after: FolderScan, startedMs: number) {
+  const left = new Set<string>();
+  for (const [path, { identity }] of before)
+    if (after.get(path)?.identity !== identity) left.add(identity);
+  const arrived = new Map<string, number>();
+  for (const [path, { identity }] of after)
+    if (before.get(path)?.identity !== identity)
+      arrived.set(identity, (arrived.get(identity) ?? 0) + 1);
+  return (old: ScannedFile | undefined, { identity, sinceMs }: ScannedFile): boolean =>
+    old?.identity === identity ||
+    (left.has(identity) && arrived.get(identity) === 1) ||
+    sinceMs >= startedMs - clockStepMs;
 }
 
 function isSame(a: ScannedFile | undefined, b: ScannedFile): boolean {
@@ -181,10 +210,10 @@ async function recordOne(
   { blobs, recordFileChange }: ChangeLog,
   copies: FileCopies | undefined,
   path: string,
-  { before, after }: ChangedFile,
+  { before, after, isForeign }: ChangedFile,
 ): Promise<void> {
   const isKnown = [before, after].every((file) => file === undefined || file.version !== undefined);
-  if (!isKnown)
+  if (!isKnown || isForeign)
     return recordFileChange?.({ path, before: undefined, after: undefined, scope: 'pending' });
   const store = async (file: ScannedFile | undefined) => {
     const version = file?.version;

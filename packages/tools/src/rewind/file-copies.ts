@@ -20,8 +20,16 @@ import type { FileVersion } from '@millrace/core';
 export interface ScannedFile {
   /** The properties that change with the content: times, size and inode. */
   readonly stamp: string;
-  /** The time when the file was created, in milliseconds since 1970. */
-  readonly bornMs: number;
+  /**
+   * The device, the inode and the time of creation. A move on the same file system and a change of the
+   * content keep it.
+   */
+  readonly identity: string;
+  /**
+   * The earlier one of the times when the file was created and when its content changed last, in
+   * milliseconds since 1970.
+   */
+  readonly sinceMs: number;
   /** Undefined if the content is not kept: a link, a large file, or a file that cannot be read. */
   readonly version?: FileVersion | undefined;
   /** True if the file changed so recently that another change may leave the stamp as it is. */
@@ -65,7 +73,7 @@ const keepFolderMs = 30 * dayMs;
 /** Number of bytes that are written together. */
 const bufferLength = 1_048_576;
 const indexName = 'index.json';
-const storedVersion = 1;
+const storedVersion = 2;
 
 /**
  * Opens the copies of a folder. They are in a subfolder of `place`, which is created if it is missing.

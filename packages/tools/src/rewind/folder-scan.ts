@@ -68,14 +68,16 @@ async function scanFile(
   copies: FileCopies,
   maxBytes: number,
 ): Promise<ScannedFile> {
-  const { mtimeNs, ctimeNs, size, ino } = stats;
+  const { mtimeNs, ctimeNs, birthtimeNs, size, ino, dev } = stats;
   const stamp = `${mtimeNs}.${ctimeNs}.${size}.${ino}`;
-  const bornMs = Number(stats.birthtimeNs / 1_000_000n);
+  const identity = `${dev}.${ino}.${birthtimeNs}`;
+  const sinceNs = mtimeNs < birthtimeNs ? mtimeNs : birthtimeNs;
+  const head = { stamp, identity, sinceMs: Number(sinceNs / 1_000_000n) };
   if (earlier?.stamp === stamp && !earlier.isRecent) return earlier;
   const isRecent = BigInt(Date.now()) * 1_000_000n - ctimeNs < stampStepNs;
-  if (!stats.isFile() || size > BigInt(maxBytes)) return { stamp, bornMs, isRecent };
+  if (!stats.isFile() || size > BigInt(maxBytes)) return { ...head, isRecent };
   const mode = Number(stats.mode & 0o7777n);
-  return { stamp, bornMs, isRecent, version: await keepContent(file, mode, copies, maxBytes) };
+  return { ...head, isRecent, version: await keepContent(file, mode, copies, maxBytes) };
 }
 
 async function keepContent(

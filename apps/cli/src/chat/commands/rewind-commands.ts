@@ -146,15 +146,18 @@ async function moveFiles(
     return context.print(
       note('bad', '✗ Nothing was changed, because this session is read-only (--read-only).'),
     );
-  const [unknown] = plan.conflicts;
-  if (unknown !== undefined && plan.conflicts.every(({ code }) => code === 'unknown')) {
+  const isUnknown = plan.conflicts.every(({ code }) => code === 'unknown');
+  if (plan.conflicts.length > 0 && isUnknown) {
     const items = [
       { label: 'No', detail: 'Nothing changes' },
       { label: 'Yes', detail: 'Other files that the command changed stay as they are' },
     ];
-    const place = nameOf(context, unknown.path);
+    const places = namesOf(
+      context,
+      plan.conflicts.map(({ path }) => path),
+    );
     context.print(
-      note('bad', `A command changed files in ${place}, and not all changes are on the log.`),
+      note('bad', `A command changed files in ${places}, and not all changes are on the log.`),
     );
     return context.pick({
       title: 'Take back only the changes that are on the log?',

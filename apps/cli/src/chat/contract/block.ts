@@ -1,6 +1,6 @@
 import type { PartId, ReasoningForm } from '@millrace/core';
 import type { Block as Passage } from '@millrace/markdown';
-import type { ApprovalDialog, ConfirmDialog } from './dialog.ts';
+import type { ApprovalDialog, ConfirmDialog, QuestionDialog } from './dialog.ts';
 import type { ToolCard } from './tool-card.ts';
 
 /**
@@ -21,7 +21,7 @@ export type Block =
     }
   | { readonly type: 'call'; readonly card: ToolCard }
   /** The full content of an approval request. */
-  | { readonly type: 'approval'; readonly dialog: ApprovalDialog | ConfirmDialog }
+  | { readonly type: 'approval'; readonly dialog: ApprovalDialog | ConfirmDialog | QuestionDialog }
   | { readonly type: 'note'; readonly tone: Tone; readonly text: string }
   /** The difference of a file in the format of `diff -u`, without file names. */
   | { readonly type: 'diff'; readonly title: string; readonly text: string }

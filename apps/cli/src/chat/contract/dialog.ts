@@ -5,8 +5,14 @@ import type { ChangePreview, PermissionRule, UserQuestion } from '@millrace/tool
 export type Dialog =
   | ApprovalDialog
   | ConfirmDialog
-  | { readonly type: 'question'; readonly question: OpenQuestion }
+  | QuestionDialog
   | { readonly type: 'pick'; readonly pick: PickList };
+
+/** A question of the model, or a field of a form. */
+export interface QuestionDialog {
+  readonly type: 'question';
+  readonly question: OpenQuestion;
+}
 
 export interface ApprovalDialog {
   readonly type: 'approval';

@@ -28,7 +28,7 @@ export function choiceListOf(dialog: Dialog): ChoiceList {
     case 'question': {
       const { options, multiple } = dialog.question;
       const items = [
-        ...options,
+        ...options.map(({ label, description: detail }) => ({ label, detail })),
         { label: 'Something else', detail: 'type an answer', letter: 'e' },
         { label: 'No answer', letter: 'x' },
       ];

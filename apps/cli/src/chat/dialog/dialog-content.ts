@@ -1,6 +1,6 @@
 import type { JsonValue } from '@millrace/core';
 import { revealHidden, revealInvisible } from '../../text/cells/reveal-hidden.ts';
-import type { ApprovalDialog, ConfirmDialog, Dialog } from '../contract/dialog.ts';
+import type { ApprovalDialog, ConfirmDialog, Dialog, QuestionDialog } from '../contract/dialog.ts';
 import { diffBody, inputDiff, margin, replaceAllNotes } from '../render/call-body.ts';
 import { type Look, withTone, wrapText } from '../render/look.ts';
 import { clippedSubject, dialogTitle } from './dialog-title.ts';
@@ -15,6 +15,7 @@ export function dialogContent(look: Look, dialog: Dialog): readonly string[] {
     case 'confirm':
       return cachedLines(look, dialog);
     case 'question':
+      return longOptions(look, dialog);
     case 'pick':
       return [];
   }
@@ -38,14 +39,26 @@ export function dialogReason(look: Look, dialog: Dialog): readonly string[] {
 /** Returns the full content of a request, as lines for the scrollback. */
 export function fullDialogLines(
   look: Look,
-  dialog: ApprovalDialog | ConfirmDialog,
+  dialog: ApprovalDialog | ConfirmDialog | QuestionDialog,
 ): readonly string[] {
-  const lines =
-    dialog.type === 'confirm' ? dialogContent(look, dialog) : requestContent(look, dialog, true);
-  const title = dialogTitle(look, dialog.type === 'confirm' ? dialog : { ...dialog, others: 0 });
+  const isCall = dialog.type === 'approval';
+  const lines = isCall ? requestContent(look, dialog, true) : dialogContent(look, dialog);
+  const title = dialogTitle(look, isCall ? { ...dialog, others: 0 } : dialog);
   const end = lines.length === 0 ? [] : [withTone(look, 'dim', '  (end)')];
   return [...title, ...lines, ...end];
 }
+
+/** Returns the options of a question that do not fit into one line of the list of choices, in full. */
+function longOptions(look: Look, { question }: QuestionDialog): readonly string[] {
+  const choice = { ...look, width: look.width - choiceMargin };
+  return question.options.flatMap(({ label, description }) => {
+    const text = description === undefined ? label : `${label}  ${description}`;
+    return wrapText(choice, text).length === 1 ? [] : wrapText(look, text, margin);
+  });
+}
+
+/** The maximum width of the marker and the tick before the label of a choice. */
+const choiceMargin = 6;
 
 interface CachedLines {
   readonly look: Look;

@@ -15,6 +15,7 @@ import type {
   Dialog,
   OpenQuestion,
   PickList,
+  QuestionDialog,
 } from '../contract/dialog.ts';
 import { ApprovalAnswers, type ApprovalAnswersOptions } from './approval-answers.ts';
 import type { ApprovalChoice } from './approval-choices.ts';
@@ -33,7 +34,7 @@ interface DialogControllerOptions extends ApprovalAnswersOptions {
   readonly clock: Clock;
   readonly question: () => OpenQuestion | undefined;
   /** Prints the full content of the request. */
-  readonly showInFull: (dialog: ApprovalDialog | ConfirmDialog) => void;
+  readonly showInFull: (dialog: ApprovalDialog | ConfirmDialog | QuestionDialog) => void;
   /** Stops the run. */
   readonly stop: () => void;
   readonly onChange: () => void;
@@ -67,8 +68,8 @@ interface Chosen {
 /**
  * Selects the dialog to show and handles its keys. It shows one dialog at a time. The others wait.
  *
- * To approve, the user must press a single key after a pause (see `AnswerGuard`). Before that, the
- * whole request must have been on the screen. All other text goes to the prompt.
+ * To approve or to answer a question, the user must press a single key after a pause (see
+ * `AnswerGuard`). Before that, the whole request must have been on the screen. All other text goes to the prompt.
  */
 export class DialogController {
   readonly #options: DialogControllerOptions;
@@ -223,7 +224,9 @@ export class DialogController {
 
   /** Handles a single key that the user pressed after a pause. */
   #press(dialog: GuardedDialog, list: ChoiceList, key: Key): readonly Key[] {
-    if (dialog.type !== 'question' && isLetter(key, 'v')) {
+    // A question that fits the window has no use for the key. It then starts a message.
+    const canPrint = dialog.type !== 'question' || this.readiness === 'unread';
+    if (canPrint && isLetter(key, 'v')) {
       this.#options.showInFull(dialog);
       this.#shownDialog?.content.showAll();
       return [];
@@ -349,15 +352,17 @@ export class DialogController {
   }
 
   /**
-   * Submits the answer to a question. The last two choices are "type an answer" and "no answer".
+   * Submits the answer to a question. The last two choices are "type an answer" and "no answer". Only
+   * the last one works before the whole question was on the screen.
    */
   #answer(question: OpenQuestion, { index, list: { items, ticked }, key }: Chosen): void {
     const { options, answer } = question;
+    if (index === items.length - 1) return this.#guard.hold(key, () => answer(undefined));
+    if (this.#shownDialog?.content.isComplete !== true) return;
     if (index === items.length - 2) {
       this.#sideInput = answerInput(question);
       return;
     }
-    if (index === items.length - 1) return this.#guard.hold(key, () => answer(undefined));
     const chosen = ticked === undefined || ticked.size === 0 ? [index] : [...ticked].sort();
     const labels = chosen.flatMap((one) => options[one]?.label ?? []);
     this.#guard.hold(key, () => answer(question.multiple ? labels : labels[0]));

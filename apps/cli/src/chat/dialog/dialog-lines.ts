@@ -63,11 +63,16 @@ export function drawDialog(
 ): DrawnDialog {
   const request = dialogContent(look, dialog);
   const isGuarded = dialog.type !== 'pick';
-  const hint = isGuarded && room >= minHintRoom ? [hintLine(look, dialog, readiness, typed)] : [];
+  const hintText = readinessText(dialog, readiness, scrollKeyOf(list));
+  const hint = isGuarded && room >= minHintRoom ? [hintLine(look, hintText, typed)] : [];
   const fullTitle = dialogTitle(look, dialog);
   // In a very low window, the title scrolls with the content. The user must read the title too. A
-  // short command or path is shown only there.
-  const isTiny = request.length > 1 && room < fullTitle.length + 3;
+  // short command or path is shown only there. The title of a question can have many lines. It scrolls if
+  // the choices do not fit below it.
+  const isTiny =
+    dialog.type === 'question'
+      ? fullTitle.length + request.length + list.items.length + hint.length > room
+      : request.length > 1 && room < fullTitle.length + 3;
   const content = isTiny ? [...fullTitle, ...request] : request;
   const title = isTiny ? [] : fullTitle.slice(0, Math.max(1, room - hint.length));
   const rest = Math.max(0, room - title.length - hint.length);
@@ -76,9 +81,11 @@ export function drawDialog(
   const bodyRoom = Math.max(0, rest - choiceRoom);
   const reason = dialogReason(look, dialog);
   const reserved = bodyRoom < minReasonRoom ? 0 : Math.min(reason.length, maxReservedReason);
-  const { body, start, end } = contentWindow(look, content, { room: bodyRoom - reserved, from });
+  const { body, start, end } = contentWindow(look, content, {
+    ...{ room: bodyRoom - reserved, from, scrollKey: scrollKeyOf(list) },
+  });
   const why = reason.slice(0, Math.max(0, bodyRoom - body.length));
-  const choices = choiceLines(look, list, { room: choiceRoom, readiness });
+  const choices = choiceLines(look, list, { room: choiceRoom, readiness, isGuarded });
   return {
     lines: fitLines(look, [...title, ...body, ...why, ...choices, ...hint]),
     view: {
@@ -96,6 +103,12 @@ interface ContentWindow {
   readonly end: number;
 }
 
+interface ContentDrawing {
+  readonly room: number;
+  readonly from: number;
+  readonly scrollKey: string;
+}
+
 /**
  * Returns the visible part of the content. If the content does not fit, the last line tells how
  * many lines follow.
@@ -103,7 +116,7 @@ interface ContentWindow {
 function contentWindow(
   look: Look,
   content: readonly string[],
-  { room, from }: { readonly room: number; readonly from: number },
+  { room, from, scrollKey }: ContentDrawing,
 ): ContentWindow {
   if (content.length <= room) return { body: content, start: 0, end: content.length };
   const size = room - 1;
@@ -112,7 +125,8 @@ function contentWindow(
   const end = start + size;
   const position = `lines ${start + 1}–${end} of ${content.length}`;
   const below = content.length - end;
-  const more = below === 0 ? 'the end' : `${formatCount(below, 'line')} below: Space shows more`;
+  const more =
+    below === 0 ? 'the end' : `${formatCount(below, 'line')} below: ${scrollKey} shows more`;
   const note = withTone(look, 'mark', clipText(`${margin}${more} · ${position}`, look.width));
   return { body: [...content.slice(start, end), note], start, end };
 }
@@ -120,20 +134,21 @@ function contentWindow(
 interface ChoiceDrawing {
   readonly room: number;
   readonly readiness: DialogReadiness;
+  readonly isGuarded: boolean;
 }
 
 function choiceLines(
   look: Look,
   list: ChoiceList,
-  { room, readiness }: ChoiceDrawing,
+  { room, readiness, isGuarded }: ChoiceDrawing,
 ): readonly string[] {
-  const { items, selected, ticked, lettersOnly = false } = list;
+  const { items, selected, ticked } = list;
   const first = Math.max(0, Math.min(selected - Math.floor(room / 2), items.length - room));
   return items.slice(first, first + room).map((item, index) => {
     const position = first + index;
     const isSelected = position === selected;
     // Until the user has seen the whole request, only the last choice works, which refuses.
-    const isLocked = lettersOnly && readiness === 'unread' && position < items.length - 1;
+    const isLocked = isGuarded && readiness === 'unread' && position < items.length - 1;
     const tick = ticked === undefined ? '' : ticked.has(position) ? '[x] ' : '[ ] ';
     const key = item.letter === undefined ? '' : ` (${item.letter})`;
     const label = clipText(`${tick}${item.label}${key}`, look.width - 2);
@@ -145,14 +160,26 @@ function choiceLines(
   });
 }
 
-function hintLine(look: Look, dialog: Dialog, readiness: DialogReadiness, typed: string): string {
+/** Returns the name of the key that scrolls. In a list with ticks, Space ticks. */
+function scrollKeyOf({ ticked }: ChoiceList): string {
+  return ticked === undefined ? 'Space' : 'Page Down';
+}
+
+function hintLine(look: Look, hint: string, typed: string): string {
   const kept = typed.trim() === '' ? '' : `In the prompt: ${typed.replaceAll(/\s+/g, ' ')}`;
-  const text = [readinessText(dialog, readiness), kept].filter(Boolean).join(' · ');
+  const text = [hint, kept].filter(Boolean).join(' · ');
   return withTone(look, 'dim', clipText(text, look.width));
 }
 
-function readinessText({ type }: Dialog, readiness: DialogReadiness): string {
-  const refusal = type === 'confirm' ? 'n goes back' : 'n denies';
+const refusals = {
+  approval: 'n denies',
+  confirm: 'n goes back',
+  question: 'x dismisses',
+  pick: '',
+};
+
+function readinessText({ type }: Dialog, readiness: DialogReadiness, scrollKey: string): string {
+  const refusal = refusals[type];
   switch (readiness) {
     case 'ready':
       return type === 'question' ? 'Choose an answer' : `y approves, ${refusal}`;
@@ -161,7 +188,7 @@ function readinessText({ type }: Dialog, readiness: DialogReadiness): string {
     case 'together':
       return 'Press y alone: without Enter, and after one second without typing';
     case 'unread':
-      return `Read all of it first: Space shows more, v prints it. ${refusal}`;
+      return `Read all of it first: ${scrollKey} shows more, v prints it. ${refusal}`;
     case 'held':
       return 'Answering …';
   }

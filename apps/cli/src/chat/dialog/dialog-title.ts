@@ -24,8 +24,8 @@ export function dialogTitle(look: Look, dialog: Dialog): readonly string[] {
     case 'confirm':
       return [title(dialog.title)];
     case 'question':
-      return wrapText(look, dialog.question.question).map((line, index) =>
-        index === 0 ? title(line) : `  ${line}`,
+      return wrapText({ ...look, width: look.width - 2 }, dialog.question.question).map(
+        (line, index) => (index === 0 ? title(line) : `  ${line}`),
       );
     case 'pick':
       return [title(dialog.pick.title)];

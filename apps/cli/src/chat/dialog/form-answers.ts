@@ -22,8 +22,8 @@ interface FormAnswersOptions {
 
 /**
  * Asks the user the fields of forms one after the other, as questions. A tool or an MCP server asks with a
- * form. The user dismisses a form with Esc. A form without required fields ends with the question whether to
- * agree.
+ * form. A form that needs no value ends with the question whether to send it. So the user has always
+ * answered a question before a form is accepted. The user dismisses a form with Esc.
  */
 export class FormAnswers {
   readonly #options: FormAnswersOptions;
@@ -54,28 +54,31 @@ export class FormAnswers {
       if (value === undefined) return deny(approval, formDismissed);
       if (value !== null) content.set(field.name, value);
     }
-    // A form without a required answer would otherwise be accepted although the user agreed to nothing.
-    const isConfirmed =
-      read.fields.some(({ isRequired }) => isRequired) ||
-      (await this.#confirm(approval, form, content.size, signal));
-    if (signal.aborted) return;
-    if (!isConfirmed) return deny(approval, formDismissed);
+    if (!read.fields.some(({ isRequired }) => isRequired)) {
+      const isSent = await this.#confirm(approval, form, read.fields.length > 0, signal);
+      if (signal.aborted) return;
+      if (isSent !== true) return deny(approval, isSent === false ? undefined : formDismissed);
+    }
     await approve(approval, { input: Object.fromEntries(content) });
   }
 
-  /** Asks whether to agree to a form. The first option, which Enter chooses, is No. */
+  /** Asks whether to accept a form. Returns undefined if the user dismisses the form. */
   async #confirm(
     { name }: PendingApproval,
     { message }: FormQuestion,
-    answers: number,
+    hasFields: boolean,
     signal: AbortSignal,
-  ): Promise<boolean> {
-    const what = answers === 0 ? 'Agree?' : 'Send your answers?';
-    const question = `${name} asks: ${message}\n${what}`;
+  ): Promise<boolean | undefined> {
+    const head = `${name} asks: ${message}${hasFields ? '\nSend the form?' : ''}`;
+    // The selection starts on the option that declines.
     const options = [{ label: no }, { label: yes }];
-    const answer = await this.#options.ask({ question, options, multiple: false }, signal);
-    const [first = ''] = [answer ?? []].flat();
-    return /^y(?:es)?$/i.test(first.trim());
+    for (let question = head; ; question = `${head}\nChoose Yes or No.`) {
+      const answer = await this.#options.ask({ question, options, multiple: false }, signal);
+      const [text] = [answer ?? []].flat();
+      if (text === undefined) return undefined;
+      const value = booleanOf(text.trim());
+      if (value !== undefined) return value;
+    }
   }
 
   /** Asks a field until its answer fits. Null leaves the field out, and undefined dismisses the form. */
@@ -136,12 +139,17 @@ function fieldValue(field: FormField, texts: readonly string[]): JsonValue {
     case 'number':
       return first.trim() === '' || Number.isNaN(Number(first)) ? first : Number(first);
     case 'boolean':
-      return /^y(?:es)?$/i.test(first) ? true : /^no?$/i.test(first) ? false : first;
+      return booleanOf(first) ?? first;
     case 'choice':
       return optionValue(field.options, first);
     case 'choices':
       return texts.map((text) => optionValue(field.options, text));
   }
+}
+
+function booleanOf(text: string): boolean | undefined {
+  if (/^y(?:es)?$/i.test(text)) return true;
+  return /^no?$/i.test(text) ? false : undefined;
 }
 
 function optionValue(

@@ -72,12 +72,12 @@ export class RememberedAnswers {
     return conversation().otherFolder === undefined && folder === built().policy().root;
   }
 
-  /** Approves all other waiting calls that the new rule allows. */
+  /** Approves all other waiting calls that the new rule allows. No rule answers a form. */
   async #approveLike(answered: PendingApproval): Promise<void> {
     const { built, conversation } = this.#options;
     for (const approval of conversation().approvals) {
       if (approval.id === answered.id && approval.session === answered.session) continue;
-      if (!this.#isHere(approval)) continue;
+      if (approval.form !== undefined || !this.#isHere(approval)) continue;
       const { id, name, input = null, judged } = approval;
       const call = { kind: 'tool_call', toolCallId: id, name, input } as const;
       const isAllowed = await built().allows({ ...call, arguments: JSON.stringify(input) }, judged);

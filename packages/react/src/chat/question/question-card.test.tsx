@@ -77,6 +77,16 @@ test('the user can dismiss a form, and a second press sends nothing', async () =
   expect(answers).toEqual([['deny', 'q1', { reason: 'dismissed' }]]);
 });
 
+test('attack: 18.156 a form without fields is shown, and waits for the user', async () => {
+  const { page, answers, button } = await renderForm({}, [], 'Delete the database?');
+  expect(page.find('.question-message').textContent).toBe('Delete the database?');
+  expect(answers).toEqual([]);
+  expect(page.window.document.activeElement?.tagName).not.toBe('BUTTON');
+  await page.submit(page.find('form'));
+  expect(button('Accept')).toBeDefined();
+  expect(answers).toEqual([['allow', 'q1', { input: {} }]]);
+});
+
 test('attack: a form that cannot be shown can only be declined', async () => {
   const { page, answers, button } = await renderForm({ a: { type: 'object' } });
   expect(page.text()).toContain('This form cannot be shown');

@@ -103,7 +103,7 @@ export function QuestionCard({ asked, form, more, handle }: QuestionCardProps) {
         </div>
         <div className="approval-bar">
           <Button look="main" type="submit" disabled={isDisabled || !read.ok}>
-            {t.send}
+            {read.ok && fields.length === 0 ? t.accept : t.send}
           </Button>
           <Button disabled={isDisabled} onClick={() => deny()}>
             {t.decline}

@@ -1,0 +1,96 @@
+import { utimesSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runRecorded } from '../testing/recorded-commands.ts';
+import { everythingIn, temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
+
+/** Runs a command in a folder with old files. Returns the conflicts, and a function that undoes the rest. */
+async function ran(files: Readonly<Record<string, string>>, command: string) {
+  const root = temporaryFolder();
+  writeTree(root, files);
+  // The files of the user are older than the command.
+  for (const name of Object.keys(files)) utimesSync(join(root, name), 1_500_000_000, 1_500_000_000);
+  const { plan, undo } = await runRecorded({ root, copies: temporaryFolder() }, [command]);
+  const { conflicts } = await plan();
+  return {
+    unknown: conflicts.map(({ code, path }) => [code, relative(root, path)]),
+    everything: () => everythingIn(root),
+    undoRest: () => undo(true),
+    undo,
+  };
+}
+
+const thesis = 'years of work';
+
+describe('attack: 18.154 taking back a command deletes no file that the command did not create', () => {
+  test.each<[string, Readonly<Record<string, string>>, string, readonly string[]]>([
+    [
+      'a removed .gitignore that ignores itself',
+      { 'data/.gitignore': '*\n', 'data/thesis': thesis, 'data/notes': 'mine' },
+      'rm data/.gitignore',
+      ['data/notes', 'data/thesis'],
+    ],
+    [
+      'a changed .gitignore',
+      { '.gitignore': 'data/\n', 'data/thesis': thesis },
+      'echo > .gitignore',
+      ['data/thesis'],
+    ],
+    [
+      'a file that leaves an ignored folder',
+      { '.gitignore': 'data/\n', 'data/thesis': thesis },
+      'mv data/thesis thesis',
+      ['thesis'],
+    ],
+    [
+      'a folder that is renamed',
+      { '.gitignore': 'data/\n', 'data/thesis': thesis },
+      'mv data found',
+      ['found/thesis'],
+    ],
+    [
+      'a file that leaves an ignored folder and replaces a file',
+      { '.gitignore': 'data/\n', 'data/thesis': thesis, a: 'old' },
+      'mv data/thesis a',
+      ['a'],
+    ],
+    [
+      'a copy that keeps its time, as a move between file systems makes',
+      { '.gitignore': 'data/\n', 'data/thesis': thesis },
+      'cp -p data/thesis thesis && rm data/thesis',
+      ['thesis'],
+    ],
+    [
+      'a file of which an ignored folder has a second name',
+      { '.gitignore': 'data/\n', 'data/.keep': '', a: thesis },
+      'ln a b',
+      ['b'],
+    ],
+  ])('%s', async (_name, files, command, kept) => {
+    const { unknown, undo, undoRest, everything } = await ran(files, command);
+    expect(unknown.toSorted()).toEqual(kept.map((path) => ['unknown', path]));
+    const before = everything();
+    await expect(undo()).rejects.toMatchObject({ code: 'changed' });
+    expect(everything()).toEqual(before);
+    await undoRest();
+    const after = everything();
+    for (const path of kept) expect(after[path]).toBe(before[path]);
+  });
+});
+
+test('18.155 created, moved and replaced files of a command are still taken back', async () => {
+  const files = { '.gitignore': 'out/\n', 'a.txt': 'a', 'sub/b.txt': 'b', 'c.txt': 'c' };
+  const { unknown, undo, everything } = await ran(
+    files,
+    [
+      'mkdir -p out new && echo x > out/x && mv out/x new/x',
+      'mv sub/b.txt moved.txt && echo more >> moved.txt',
+      'echo y > tmp && mv tmp a.txt && rm c.txt',
+    ].join(' && '),
+  );
+  expect(unknown).toEqual([]);
+  await undo();
+  const after = everything();
+  for (const [path, content] of Object.entries(files)) expect(after[path]).toBe(content);
+  expect(Object.keys(after).filter((path) => /moved|new\/x|tmp/.test(path))).toEqual([]);
+});
