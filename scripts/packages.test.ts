@@ -121,6 +121,12 @@ test('sources use nothing that Node 22 does not have', () => {
   expect(found, 'The packages promise to run on Node 22.18.').toEqual([]);
 });
 
+test('CI runs the tests on the oldest Node that the packages support', () => {
+  const oldest = packages[0]?.manifest.engines?.node?.replace('>=', '');
+  const workflow = readFileSync(join(root, '.github/workflows/test.yml'), 'utf8');
+  expect(workflow).toContain(`- node: ${oldest}.0\n`);
+});
+
 describe('changesets', () => {
   test('give all packages the same version', () => {
     const config = JSON.parse(readFileSync(join(root, '.changeset/config.json'), 'utf8'));

@@ -117,11 +117,12 @@ async function tryAll(packages: readonly PackedPackage[]): Promise<void> {
       return report;
     });
   try {
-    for (const major of ['22', '24', '26']) {
-      const node = await findNode(major, env);
+    // The first version is the oldest version that the packages support.
+    for (const version of ['22.18.0', '22', '24', '26']) {
+      const node = await findNode(version, env);
       if (node === undefined)
-        console.log(`node ${major}: skipped, the registry has none for this system`);
-      else await attempt(`millrace on Node ${major}`, node, tryLibrary);
+        console.log(`node ${version}: skipped, the registry has none for this system`);
+      else await attempt(`millrace on Node ${version}`, node, tryLibrary);
     }
     await attempt('all other packages', process.execPath, tryOthers);
   } finally {
@@ -134,14 +135,14 @@ async function tryAll(packages: readonly PackedPackage[]): Promise<void> {
  * comes from the registry.
  */
 async function findNode(
-  major: string,
+  version: string,
   env: Readonly<Record<string, string>>,
 ): Promise<string | undefined> {
-  if (process.versions.node.startsWith(`${major}.`)) return process.execPath;
-  const cwd = join(folder, `node-${major}`);
+  if (process.versions.node.startsWith(`${version}.`)) return process.execPath;
+  const cwd = join(folder, `node-${version}`);
   mkdirSync(cwd);
   const name = `node-${process.platform}-${process.arch}`;
-  const install = ['install', '--prefix', cwd, '--no-audit', '--no-fund', `${name}@${major}`];
+  const install = ['install', '--prefix', cwd, '--no-audit', '--no-fund', `${name}@${version}`];
   try {
     await runProgram('npm', install, { cwd, env });
     return join(cwd, 'node_modules', name, 'bin/node');

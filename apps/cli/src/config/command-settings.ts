@@ -39,7 +39,7 @@ export function mergeSandbox({ layers, args, env, store }: SandboxSources): Sand
  * Returns all files of the session store. SQLite stores recent records in additional files next to
  * it.
  */
-function storeFiles(store: string | undefined): readonly string[] {
+export function storeFiles(store: string | undefined): readonly string[] {
   return store === undefined ? [] : [store, `${store}-wal`, `${store}-shm`];
 }
 

@@ -5,10 +5,10 @@ import type { ConfigArgs } from '../contract/args.ts';
 import type { Config, ConfigFile, LimitsConfig, UntrustedFile } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
-import { mergeCommands, mergeSandbox } from './command-settings.ts';
+import { mergeCommands, mergeSandbox, storeFiles } from './command-settings.ts';
 import { type Layer, readConfigLayers } from './config-layers.ts';
 import { fileMcpServers, fileModels, type ServerContext } from './file-connections.ts';
-import { mergePermissions } from './permissions.ts';
+import { denyOwnPaths, mergePermissions } from './permissions.ts';
 import { findServerPlace } from './server-place.ts';
 
 interface LoadConfigOptions {
@@ -44,7 +44,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     reasoning: fromFiles('reasoning'),
     system: args.system ?? fromEnv.system ?? fromFiles('system'),
     limits: mergeLimits(args, fromEnv, layers),
-    permissions: await mergePermissions(layered, args),
+    permissions: denyOwnPaths(await mergePermissions(layered, args), storeFiles(store)),
     sandbox: mergeSandbox({ layers, args, env, store }),
     commands: mergeCommands(layers),
     mcpServers: mergeMcpServers(layers, { env, cwd, place: await findServerPlace(env, cwd) }, warn),

@@ -25,6 +25,21 @@ export async function mergePermissions(
   return { mode, rules: [...ofFiles.flat(), ...remembered, ...flagRules] };
 }
 
+/**
+ * Adds rules that deny paths of this program to all tools: a file, or a folder with all its content. They
+ * contain the sessions and the token of the server, also if they are in the folder of the project.
+ */
+export function denyOwnPaths(
+  { mode, rules }: PermissionsConfig,
+  paths: readonly string[],
+): PermissionsConfig {
+  // In a rule, these characters are wildcards. `?` matches each of them.
+  const globs = paths.map((path) => path.replace(/[*?[\]{}!\\]/g, '?'));
+  const own = globs.flatMap((glob) => [glob, `${glob}/**`]);
+  const denials = own.map((path) => ({ tool: '*', path, decision: 'deny' }) as const);
+  return { mode, rules: [...rules, ...denials] };
+}
+
 function rememberedRules(
   { allow = [], deny = [] }: FolderDecisions,
   file = '',

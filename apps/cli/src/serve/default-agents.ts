@@ -4,6 +4,7 @@ import type { ServedAgent } from '@millrace/server';
 import { buildAgent } from '../agent/build-agent.ts';
 import { fileCopiesFolder } from '../config/config-paths.ts';
 import { loadConfig } from '../config/load-config.ts';
+import { denyOwnPaths } from '../config/permissions.ts';
 import type { Config } from '../contract/config.ts';
 import { ModelError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
@@ -15,6 +16,8 @@ interface DefaultAgentsOptions {
   /** The folder in which the agents work. */
   readonly cwd: string;
   readonly env: Env;
+  /** The folders and files with the data of the server. The agents cannot use them. */
+  readonly data: readonly string[];
   /** If true, the agents can change files and run programs without approval. */
   readonly mayChange: boolean;
 }
@@ -33,9 +36,10 @@ export interface DefaultAgents {
  * available, an agent with a scripted model and real tools, and an agent that echoes messages.
  */
 export async function defaultAgents(options: DefaultAgentsOptions): Promise<DefaultAgents> {
-  const { cwd, env, mayChange } = options;
+  const { cwd, env, data, mayChange } = options;
   const args = mayChange ? ({ permissions: 'allow' } as const) : {};
-  const config = await loadConfig({ args, env, cwd });
+  const loaded = await loadConfig({ args, env, cwd });
+  const config = { ...loaded, permissions: denyOwnPaths(loaded.permissions, data) };
   const coder = await codingAgent(options, config).catch((error: unknown) => {
     if (error instanceof ModelError) return error;
     throw error;

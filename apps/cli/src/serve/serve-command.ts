@@ -1,3 +1,5 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { MillraceError } from '@millrace/core';
 import { createServer, type ServedAgent, type Server, type ServerOptions } from '@millrace/server';
 import { resolveWorkFolder } from '../command/paths.ts';
@@ -55,10 +57,22 @@ async function loadServedAgents(
   { agents, yes }: ServeArgs,
   { env }: Host,
   cwd: string,
-  { log }: ServerStore,
+  { log, folder }: ServerStore,
 ): Promise<DefaultAgents> {
-  if (agents === undefined) return defaultAgents({ log, cwd, env, mayChange: yes });
+  if (agents === undefined)
+    return defaultAgents({ log, cwd, env, data: dataPaths(folder), mayChange: yes });
   return { agents: await loadAgents(agents, log), notes: [], close: async () => {} };
+}
+
+/** Returns the paths of the data folder, with and without links. */
+function dataPaths(folder: () => string): readonly string[] {
+  try {
+    const path = resolve(folder());
+    return existsSync(path) ? [...new Set([path, realpathSync(path)])] : [path];
+  } catch {
+    // With Postgres and a token of the user, the server needs no folder.
+    return [];
+  }
 }
 
 function openServer(

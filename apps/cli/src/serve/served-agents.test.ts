@@ -110,7 +110,7 @@ test('22.10: an error in a module has its line', () => {
 test('22.10: with a key in the environment, the coding agent is served beside the demo', async () => {
   const cwd = folder();
   const env = { HOME: cwd, ANTHROPIC_API_KEY: 'sk-ant-test' };
-  const { agents, close } = await defaultAgents({ log, cwd, env, mayChange: false });
+  const { agents, close } = await defaultAgents({ log, cwd, env, data: [], mayChange: false });
   onTestFinished(close);
   expect(agents.map(({ type, name }) => [type, name])).toEqual([
     ['loop', 'coder'],
@@ -123,7 +123,7 @@ test('22.10: with a key in the environment, the coding agent is served beside th
 test('22.10: a model that cannot be used is a note, and the demo is served', async () => {
   const cwd = folder();
   const env = { HOME: cwd, MILLRACE_MODEL: 'anthropic/claude-sonnet-4-5' };
-  const { agents, notes } = await defaultAgents({ log, cwd, env, mayChange: false });
+  const { agents, notes } = await defaultAgents({ log, cwd, env, data: [], mayChange: false });
   expect(agents.map(({ name }) => name)).toEqual(['demo', 'echo']);
   expect(notes[0]).toMatch(/^There is no agent with a model: .*ANTHROPIC_API_KEY/);
 });

@@ -1,9 +1,11 @@
 import { readStored, tabStorage, writeStored } from '@millrace/react/storage';
+import { basePath } from '../server/base-path.ts';
 import { readToken, takeLinkToken } from './browser-storage.ts';
 
 // Each tab has its own token in its session storage. A new tab requests the token from the other
 // tabs. So a link that opens in a new tab does not ask the user for a token. Only pages of the same
-// origin receive these messages.
+// origin receive these messages. If the server has a base path, other programs share its origin, so a
+// tab does not answer.
 
 const channelName = 'millrace:token';
 
@@ -15,11 +17,11 @@ type TokenMessage =
  * Answers the token requests of other tabs. Also stores the token from a link that the user opens
  * in this tab.
  */
-export function shareToken(): void {
+export function shareToken(base: string = basePath): void {
   window.addEventListener('hashchange', () => {
     if (takeLinkToken(window)) location.reload();
   });
-  const channel = openChannel();
+  const channel = base === '' ? openChannel() : undefined;
   channel?.addEventListener('message', ({ data }: MessageEvent<TokenMessage>) => {
     const token = readToken();
     if (data?.type === 'request' && token !== '')

@@ -76,6 +76,24 @@ describeInChromium()('content in a frame', () => {
     expect(await visitor.allFaults()).toEqual([]);
   });
 
+  test('18.139: attack: many diagrams exist only while they are in sight', async () => {
+    const many = Array.from({ length: 60 }, (_, index) =>
+      fence('mermaid', 'flowchart LR', `  A${index}[Box ${index}] --> B`),
+    );
+    const visitor = await harness.visitor();
+    const tab = await visitor.tab();
+    await tab.send(`say\n${many.join('\n\n')}`);
+    const places = tab.page.locator('article[data-kind=assistant] .preview-place');
+    await expect.poll(() => places.count()).toBe(60);
+    for (const index of [30, 59, 0]) {
+      const place = places.nth(index);
+      await place.scrollIntoViewIfNeeded();
+      await place.frameLocator('iframe').getByText(`Box ${index}`).waitFor();
+      expect(await tab.page.locator('iframe').count()).toBeLessThanOrEqual(12);
+    }
+    expect(await visitor.allFaults()).toEqual([]);
+  });
+
   test('a document runs only if the user asks for it, and cannot leave its frame', async () => {
     const { visitor, tab, answer, frame } = await answered(intruder);
     expect(await answer.locator('iframe').count()).toBe(0);

@@ -45,13 +45,14 @@ export async function findAttemptStart(
   const found = await findItemStart(log, session, at, turnStart);
   if (found === undefined) return undefined;
   const { offset, ...start } = found;
-  const base = await findBase(log, session, offset - 1);
+  const { base, records } = await findBase(log, session, offset - 1);
   const before =
-    (await foldUpTo(log, base, offset - 1)) ??
+    (await foldUpTo(log, base, offset - 1, records)) ??
     // A record changed an old item, which the base does not contain.
     (await foldUpTo(log, emptyState(session), offset - 1));
   if (before === undefined) return undefined;
-  const agent = await findAgent(log, session, offset - 1);
+  // A loop state that was folded from the first record already has the agent.
+  const agent = before.isWhole ? before.loop.agent : await findAgent(log, session, offset - 1);
   return { ...start, state: before.state, loop: { ...before.loop, agent } };
 }
 
@@ -114,16 +115,38 @@ async function findItemStart(
  * item that the last compaction covers. All earlier items are covered too, because a compaction covers the
  * oldest items of a request.
  */
-async function findBase(log: Log, session: SessionId, through: number): Promise<FoldState> {
+async function findBase(log: Log, session: SessionId, through: number): Promise<Base> {
   let covered: ReadonlySet<ItemId> | undefined;
-  for await (const records of readBackward(log, session, { through }))
+  const ranges: (readonly LogRecord[])[] = [];
+  for await (const records of readBackward(log, session, { through })) {
+    ranges.unshift(records);
     for (const { fact, offset } of records.toReversed()) {
       if (fact?.type === 'compacted' && fact.itemIds.length > 0) covered ??= new Set(fact.itemIds);
       if (fact?.type !== 'item_started' || !covered?.has(fact.itemId)) continue;
       const end = await findRunEnd(log, session, { through: offset - 1 });
-      return end === undefined ? emptyState(session) : stateAfterRun(session, end);
+      return { base: end === undefined ? emptyState(session) : stateAfterRun(session, end) };
     }
-  return emptyState(session);
+    if (ranges.length > keptRanges) ranges.pop();
+  }
+  const isWhole = ranges.length < keptRanges;
+  return { base: emptyState(session), ...(isWhole && { records: ranges.flat() }) };
+}
+
+/** The state from which a request is folded. */
+interface Base {
+  readonly base: FoldState;
+  /** All records after the base, if they are already in memory. */
+  readonly records?: readonly LogRecord[];
+}
+
+/** The number of ranges that stay in memory while a compaction is searched. It limits the memory. */
+const keptRanges = 8;
+
+interface FoldedRecords {
+  readonly state: FoldState;
+  readonly loop: LoopState;
+  /** True if the records were folded from the first record of the session. */
+  readonly isWhole: boolean;
 }
 
 /**
@@ -134,16 +157,17 @@ async function foldUpTo(
   log: Log,
   from: FoldState,
   through: number,
-): Promise<{ readonly state: FoldState; readonly loop: LoopState } | undefined> {
+  known?: readonly LogRecord[],
+): Promise<FoldedRecords | undefined> {
   const folder = new Folder(from);
   let loop = emptyLoopState;
-  for await (const record of recordsIn(log, from.session, from.through, through)) {
+  for await (const record of known ?? recordsIn(log, from.session, from.through, through)) {
     const batch = { after: folder.state.through, through: record.offset, records: [record] };
     const { outcome } = folder.addBatch(batch);
     if (outcome === 'gap' && isCut(from.items)) return undefined;
     loop = foldLoop(loop, record);
   }
-  return { state: folder.state, loop };
+  return { state: folder.state, loop, isWhole: from.through === 0 };
 }
 
 /** Returns the agent that the session was handed off to before an offset. */

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { Run } from '../contract/run.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
 import { findLogProblems } from '../testing/check-log.ts';
+import { wordModel } from '../testing/message-cost-law.ts';
 import { call } from '../testing/model-script.ts';
 import { handOff } from '../tool/agent-tools.ts';
 import { defineTool } from '../tool/define-tool.ts';
@@ -363,4 +364,42 @@ test('a fork can be aborted before its first request', async () => {
   const signal = AbortSignal.abort();
   const { stop } = await forked(log, () => agent.regenerate(session, { into, signal }));
   expect([stop.reason, provider.requests.length]).toEqual(['aborted', 1]);
+});
+
+/** Returns a log that counts the records that `read` returns for the session. */
+function countingReads() {
+  let records = 0;
+  const log = memoryLog();
+  const read = log.read.bind(log);
+  log.read = async (...args) => {
+    const batch = await read(...args);
+    if (args[0] === session) records += batch.records.length;
+    return batch;
+  };
+  const take = () => {
+    const taken = records;
+    records = 0;
+    return taken;
+  };
+  return { log, take };
+}
+
+test('21.F law 18: the point of a fork is found as cheaply in a long session', async () => {
+  const { log, take } = countingReads();
+  const agent = createAgent({ log, provider: wordModel });
+  const extend = async (runs: number) => {
+    for (let run = 0; run < runs; run++) await agent.run('And now?', { session }).result;
+  };
+  const costs = async () => {
+    const [last = ''] = (await itemsIn(log, 'user')).slice(-1);
+    take();
+    await agent.regenerate(session).result;
+    const regenerated = take();
+    await agent.edit(session, last, 'And then?').result;
+    return { regenerated, edited: take() };
+  };
+  await extend(30);
+  const short = await costs();
+  await extend(90);
+  expect(await costs()).toEqual(short);
 });

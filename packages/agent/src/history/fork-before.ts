@@ -1,5 +1,5 @@
 import type { ItemId, LogRecord, SessionId } from '@millrace/core';
-import type { Log, SessionInfo } from '@millrace/log';
+import { type Log, readBackward, type SessionInfo } from '@millrace/log';
 import { AgentError } from '../contract/agent-error.ts';
 
 interface ForkOptions {
@@ -8,53 +8,78 @@ interface ForkOptions {
   readonly item?: ItemId | undefined;
 }
 
-/** Forks a session before an item, or before the turn that contains the item. */
+/**
+ * Forks a session before an item, or before the turn that contains the item. It reads the records backwards,
+ * from the end of the session to the item. Earlier records are copied by the store, and are not read here.
+ */
 export async function forkBefore(
   log: Log,
   session: SessionId,
   { into, item }: ForkOptions,
 ): Promise<SessionInfo> {
-  const records = await readRecords(log, session);
-  const at = item === undefined ? lastAnswer(records) : startOf(records, item);
-  if (at === undefined) throw noSuchItem(session, item);
-  const through = records[cutBefore(records, at) - 1]?.offset ?? 0;
-  return log.fork(session, { into, through });
+  const start =
+    item === undefined
+      ? await findLastAnswer(log, session)
+      : await findItemStart(log, session, item);
+  if (start === undefined) throw noSuchItem(session, item);
+  return log.fork(session, { into, through: await findCut(log, session, start) });
 }
 
-function startOf(records: readonly LogRecord[], item: ItemId): number | undefined {
-  const at = records.findIndex(({ fact }) => fact?.type === 'item_started' && fact.itemId === item);
-  return at === -1 ? undefined : at;
+/** Returns the record that started an item. */
+async function findItemStart(
+  log: Log,
+  session: SessionId,
+  item: ItemId,
+): Promise<LogRecord | undefined> {
+  for await (const record of recordsBackward(log, session))
+    if (record.fact?.type === 'item_started' && record.fact.itemId === item) return record;
+  return undefined;
 }
 
-function lastAnswer(records: readonly LogRecord[]): number | undefined {
-  const isKind = ({ fact }: LogRecord, kind: string) =>
-    fact?.type === 'item_started' && fact.kind === kind;
-  const lastInput = records.findLastIndex((record) => isKind(record, 'user'));
-  const at = records.findIndex((record, index) => index > lastInput && isKind(record, 'assistant'));
-  return at === -1 ? undefined : at;
+/** Returns the record that started the first answer after the last user input. */
+async function findLastAnswer(log: Log, session: SessionId): Promise<LogRecord | undefined> {
+  let answer: LogRecord | undefined;
+  for await (const record of recordsBackward(log, session)) {
+    if (record.fact?.type !== 'item_started') continue;
+    if (record.fact.kind === 'user') return answer;
+    if (record.fact.kind === 'assistant') answer = record;
+  }
+  return answer;
 }
 
-/** Returns the index of the first record that the fork does not copy. */
-function cutBefore(records: readonly LogRecord[], start: number): number {
-  const turn = records[start]?.turn ?? 0;
+/** Returns the offset of the last record that the fork copies, or 0 if it copies none. */
+async function findCut(log: Log, session: SessionId, start: LogRecord): Promise<number> {
+  const { turn, offset } = start;
+  // If the item has no turn, the fork also omits the records that introduced the item, which are the
+  // consumed command and the start of its run.
+  let isOmitted = (record: LogRecord) => record.offset === offset || isOpening(record);
   if (turn > 0)
-    return records.findIndex(({ fact, turn: of }) => of === turn && fact?.type === 'turn_started');
-  // The fork also omits the records that introduced the item, which are the consumed command and the start of
-  // its run.
-  let at = start;
-  while (isOpening(records[at - 1])) at--;
-  return at;
+    isOmitted = (record) => {
+      if (record.turn === turn && record.fact?.type === 'turn_started') isOmitted = () => false;
+      return true;
+    };
+  for await (const record of recordsBackward(log, session, offset))
+    if (!isOmitted(record)) return record.offset;
+  return 0;
 }
 
-function isOpening(record: LogRecord | undefined): boolean {
-  const type = record?.fact?.type;
-  return type === 'command_consumed' || type === 'run_started';
+function isOpening({ fact }: LogRecord): boolean {
+  return fact?.type === 'command_consumed' || fact?.type === 'run_started';
 }
 
 function noSuchItem(session: SessionId, item: ItemId | undefined): AgentError {
   const what = item === undefined ? 'an answer' : `item ${item}`;
   const message = `Cannot fork session ${session} before ${what}: there is no such item`;
   return new AgentError('no_such_item', message, { session, item });
+}
+
+/** Yields the records of a session, the newest record first. */
+async function* recordsBackward(
+  log: Log,
+  session: SessionId,
+  through?: number,
+): AsyncGenerator<LogRecord> {
+  for await (const records of readBackward(log, session, { through })) yield* records.toReversed();
 }
 
 /** Reads all records of a session, in order. */

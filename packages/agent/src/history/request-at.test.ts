@@ -175,6 +175,37 @@ test('21.F law 18: the cost of a past request does not depend on the length of t
   expect(long.bytesRead).toBeLessThanOrEqual(1.25 * short.bytesRead + 50_000);
 });
 
+test('21.F law 18: the cost of a past request does not depend on the records after it', async () => {
+  const stored = memoryLog();
+  const agent = createAgent({ log: stored, provider: wordModel });
+  const extend = async (runs: number) => {
+    for (let run = 0; run < runs; run++) await agent.run('And now?', { session: 's' }).result;
+  };
+  /** Returns the cost of an early request and of the last request, in a new process. */
+  const costs = async (turns: number) => {
+    const { log, take } = countingLog(stored);
+    const reader = createAgent({ log, provider: wordModel });
+    const costAt = async (turn: number) => {
+      take();
+      expect((await requestAt(reader, 's', { turn, attempt: 1 }))?.described).toBeDefined();
+      return take();
+    };
+    return { early: await costAt(5), last: await costAt(turns) };
+  };
+  await extend(30);
+  const short = await costs(30);
+  await extend(90);
+  const long = await costs(120);
+  // A binary search for the turn needs two more steps in a session that is four times as long.
+  expect(long.early.records).toBeLessThanOrEqual(short.early.records + 300);
+  expect(long.early.bytesRead).toBeLessThanOrEqual(short.early.bytesRead + 50_000);
+  // Without a compaction, the last request contains all items, so all records are read once. The search for
+  // the turn reads a few records in addition.
+  const { through = 0 } = (await stored.info('s')) ?? {};
+  expect(long.last.records).toBeGreaterThanOrEqual(through - 20);
+  expect(long.last.records).toBeLessThanOrEqual(through + 2000);
+});
+
 test('22.2: a request of an agent of another copy of this package is rebuilt', async () => {
   vi.resetModules();
   const copy = await import('../create-agent.ts');

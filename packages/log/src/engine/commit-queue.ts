@@ -21,6 +21,17 @@ export interface CommitListener<T> {
   readonly onCommitted?: (value: T) => void;
   /** Called if the work was refused or could not be stored. The queue may call it twice. */
   readonly onFailed?: (error: unknown) => void;
+  /** Calls that joined this work. The queue answers them after the call that started it. Default: none. */
+  readonly joined?: JoinedWork | undefined;
+}
+
+/** Several calls that one piece of work answers. */
+export interface JoinedWork {
+  /** The number of calls, including the call that started the work. */
+  readonly count: number;
+  /** Answers the calls that joined, in order. The queue calls it after the commit. */
+  resolve(): void;
+  reject(error: unknown): void;
 }
 
 /** Collects work that arrives together and runs it in one transaction. */
@@ -50,9 +61,16 @@ export interface CommitJob extends CommitListener<unknown> {
 
 export type JobOutcome = { readonly value: unknown } | { readonly error: unknown };
 
-export function rejectJob({ onFailed, reject }: CommitJob, error: unknown): void {
+export function rejectJob({ onFailed, reject, joined }: CommitJob, error: unknown): void {
   onFailed?.(error);
   reject(error);
+  joined?.reject(error);
+}
+
+export function resolveJob({ resolve, joined }: CommitJob, value: unknown): void {
+  resolve(value);
+  // The answers keep the order of the calls, also if the next job of the same transaction is a later call.
+  joined?.resolve();
 }
 
 /**
@@ -121,9 +139,9 @@ export class GroupCommit implements CommitQueue {
   run<T>(work: (tx: StoreTransaction) => T, listener: CommitListener<T> = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.assertOpen();
-      const { isStreamed, onCommitted, onFailed } = listener;
+      const { isStreamed, onCommitted, onFailed, joined } = listener;
       // The literal lists every field, because V8 creates an object literal faster than a copy with `...`.
-      this.#jobs.push({ work, resolve, reject, onCommitted, onFailed } as CommitJob);
+      this.#jobs.push({ work, resolve, reject, onCommitted, onFailed, joined } as CommitJob);
       this.#schedule(isStreamed === true);
     });
   }
@@ -205,6 +223,6 @@ export class GroupCommit implements CommitQueue {
     this.#onPoint?.('before-tell');
     job.onCommitted?.(outcome.value);
     this.#onPoint?.('after-tell');
-    job.resolve(outcome.value);
+    resolveJob(job, outcome.value);
   }
 }

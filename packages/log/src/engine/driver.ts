@@ -9,6 +9,7 @@ import { type AddedRecords, addRecords } from './append-records.ts';
 import { assertIsDriver, LeaseKeeper } from './lease.ts';
 import type { LogContext } from './log-context.ts';
 import { isStreamText, readableDrafts } from './readable-draft.ts';
+import { StreamedAppends } from './streamed-appends.ts';
 
 interface LeaseTerms {
   /** The session row with the new lease. */
@@ -42,6 +43,8 @@ export class StoreDriver implements Driver {
    * committed.
    */
   #pendingDelivery: { readonly round: number; readonly through: number } | undefined;
+  /** The last append, if it is streamed text that may still wait for its transaction. */
+  #waiting: StreamedAppends | undefined;
   #resolveLost: (error: Error) => void = () => {};
   /** The reason why the driver accepts no more calls. Undefined while it accepts calls. */
   #endReason: Error | undefined;
@@ -82,7 +85,23 @@ export class StoreDriver implements Driver {
     } catch (error) {
       return this.#rejectInOrder(error);
     }
-    return this.#write((tx, row) => this.#insert(tx, row, ready), isStreamText(ready));
+    if (isStreamText(ready)) return this.#stream(ready);
+    return this.#write((tx, row) => this.#insert(tx, row, ready));
+  }
+
+  /** Appends streamed text. If an earlier append of streamed text still waits, both are stored together. */
+  #stream(drafts: readonly DraftRecord[]): Promise<Batch> {
+    const joined = this.#endReason === undefined ? this.#waiting?.join(drafts) : undefined;
+    if (joined !== undefined) return joined;
+    const appends = new StreamedAppends(drafts);
+    const stored = this.#write((tx, row) => {
+      const added = this.#insert(tx, row, appends.start());
+      const batch = appends.split(added.batch);
+      return batch === added.batch ? added : { ...added, batch };
+    }, appends);
+    // A store in memory has already stored the append.
+    this.#waiting = appends.isStarted ? undefined : appends;
+    return stored;
   }
 
   async admit(options: AdmitOptions): Promise<Admission> {
@@ -181,10 +200,12 @@ export class StoreDriver implements Driver {
 
   #write(
     work: (tx: StoreTransaction, row: SessionRow) => StoredBatch,
-    isStreamed = false,
+    joined?: StreamedAppends,
   ): Promise<Batch> {
     if (this.#endReason !== undefined) return Promise.reject(this.#endReason);
     const { commits, feeds } = this.#context;
+    // A later append of streamed text must not join an append before this one.
+    this.#waiting = undefined;
     let stored: StoredBatch;
     return commits.run(
       (tx) => {
@@ -192,10 +213,11 @@ export class StoreDriver implements Driver {
         return stored.batch;
       },
       {
-        isStreamed,
+        isStreamed: joined !== undefined,
+        joined,
         session: this.session,
-        onCommitted: ({ through }) => {
-          this.#deliveredThrough = through;
+        onCommitted: () => {
+          this.#deliveredThrough = stored.row.through;
           feeds.push(stored.row, stored.records);
         },
         onFailed: (error) => this.loseLease(error),

@@ -84,6 +84,15 @@ export class FeedRegistry {
     this.#bus?.publish(noticeOf(row, []));
   }
 
+  /**
+   * Like `rewritten`, but also removes the copies of the session from the bus. It must be called after content
+   * was removed.
+   */
+  redacted(row: SessionRow): void {
+    this.#bus?.forget(row.session);
+    this.rewritten(row);
+  }
+
   /** Ends the feed of a session. It must be called after the session was deleted. */
   deleted(session: SessionId): void {
     this.#reset(session);

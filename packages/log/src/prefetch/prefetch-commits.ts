@@ -5,6 +5,7 @@ import {
   type CommitQueue,
   type JobOutcome,
   rejectJob,
+  resolveJob,
   runJob,
 } from '../engine/commit-queue.ts';
 import type { OnCommitPoint, StoreTransaction } from '../storage/record-store.ts';
@@ -52,23 +53,24 @@ interface CommitOptions {
  * session.
  */
 function countThatFit(jobs: readonly CommitJob[]): number {
-  const most = Math.min(jobs.length, maxJobsPerTransaction);
-  if (most <= maxSessionsPerTransaction) return most;
   const sessions = new Set<unknown>();
-  for (let count = 0; count < most; count++) {
-    sessions.add(jobs[count]?.session ?? count);
-    if (sessions.size > maxSessionsPerTransaction) return count;
+  let calls = 0;
+  for (const [index, { session, joined }] of jobs.entries()) {
+    sessions.add(session ?? index);
+    calls += joined?.count ?? 1;
+    const fits = calls <= maxCallsPerTransaction && sessions.size <= maxSessionsPerTransaction;
+    if (!fits) return Math.max(1, index);
   }
-  return most;
+  return jobs.length;
 }
 
 const isStreamedJob = ({ isStreamed }: CommitJob): boolean => isStreamed === true;
 
 /**
- * Maximum number of jobs in a transaction. It limits the duration of a transaction. The number can be large,
- * because several appends to one session become one row.
+ * Maximum number of calls whose work is in one transaction. It limits the duration of a transaction. The
+ * number can be large, because several appends to one session become one row.
  */
-const maxJobsPerTransaction = 16_384;
+const maxCallsPerTransaction = 16_384;
 /** Maximum number of sessions in a transaction. It limits the number of locks. */
 const maxSessionsPerTransaction = 1024;
 
@@ -97,9 +99,9 @@ export class PrefetchCommitQueue implements CommitQueue {
   run<T>(work: (tx: StoreTransaction) => T, listener: CommitListener<T> = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.assertOpen();
-      const { isStreamed = false, session, onCommitted, onFailed } = listener;
-      const told = { onCommitted, onFailed } as CommitListener<unknown>;
-      this.#jobs.push({ work, resolve, reject, isStreamed, session, ...told } as CommitJob);
+      const { isStreamed = false, session, onCommitted, onFailed, joined } = listener;
+      const job = { work, resolve, reject, isStreamed, session, onCommitted, onFailed, joined };
+      this.#jobs.push(job as CommitJob);
       this.#schedule(isStreamed);
     });
   }
@@ -129,7 +131,7 @@ export class PrefetchCommitQueue implements CommitQueue {
     if (this.#running !== undefined || this.#scheduledMs === 0) return;
     const isWaiting = this.#scheduledMs !== undefined;
     // If there are enough jobs for a full transaction, the transaction starts without waiting.
-    const isFull = this.#jobs.length >= maxJobsPerTransaction;
+    const isFull = this.#jobs.length >= maxCallsPerTransaction;
     if (isWaiting && isStreamed && !isFull) return;
     const { clock, intervalMs } = this.#options;
     const waitMs = isStreamed && !isFull ? this.#lastAt + intervalMs - clock.now() : 0;
@@ -209,6 +211,6 @@ export class PrefetchCommitQueue implements CommitQueue {
     onPoint?.('before-tell');
     job.onCommitted?.(outcome.value);
     onPoint?.('after-tell');
-    job.resolve(outcome.value);
+    resolveJob(job, outcome.value);
   }
 }

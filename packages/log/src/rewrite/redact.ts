@@ -57,7 +57,7 @@ export async function redact(
       tx.deleteUnusedBlobs(blobs);
       return added.row;
     },
-    { onCommitted: (row) => context.feeds.rewritten(row) },
+    { onCommitted: (row) => context.feeds.redacted(row) },
   );
 }
 

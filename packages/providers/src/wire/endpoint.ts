@@ -90,11 +90,15 @@ export function filesRequestTo(endpoint: Endpoint, options: ApiOptions): () => H
 }
 
 function apiKeyFor(
-  { keyVariables, needsKey }: Endpoint,
-  { apiKey }: ApiOptions,
+  { keyVariables, needsKey, baseUrl }: Endpoint,
+  { apiKey, baseUrl: given }: ApiOptions,
   isAuthorized: boolean,
 ): string | undefined {
-  return (needsKey && !isAuthorized ? requireApiKey : findApiKey)(apiKey, keyVariables);
+  // Any user of the machine can listen on the default port of a local server. A key of the environment is
+  // sent only to an address that the caller chose.
+  const isGuessed = given === undefined && baseUrl?.startsWith('http://127.0.0.1:') === true;
+  const variables = isGuessed ? [] : keyVariables;
+  return (needsKey && !isAuthorized ? requireApiKey : findApiKey)(apiKey, variables);
 }
 
 function urlOf({ url, baseUrl, apiVersion }: Endpoint, options: ApiOptions): string {

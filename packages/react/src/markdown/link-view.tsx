@@ -22,7 +22,7 @@ export interface LinkProps {
 
 /** Shows a link. If the address is not safe, only the text is shown. */
 export function LinkView({ address, children }: LinkProps) {
-  const safe = safeLink(address);
+  const safe = withoutToken(safeLink(address));
   if (safe === undefined) return <span title="This link is not followed">{children}</span>;
   return (
     <>
@@ -32,6 +32,14 @@ export function LinkView({ address, children }: LinkProps) {
       {hidesAddress(textOf(children), address) && ` (${safe})`}
     </>
   );
+}
+
+/**
+ * Removes the fragment `#token=…` from an address. The page of a server signs in with such a link. A
+ * link of a model must not sign the user in with a token of somebody else.
+ */
+function withoutToken(address: string | undefined): string | undefined {
+  return address?.replace(/#(?:t|%74)(?:o|%6f)(?:k|%6b)(?:e|%65)(?:n|%6e)(?:=|%3d).*$/is, '');
 }
 
 /** Returns the visible text of elements. */

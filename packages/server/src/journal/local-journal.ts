@@ -213,9 +213,15 @@ export class LocalJournal implements TaskJournal {
   }
 
   async state(): Promise<FoldState> {
+    await this.recentState();
+    return this.#wholeState();
+  }
+
+  /** Reads new records and returns the state. It may omit items of earlier runs. */
+  async recentState(): Promise<FoldState> {
     if (this.#driver === undefined) await this.#refresh();
     else await this.#last.catch(() => {});
-    return this.#wholeState();
+    return this.#folder.state;
   }
 
   /** Loads the state with all items. From then on, the journal uses this state. */

@@ -57,27 +57,46 @@ function secretValuesOf(env: Readonly<Record<string, string | undefined>>): read
     .slice(0, maxValues);
 }
 
-/** Returns a step that replaces known values. */
+/**
+ * Returns a step that replaces known values. At each position it replaces the longest value. A value that may
+ * continue in the next piece is kept back, also if a shorter value is already complete.
+ */
 function maskValues(values: readonly string[]): Step {
+  if (values.length === 0) return (added) => added;
+  // The values are sorted by length, so the longest alternative matches first.
+  const anyValue = new RegExp(values.map(escaped).join('|'), 'g');
   let kept = '';
   return (added, isLast) => {
-    let text = kept + added;
-    for (const value of values) text = text.replaceAll(value, mark);
-    const from = isLast
-      ? text.length
-      : Math.min(...values.map((value) => startOf(value, text)), text.length);
-    kept = text.slice(from);
-    return text.slice(0, from);
+    const text = kept + added;
+    const openFrom = (from: number) =>
+      isLast ? text.length : Math.min(...values.map((value) => startOf(value, text, from)));
+    const shown: string[] = [];
+    let at = 0;
+    let open = openFrom(at);
+    anyValue.lastIndex = 0;
+    for (let found = anyValue.exec(text); found !== null; found = anyValue.exec(text)) {
+      if (found.index >= open) break;
+      shown.push(text.slice(at, found.index), mark);
+      at = anyValue.lastIndex;
+      if (at > open) open = openFrom(at);
+    }
+    shown.push(text.slice(at, open));
+    kept = text.slice(open);
+    return shown.join('');
   };
 }
 
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
 /**
- * Finds the beginning of a value at the end of the text, and returns its position. Returns the length of the
+ * Finds the beginning of a value at the end of the text, at or after a position. Returns the length of the
  * text if it finds none.
  */
-function startOf(value: string, text: string): number {
+function startOf(value: string, text: string, from: number): number {
   const first = value.charAt(0);
-  let at = text.indexOf(first, Math.max(0, text.length - value.length + 1));
+  let at = text.indexOf(first, Math.max(from, text.length - value.length + 1));
   while (at !== -1 && !value.startsWith(text.slice(at))) at = text.indexOf(first, at + 1);
   return at === -1 ? text.length : at;
 }
@@ -104,6 +123,8 @@ const keyForms: readonly KeyForm[] = [
   form('AIza', '[\\w-]{30,}'),
   form('ya29\\.', '[\\w-]{20,}'),
   form('SG\\.', '[\\w-]{16,}\\.[\\w-]{16,}'),
+  // A token of a Millrace server.
+  form('mr_', '[\\w-]{32,}'),
   form('npm_|hf_|gsk_|r8_|lin_api_|whsec_', '[A-Za-z0-9]{20,}'),
   form('dop_v1_', '[a-f0-9]{32,}'),
   form('AGE-SECRET-KEY-', '[A-Z0-9]{40,}'),
@@ -111,7 +132,7 @@ const keyForms: readonly KeyForm[] = [
 
 /** Matches the start of any form in `keyForms`. Its parts are literal, so the search is fast. */
 const anyStart =
-  /sk[-_]|rk_|gh[a-z]_|github_pat_|glpat-|xai-|nvapi-|pypi-|tskey-|sq0[a-z]{3}-|xox[a-z]-|xapp-|AKIA|ASIA|AIza|ya29\.|SG\.|npm_|hf_|gsk_|r8_|lin_api_|whsec_|dop_v1_|AGE-SECRET-KEY-|eyJ|:\/\/|-----BEGIN /g;
+  /sk[-_]|rk_|gh[a-z]_|github_pat_|glpat-|xai-|nvapi-|pypi-|tskey-|sq0[a-z]{3}-|xox[a-z]-|xapp-|AKIA|ASIA|AIza|ya29\.|SG\.|mr_|npm_|hf_|gsk_|r8_|lin_api_|whsec_|dop_v1_|AGE-SECRET-KEY-|eyJ|:\/\/|-----BEGIN /g;
 /**
  * The length of the longest start minus one. The last characters of a text, up to this number, may be an
  * incomplete start.

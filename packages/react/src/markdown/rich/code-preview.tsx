@@ -15,9 +15,16 @@ type MakePreview = (text: string, hasFrames: boolean) => CodePreview | undefined
 /** Maximum length of a text that a frame shows. */
 const maxFramed = 500_000;
 
-function inFrame(kind: FrameKind, isFirst: boolean): MakePreview {
+/**
+ * Maximum length of a diagram that is drawn without a click. In some browsers, a frame that computes for a
+ * long time blocks the page.
+ */
+const maxDrawnFirst = 4000;
+
+function inFrame(kind: FrameKind, isDrawnFirst: boolean): MakePreview {
   return (text, hasFrames) => {
     if (!hasFrames || text.length > maxFramed) return undefined;
+    const isFirst = isDrawnFirst && text.length <= maxDrawnFirst;
     return { isFirst, render: (onFailed) => <FrameView {...{ kind, text, onFailed }} /> };
   };
 }

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'react';
 import { useMillrace } from '../../context.ts';
+import { useFrameSlot } from './frame-slots.ts';
 import { useKeyboardGuard } from './keyboard-guard.ts';
 
 /**
@@ -32,9 +33,21 @@ const titles = {
 /**
  * Shows untrusted content in a frame. The sandbox gives the frame a separate origin, so its scripts
  * cannot read the page. The server sends the frame with a content security policy that allows no
- * network access.
+ * network access. The frame exists only while it is in sight.
  */
-export function FrameView({ kind, text, title = titles[kind], onFailed }: FrameViewProps) {
+export function FrameView(props: FrameViewProps) {
+  const { kind, text } = props;
+  const place = useRef<HTMLDivElement>(null);
+  // A document of a model can contain input of the user, so it stays until the user closes it.
+  const isShown = useFrameSlot(place, !runsCode(kind));
+  return (
+    <div ref={place} className="preview-place" style={{ minHeight: heightOf(kind, text) }}>
+      {isShown && <SandboxedFrame {...props} />}
+    </div>
+  );
+}
+
+function SandboxedFrame({ kind, text, title = titles[kind], onFailed }: FrameViewProps) {
   const { framesUrl = '' } = useMillrace();
   const frame = useRef<HTMLIFrameElement>(null);
   const { isInUse, use } = useKeyboardGuard(frame, runsCode(kind), onFailed);
@@ -51,7 +64,7 @@ export function FrameView({ kind, text, title = titles[kind], onFailed }: FrameV
     return () => window.removeEventListener('message', receive);
   }, [kind, text, onFailed]);
   return (
-    <div className="preview-place">
+    <>
       <iframe
         ref={frame}
         className="preview-frame"
@@ -68,7 +81,7 @@ export function FrameView({ kind, text, title = titles[kind], onFailed }: FrameV
           <span>Press to use the preview</span>
         </button>
       )}
-    </div>
+    </>
   );
 }
 

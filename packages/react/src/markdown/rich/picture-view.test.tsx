@@ -9,6 +9,8 @@ const pixel = 'data:image/png;base64,iVBORw0KGgo=';
 
 async function opened(text: string, blob: (hash: string) => Promise<Blob>) {
   const page = await openDomPage('http://localhost/app');
+  // The test page has no layout, so nothing comes into sight there.
+  Object.defineProperty(page.window, 'IntersectionObserver', { value: undefined });
   await loadExtras();
   await page.render(
     <MillraceContext value={{ framesUrl: '/frames/' }}>

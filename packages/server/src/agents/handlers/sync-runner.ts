@@ -1,12 +1,9 @@
 import {
-  emptyState,
   type FoldState,
   isMillraceError,
   type RunId,
-  runId,
   sessionId,
   type TraceContext,
-  toArray,
 } from '@millrace/core';
 import type { Content } from '../../contract/content.ts';
 import type { SyncAgent } from '../../contract/served-agent.ts';
@@ -23,6 +20,7 @@ import { type LoggedRun, logHandlerFailure } from '../run-log.ts';
 import type { RunnerOptions } from '../runner-options.ts';
 import { stopKindOf } from '../task-queues.ts';
 import { createContext } from './handler-context.ts';
+import { findKeyedRun, keyDrafts } from './keyed-messages.ts';
 import { type AnswerOutcome, runSyncHandler } from './sync-answer.ts';
 import { exportRun } from './tracing.ts';
 
@@ -76,9 +74,8 @@ export class SyncRunner {
   async findByKey(taskId: string, key: string): Promise<Answer | undefined> {
     const starting = this.#starting.get(`${taskId} ${key}`);
     if (starting !== undefined) return starting;
-    const state = await this.#options.journals.use(taskId, (journal) => journal.state());
-    const run = findKeyedRun(state, key);
-    return run && this.#answerOf(run, emptyState(sessionId(taskId)));
+    const found = await findKeyedRun(this.#options.log, sessionId(taskId), key);
+    return found && this.#answerOf(found.run, found.before);
   }
 
   /**
@@ -132,13 +129,16 @@ export class SyncRunner {
     // A crashed process may have left a run without an end. The empty append ends that run first. Otherwise
     // readers would mistake this answer for a part of the crashed run.
     await journal.append([]);
-    const before = await journal.state();
-    const known = key === undefined ? undefined : findKeyedRun(before, key);
-    if (known !== undefined) return begin(this.#answerOf(known, emptyState(before.session)));
+    const before = await journal.recentState();
+    const known =
+      key === undefined ? undefined : await findKeyedRun(this.#options.log, sessionId(taskId), key);
+    if (known !== undefined) return begin(this.#answerOf(known.run, known.before));
     const task = await tasks.acceptInput(taskId, (now) => runningIfUsable(taskId, now));
     const turn = await journal.beginTurn(
       (run) =>
-        key === undefined ? message : message.map((draft) => withMetadata(draft, { key, run })),
+        key === undefined
+          ? message
+          : [...keyDrafts(key, run), ...message.map((draft) => withMetadata(draft, { key, run }))],
       trace,
     );
     const startMs = clock.now();
@@ -224,14 +224,4 @@ function runningIfUsable(
 ): 'RUNNING' | undefined {
   assertUsable(taskId, now);
   return now === 'RUNNING' ? undefined : 'RUNNING';
-}
-
-/**
- * Returns the run that answers the message with this key. The metadata of the message's item contains both
- * the key and the run.
- */
-function findKeyedRun({ items }: FoldState, key: string): RunId | undefined {
-  const summary = toArray(items).find(({ metadata }) => metadata?.['key'] === key);
-  const run = summary?.metadata?.['run'];
-  return typeof run === 'string' ? runId(run) : undefined;
 }

@@ -1,4 +1,5 @@
 import {
+  Folder,
   type FoldState,
   type ItemState,
   type JsonObject,
@@ -9,20 +10,14 @@ import {
 } from '@millrace/core';
 import { regeneratedKey } from '@millrace/core/streams';
 import { type Log, readBackward } from '@millrace/log';
+import { findKeyedRun } from '../../agents/handlers/keyed-messages.ts';
 import { type Content, contentSchema } from '../../contract/content.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { MessageExtras } from '../../contract/service.ts';
 import type { RouteContext } from '../../http/route.ts';
 import { loadRecentState } from '../../journal/local-journal.ts';
 import type { ChatInput } from './chat-body.ts';
-import {
-  type ChatState,
-  type ChatStep,
-  chatNear,
-  emptyChat,
-  readChat,
-  readChatNear,
-} from './chat-state.ts';
+import { type ChatState, type ChatStep, chatNear, emptyChat, readChatNear } from './chat-state.ts';
 import type { Chat } from './chat-task.ts';
 import type { AnswerStream } from './stream-answer.ts';
 
@@ -40,7 +35,7 @@ export async function sendChatMessage(
   const key = isRegenerate || id === undefined ? undefined : `chat:${id}`;
   const history = await (isRegenerate
     ? readLastMessage(chat, context)
-    : (chat.kind === 'loop' ? readRecent : readHistory)(chat, key, context));
+    : readRecent(chat, key, context));
   if (history.known === undefined) assertNoPendingApproval(chat, history.before);
   else if (history.known !== text) throw messageChanged(chat);
   if (isRegenerate) assertLastMessage(chat, text, history);
@@ -66,33 +61,26 @@ interface ChatHistory {
   readonly lastId: string | undefined;
 }
 
-/**
- * Reads a whole chat, to find the message that was sent earlier with the same key. Only a loop has an index
- * of its keys.
- */
-async function readHistory(
-  { taskId }: Chat,
+/** Reads a chat from the end of its last run. This takes the same time for long and short chats. */
+async function readRecent(
+  { taskId, kind }: Chat,
   key: string | undefined,
   { log }: RouteContext,
 ): Promise<ChatHistory> {
-  let known: string | undefined;
-  const before = await readChat(log, emptyChat(taskId), ({ record: { fact } }) => {
-    if (fact?.type !== 'command_queued') return;
-    if (key !== undefined && fact.key === `event:${key}`) known = textOfCommand(fact.command);
-  });
-  if (key !== undefined) known ??= textOfItem(itemWithKey(before.fold, key));
+  const near = await readChatNear(log, taskId);
+  const before = kind === 'async' ? await withQueue(log, taskId, near) : near;
+  const known = key === undefined ? undefined : await textOfKey(log, { taskId, kind }, key);
   return { before, known, last: undefined, lastId: undefined };
 }
 
-/** Reads a chat from the end of its last run. This takes the same time for long and short chats. */
-async function readRecent(
-  { taskId }: Chat,
-  key: string | undefined,
-  { log }: RouteContext,
-): Promise<ChatHistory> {
-  const before = await readChatNear(log, taskId);
-  const known = key === undefined ? undefined : await textOfKey(log, taskId, `event:${key}`);
-  return { before, known, last: undefined, lastId: undefined };
+/**
+ * Returns the state with all commands that are still queued. The answer of an async agent starts when its
+ * message is the first one, so older commands count too.
+ */
+async function withQueue(log: Log, taskId: string, near: ChatState): Promise<ChatState> {
+  if (near.through === 0) return near;
+  const { commands } = (await loadRecentState(log, sessionId(taskId))).value;
+  return { ...near, queue: commands.filter(({ offset }) => offset <= near.through) };
 }
 
 /**
@@ -109,12 +97,10 @@ async function readLastMessage(
     const item = lastUserItem(near.fold);
     return { before: near, known: undefined, last: textOfItem(item), lastId: item?.id };
   }
-  // Older commands may still be queued. The answer starts when the message is the first one.
-  const { commands } = (await loadRecentState(log, sessionId(taskId))).value;
-  const queue = commands.filter(({ offset }) => offset <= near.through);
+  const before = await withQueue(log, taskId, near);
   const last =
     found?.fact?.type === 'command_queued' ? textOfCommand(found.fact.command) : undefined;
-  return { before: { ...near, queue }, known: undefined, last, lastId: undefined };
+  return { before, known: undefined, last, lastId: undefined };
 }
 
 /** Finds the last message of the user. An async agent receives it as a command, and others as an item. */
@@ -134,14 +120,36 @@ async function findLastMessage(
   return undefined;
 }
 
-/** Returns the text of the message that was queued with this key. */
-async function textOfKey(log: Log, taskId: string, key: string): Promise<string | undefined> {
-  const found = await log.findCommand(taskId, key);
+/** Returns the text of the message that was sent with this key. */
+async function textOfKey(
+  log: Log,
+  { taskId, kind }: Pick<Chat, 'taskId' | 'kind'>,
+  key: string,
+): Promise<string | undefined> {
+  if (kind === 'sync') return textOfAnswered(log, taskId, key);
+  const found = await log.findCommand(taskId, `event:${key}`);
   if (found === undefined) return undefined;
   const { records } = await log.read(taskId, { from: found.offset - 1, maxBytes: 1 });
   const fact = records.find(({ offset }) => offset === found.offset)?.fact;
   return fact?.type === 'command_queued' ? textOfCommand(fact.command) : undefined;
 }
+
+/** Returns the text of the message that a sync agent received with this key. */
+async function textOfAnswered(log: Log, taskId: string, key: string): Promise<string | undefined> {
+  const found = await findKeyedRun(log, sessionId(taskId), key);
+  if (found === undefined) return undefined;
+  const folder = new Folder(found.before);
+  for (;;) {
+    const { through } = folder.state;
+    const batch = await log.read(taskId, { from: through, maxBytes: messageBytes });
+    folder.addBatch(batch);
+    const item = itemWithKey(folder.state, key);
+    if (item?.finished !== undefined || batch.through <= through) return textOfItem(item);
+  }
+}
+
+/** The size of one read that searches a message. */
+const messageBytes = 2 ** 16;
 
 /**
  * Throws if an approval is pending. Otherwise the message would wait in the queue without the user noticing
@@ -192,7 +200,7 @@ function messageChanged({ id, taskId: task }: Chat): ServerError {
 async function sendToSync(
   { taskId: task_id, agentId }: Chat,
   { key, content, before, isKnown, extras }: OutgoingMessage,
-  { service, trace }: RouteContext,
+  { service, trace, log }: RouteContext,
 ): Promise<AnswerStream> {
   // The call resolves when the run has started. The run continues even if no client reads it.
   const { run } = await service.tasks.sendMessage(
@@ -200,8 +208,15 @@ async function sendToSync(
     { task_id, content },
     { key, trace, extras },
   );
+  const found =
+    isKnown && key !== undefined ? await findKeyedRun(log, sessionId(task_id), key) : undefined;
+  const from = found && {
+    ...emptyChat(task_id),
+    fold: found.before,
+    through: found.before.through,
+  };
   return {
-    from: isKnown ? emptyChat(task_id) : before,
+    from: from ?? before,
     isStart: ({ record: { fact } }) => fact?.type === 'run_started' && fact.runId === run,
   };
 }
@@ -219,13 +234,51 @@ async function sendToQueue(
   const body = { task_id, content };
   const { sequence_id } = await service.tasks.sendEvent(agentId, body, { key, trace, extras });
   const isNew = sequence_id > before.through;
-  // The answer of an async agent starts when the message is first in the queue, so the whole queue is read.
-  const start = () =>
-    kind === 'loop' ? chatNear(log, task_id, sequence_id - 1) : emptyChat(task_id);
+  const start = async () => {
+    const near = await chatNear(log, task_id, sequence_id - 1);
+    return kind === 'loop'
+      ? near
+      : { ...near, queue: await queueBefore(log, task_id, sequence_id) };
+  };
   return {
     from: isNew ? before : await start(),
     isStart: (step) => isAnswerStart(chat, sequence_id, step),
   };
+}
+
+/**
+ * Returns the commands that were queued when a message arrived. Commands that are no longer queued were
+ * consumed after the message arrived, and before the message was consumed.
+ */
+async function queueBefore(log: Log, taskId: string, message: number): Promise<ChatState['queue']> {
+  const keys = new Set<string>();
+  const later = new Map<string, number>();
+  for (let from = message - 1; ; ) {
+    const { records, through } = await log.read(taskId, { from, maxBytes: messageBytes });
+    for (const { fact, offset } of records) {
+      if (fact?.type === 'command_queued') later.set(fact.key, offset);
+      if (fact?.type !== 'command_consumed') continue;
+      if (later.get(fact.key) === message) return offsetsOf(log, taskId, keys);
+      if (!later.has(fact.key)) keys.add(fact.key);
+    }
+    if (through <= from) break;
+    from = through;
+  }
+  const { commands } = (await loadRecentState(log, sessionId(taskId))).value;
+  for (const { key, offset } of commands) if (offset < message) keys.add(key);
+  return offsetsOf(log, taskId, keys);
+}
+
+async function offsetsOf(
+  log: Log,
+  taskId: string,
+  keys: ReadonlySet<string>,
+): Promise<ChatState['queue']> {
+  const queue = [...keys].map(async (key) => {
+    const found = await log.findCommand(taskId, key);
+    return found === undefined ? [] : [{ key, offset: found.offset }];
+  });
+  return (await Promise.all(queue)).flat();
 }
 
 /**

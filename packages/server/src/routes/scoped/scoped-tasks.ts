@@ -1,3 +1,4 @@
+import type { Command } from '../../contract/request-bodies.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { TasksService } from '../../contract/service.ts';
 import { matchesSearch, placeOf } from '../../stores/task-store.ts';
@@ -42,7 +43,7 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
     },
     async submit(taskId, command, sent) {
       await rules.assertTask(taskId);
-      return tasks.submit(taskId, command, sent);
+      return tasks.submit(taskId, withVerifiedName(command, rules), sent);
     },
     async fork(taskId, body, sent) {
       await rules.assertTask(taskId);
@@ -78,6 +79,18 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
     },
   };
 }
+
+/**
+ * Replaces the name of the person who decides. A user of the application has one name. The server knows no
+ * person for a token, so it marks a name that the client gave.
+ */
+function withVerifiedName(command: Command, { scope }: ScopeRules): Command {
+  if (!('tool_call_id' in command)) return command;
+  if (scope.kind === 'user') return { ...command, by: scope.user };
+  return command.by == null ? command : { ...command, by: `${unverified}${command.by}` };
+}
+
+const unverified = 'unverified: ';
 
 interface NamedTask {
   readonly task_id?: string | null | undefined;

@@ -1,10 +1,15 @@
-import { itemId, type JsonObject, partId, sessionId } from '@millrace/core';
+import { type DraftRecord, itemId, type JsonObject, partId, sessionId } from '@millrace/core';
 import * as assert from '../../assert.ts';
 import { fact, marker, markers, wholeItem } from '../../drafts.ts';
 import { offsets, readAll } from '../../follower.ts';
 import type { CaseSpec } from '../../log-subject.ts';
 
 const session = sessionId('s');
+
+const streamedText = (at: number, chunk: string): DraftRecord => ({
+  ...{ turn: 1, attempt: 1 },
+  delta: { type: 'append_text', partId: partId(1, 1, 'p'), at, chunk },
+});
 
 export const appendCases: readonly CaseSpec[] = [
   {
@@ -111,6 +116,63 @@ export const appendCases: readonly CaseSpec[] = [
       const texts = stored.map((record) => record.fact?.type === 'handed_off' && record.fact.to);
       assert.deepEqual(texts, names);
       for (const [index, batch] of batches.entries()) assert.equal(batch.after, index);
+    },
+  },
+  {
+    name: 'append: streamed text is stored in the order of the calls, and each append has its own batch',
+    async run({ log }) {
+      const driver = await log.open(session);
+      await log.submit(session, {}, 'k');
+      const text = (name: string): readonly DraftRecord[] => [streamedText(0, name[0] ?? '')];
+      const drafts = Array.from({ length: 40 }, (_, index) => {
+        // A few appends are not streamed text, and a few have several drafts.
+        if (index % 13 === 12) return [marker(`${index}`)];
+        return index % 7 === 6 ? [...text('ab'), ...text('cd')] : text(`${index}`);
+      });
+      const answered: number[] = [];
+      const batches = await Promise.all(
+        drafts.map(async (each, index) => {
+          const batch = await driver.append(each);
+          answered.push(index);
+          return batch;
+        }),
+      );
+      assert.deepEqual(
+        answered,
+        drafts.map((_, index) => index),
+      );
+      const [first, ...others] = batches;
+      // The record of the other writer belongs to the first batch.
+      assert.deepEqual([first?.after, first?.through, first?.records.length], [0, 2, 2]);
+      let after = 2;
+      for (const [index, batch] of others.entries()) {
+        const count = drafts[index + 1]?.length ?? 0;
+        assert.deepEqual([batch.after, batch.through], [after, after + count]);
+        assert.equal(batch.records.length, count);
+        after = batch.through;
+      }
+      const stored = await readAll(log, session);
+      assert.deepEqual(
+        batches.flatMap(({ records }) => records),
+        stored,
+      );
+      assert.deepEqual(
+        stored.slice(1).map((record) => record.delta ?? record.fact),
+        drafts.flat().map((draft) => draft.delta ?? draft.fact),
+      );
+    },
+  },
+  {
+    name: 'append: a fenced driver stores none of its streamed text',
+    async run({ log }) {
+      const driver = await log.open(session);
+      const lost = driver.lost.then(() => {});
+      await log.open(session, { takeOver: true });
+      const appends = Array.from({ length: 5 }, () => driver.append([streamedText(0, 'late')]));
+      for (const outcome of await Promise.allSettled(appends))
+        assert.equal(outcome.status, 'rejected');
+      await lost;
+      assert.equal((await log.info(session))?.through, 0);
     },
   },
   {
