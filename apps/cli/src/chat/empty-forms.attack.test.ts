@@ -33,7 +33,7 @@ test('18.137: attack: a form without fields is shown, and Enter does not agree',
   await chat.quiet();
   await chat.press(keys.enter);
   await chat.waitForText('Done.');
-  expect(answers).toEqual([{ action: 'cancel' }]);
+  expect(answers).toEqual([{ action: 'decline' }]);
 });
 
 test('18.137: attack: a form whose fields are left out is not accepted by that', async () => {
@@ -46,7 +46,7 @@ test('18.137: attack: a form whose fields are left out is not accepted by that',
   await chat.quiet();
   await chat.press(keys.enter);
   await chat.waitForText('Done.');
-  expect(answers).toEqual([{ action: 'cancel' }]);
+  expect(answers).toEqual([{ action: 'decline' }]);
 });
 
 test('18.137: the user can agree to a form without fields', async () => {

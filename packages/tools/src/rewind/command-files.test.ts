@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path';
 import { memoryLog } from '@millrace/log';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { runRecorded, recordedSession as session } from '../testing/recorded-commands.ts';
+import { runRecorded, recordedSession as session } from '../testing/rewind/recorded-commands.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { type CommandFilesOptions, commandFiles } from './command-files.ts';

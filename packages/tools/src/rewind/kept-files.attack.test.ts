@@ -1,7 +1,7 @@
 import { utimesSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runRecorded } from '../testing/recorded-commands.ts';
+import { runRecorded } from '../testing/rewind/recorded-commands.ts';
 import { everythingIn, temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 
 /** Runs a command in a folder with old files. Returns the conflicts, and a function that undoes the rest. */

@@ -55,7 +55,7 @@ export class FormAnswers {
       if (value !== null) content.set(field.name, value);
     }
     if (!read.fields.some(({ isRequired }) => isRequired)) {
-      const isSent = await this.#confirm(approval, form, read.fields.length > 0, signal);
+      const isSent = await this.#confirm(approval, form, content.size, signal);
       if (signal.aborted) return;
       if (isSent !== true) return deny(approval, isSent === false ? undefined : formDismissed);
     }
@@ -66,10 +66,11 @@ export class FormAnswers {
   async #confirm(
     { name }: PendingApproval,
     { message }: FormQuestion,
-    hasFields: boolean,
+    answers: number,
     signal: AbortSignal,
   ): Promise<boolean | undefined> {
-    const head = `${name} asks: ${message}${hasFields ? '\nSend the form?' : ''}`;
+    const what = answers === 0 ? 'Agree?' : 'Send your answers?';
+    const head = `${name} asks: ${message}\n${what}`;
     // The selection starts on the option that declines.
     const options = [{ label: no }, { label: yes }];
     for (let question = head; ; question = `${head}\nChoose Yes or No.`) {

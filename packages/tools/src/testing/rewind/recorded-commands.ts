@@ -1,13 +1,13 @@
 import { createAgent } from '@millrace/agent';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
-import { call } from '../../../agent/src/testing/model-script.ts';
-import { applyFilePlan } from '../rewind/apply-file-plan.ts';
-import { type CommandFilesOptions, commandFiles } from '../rewind/command-files.ts';
-import { readFileChanges } from '../rewind/file-changes.ts';
-import { planFileChanges } from '../rewind/plan-file-changes.ts';
-import { bashTool } from '../shell/bash-tool.ts';
-import { createWorkspace } from '../workspace/workspace.ts';
+import { call } from '../../../../agent/src/testing/model-script.ts';
+import { applyFilePlan } from '../../rewind/apply-file-plan.ts';
+import { type CommandFilesOptions, commandFiles } from '../../rewind/command-files.ts';
+import { readFileChanges } from '../../rewind/file-changes.ts';
+import { planFileChanges } from '../../rewind/plan-file-changes.ts';
+import { bashTool } from '../../shell/bash-tool.ts';
+import { createWorkspace } from '../../workspace/workspace.ts';
 
 interface RecordedOptions extends Omit<CommandFilesOptions, 'workspace'> {
   readonly root: string;
