@@ -58,11 +58,6 @@ interface ChatAppOptions {
   readonly suspendProcess?: (() => Promise<void>) | undefined;
 }
 
-/**
- * Maximum time between two presses of a key. The second Ctrl-C closes the chat. The second Esc
- * offers to go back to a message.
- */
-
 /** The answer to the question after a plan that changes nothing. */
 const keepPlanning = 'Keep planning';
 /** The message that starts the work on a plan. */

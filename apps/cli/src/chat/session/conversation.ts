@@ -92,9 +92,7 @@ export class Conversation {
   readonly #options: ConversationOptions;
   readonly #view: SessionView;
   readonly #driverWatcher: DriverWatcher;
-  /**
-   * The keys of messages that this process submitted while a different process drives the session.
-   */
+  /** The keys of messages that this process submitted while a different process drives. */
   readonly #submittedMessages = new Set<string>();
   readonly #withdrawals = new Withdrawals();
   readonly #leaving = new AbortController();
@@ -113,12 +111,11 @@ export class Conversation {
   #isClosed = false;
 
   constructor(options: ConversationOptions) {
-    const { session, log, clock, print, onChange } = options;
+    const { session, log, clock, print, onChange, onBatch } = options;
     this.session = session;
     this.#options = options;
     const onError = (error: unknown) => this.#printError(error);
     const onEvent = (event: AgentEvent) => this.#handleEvent(event);
-    const { onBatch } = options;
     this.#view = new SessionView({ session, log, print, onChange, onEvent, onBatch, onError });
     const onStatus = (status: DriverStatus) => this.#handleDriverStatus(status);
     this.#driverWatcher = new DriverWatcher({ log, session, clock, onStatus, onError });
