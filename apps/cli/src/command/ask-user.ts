@@ -1,5 +1,4 @@
 import { relative } from 'node:path';
-import { createInterface } from 'node:readline/promises';
 import { type Clock, systemClock } from '@millrace/agent';
 import type { Config, UntrustedFile } from '../contract/config.ts';
 import type { UntrustedExtensions } from '../contract/extensions.ts';
@@ -9,7 +8,7 @@ import { type KeyRead, KeyReader } from '../input/keys/key-reader.ts';
 import { wrapCells } from '../text/cells/clip-text.ts';
 import { printable } from '../text/cells/printable.ts';
 import { revealHidden } from '../text/cells/reveal-hidden.ts';
-import { TerminalText, writeText } from '../text/terminal/terminal-gate.ts';
+import { writeText } from '../text/terminal/terminal-gate.ts';
 
 /** The terminal in which a question is asked. */
 export type AskHost = Pick<Host, 'stdin' | 'signal'> & {
@@ -20,28 +19,6 @@ export type AskHost = Pick<Host, 'stdin' | 'signal'> & {
   };
   readonly clock?: Clock | undefined;
 };
-
-/**
- * Asks the user for a line of text before the chat starts. Returns undefined if the user cancels.
- * If the answer gives a permission, use `askYesNo`.
- */
-export async function askUser(
-  { stdin, stdout, signal }: AskHost,
-  question: string,
-): Promise<string | undefined> {
-  const lines = createInterface({ input: stdin, output: stdout });
-  const cancelled = new Promise<undefined>((resolve) => {
-    lines.once('close', () => resolve(undefined));
-    lines.once('SIGINT', () => resolve(undefined));
-    signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
-  try {
-    // `question` never resolves if the input ends. So the code also waits for `cancelled`.
-    return await Promise.race([lines.question(TerminalText.of(question).ansi), cancelled]);
-  } finally {
-    lines.close();
-  }
-}
 
 /**
  * Asks a question. Only a single `y` means yes, as for an approval in the chat. A key is ignored if

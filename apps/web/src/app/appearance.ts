@@ -10,7 +10,7 @@ const settings = {
 /** A setting of the appearance. The browser stores it for all tabs. */
 export type Setting = keyof typeof settings;
 /** A value of a setting. */
-export type SettingValue<S extends Setting> = (typeof settings)[S][number];
+type SettingValue<S extends Setting> = (typeof settings)[S][number];
 
 function storedValue<S extends Setting>(setting: S): SettingValue<S> {
   const values: readonly SettingValue<S>[] = settings[setting];

@@ -1,10 +1,10 @@
 import { createAgent, defineTool } from '@millrace/agent';
-import { type AgentInfo, createClient, modelsOf } from '@millrace/client';
 import { type JsonObject, type Part, toolCallId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { type AgentInfo, createClient, modelsOf } from '../../../client/src/index.ts';
 import type { ServedAgent } from '../contract/served-agent.ts';
 import { createServer } from '../create-server.ts';
 

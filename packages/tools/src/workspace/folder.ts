@@ -40,7 +40,7 @@ export interface Folder {
 }
 
 /** An open folder that closes without waiting. */
-export interface OpenFolder extends Folder {
+interface OpenFolder extends Folder {
   closeNow(): void;
 }
 

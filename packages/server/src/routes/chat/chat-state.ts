@@ -101,7 +101,7 @@ export function foldChat(
 }
 
 /** Reads the log from the given state to its current end and returns the new state. */
-export async function readChat(
+async function readChat(
   log: Log,
   from: ChatState,
   onStep: (step: ChatStep) => void = () => {},
