@@ -94,11 +94,6 @@ export class SessionJournal implements Journal {
     return this.#hasRedaction;
   }
 
-  /** True while a write is not committed yet. */
-  get isWriting(): boolean {
-    return this.#inFlight > 0;
-  }
-
   /** Reads the existing records and folds them into the state, without notifying observers. */
   async open(): Promise<void> {
     const { onStep, from, refold, driver } = this.#options;
@@ -205,7 +200,7 @@ export function notFoldable(
 interface ForeignRecordsOptions {
   readonly log: Log;
   readonly session: SessionId;
-  readonly journal: SessionJournal;
+  readonly journal: Journal;
   readonly clock: Clock;
   /** Aborts when the run has ended. */
   readonly ended: AbortSignal;
@@ -216,7 +211,7 @@ const idleMs = 100;
 
 /**
  * Fetches records of other writers while the driver is idle. While the driver writes, the responses to its
- * own writes contain these records. This is also true for a write that a slow store has not committed yet.
+ * own writes contain these records.
  */
 export async function receiveForeignRecords({
   log,
@@ -228,7 +223,7 @@ export async function receiveForeignRecords({
   while (!ended.aborted) {
     const before = journal.state.through;
     await wait(clock, idleMs, ended);
-    if (ended.aborted || journal.isWriting || journal.state.through !== before) continue;
+    if (ended.aborted || journal.state.through !== before) continue;
     const batches = log.follow(session, { from: before, signal: ended })[Symbol.asyncIterator]();
     const { done } = await batches.next();
     await batches.return?.();

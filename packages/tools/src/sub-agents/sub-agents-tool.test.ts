@@ -134,7 +134,7 @@ test('the chosen agent works in its own session, reports its text, and its last 
     expect.objectContaining({ name: 'task', text: 'There is a brook.', isError: false }),
   ]);
   const told = events.filter((event) => event.type === 'tool_execution_update');
-  expect(told.map((event) => event.text).join('')).toBe('I look. There is a brook.');
+  expect(told.map((event) => event.text).join('')).toBe('I look. \n\nThere is a brook.');
 
   const [child = session, ...others] = childrenIn(events);
   expect(others).toEqual([]);

@@ -91,6 +91,8 @@ describe('useEditor', () => {
     expect(await prompt.send(`${lines.slice(20).join('\r')}\u001b[201~`)).toEqual([
       '> [pasted 40 lines]',
     ]);
+    // Enter that arrives together with the end of a paste belongs to the paste.
+    await prompt.clock.advance(200);
     await prompt.send('\r');
     expect(prompt.calls.at(-1)).toBe(`submit ${JSON.stringify(lines.join('\n'))}`);
   });
