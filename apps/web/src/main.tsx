@@ -43,7 +43,16 @@ async function hasLanguage(): Promise<boolean> {
     writeStored(tabStorage, 'reloaded', 'yes');
     // There is no language for this text.
     if (wasReloaded) document.body.textContent = 'Millrace: the server does not answer. ⟳';
-    else location.reload();
+    else await untilServerAnswers().then(() => location.reload());
     return false;
+  }
+}
+
+/** Waits for the server, at most a minute. Without it, the browser would replace the page by its own error. */
+async function untilServerAnswers(): Promise<void> {
+  for (let left = 120; left > 0; left--) {
+    const answer = await fetch(document.baseURI, { method: 'HEAD' }).catch(() => undefined);
+    if (answer !== undefined) return;
+    await new Promise((resolve) => setTimeout(resolve, 500));
   }
 }

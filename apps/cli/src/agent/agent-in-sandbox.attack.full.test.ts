@@ -111,13 +111,13 @@ test.for([{ permissions: 'allow' }, {}] as const)(
 
 test('attack: with --yes, a command reads and changes the sessions and settings', async (context) => {
   const cwd = folderWith({ 'millrace.json': '{}', 'my.db': 'hush' });
-  const { text, asked } = await attempt(context, {
-    input: { command: 'cat my.db; echo evil > millrace.json; echo evil > my.db; cat my.db' },
-    ...{ cwd, args: { permissions: 'allow', store: join(cwd, 'my.db') } },
-  });
-  expect(asked).toEqual([]);
-  expect(text).not.toContain('hush');
-  expect(text).toContain('Read-only file system');
+  const args = { permissions: 'allow', store: join(cwd, 'my.db') } as const;
+  for (const command of ['cat my.db', 'echo evil > my.db', 'cat *', 'echo evil > millrace.json']) {
+    const { text } = await attempt(context, { input: { command }, cwd, args });
+    expect(text).not.toContain('hush');
+  }
+  expect(readFileSync(join(cwd, 'my.db'), 'utf8')).toBe('hush');
+  expect(readFileSync(join(cwd, 'millrace.json'), 'utf8')).toBe('{}');
 });
 
 test('a rule of the user lets exactly this command use the network', async (context) => {

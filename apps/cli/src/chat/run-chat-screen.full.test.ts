@@ -168,32 +168,6 @@ describe('a terminal that changes its size', () => {
     },
   );
 
-  test('23.12: that becomes tiny and large again shows no earlier frame', async () => {
-    const chat = new TestChat({ script: [words], reflows: true });
-    await chat.send('Go');
-    await chat.waitForText('word59');
-    await chat.idle();
-    chat.type('draft '.repeat(30));
-    await chat.advance(50);
-    for (const [columns, rows] of [
-      [20, 8],
-      [30, 10],
-      [80, 24],
-      [20, 5],
-      [120, 40],
-    ] as const) {
-      chat.terminal.resize(columns, rows);
-      await chat.advance(500);
-    }
-    const { screen, text } = chat.terminal;
-    expect(screen.match(/^>/gm), screen).toHaveLength(1);
-    expect(screen.match(/asks first/g), screen).toHaveLength(1);
-    expect(screen.match(/Enter sends/g), screen).toHaveLength(1);
-    for (const word of ['word0', 'word20', 'word59'])
-      expect(screen.match(new RegExp(`${word}\\b`, 'g')), screen).toHaveLength(1);
-    expect(text).toContain('› Go');
-  });
-
   test('that becomes tiny still shows the typed text', async () => {
     const chat = new TestChat({ script: [stalls], reflows: true });
     await chat.send('Go');

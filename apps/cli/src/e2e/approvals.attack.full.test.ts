@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, type TestContext, test } from 'vitest';
 import { fewOf } from '../../../../packages/core/src/testing/runs.ts';
 import { scriptedModel } from './testing/scripted-model.ts';
@@ -55,10 +56,22 @@ async function finish(terminal: TestTerminal): Promise<void> {
     const screen = await terminal.screen();
     if (screen.includes(idleHint)) break;
     if (screen.includes('waiting for your answer')) await waitForDialogOrEnd(terminal);
-    await terminal.press('Escape');
-    await terminal.waitUntil((next) => next !== screen, 'a change after Esc');
+    if (screen.includes('Reason for denying')) await terminal.press('Enter');
+    else await pressUntilChange(terminal, screen);
   }
   await terminal.waitFor(idleHint);
+}
+
+/**
+ * Presses Esc until the screen changes. A key that follows the end of a paste at once belongs to the paste and
+ * has no effect.
+ */
+async function pressUntilChange(terminal: TestTerminal, screen: string): Promise<void> {
+  const changed = terminal.waitUntil((next) => next !== screen, 'a change after Esc');
+  for (let isOver = false; !isOver; ) {
+    await terminal.press('Escape');
+    isOver = await Promise.race([changed.then(() => true), delay(1000, false)]);
+  }
 }
 
 /** Like `waitForDialog`, but also ends if the dialog closes. */

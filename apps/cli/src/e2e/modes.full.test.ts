@@ -33,7 +33,10 @@ describeInTmux().concurrent('modes in a real terminal', () => {
       await terminal.press('BTab');
       await terminal.waitFor(label);
     }
-    await terminal.send('/mode plan');
+    // Keys that arrive together do not change the mode.
+    await terminal.typeAtPace('/mode plan', 100);
+    await terminal.waitFor('> /mode plan');
+    await terminal.typeAtPace('\r', 200);
     await terminal.waitFor('plan mode · ');
     await terminal.send('Make a plan');
     await terminal.waitFor('Go ahead with this plan?');

@@ -47,15 +47,9 @@ export class ScreenOutput {
   #renderer: FrameRenderer | undefined;
   /** The frame on the screen when the resize started. */
   #frameBefore: DrawnFrame = emptyFrame;
-  #columnsBefore = 80;
   #erased: ErasedFrame | undefined;
   /** Printed lines that an erase removed. They must be printed again. */
   #linesToReprint: readonly string[] = [];
-  /**
-   * True if rows of a frame are in the scrollback, where nothing can erase them. They return to the
-   * screen when the terminal gets larger. From then on, each new size redraws the whole screen.
-   */
-  #hasLostRows = false;
 
   constructor(options: ScreenOutputOptions) {
     const { terminal, clock, hasColor } = options;
@@ -92,24 +86,10 @@ export class ScreenOutput {
   redraw(): void {
     if (!this.size.isSettled || this.#display === undefined) return;
     this.#hold();
-    this.#redrawAfter(this.#wholeScreen(), () => this.size.notify());
-  }
-
-  /**
-   * Returns a sequence that erases the screen and prints the last printed lines again, as many as fit
-   * above the frame.
-   */
-  #wholeScreen(): string {
-    const { columns, rows } = this;
-    const printed = this.#display?.lastLines(rows) ?? [];
-    const height = this.#display?.renderedFrame.height ?? 0;
-    let [first, left] = [printed.length, rows - height - 1];
-    while (first > 0 && left > 0) {
-      first--;
-      left -= rowsAbove({ lines: printed.slice(first, first + 1), column: 0 }, columns);
-    }
-    const text = printed.slice(first).map((line) => `${line}\r\n`);
-    return eraseScreen + text.join('');
+    const { height } = this.#frameBefore;
+    const printed = this.#display.lastLines(this.rows - height - 1);
+    const text = printed.map((line) => `${line}\r\n`).join('');
+    this.#redrawAfter(eraseScreen + text, () => this.size.notify());
   }
 
   /** Writes a sequence that does not change the screen. */
@@ -127,33 +107,18 @@ export class ScreenOutput {
     this.#output.hold();
     this.#display?.hold();
     this.#frameBefore = this.#display?.writtenFrame ?? emptyFrame;
-    this.#columnsBefore = this.columns;
   }
 
   #eraseSequence(): string {
     const { reflows, clock } = this.#options;
     if (!reflows) return eraseFrame(this.#frameBefore, undefined);
     const { columns } = this;
-    this.#hasLostRows ||= this.#overflows();
-    if (this.#hasLostRows) return this.#wholeScreen();
     const printed = this.#display?.lastLines(this.rows) ?? [];
     this.#erased = { frame: this.#frameBefore, columns, at: clock.now(), printed };
     return (
       eraseFrame(this.#frameBefore, columns) +
       this.#linesToReprint.map((line) => `${line}\r\n`).join('')
     );
-  }
-
-  /**
-   * Returns true if the frame was higher than the screen after the terminal wrapped its lines again.
-   * Then its first rows are in the scrollback. The lines from the cursor on count with their maximum
-   * number of rows.
-   */
-  #overflows(): boolean {
-    const { columns, rows } = this;
-    const { lines, height } = this.#frameBefore;
-    const below = (height - lines.length) * Math.ceil(this.#columnsBefore / columns);
-    return rowsAbove(this.#frameBefore, columns) + below > rows;
   }
 
   /**

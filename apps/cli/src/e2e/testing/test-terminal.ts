@@ -94,6 +94,8 @@ export class TestTerminal {
   async paste(text: string): Promise<void> {
     await this.#command('set-buffer', '--', text);
     await this.#command('paste-buffer', '-p', '-r');
+    // Keys that follow a paste at once belong to it.
+    await this.tmux('run-shell', '-d', '0.3', 'true');
   }
 
   /**
