@@ -14,13 +14,6 @@ export default defineConfig({
   ],
   resolve: {
     conditions: ['@millrace/source', 'module', 'browser', 'production'],
-    // The page is built with Preact, which is a tenth of the size of React DOM. The components are written
-    // for React, and the package of the components is tested with it.
-    alias: [
-      { find: /^react\/jsx-(?:dev-)?runtime$/, replacement: 'preact/jsx-runtime' },
-      { find: /^react-dom\/client$/, replacement: 'preact/compat/client' },
-      { find: /^react(?:-dom)?$/, replacement: 'preact/compat' },
-    ],
   },
   // Paths of files are relative to the page. The server replaces the dot with the path at which it
   // is mounted.
