@@ -56,8 +56,7 @@ async function finish(terminal: TestTerminal): Promise<void> {
     const screen = await terminal.screen();
     if (screen.includes(idleHint)) break;
     if (screen.includes('waiting for your answer')) await waitForDialogOrEnd(terminal);
-    if (screen.includes('Reason for denying')) await terminal.press('Enter');
-    else await pressUntilChange(terminal, screen);
+    await pressUntilChange(terminal, screen);
   }
   await terminal.waitFor(idleHint);
 }
@@ -100,7 +99,6 @@ const refusals: readonly (readonly [string, string])[] = [
   ['n and Enter', 'n\r'],
   ['no and Enter', 'no\r'],
   ['a sentence and Enter', 'do not run this please\r'],
-  ['a pasted refusal and Enter', '\u001b[200~no, never run this\u001b[201~\r'],
   ['n, Enter and Enter', 'n\r\r'],
   ['y, a backspace, n and Enter', 'y\u007fn\r'],
   ['a pasted y', '\u001b[200~y\u001b[201~'],
@@ -121,6 +119,15 @@ describeInTmux().concurrent('keys that are not an approval', () => {
     await waitForDialog(terminal);
     await terminal.typeAtOnce(bytes);
     await finish(terminal);
+    expect(hasRun()).toBe(false);
+  });
+
+  test('attack 0: a pasted refusal and Enter in one read do not run the call', async (context) => {
+    const { terminal, hasRun } = await askToRun(context, 'touch ran');
+    await waitForDialog(terminal);
+    await terminal.typeAtOnce('\u001b[200~no, never run this\u001b[201~\r');
+    // The Enter belongs to the paste, so the text waits as the reason for denying.
+    await terminal.waitFor('Reason for denying');
     expect(hasRun()).toBe(false);
   });
 
