@@ -50,10 +50,9 @@ describeInChromium()('remote pictures', () => {
       'https://two.example/e.png',
     ]);
     expect(await answer.locator('.picture-card').count()).toBe(1);
+    const before = asked.length;
     await page.reload();
     await expect.poll(() => tab.answer.locator('.picture-card').count()).toBe(5);
-    const before = asked.length;
-    expect(new Set(asked).size).toBe(4);
     expect(asked).toHaveLength(before);
     expect(await visitor.allFaults()).toEqual([]);
   });

@@ -69,11 +69,11 @@ self.addEventListener('fetch', (event) => {
 async function page(request) {
   try {
     return await fetch(request);
-  } catch {
+  } catch (error) {
     const cache = await caches.open(cacheName);
     const stored = await cache.match(base.href);
-    // The first request fails if it uses a connection that a restarted server has closed.
-    return stored ?? fetch(request.url);
+    if (stored === undefined) throw error;
+    return stored;
   }
 }
 
