@@ -376,7 +376,10 @@ export class AcpSession {
     await this.#send({ sessionUpdate: 'tool_call_update', toolCallId, status });
   }
 
-  /** Runs a request after the updates before it, so that the editor knows the call. */
+  /**
+   * Sends all waiting updates and then runs a request, so that the editor already knows the call of
+   * the request.
+   */
   async #flushed<Result>(work: () => Promise<Result>): Promise<Result> {
     await this.#flush();
     return work();

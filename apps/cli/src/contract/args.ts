@@ -172,7 +172,7 @@ export interface ShareArgs extends SharedArgs {
   readonly session?: string | undefined;
   /** If true, the link can also send messages, answer questions and stop the run. */
   readonly canWrite: boolean;
-  /** How long the link is valid, in seconds. */
+  /** The time for which the link is valid, in seconds. */
   readonly seconds: number;
   /** The address of the server for other machines. */
   readonly url?: string | undefined;
