@@ -195,6 +195,30 @@ test.for([
   },
 );
 
+test('18.161: attack: a script in the mode auto creates a protected file with a name of many', async (context) => {
+  const names = [
+    ...['lefthook-local.yml', '.pre-commit-config.yaml', '.lintstagedrc.json', '.huskyrc.json'],
+    ...[
+      'x.code-workspace',
+      'lint-staged.config.js',
+      '.Aider.conf.yml',
+      'a.run.xml',
+      'azure-pipelines.yml',
+    ],
+  ];
+  for (const command of [
+    (name: string) => `echo evil > ${name}`,
+    (name: string) => `mv a.txt ${name}`,
+  ]) {
+    const script = [...names.map(command), 'echo fine > b.txt'].join('; cp copy.txt a.txt\n');
+    const cwd = folderWith({ 'go.sh': script, 'a.txt': 'evil', 'copy.txt': 'evil' });
+    const args = { permissions: 'auto' } as const;
+    const { asked } = await attempt(context, { input: { command: 'sh go.sh' }, cwd, args });
+    expect(asked).toEqual([]);
+    expect(readdirSync(cwd).filter((name) => names.includes(name))).toEqual([]);
+  }
+});
+
 test('a command in the mode auto changes other files, and an approved one also protected files', async (context) => {
   const cwd = folderWith({ 'src/a.ts': '', '.npmrc': '' });
   const args = { permissions: 'auto' } as const;

@@ -6,6 +6,8 @@ import { isInside } from './config-paths.ts';
 
 /** Maximum number of files and folders that are searched for scripts. */
 const maxSearched = 50_000;
+/** Maximum number of paths that the words of all commands can name. */
+const maxCandidates = 50_000;
 /** Maximum number of folders from which the words of a command are resolved. */
 const maxBases = 16;
 
@@ -24,18 +26,19 @@ export interface ProjectCommand {
 
 /**
  * Finds the files of a project that command lines name. The real path of a file that is a link is included.
- * Returns undefined if the project has too many files to search.
+ * Returns undefined if the commands have too many words, or if the project has too many files to search.
  */
 export async function findNamedScripts(
   commands: readonly ProjectCommand[],
   at: At,
   others: readonly string[] = [],
 ): Promise<readonly string[] | undefined> {
-  const candidates = [...others];
+  const candidates = new Set(others);
   const patterns: FilePattern[] = [];
   for (const { command, projectFolder } of commands) {
     const words = wordsOf(command, projectFolder, at);
-    candidates.push(...(await namedFiles(words, [projectFolder, at.cwd])));
+    const named = await namedFiles(words, [...new Set([projectFolder, at.cwd])], candidates);
+    if (!named) return undefined;
     patterns.push(...patternsOf(words, command));
   }
   const searched = patterns.length === 0 ? [] : await searchFiles(at.root, patterns);
@@ -94,29 +97,31 @@ function wordsOf(command: string, projectFolder: string, { root, cwd }: At): rea
 }
 
 /**
- * Returns the paths that words without an unknown part can name. A word that names a folder can be the folder
- * of another word, for example after `cd` or `--prefix`.
+ * Adds the paths that words without an unknown part can name. A word that names a folder can be the folder
+ * of another word, for example after `cd` or `--prefix`. Returns false if there are too many paths.
  */
 async function namedFiles(
   words: readonly string[],
   starts: readonly string[],
-): Promise<readonly string[]> {
+  candidates: Set<string>,
+): Promise<boolean> {
   const bases = new Set(starts);
   const plain = words.filter((word) => !hasUnknown.test(word));
   for (const base of bases) {
+    if (bases.size * plain.length > maxCandidates) return false;
     const folders = plain.map((word) => resolve(base, word));
     const found = await Promise.all(folders.map(isFolder));
     for (const [index, folder] of folders.entries())
       if (found[index] && bases.size < maxBases) bases.add(folder);
   }
-  return [...bases].flatMap((base) =>
-    plain.flatMap((word) =>
+  for (const base of bases)
+    for (const word of plain) {
+      if (candidates.size > maxCandidates) return false;
       // `python -m scripts.check` runs scripts/check.py.
-      [word, word.replaceAll('.', '/')].flatMap((name) =>
-        addedEndings.map((ending) => resolve(base, `${name}${ending}`)),
-      ),
-    ),
-  );
+      for (const name of new Set([word, word.replaceAll('.', '/')]))
+        for (const ending of addedEndings) candidates.add(resolve(base, `${name}${ending}`));
+    }
+  return true;
 }
 
 /** Decides whether a command with an unknown part can start a file. */

@@ -118,6 +118,26 @@ describe('18.116: attack: a hook does not run after a change of its script, if i
   });
 });
 
+test('18.164: attack: a hook with very many words does not block the start', async () => {
+  const words = (count: number) => Array.from({ length: count }, (_, index) => `w${index}`);
+  const place = homeAndProject({
+    'project/.claude/settings.json': hookSettings('Stop', words(30_000).join(' ')),
+  });
+  const { untrusted } = await loadExtensions(place);
+  expect(untrusted).toBeUndefined();
+  const hooks = Array.from({ length: 20 }, (_, at) => ({
+    hooks: [{ type: 'command', command: `cd a; ${words(300).join(`x${at} `)}` }],
+  }));
+  const folders = Object.fromEntries(words(20).map((word) => [`project/${word}x1/.keep`, '']));
+  const many = homeAndProject({
+    ...folders,
+    'project/.claude/settings.json': JSON.stringify({ hooks: { Stop: hooks } }),
+  });
+  const found = await loadExtensions({ ...many, trust: true });
+  // The files that these hooks run are not known, so the hooks never count as unchanged.
+  expect(await found.extensions.areHooksUnchanged()).toBe(false);
+});
+
 describe('the id of an earlier call', () => {
   const hook = (text: string) => ({
     'home/.config/millrace/hooks.json': hookSettings('PreToolUse', 'sh "$HOME"/guard.sh'),

@@ -124,6 +124,12 @@ export interface SandboxRequest {
    */
   readonly protect?: readonly string[] | undefined;
   /**
+   * Returns true for a name that this command must not create directly in the workspace. The sandbox renames
+   * a file that appears with such a name. Default: the command can create all names except those in
+   * `protect`.
+   */
+  readonly protectNew?: ((name: string) => boolean) | undefined;
+  /**
    * Absolute paths that the command can read, although they are in a folder that the sandbox replaces, such
    * as `/tmp`. Default: none.
    */

@@ -223,11 +223,11 @@ async function confine(
   const chosen = await reading?.placeOf(call, toolCallId);
   if (chosen?.place === 'refused') throw cannotConfine(root);
   const view = chosen?.place === 'closed' ? 'closed' : sandbox.profile;
-  const { pin, protect } = chosen?.place === 'profile' ? chosen : {};
+  const { pin, protect, protectNew } = chosen?.place === 'profile' ? chosen : {};
   const network = view !== 'closed' && (sandbox.network || more === 'network');
   const command = shellCommand(input.command, { shell });
   const prepared = await sandbox.prepare({
-    ...{ root, command, view, network, hide: chosen?.hide, pin, protect },
+    ...{ root, command, view, network, hide: chosen?.hide, pin, protect, protectNew },
     env: view === 'closed' ? unasked : env,
   });
   return { prepared, view, network };
