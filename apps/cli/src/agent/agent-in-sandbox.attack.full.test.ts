@@ -150,6 +150,21 @@ test('18.125: attack: a command replaces the script of a hook before the hook st
   expect(await extensions.areHooksUnchanged()).toBe(true);
 });
 
+test('18.158: attack: a command replaces the script of an MCP server of the project', async (context) => {
+  const { cwd } = homeAndProject({
+    'project/millrace.json': JSON.stringify({ mcpServers: { a: { command: './tools/mcp.sh' } } }),
+    'project/tools/mcp.sh': 'exit 1\n',
+    'project/evil.sh': 'touch "$HOME/ran"\n',
+  });
+  const command =
+    'cp evil.sh tools/mcp.sh; cp evil.sh x && mv x tools/mcp.sh; mv tools moved; ls -A';
+  const args = { permissions: 'allow', trust: true } as const;
+  const { text, asked } = await attempt(context, { input: { command }, cwd, args });
+  expect(asked).toEqual([]);
+  expect(text).toContain('tools');
+  expect(readFileSync(join(cwd, 'tools/mcp.sh'), 'utf8')).toBe('exit 1\n');
+});
+
 test.for([
   'mkdir -p .vscode; echo evil > .vscode/tasks.json',
   'mkdir -p .husky; echo evil > .husky/pre-commit',

@@ -52,8 +52,10 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const deleteRule = (rule: Parameters<typeof forgetRule>[2]) => forgetRule(config, cwd, rule);
   const isReadOnly = mode === 'read-only';
   const linkProblems: string[] = [];
+  const { hookFiles = [] } = options.extensions ?? {};
+  const executedFiles = [...hookFiles, ...(config.serverFiles ?? [])];
   const [protection, project, branch] = await Promise.all([
-    isReadOnly ? undefined : openSandbox(config.sandbox, undefined, options.extensions?.hookFiles),
+    isReadOnly ? undefined : openSandbox(config.sandbox, undefined, executedFiles),
     readProjectInstructions(
       cwd,
       (problem) => linkProblems.push(problem),
@@ -68,6 +70,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     workspace,
     rules,
     mode,
+    executedFiles,
     isConfined: sandbox !== undefined,
     unconfined: protection?.unconfined,
     saveRule: saveRule,

@@ -114,6 +114,7 @@ export interface BuildOptions {
     | 'sandbox'
     | 'commands'
     | 'mcpServers'
+    | 'serverFiles'
     | 'system'
     | 'compactAtTokens'
     | 'cache'

@@ -4,6 +4,7 @@ import type { SandboxSetting, SessionMode } from './config.ts';
 /** The validated command line. */
 export type Args =
   | AcpArgs
+  | RpcArgs
   | ChatArgs
   | PrintArgs
   | SessionsArgs
@@ -78,6 +79,11 @@ export interface ChatArgs extends RunArgs {
 /** Arguments of the agent for editors. The editor chooses the sessions and their folders. */
 export interface AcpArgs extends Omit<RunArgs, 'session' | 'otlp'> {
   readonly command: 'acp';
+}
+
+/** Arguments of the agent for programs. The program chooses the sessions and their folders. */
+export interface RpcArgs extends Omit<RunArgs, 'session' | 'otlp'> {
+  readonly command: 'rpc';
 }
 
 /** The values of `--stream`. */
@@ -228,6 +234,7 @@ interface HelpArgs {
 
 export type HelpTopic =
   | 'acp'
+  | 'rpc'
   | 'sessions'
   | 'replay'
   | 'inspect'

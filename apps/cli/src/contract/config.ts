@@ -23,6 +23,8 @@ export interface Config {
   readonly commands?: CommandsConfig | undefined;
   /** The enabled MCP servers, in the form that `connectMcp` takes. */
   readonly mcpServers: readonly ConfiguredMcpServer[];
+  /** The absolute paths of the project's files that MCP servers execute. Default: none. */
+  readonly serverFiles?: readonly string[] | undefined;
   /** The absolute path of the session store. Default: see `storePath`. */
   readonly store?: string | undefined;
   /**
@@ -60,6 +62,18 @@ export interface UntrustedFile {
   readonly parts: readonly string[];
   /** The skipped parts as JSON. */
   readonly content: string;
+  /** The project's files that its MCP servers execute. */
+  readonly scripts: readonly ServerScript[];
+}
+
+/** A file of the project that an MCP server executes. */
+export interface ServerScript {
+  /** The path, relative to the folder of millrace.json. */
+  readonly path: string;
+  /** Changes if the content of the file changes. */
+  readonly fingerprint: string;
+  /** True if the file has changed since the user trusted it. */
+  readonly isChanged: boolean;
 }
 
 /** A named model of the configuration. */

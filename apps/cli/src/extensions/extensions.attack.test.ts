@@ -168,6 +168,11 @@ describe('a file of a skill', () => {
     'project/.claude/skills/notes/more.md': 'More.',
     'project/.claude/skills/notes/.env': 'KEY=THE-TEXT',
     'project/.claude/skills/notes/denied.md': 'THE-TEXT',
+    'home/.claude/skills/deploy/SKILL.md':
+      '---\nname: deploy\ndescription: Deploys\n---\nDeploy.\n',
+    'home/.claude/skills/deploy/.env': 'KEY=THE-TEXT',
+    'home/.claude/skills/deploy/id_rsa': 'THE-TEXT',
+    'home/.claude/skills/deploy/run.sh': 'Run.',
     'project/other/SKILL.md': 'THE-TEXT',
     'project/other/id': 'THE-TEXT',
     'home/.netrc': 'password THE-TEXT',
@@ -227,6 +232,26 @@ describe('a file of a skill', () => {
     ['it is outside', { file: '../../../other/id' }, () => {}],
   ] as const)('18.118: attack: is not read if %s (%j)', async (_why, input, change) => {
     expect(await load(input, change)).not.toContain('THE-TEXT');
+  });
+
+  test.each([
+    ['it looks like a secret', '.env', () => {}],
+    ['it looks like a key', 'id_rsa', () => {}],
+    [
+      'it is a link to a secret',
+      'a.md',
+      (_: string, home: string) => symlinkSync('.env', join(home, '.claude/skills/deploy/a.md')),
+    ],
+  ] as const)(
+    '18.160: attack: is not read in a skill of the user if %s',
+    async (_, file, change) => {
+      expect(await load({ name: 'deploy', file }, change)).not.toContain('THE-TEXT');
+    },
+  );
+
+  test('18.160: is read in a skill of the user', async () => {
+    expect(await load({ name: 'deploy' }, () => {})).toContain('Deploy.');
+    expect(await load({ name: 'deploy', file: 'run.sh' }, () => {})).toContain('Run.');
   });
 
   test('18.118: is read if nothing changed', async () => {
