@@ -34,9 +34,12 @@ interface OpenAgentOptions {
   readonly buffers?: OpenBuffers | undefined;
   /** If true, questions of the model are forms that wait as approvals. Default: false. */
   readonly isServed?: boolean | undefined;
-  /** What a resumed run does with an answer that was cut off. Default: it keeps the answer and ends. */
+  /**
+   * Decides about an answer that was cut off. `keep`: the run ends and keeps the partial answer.
+   * `retry`: the request is sent again. Default: `keep`.
+   */
   readonly onInterrupted?: 'keep' | 'retry' | undefined;
-  /** Adds MCP servers to the configured ones. Default: none are added. */
+  /** Adds MCP servers to the configured servers. Default: no server is added. */
   readonly extendServers?:
     | ((configured: Servers) => {
         readonly servers: Servers;
@@ -52,8 +55,9 @@ interface OpenAgentOptions {
 }
 
 /**
- * Opens an agent as the terminal does: with the configuration, rules, sandbox, extensions and MCP servers
- * of the folder. Nobody is asked about trust. Settings of a project that is not trusted are skipped.
+ * Opens an agent as the terminal does: with the configuration, rules, sandbox, extensions and MCP
+ * servers of the folder. It does not ask whether the user trusts the project. It skips the settings
+ * of a project that is not trusted.
  */
 export async function openAgent(options: OpenAgentOptions): Promise<OpenedAgent> {
   const { args, host, stores, cwd, buffers, isServed, onProblem, extendServers } = options;

@@ -62,7 +62,10 @@ interface RpcParams {
     readonly text: string;
     /** The id of the message. A message with the same id is sent once. Default: a new id. */
     readonly message?: string | undefined;
-    /** Steers a run in progress, or waits until it would end. Default: steer. */
+    /**
+     * Decides when the agent reads the message. `steer`: with the next request of the run.
+     * `follow_up`: when the run would otherwise end. Default: `steer`.
+     */
     readonly when?: 'steer' | 'follow_up' | undefined;
     /** Pictures as Base64. Default: none. */
     readonly pictures?: readonly string[] | undefined;

@@ -188,7 +188,7 @@ export class RpcServer {
       ...{ args, host, stores: this.#stores, cwd, onProblem },
       name: 'millrace rpc',
       isServed: true,
-      // The client asks for it with `session.continue`.
+      // The client asks for the retry with `session.continue`.
       onInterrupted: 'retry',
       chooseModel: realModel,
     });
@@ -245,7 +245,10 @@ export class RpcServer {
   }
 }
 
-/** Chooses the model. The demo model is used only if it is asked for, because a program cannot explain it. */
+/**
+ * Chooses the model. The demo model is used only if the configuration names it, because a program
+ * cannot explain the demo to a user.
+ */
 async function realModel(
   config: Config,
   { env, cwd }: { readonly env: Host['env']; readonly cwd: string },

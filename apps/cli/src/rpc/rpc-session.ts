@@ -49,7 +49,10 @@ export class RpcSession {
   readonly id: SessionId;
   readonly #options: RpcSessionOptions;
   readonly #conversation: Conversation;
-  /** The messages on the log and those that this client sent. A message that is sent twice counts once. */
+  /**
+   * The messages on the log, and the messages that this client sent. A message that is sent twice
+   * counts once.
+   */
   readonly #messages = new Set<string>();
   readonly #waiting: PromiseWithResolvers<JsonObject>[] = [];
   /** The notifications of the current batch. */
@@ -168,7 +171,9 @@ export class RpcSession {
     return { mode };
   }
 
-  /** Continues work that another process left, and calls that were approved since. */
+  /**
+   * Continues the work that another process left, and the calls that a user approved after that.
+   */
   async continue(): Promise<JsonObject> {
     await this.#conversation.resumeInterrupted();
     return { isRunning: this.#conversation.isBusy };

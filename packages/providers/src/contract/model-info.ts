@@ -42,7 +42,10 @@ export interface ModelInfo {
    * tools: some that the provider runs, and some that the client runs.
    */
   readonly outputWithTools?: boolean | undefined;
-  /** True if the model rejects its own earlier tool calls if they are sent back without their signatures. */
+  /**
+   * True if the model rejects its own earlier tool calls when a request contains them without their
+   * signatures.
+   */
   readonly signedCalls?: boolean | undefined;
   /** True if tool results can contain pictures and other media. */
   readonly mediaInResults?: boolean | undefined;

@@ -20,8 +20,8 @@ interface RunSearchOptions {
 }
 
 /**
- * The time that the worker has to stop after a request, in milliseconds. The worker cannot receive the
- * request while it matches a regular expression.
+ * The time within which the worker must stop after it was asked to stop, in milliseconds. The worker cannot
+ * receive this message while it matches a regular expression.
  */
 const graceMs = 1000;
 /**
