@@ -78,6 +78,7 @@ const sessionCommands: readonly FlagOwner[] = [
   'sessions',
   'replay',
   'inspect',
+  'diff',
   'models',
   'doctor',
   'backup',
@@ -101,7 +102,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     help: 'Print one answer and exit, for scripts. Piped input is the context, or the prompt if there is no text',
   },
   json: {
-    owners: ['print', 'sessions', 'replay', 'inspect', 'models', 'doctor', 'ps'],
+    owners: ['print', 'sessions', 'replay', 'inspect', 'diff', 'models', 'doctor', 'ps'],
     help: 'Print JSON for programs',
     helpByOwner: { print: 'With -p: print all events as JSON, one per line' },
   },

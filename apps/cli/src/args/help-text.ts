@@ -79,6 +79,7 @@ const mainPage: HelpPage = {
   sessions  List, show, delete, export and import sessions
   replay    Show a past session with its timing
   inspect   Show the records of a session, its time and its tokens
+  diff      Show where two sessions went different ways, and why
   ps        List the sessions with work, and who drives them
   attach    Open a session that runs, also one in the background
   share     Print a link to a session, and a code to scan
@@ -153,6 +154,16 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     about: 'Prints the records of a session, then a report of its time and tokens.',
     flagOwners: ['inspect'],
     examples: [['millrace inspect last | less', 'page through the last one']],
+  },
+  diff: {
+    usage: ['millrace diff <id> <id> [--json]'],
+    about:
+      'Compares two sessions. It prints the first record at which they differ and its cause: another request, answer, tool result, command or setting. Then it prints the differences after it, and the time, tokens and costs side by side.',
+    flagOwners: ['diff'],
+    examples: [
+      ['millrace diff 3f2a last', 'a session and the last one of this folder'],
+      ['millrace diff 3f2a 9c1b --json | jq .divergence', 'for scripts'],
+    ],
   },
   models: {
     usage: ['millrace models [--json]', 'millrace models --refresh <file>'],

@@ -26,6 +26,7 @@ import { type FlagName, type FlagOwner, getFlag } from './flags.ts';
 import { nearestName } from './nearest-name.ts';
 import {
   backupArgs,
+  diffArgs,
   doctorArgs,
   inspectArgs,
   modelsArgs,
@@ -35,7 +36,7 @@ import {
 } from './sub-command-args.ts';
 
 const topics: readonly HelpTopic[] = [
-  ...(['sessions', 'replay', 'inspect', 'models', 'doctor', 'serve'] as const),
+  ...(['sessions', 'replay', 'inspect', 'diff', 'models', 'doctor', 'serve'] as const),
   ...(['backup', 'restore', 'acp', 'rpc', 'ps', 'attach', 'share'] as const),
 ];
 
@@ -67,6 +68,8 @@ export function parseArgs(argv: readonly string[]): Args {
       return replayArgs(rest);
     case 'inspect':
       return inspectArgs(rest);
+    case 'diff':
+      return diffArgs(rest);
     case 'models':
       return modelsArgs(rest);
     case 'doctor':

@@ -49,6 +49,7 @@ async function dispatch(args: Args, host: Host): Promise<number> {
     case 'sessions':
     case 'replay':
     case 'inspect':
+    case 'diff':
     case 'models':
     case 'backup':
     case 'restore':

@@ -10,6 +10,7 @@ export type Args =
   | SessionsArgs
   | ReplayArgs
   | InspectArgs
+  | DiffArgs
   | DoctorArgs
   | ModelsArgs
   | ServeArgs
@@ -140,6 +141,14 @@ export interface InspectArgs extends SharedArgs {
   readonly json: boolean;
 }
 
+/** Arguments of `millrace diff`. Both sessions are an id, an id prefix or `last`. */
+export interface DiffArgs extends SharedArgs {
+  readonly command: 'diff';
+  readonly a: string;
+  readonly b: string;
+  readonly json: boolean;
+}
+
 export interface DoctorArgs extends SharedArgs {
   readonly command: 'doctor';
   readonly json: boolean;
@@ -238,6 +247,7 @@ export type HelpTopic =
   | 'sessions'
   | 'replay'
   | 'inspect'
+  | 'diff'
   | 'models'
   | 'doctor'
   | 'serve'
