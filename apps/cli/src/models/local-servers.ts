@@ -185,7 +185,7 @@ export function serverAddress(server: LocalServer, env: Env, ports: Ports = {}):
   if (name === 'ollama') return ollamaAddress(value, port);
   const url = URL.parse(value);
   if (url === null || !/^https?:$/.test(url.protocol)) throw invalidAddressError(server);
-  return url.pathname === '/' ? `${url.origin}/v1` : value.replace(/\/+$/, '');
+  return url.pathname === '/' ? `${url.origin}/v1` : value.replace(/(?<!\/)\/+$/, '');
 }
 
 function invalidAddressError({ name, port, addressVariable }: LocalServer): ModelError {

@@ -37,7 +37,7 @@ const loadTimeoutMs = 300_000;
  */
 export async function readContextWindow(options: WindowOptions): Promise<number | undefined> {
   const { server, apiKey, timeoutMs, signal } = options;
-  const base = String(options.baseUrl).replace(/\/+$/, '');
+  const base = String(options.baseUrl).replace(/(?<!\/)\/+$/, '');
   const root = base.replace(/\/v1$/, '');
   const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   const ask = (url: string, body?: JsonValue, ms = timeoutMs) =>
