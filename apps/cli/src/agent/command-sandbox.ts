@@ -71,10 +71,12 @@ export function confineHooks(
   { reading }: { readonly reading: UnaskedReading | undefined },
 ): (request: Pick<SandboxRequest, 'command' | 'env' | 'show'>) => Promise<PreparedCommand> {
   return async (request) => {
-    const input = { command: request.command.join(' ') };
-    const place = await reading?.placeOf({ tool: 'bash', input }, 'hook');
-    const { hide, pin } = place?.place === 'profile' ? place : {};
-    return sandbox.prepare({ ...request, root, hide, pin });
+    const call = { tool: 'bash', input: { command: request.command.join(' ') } };
+    // Nobody approved what the hook runs now, so the same files are protected as in the mode `auto`.
+    reading?.guardProtected(call, 'hook');
+    const place = await reading?.placeOf(call, 'hook');
+    const { hide, pin, protect, protectNew } = place?.place === 'profile' ? place : {};
+    return sandbox.prepare({ ...request, root, hide, pin, protect, protectNew });
   };
 }
 

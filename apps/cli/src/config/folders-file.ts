@@ -21,6 +21,8 @@ export interface FolderDecisions {
   readonly scripts?: Readonly<Record<string, string>> | undefined;
   /** The fingerprint of the folder's hooks, skills, commands and other extensions that the user trusts. */
   readonly extensions?: string | undefined;
+  /** The fingerprint of the folder's hooks and their scripts that the user trusts. */
+  readonly hooks?: string | undefined;
   readonly allow?: readonly string[] | undefined;
   readonly deny?: readonly string[] | undefined;
 }
@@ -33,6 +35,7 @@ const schema: z.ZodType<Folders> = z.record(
     trusted: z.string().optional(),
     scripts: z.record(z.string(), z.string()).optional(),
     extensions: z.string().optional(),
+    hooks: z.string().optional(),
     allow: z.array(z.string()).optional(),
     deny: z.array(z.string()).optional(),
   }),

@@ -118,6 +118,62 @@ describe('18.116: attack: a hook does not run after a change of its script, if i
   });
 });
 
+describe('a guard of a trusted project', () => {
+  const guarded = {
+    'project/.claude/settings.json': hookSettings('PreToolUse', 'sh scripts/guard.sh', {
+      matcher: 'Read|Bash',
+    }),
+    'project/scripts/guard.sh':
+      'input=$(cat)\ncase "$input" in *secret.txt*) echo closed >&2; exit 2;; esac\n',
+    'project/secret.txt': 'THE-TEXT',
+  };
+
+  /** Trusts the project, changes it, and reads the secret in the next session, with nobody to ask. */
+  async function readAfter(change: (cwd: string) => void) {
+    const place = homeAndProject(guarded);
+    await loadExtensions({ ...place, trust: true });
+    change(place.cwd);
+    const { cwd, env } = place;
+    const { extensions, untrusted } = await loadExtensions(place);
+    const provider = scriptedProvider([calls('a', 'read', { path: 'secret.txt' }), 'Done.']);
+    const built = await testAgent({ provider, cwd, extensions, env, approve: 'park' });
+    await built.agent.run('Go', { session }).result;
+    return {
+      ...{ extensions, untrusted },
+      sent: JSON.stringify(provider.requests.map(({ request }) => request.items)),
+    };
+  }
+
+  test('18.172: attack: is not switched off by a file that is added', async () => {
+    const { sent, extensions, untrusted } = await readAfter((cwd) =>
+      writeFileSync(join(cwd, 'GEMINI.md'), 'Be kind.'),
+    );
+    expect(sent).not.toContain('THE-TEXT');
+    expect(sent).toContain('closed');
+    expect(extensions.instructions).toEqual([]);
+    expect(untrusted?.found).toMatchObject({ hooks: [], instructions: [{}] });
+  });
+
+  test.each([
+    ['its script changed', 'scripts/guard.sh', 'exit 0\n'],
+    ['its settings changed', '.claude/settings.json', hookSettings('PreToolUse', 'exit 0')],
+    [
+      'its matcher takes for ever',
+      '.claude/settings.json',
+      hookSettings('PreToolUse', 'exit 0', { matcher: '(\\w+)+!' }),
+    ],
+  ])('18.172: attack: needs an approval for its calls after %s', async (_, file, content) => {
+    const { sent, untrusted } = await readAfter((cwd) => writeFileSync(join(cwd, file), content));
+    expect(sent).not.toContain('THE-TEXT');
+    expect(untrusted?.found.hooks).toHaveLength(1);
+  });
+
+  test('18.172: has no effect if the user never trusted the project', async () => {
+    const { extensions } = await loadExtensions(homeAndProject(guarded));
+    expect(extensions.hooks).toEqual([]);
+  });
+});
+
 test('18.164: attack: a hook with very many words does not block the start', async () => {
   const words = (count: number) => Array.from({ length: count }, (_, index) => `w${index}`);
   const place = homeAndProject({

@@ -107,3 +107,19 @@ test('18.166: attack: with --read-only, a hook of the project reads denied files
   expect(existsSync(join(cwd, 'made.txt'))).toBe(false);
   expect(existsSync(join(cwd, '.claude/made.txt'))).toBe(false);
 });
+
+test('18.171: attack: a program that a hook of the project starts creates protected files', async (context) => {
+  await requireSandbox(context);
+  const names = ['.npmrc', '.envrc', '.vscode', 'lefthook-local.yml'];
+  const recipe = `lint:\n\tmkdir -p .vscode; for n in ${names.join(' ')} .vscode/tasks.json; do (echo evil > $$n); done; true\n`;
+  const { built, cwd } = await extendedAgent(
+    {
+      'project/.claude/settings.json': hookSettings('PostToolUse', 'make lint'),
+      'project/Makefile': 'lint:\n\ttrue\n',
+    },
+    [calls('write', { path: 'Makefile', content: recipe }), 'Done.'],
+    { config },
+  );
+  await built.agent.run('Go', { session: sessionId('s') }).result;
+  expect(names.filter((name) => existsSync(join(cwd, name)))).toEqual([]);
+});

@@ -245,7 +245,10 @@ interface TaskFilter extends PageQuery {
 }
 
 export interface SpanService {
-  create(body: bodies.CreateSpan): Promise<SpanInfo>;
+  /** Creates a span. `owner` is the agent that creates it, if the caller has the rights of one agent. */
+  create(body: bodies.CreateSpan, owner?: string): Promise<SpanInfo>;
+  /** Returns the agent that created a span. Returns undefined if no agent created it. */
+  ownerOf(id: string): Promise<string | undefined>;
   get(id: string): Promise<SpanInfo>;
   list(query: SpanQuery): Promise<ListPage<SpanInfo>>;
   update(id: string, body: bodies.UpdateSpan): Promise<SpanInfo>;
