@@ -72,6 +72,8 @@ const accepted: Readonly<Record<string, string>> = {
   '/<meta[^>]{0,200}charset\\s*=\\s*["\']?([\\w-]+)/i': bounded,
   '/<title\\b[^>]{0,200}>/i': bounded,
   '/(?<!\\\\) +$/': short,
+  '/^\\s*<details(\\s+open(?:="")?)?\\s*>\\s*(?:<summary>([\\s\\S]{0,2000}?)<\\/summary>)?\\s*$/i':
+    short,
   '/^(?:@@ -\\d[^\\n]* @@|--- [^\\n]+\\n\\+\\+\\+ |diff --git )/m':
     'The expression starts only at the start of a line, and reads only this line.',
 };
