@@ -84,13 +84,14 @@ const sessionCommands: readonly FlagOwner[] = [
   'backup',
   'restore',
   'acp',
+  'rpc',
   'ps',
   'attach',
   'share',
 ];
 const allCommands: readonly FlagOwner[] = [...sessionCommands, 'serve'];
 const agentRuns: readonly FlagOwner[] = ['run', 'print'];
-const agents: readonly FlagOwner[] = [...agentRuns, 'acp'];
+const agents: readonly FlagOwner[] = [...agentRuns, 'acp', 'rpc'];
 
 /** All flags, in the order of the help text. A flag has the same meaning in all commands. */
 const flags: Readonly<Record<FlagName, Flag>> = {
@@ -170,7 +171,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   },
   yes: {
     short: 'y',
-    owners: ['run', 'print', 'acp', 'sessions', 'serve'],
+    owners: [...agents, 'sessions', 'serve'],
     help: 'Run every tool without asking, including commands and file changes, unless a rule denies it or a command leaves the sandbox',
     helpByOwner: {
       sessions: 'Delete without asking',

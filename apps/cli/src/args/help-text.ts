@@ -85,6 +85,7 @@ const mainPage: HelpPage = {
   share     Print a link to a session, and a code to scan
   serve     Serve agents over HTTP, with streams that clients can resume
   acp       Run as an agent inside an editor, over standard input and output
+  rpc       Run sessions for a program, over standard input and output
   models    List the models with their limits and prices, or refresh them
   backup    Write all sessions, or all data of a server, into one file
   restore   Put the content of a backup in place of a store
@@ -107,6 +108,16 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     examples: [
       ['millrace acp', 'the command to enter in the settings of the editor'],
       ['millrace acp --mode plan', 'new sessions start in plan mode'],
+    ],
+  },
+  rpc: {
+    usage: ['millrace rpc [flags]'],
+    about:
+      'Runs sessions for a program in any language. The program writes one JSON-RPC request per line to standard input, and reads responses and events, one per line, from standard output. The sessions are the same as in the terminal: millrace --continue continues a session of the program.',
+    flagOwners: ['rpc'],
+    examples: [
+      ['millrace rpc', 'the command that your program starts'],
+      ['millrace rpc --mode plan', 'new sessions start in plan mode'],
     ],
   },
   sessions: {

@@ -5,6 +5,7 @@ import {
   type ChatArgs,
   type HelpTopic,
   type PrintArgs,
+  type RpcArgs,
   type RunArgs,
   type SessionChoice,
   streamSettings,
@@ -36,7 +37,7 @@ import {
 
 const topics: readonly HelpTopic[] = [
   ...(['sessions', 'replay', 'inspect', 'diff', 'models', 'doctor', 'serve'] as const),
-  ...(['backup', 'restore', 'acp', 'ps', 'attach', 'share'] as const),
+  ...(['backup', 'restore', 'acp', 'rpc', 'ps', 'attach', 'share'] as const),
 ];
 
 /**
@@ -59,7 +60,8 @@ export function parseArgs(argv: readonly string[]): Args {
   const rest = { ...line, operands: line.operands.slice(1) };
   switch (command) {
     case 'acp':
-      return acpArgs(rest);
+    case 'rpc':
+      return programArgs(rest, command);
     case 'sessions':
       return sessionsArgs(rest);
     case 'replay':
@@ -145,11 +147,13 @@ function runArgs(line: CommandLine): ChatArgs | PrintArgs {
   return { ...shared, command: 'print', prompt, json, stream, outputSchema, verbose };
 }
 
-/** Parses the arguments of the agent for editors. */
-function acpArgs(line: CommandLine): AcpArgs {
+/** Parses the arguments of an agent that an editor or another program starts. */
+function programArgs(line: CommandLine, command: 'acp' | 'rpc'): AcpArgs | RpcArgs {
   if (line.operands.length > 0)
-    throw new UsageError('millrace acp got too many arguments. See millrace acp --help');
-  return { ...agentArgs(line), command: 'acp' };
+    throw new UsageError(
+      `millrace ${command} got too many arguments. See millrace ${command} --help`,
+    );
+  return { ...agentArgs(line), command };
 }
 
 function sharedRunArgs(line: CommandLine): RunArgs {

@@ -61,6 +61,10 @@ async function dispatch(args: Args, host: Host): Promise<number> {
       const { acpCommand } = await import('../acp/acp-command.ts');
       return acpCommand(args, host);
     }
+    case 'rpc': {
+      const { rpcCommand } = await import('../rpc/rpc-command.ts');
+      return rpcCommand(args, host);
+    }
     case 'ps':
     case 'share': {
       const { daemonSubCommand } = await import('../daemon/sub-commands.ts');

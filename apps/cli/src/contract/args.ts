@@ -4,6 +4,7 @@ import type { SandboxSetting, SessionMode } from './config.ts';
 /** The validated command line. */
 export type Args =
   | AcpArgs
+  | RpcArgs
   | ChatArgs
   | PrintArgs
   | SessionsArgs
@@ -79,6 +80,11 @@ export interface ChatArgs extends RunArgs {
 /** Arguments of the agent for editors. The editor chooses the sessions and their folders. */
 export interface AcpArgs extends Omit<RunArgs, 'session' | 'otlp'> {
   readonly command: 'acp';
+}
+
+/** Arguments of the agent for programs. The program chooses the sessions and their folders. */
+export interface RpcArgs extends Omit<RunArgs, 'session' | 'otlp'> {
+  readonly command: 'rpc';
 }
 
 /** The values of `--stream`. */
@@ -176,7 +182,7 @@ export interface ShareArgs extends SharedArgs {
   readonly session?: string | undefined;
   /** If true, the link can also send messages, answer questions and stop the run. */
   readonly canWrite: boolean;
-  /** How long the link is valid, in seconds. */
+  /** The time for which the link is valid, in seconds. */
   readonly seconds: number;
   /** The address of the server for other machines. */
   readonly url?: string | undefined;
@@ -238,6 +244,7 @@ interface HelpArgs {
 
 export type HelpTopic =
   | 'acp'
+  | 'rpc'
   | 'sessions'
   | 'replay'
   | 'inspect'

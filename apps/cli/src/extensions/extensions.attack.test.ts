@@ -118,6 +118,26 @@ describe('18.116: attack: a hook does not run after a change of its script, if i
   });
 });
 
+test('18.164: attack: a hook with very many words does not block the start', async () => {
+  const words = (count: number) => Array.from({ length: count }, (_, index) => `w${index}`);
+  const place = homeAndProject({
+    'project/.claude/settings.json': hookSettings('Stop', words(30_000).join(' ')),
+  });
+  const { untrusted } = await loadExtensions(place);
+  expect(untrusted).toBeUndefined();
+  const hooks = Array.from({ length: 20 }, (_, at) => ({
+    hooks: [{ type: 'command', command: `cd a; ${words(300).join(`x${at} `)}` }],
+  }));
+  const folders = Object.fromEntries(words(20).map((word) => [`project/${word}x1/.keep`, '']));
+  const many = homeAndProject({
+    ...folders,
+    'project/.claude/settings.json': JSON.stringify({ hooks: { Stop: hooks } }),
+  });
+  const found = await loadExtensions({ ...many, trust: true });
+  // The files that these hooks run are not known, so the hooks never count as unchanged.
+  expect(await found.extensions.areHooksUnchanged()).toBe(false);
+});
+
 describe('the id of an earlier call', () => {
   const hook = (text: string) => ({
     'home/.config/millrace/hooks.json': hookSettings('PreToolUse', 'sh "$HOME"/guard.sh'),
@@ -168,6 +188,11 @@ describe('a file of a skill', () => {
     'project/.claude/skills/notes/more.md': 'More.',
     'project/.claude/skills/notes/.env': 'KEY=THE-TEXT',
     'project/.claude/skills/notes/denied.md': 'THE-TEXT',
+    'home/.claude/skills/deploy/SKILL.md':
+      '---\nname: deploy\ndescription: Deploys\n---\nDeploy.\n',
+    'home/.claude/skills/deploy/.env': 'KEY=THE-TEXT',
+    'home/.claude/skills/deploy/id_rsa': 'THE-TEXT',
+    'home/.claude/skills/deploy/run.sh': 'Run.',
     'project/other/SKILL.md': 'THE-TEXT',
     'project/other/id': 'THE-TEXT',
     'home/.netrc': 'password THE-TEXT',
@@ -227,6 +252,26 @@ describe('a file of a skill', () => {
     ['it is outside', { file: '../../../other/id' }, () => {}],
   ] as const)('18.118: attack: is not read if %s (%j)', async (_why, input, change) => {
     expect(await load(input, change)).not.toContain('THE-TEXT');
+  });
+
+  test.each([
+    ['it looks like a secret', '.env', () => {}],
+    ['it looks like a key', 'id_rsa', () => {}],
+    [
+      'it is a link to a secret',
+      'a.md',
+      (_: string, home: string) => symlinkSync('.env', join(home, '.claude/skills/deploy/a.md')),
+    ],
+  ] as const)(
+    '18.160: attack: is not read in a skill of the user if %s',
+    async (_, file, change) => {
+      expect(await load({ name: 'deploy', file }, change)).not.toContain('THE-TEXT');
+    },
+  );
+
+  test('18.160: is read in a skill of the user', async () => {
+    expect(await load({ name: 'deploy' }, () => {})).toContain('Deploy.');
+    expect(await load({ name: 'deploy', file: 'run.sh' }, () => {})).toContain('Run.');
   });
 
   test('18.118: is read if nothing changed', async () => {

@@ -14,7 +14,7 @@ export interface WindowOptions extends JsonTransport {
   /** The key for the server. Default: no key is sent. */
   readonly apiKey?: string | undefined;
   /**
-   * Whether Ollama may load the model. Ollama reports the window only if the model is loaded. The next
+   * True if Ollama may load the model. Ollama reports the window only if the model is loaded. The next
    * request would load the model anyway. Default: false.
    */
   readonly loads?: boolean | undefined;
@@ -24,7 +24,7 @@ export interface WindowOptions extends JsonTransport {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How long Ollama may take to load a model, in milliseconds. */
+/** The time that Ollama may take to load a model, in milliseconds. */
 const loadTimeoutMs = 300_000;
 
 /**

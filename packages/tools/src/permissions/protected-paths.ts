@@ -43,10 +43,20 @@ export function protectedNames(folder: string): readonly string[] {
     /^\.(?:github|gitea|forgejo)\//.test(chain) || found.includes(chain.replace(/\/.*/, ''));
   const chains = [...codeChains].filter(isGuarded);
   const known = [...codeFolders, ...codeFiles, ...chains].map(spelled);
-  const existing = found.filter((name) => writeProtection(name) !== undefined);
-  return [...new Set([...known, ...existing])].filter(
-    (name) => !guardedByGit.test(name.toLowerCase()),
-  );
+  return [
+    ...new Set([
+      ...known.filter((name) => !guardedByGit.test(name.toLowerCase())),
+      ...found.filter(isProtectedName),
+    ]),
+  ];
+}
+
+/**
+ * True if a command without an approval must not create a file of this name directly in the workspace. Many
+ * names match a pattern, such as `a.code-workspace`, so `protectedNames` cannot list them.
+ */
+export function isProtectedName(name: string): boolean {
+  return writeProtection(name) !== undefined && !guardedByGit.test(name.toLowerCase());
 }
 
 /**
