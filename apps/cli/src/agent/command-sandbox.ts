@@ -15,7 +15,7 @@ export interface Protection {
   readonly sandbox: Sandbox | undefined;
   /** A sentence that tells the user about the protection. */
   readonly summary: string;
-  /** How the user can get a sandbox. Undefined if there is one. */
+  /** Tells the user how to get a sandbox. Undefined if there is one. */
   readonly advice?: string | undefined;
   /**
    * The reason why there is no sandbox. Undefined if there is one, or if the user switched it off.

@@ -31,11 +31,11 @@ export interface Config {
    * The context size in tokens at which older turns are summarized. Default: depends on the model.
    */
   readonly compactAtTokens?: number | undefined;
-  /** How long the provider caches the common start of requests. Default: `5m`. */
+  /** The time for which the provider caches the common start of requests. Default: `5m`. */
   readonly cache?: CacheSetting | undefined;
   /** The colors of the chat. Default: `auto`. */
   readonly theme?: ThemeName | undefined;
-  /** How the chat notifies the user. */
+  /** The notifications of the chat. */
   readonly notifications?: NotificationsConfig | undefined;
   /** The files that were read, highest priority first. `doctor` shows them. */
   readonly files: readonly string[];
@@ -104,8 +104,9 @@ export interface LimitsConfig {
 }
 
 /**
- * How much the agent does without a question. See `PermissionMode`. `allow`: everything that no rule
- * decides is allowed. `read-only`: the agent has no tools that change files or run programs.
+ * The mode of a session. It decides what the agent does without a question. See `PermissionMode`.
+ * `allow`: everything that no rule decides is allowed. `read-only`: the agent has no tools that
+ * change files or run programs.
  */
 export type SessionMode = PermissionMode | 'allow' | 'read-only';
 
@@ -205,11 +206,11 @@ export const notificationWays = ['off', 'bell', 'osc9', 'desktop'] as const;
 
 export type NotificationWay = (typeof notificationWays)[number];
 
-/** When and how the chat notifies the user. */
+/** The notifications of the chat: when it notifies the user, and in which way. */
 export interface NotificationsConfig {
-  /** When a run waits for an answer. Default: `bell`. */
+  /** The notification when a run waits for an answer. Default: `bell`. */
   readonly waiting?: NotificationWay | undefined;
-  /** When a run has ended. Default: `off`. */
+  /** The notification when a run has ended. Default: `off`. */
   readonly done?: NotificationWay | undefined;
 }
 

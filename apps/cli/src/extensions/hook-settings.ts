@@ -166,8 +166,9 @@ const launchers =
   /^(?:\S*\/)?(?:env|exec|command|builtin|eval|sudo|doas|su|nohup|nice|ionice|setsid|stdbuf|timeout|xargs|find|parallel|watch|busybox|script|(?:ba|z|da|k|fi)?sh)(?: |$)/;
 
 /**
- * Returns the texts at which a command of the line can start, with single spaces and without quotes. A guard
- * must not be avoided by a different spelling of a command, so the list can contain too many texts.
+ * Returns every part of the line that may be a command, with single spaces and without quotes. A
+ * different spelling of a command must not avoid a guard, so the list may also contain parts that
+ * are not commands.
  */
 function commandStarts(line: string): readonly string[] {
   // A line break after a backslash joins two lines.

@@ -252,9 +252,10 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 /**
- * The fingerprint covers the hooks, their scripts and the names of all files. It does not cover the
- * text of skills, commands, sub-agents and instructions, because these texts can do no more than
- * AGENTS.md, and the user would be asked after each edit.
+ * Returns the fingerprint of the files that the user trusts. It covers the hooks, their scripts and
+ * the names of all files. It does not cover the text of skills, commands, sub-agents and
+ * instructions, because these texts can do no more than AGENTS.md, and the user would be asked
+ * after each edit.
  */
 function fingerprintOf(found: Found, digest: string, root: string): string {
   const pathsOf = (all: readonly { readonly path: string }[]) =>

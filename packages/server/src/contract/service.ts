@@ -287,7 +287,7 @@ export interface Grant {
   readonly scope: Scope;
   /** True if the caller may only read. */
   readonly isReadOnly: boolean;
-  /** When the grant expires, in milliseconds since 1970. Null if it does not expire. */
+  /** The time at which the grant expires, in milliseconds since 1970. Null if it does not expire. */
   readonly expiresAt: number | null;
   /**
    * True if the caller is the agent itself and uses the key from its registration. False for clients of the

@@ -60,7 +60,7 @@ export function AnswerButtons(props: AnswerButtonsProps) {
 }
 
 /**
- * How long a new card must be visible before its buttons work. The time is long enough to notice
+ * The time for which a new card must be visible before its buttons work. The time is long enough to notice
  * the card, and longer than a double click.
  */
 const pauseMs = 600;
