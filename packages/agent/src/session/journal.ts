@@ -209,13 +209,15 @@ interface ForeignRecordsOptions {
   readonly clock: Clock;
   /** Aborts when the run has ended. */
   readonly ended: AbortSignal;
+  /** True if a write in progress never replaces a fetch. Default: false. */
+  readonly fetchesWhileWriting?: boolean | undefined;
 }
 
 /** After this time without a write, the journal fetches records of other writers, in milliseconds. */
 const idleMs = 100;
 /**
- * Maximum number of idle periods for which a write in progress replaces a fetch. A replay stores a write only
- * after the records before it were fetched, so the number must be limited.
+ * Maximum number of idle periods for which a write in progress replaces a fetch. A write that takes longer
+ * must not keep commands of other processes away.
  */
 const maxWritingPeriods = 10;
 
@@ -229,13 +231,15 @@ export async function receiveForeignRecords({
   journal,
   clock,
   ended,
+  fetchesWhileWriting = false,
 }: ForeignRecordsOptions): Promise<void> {
+  const maxPeriods = fetchesWhileWriting ? 0 : maxWritingPeriods;
   let writingPeriods = 0;
   while (!ended.aborted) {
     const before = journal.state.through;
     await wait(clock, idleMs, ended);
     const isIdle = !ended.aborted && journal.state.through === before;
-    const waitsForWrite = isIdle && journal.isWriting && writingPeriods < maxWritingPeriods;
+    const waitsForWrite = isIdle && journal.isWriting && writingPeriods < maxPeriods;
     writingPeriods = waitsForWrite ? writingPeriods + 1 : 0;
     if (!isIdle || waitsForWrite) continue;
     const batches = log.follow(session, { from: before, signal: ended })[Symbol.asyncIterator]();

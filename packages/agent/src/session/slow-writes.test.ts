@@ -31,7 +31,7 @@ describe('21: a run whose writes take long', () => {
     expect(followed).toEqual([]);
   });
 
-  test('asks the log after about a second, because a write can wait for records of others', async () => {
+  test('asks the log after about a second, so that a stalled write does not keep commands away', async () => {
     const { agent, clock, followed } = slowAgent(5000);
     const startedAt = clock.now();
     await runToEnd(clock, agent.run('Does it rain?').result);
