@@ -72,7 +72,13 @@ export interface AgentService {
   /**
    * Creates the agent, or replaces the agent with the same name. No other operation returns the agent's key.
    */
-  register(body: bodies.RegisterAgent): Promise<AgentInfo & { readonly agent_api_key: string }>;
+  register(
+    body: bodies.RegisterAgent,
+    options?: {
+      /** True if the agent registers itself. It can then not move to a more local address. Default: false. */
+      readonly isByAgent?: boolean | undefined;
+    },
+  ): Promise<AgentInfo & { readonly agent_api_key: string }>;
 }
 
 /** The data of a request that is outside its body. */
@@ -245,7 +251,10 @@ interface TaskFilter extends PageQuery {
 }
 
 export interface SpanService {
-  create(body: bodies.CreateSpan): Promise<SpanInfo>;
+  /** Creates a span. `owner` is the agent that creates it, if the caller has the rights of one agent. */
+  create(body: bodies.CreateSpan, owner?: string): Promise<SpanInfo>;
+  /** Returns the agent that created a span. Returns undefined if no agent created it. */
+  ownerOf(id: string): Promise<string | undefined>;
   get(id: string): Promise<SpanInfo>;
   list(query: SpanQuery): Promise<ListPage<SpanInfo>>;
   update(id: string, body: bodies.UpdateSpan): Promise<SpanInfo>;
@@ -278,7 +287,7 @@ export interface Grant {
   readonly scope: Scope;
   /** True if the caller may only read. */
   readonly isReadOnly: boolean;
-  /** When the grant expires, in milliseconds since 1970. Null if it does not expire. */
+  /** The time at which the grant expires, in milliseconds since 1970. Null if it does not expire. */
   readonly expiresAt: number | null;
   /**
    * True if the caller is the agent itself and uses the key from its registration. False for clients of the

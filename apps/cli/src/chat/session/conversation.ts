@@ -156,8 +156,8 @@ export class Conversation {
   }
 
   /** Queues a message. The agent answers it when the current run would end. */
-  queue(text: string): Promise<void> {
-    return this.#sendMessage(text, 'follow_up');
+  queue(text: string, content: MessageContent = {}): Promise<void> {
+    return this.#sendMessage(text, 'follow_up', content);
   }
 
   async stop(): Promise<void> {
