@@ -460,12 +460,11 @@ export class LiveRun implements Run {
 
   /** Receives the records of other writers. Errors are ignored here, because the next write reports them. */
   #receiveForeignRecords(journal: SessionJournal): Promise<void> {
-    const { log, clock, fetchesWhileWriting } = this.#settings;
+    const { log, clock } = this.#settings;
     const { session } = this;
-    const ended = this.#ended.signal;
-    return receiveForeignRecords({
-      ...{ log, session, journal, clock, ended, fetchesWhileWriting },
-    }).catch(() => {});
+    return receiveForeignRecords({ log, session, journal, clock, ended: this.#ended.signal }).catch(
+      () => {},
+    );
   }
 }
 
