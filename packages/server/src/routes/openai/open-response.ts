@@ -1,5 +1,5 @@
 import type { CallerOptions } from '@millrace/agent';
-import { type Item, isId, type JsonObject, sessionId, toArray } from '@millrace/core';
+import { type Item, isId, type JsonObject, type PartSlot, sessionId, toArray } from '@millrace/core';
 import { readBackward, snapshot } from '@millrace/log';
 import type { Command } from '../../contract/request-bodies.ts';
 import { ServerError } from '../../contract/server-error.ts';
@@ -124,6 +124,12 @@ async function resolveReferences(
   { service, log }: RouteContext,
 ): Promise<readonly InputEntry[]> {
   const resolved: InputEntry[] = [];
+  const known = new Map<string, readonly PartSlot[]>();
+  const slotsOf = async (taskId: string) => {
+    await service.tasks.get({ id: taskId });
+    const { items } = await snapshot(log, sessionId(taskId));
+    return toArray(items).flatMap(({ parts }) => parts);
+  };
   for (const entry of entries) {
     if (entry.type !== 'reference') {
       resolved.push(entry);
@@ -131,9 +137,8 @@ async function resolveReferences(
     }
     const found = parseItemId(entry.id);
     if (found === undefined) throw notFound('Item', entry.id, 'input');
-    await service.tasks.get({ id: found.taskId });
-    const { items } = await snapshot(log, sessionId(found.taskId));
-    const slots = toArray(items).flatMap(({ parts }) => parts);
+    const slots = known.get(found.taskId) ?? (await slotsOf(found.taskId));
+    known.set(found.taskId, slots);
     const part = slots.find(({ id }) => id === found.partId)?.part;
     if (part === undefined) throw notFound('Item', entry.id, 'input');
     if (part.kind === 'reasoning') continue;

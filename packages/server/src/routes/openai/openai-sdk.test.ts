@@ -326,7 +326,7 @@ test('24.3: the models are the agents and their models', async () => {
 });
 
 test('24.3: store: false deletes the session after the answer', async () => {
-  const { client } = await serveOpenAi(['Hi.']);
+  const { client } = await serveOpenAi(['Hi.', 'Hi.']);
   const { id } = await client.responses.create({ model: 'helper', input: 'Hi', store: false });
   await expect
     .poll(() =>
@@ -336,6 +336,10 @@ test('24.3: store: false deletes the session after the answer', async () => {
       ),
     )
     .toBe(404);
+  const kept = await client.responses.create({ model: 'helper', input: 'Hi' });
+  const more = { model: 'helper', input: 'More', previous_response_id: kept.id, store: false };
+  await expect(client.responses.create(more)).rejects.toMatchObject({ param: 'store' });
+  expect((await client.responses.retrieve(kept.id)).status).toBe('completed');
 });
 
 test.each<[string, object, string]>([

@@ -188,6 +188,9 @@ export function readResponseBody(body: ResponseBody): DoorRequest {
       : id != null
         ? ({ by: 'conversation', id } as const)
         : undefined;
+  // Deleting the session would also delete what was there before.
+  if (continues !== undefined && body.store === false)
+    throw refused('store', 'a response that continues a session is stored in that session');
   const caller = callerOf(body, {
     effort: reasoning?.effort,
     maxOutputTokens: body.max_output_tokens,
