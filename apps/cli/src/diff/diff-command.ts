@@ -1,0 +1,36 @@
+import { diffSessions } from '@millrace/agent';
+import type { DiffArgs } from '../contract/args.ts';
+import type { Config } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
+import { exitCodes } from '../exit-code.ts';
+import { hasColor, Output, type OutputStream } from '../print/output.ts';
+import { withStore } from '../store/open-store.ts';
+import { findSession } from '../store/session-summaries.ts';
+import { colorTheme, plainTheme } from '../text/theme/theme.ts';
+import { diffReport } from './diff-report.ts';
+
+export interface DiffCommandOptions {
+  readonly args: DiffArgs;
+  readonly config: Pick<Config, 'store'>;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly env: Env;
+  readonly cwd: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Runs `millrace diff`. It prints where two sessions went different ways, and why. */
+export async function diffCommand(options: DiffCommandOptions): Promise<number> {
+  const { args, stdout, env, cwd } = options;
+  const output = new Output(stdout);
+  await withStore(options, async ({ log }) => {
+    const [a, b] = [await findSession(log, args.a, cwd), await findSession(log, args.b, cwd)];
+    const diff = await diffSessions({ log, session: a.id }, { log, session: b.id });
+    if (args.json) return output.writeData(`${JSON.stringify(diff, undefined, 2)}\n`);
+    const theme = hasColor(stdout, { env, color: args.color }) ? colorTheme : plainTheme;
+    const columns = stdout.isTTY ? stdout.columns : undefined;
+    for (const line of diffReport(diff, { theme, columns })) await output.write(line);
+  });
+  if (output.failure?.code === 'cannot_write') throw output.failure;
+  return exitCodes.done;
+}
