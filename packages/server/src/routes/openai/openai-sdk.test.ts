@@ -257,6 +257,26 @@ test('24.3: a stream can be cut after any event and resumed with starting_after'
   });
 });
 
+test('24.3: an item can be sent again as a reference', async () => {
+  const { client } = await serveOpenAi(['Hello.', textOf]);
+  const { output } = await client.responses.create({ model: 'helper', input: 'Hi' });
+  const id = output[0]?.id ?? '';
+  const again = await client.responses.create({
+    model: 'helper',
+    input: [
+      { role: 'user', content: 'Hi' },
+      { type: 'item_reference', id },
+      { role: 'user', content: 'And?' },
+    ],
+  });
+  expect(again.output_text).toBe('user:Hi|assistant:Hello.|user:And?');
+  const unknown = client.responses.create({
+    model: 'helper',
+    input: [{ type: 'item_reference', id: 'msg_other:1.1.x' }],
+  });
+  await expect(unknown).rejects.toMatchObject({ status: 404 });
+});
+
 test('24.3: chat completions answer in one piece and as a stream, with tools of the caller', async () => {
   const { client } = await serveOpenAi([
     'Hello there.',

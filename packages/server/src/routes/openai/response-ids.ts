@@ -22,13 +22,15 @@ const prefixes = { message: 'msg', reasoning: 'rs', function_call: 'fc', mcp_cal
 
 /** Returns the id of an output item. It names the part of the session that the item shows. */
 export function outputId(kind: keyof typeof prefixes, taskId: string, partId: string): string {
-  return `${prefixes[kind]}_${taskId}_${partId}`;
+  return `${prefixes[kind]}_${taskId}:${partId}`;
 }
 
 /** Reads the id of an output item. Returns undefined if the text is no such id. */
 export function parseItemId(
   id: string,
 ): { readonly taskId: string; readonly partId: string } | undefined {
-  const [, taskId = '', partId = ''] = /^[a-z]+_(.+)_(\d+\.\d+\..+)$/.exec(id) ?? [];
+  const [start, end] = [id.indexOf('_'), id.lastIndexOf(':')];
+  if (start < 0 || end < start) return undefined;
+  const [taskId, partId] = [id.slice(start + 1, end), id.slice(end + 1)];
   return isId(taskId) && isPartId(partId) ? { taskId, partId } : undefined;
 }
