@@ -226,7 +226,7 @@ export function createAgent<
   };
   const agent: Agent = {
     name: settings.name,
-    callerOptions: options.callerOptions ?? 'refuse',
+    callerOptions: options.callerOptions,
     run: (input, runOptions = {}) => {
       assertKnownOptions('agent.run', runOptions, runOptionNames);
       const { session: given, signal, ...rest } = runOptions;
@@ -426,21 +426,21 @@ function stepPreparer({
   callerOptions,
 }: AgentOptions): Settings['prepareStep'] {
   if (prepare !== undefined && typeof prepare !== 'function') throw notAFunction('prepareStep');
-  const isOpen = callerOptions === 'accept';
-  if (prepare === undefined && !isOpen) return undefined;
+  if (prepare === undefined && callerOptions !== 'accept') return undefined;
   return async (step, settings) => {
-    const { resolveStep } = await import('./context/prepare-step.ts');
-    const resolved = resolveStep(await prepare?.(step), settings);
-    if (!isOpen) return resolved;
-    const { withCallerOptions } = await import('./context/caller-options.ts');
-    return withCallerOptions(step, resolved);
+    const { resolveStep } = await stepCode();
+    return resolveStep(
+      await prepare?.(step),
+      settings,
+      callerOptions === 'accept' ? step : undefined,
+    );
   };
 }
 
-const callerTools: StepTools = async (step) => {
-  const { callerTools: toolsOf } = await import('./context/caller-options.ts');
-  return toolsOf(step);
-};
+/** Loads the code for the changes of a step on demand, because few agents have them. */
+const stepCode = () => import('./context/prepare-step.ts');
+
+const callerTools: StepTools = async (step) => (await stepCode()).callerTools(step);
 
 function stopConditions(given: AgentOptions['stopWhen'] = []): Settings['stopWhen'] {
   const conditions = typeof given === 'function' ? [given] : given;
