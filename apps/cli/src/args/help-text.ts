@@ -156,12 +156,13 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     examples: [['millrace inspect last | less', 'page through the last one']],
   },
   diff: {
-    usage: ['millrace diff <id> <id> [--json]'],
+    usage: ['millrace diff <id> [id] [--json]'],
     about:
-      'Compares two sessions. It prints the first record at which they differ and its cause: another request, answer, tool result, command or setting. Then it prints the differences after it, and the time, tokens and costs side by side.',
+      'Compares two sessions, or a fork with its origin. It prints the first record at which they differ and its cause: another request, answer, tool result, command or setting. Then it prints the differences after it, and the time, tokens and costs side by side.',
     flagOwners: ['diff'],
     examples: [
       ['millrace diff 3f2a last', 'a session and the last one of this folder'],
+      ['millrace diff last', 'a fork and the session that it was forked from'],
       ['millrace diff 3f2a 9c1b --json | jq .divergence', 'for scripts'],
     ],
   },

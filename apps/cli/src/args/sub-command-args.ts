@@ -88,9 +88,9 @@ export function inspectArgs(line: CommandLine): InspectArgs {
 
 export function diffArgs(line: CommandLine): DiffArgs {
   const [a, b, ...more] = line.operands;
-  if (!a || !b) {
-    const way = 'millrace diff <id> <id>. millrace sessions lists them';
-    throw new UsageError(`millrace diff needs two session ids: ${way}`);
+  if (!a || b === '') {
+    const way = 'millrace diff <id> <id>, or millrace diff <id of a fork>';
+    throw new UsageError(`millrace diff needs session ids: ${way}. millrace sessions lists them`);
   }
   if (more.length > 0) throw tooManyOperands('millrace diff');
   return { ...sharedArgs(line), command: 'diff', a, b, json: hasFlag(line, 'json') };

@@ -141,11 +141,12 @@ export interface InspectArgs extends SharedArgs {
   readonly json: boolean;
 }
 
-/** Arguments of `millrace diff`. Both sessions are an id, an id prefix or `last`. */
+/** Arguments of `millrace diff`. A session is an id, an id prefix or `last`. */
 export interface DiffArgs extends SharedArgs {
   readonly command: 'diff';
   readonly a: string;
-  readonly b: string;
+  /** Default: `a` is a fork, and it is compared with the session that it was forked from. */
+  readonly b?: string | undefined;
   readonly json: boolean;
 }
 

@@ -40,10 +40,17 @@ async function record(forecasts: readonly [string, string]): Promise<void> {
   await close();
 }
 
+interface DiffPlan {
+  readonly json?: boolean;
+  readonly a?: string;
+  readonly b?: string | undefined;
+}
+
 async function diff(
-  { json = false, a = 'mon', b = 'tuesday' } = {},
+  { json = false, a = 'mon', ...rest }: DiffPlan = {},
   stdout: CapturedOutput = new CapturedOutput(),
 ) {
+  const b = 'b' in rest ? rest.b : 'tuesday';
   const args = { command: 'diff', a, b, json, color: true } as const;
   const stderr = new CapturedOutput();
   const code = await diffCommand({
@@ -100,6 +107,22 @@ test('as JSON, prints the whole comparison', async () => {
       { turn: 2, isSame: false },
     ],
   });
+});
+
+test('compares a fork with its origin if only the fork is named', async () => {
+  await record(['sun', 'rain']);
+  const { log, close } = await openStore({ config: { store }, env: {} });
+  const { through = 0 } = (await log.info('monday')) ?? {};
+  await log.fork('monday', { into: 'copy', through });
+  await createAgent({ log, provider: scriptedProvider(['Wind.']) }).run('And?', { session: 'copy' })
+    .result;
+  await close();
+  const { stdout } = await diff({ a: 'copy', b: undefined });
+  expect(stdout).toMatch(/^a {2}monday .*\nb {2}copy /);
+  expect(stdout).toContain('First divergence: turn 3, another command\na  no such record\n');
+  expect(stdout).toContain('+ And?');
+  const none = diff({ a: 'monday', b: undefined });
+  await expect(none).rejects.toThrow('Session monday is not a fork');
 });
 
 test('text of a session cannot control the terminal', async () => {

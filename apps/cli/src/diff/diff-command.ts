@@ -1,11 +1,13 @@
 import { diffSessions } from '@millrace/agent';
+import type { SessionId } from '@millrace/core';
 import type { DiffArgs } from '../contract/args.ts';
 import type { Config } from '../contract/config.ts';
+import { UsageError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import { hasColor, Output, type OutputStream } from '../print/output.ts';
 import { withStore } from '../store/open-store.ts';
-import { findSession } from '../store/session-summaries.ts';
+import { findSession, type SessionSummary } from '../store/session-summaries.ts';
 import { colorTheme, plainTheme } from '../text/theme/theme.ts';
 import { diffReport } from './diff-report.ts';
 
@@ -24,8 +26,10 @@ export async function diffCommand(options: DiffCommandOptions): Promise<number> 
   const { args, stdout, env, cwd } = options;
   const output = new Output(stdout);
   await withStore(options, async ({ log }) => {
-    const [a, b] = [await findSession(log, args.a, cwd), await findSession(log, args.b, cwd)];
-    const diff = await diffSessions({ log, session: a.id }, { log, session: b.id });
+    const first = await findSession(log, args.a, cwd);
+    const other = args.b === undefined ? undefined : await findSession(log, args.b, cwd);
+    const [a, b] = other ? [first.id, other.id] : [originOf(first), first.id];
+    const diff = await diffSessions({ log, session: a }, { log, session: b });
     if (args.json) return output.writeData(`${JSON.stringify(diff, undefined, 2)}\n`);
     const theme = hasColor(stdout, { env, color: args.color }) ? colorTheme : plainTheme;
     const columns = stdout.isTTY ? stdout.columns : undefined;
@@ -33,4 +37,10 @@ export async function diffCommand(options: DiffCommandOptions): Promise<number> 
   });
   if (output.failure?.code === 'cannot_write') throw output.failure;
   return exitCodes.done;
+}
+
+function originOf({ id, forkOf }: SessionSummary): SessionId {
+  if (forkOf !== undefined) return forkOf;
+  const way = `millrace diff ${id} <id>`;
+  throw new UsageError(`Session ${id} is not a fork. Name the session to compare with: ${way}`);
 }

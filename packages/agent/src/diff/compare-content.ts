@@ -17,12 +17,16 @@ export function compareParts(a: PartContent, b: PartContent): ContentDifference 
   const keys = new Set([...Object.keys(a.head), ...Object.keys(b.head)]);
   for (const field of keys)
     if (!hasSameContent(a.head[field], b.head[field])) return { field, a: a.first, b: b.first };
+  const [endA, endB] = [a.end ?? a.retracted, b.end ?? b.retracted];
   const at = firstDifference(a.pieces, b.pieces);
-  if (at !== undefined) return { ...at, field: fieldOf(a), a: at.a ?? a.end, b: at.b ?? b.end };
+  if (at !== undefined) return { ...at, field: fieldOf(a), a: at.a ?? endA, b: at.b ?? endB };
   if (!hasSameContent(a.value?.value, b.value?.value))
-    return { field: 'value', a: a.value ?? a.end, b: b.value ?? b.end };
-  if (a.end?.state !== b.end?.state) return { field: 'end', a: a.end, b: b.end };
-  return undefined;
+    return { field: 'value', a: a.value ?? endA, b: b.value ?? endB };
+  if (a.end?.state !== b.end?.state) return { field: 'end', a: endA, b: endB };
+  const isRetracted = a.retracted !== undefined;
+  if (isRetracted === (b.retracted !== undefined)) return undefined;
+  // Only one session has the retraction of a committed part.
+  return { field: 'presence', a: a.retracted, b: b.retracted };
 }
 
 function fieldOf({ head, pieces }: PartContent): string {

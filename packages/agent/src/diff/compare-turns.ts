@@ -137,6 +137,9 @@ class Comparison {
     const [a, b] = [this.#a.calls, this.#b.calls];
     for (let index = 0; index < Math.max(a.length, b.length); index++) {
       const [one, other] = [a[index], b[index]];
+      // The comparison of the answers has already found a call that is missing or uses another tool.
+      const isOther = (one?.name ?? '') !== (other?.name ?? '');
+      if (isOther) continue;
       const label = { index, name: (one ?? other)?.name ?? '' };
       this.compareSteps(one?.steps ?? [], other?.steps ?? [], label);
       this.#compareContents(one?.results ?? [], other?.results ?? [], 'tool_result', label);

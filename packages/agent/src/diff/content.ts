@@ -38,7 +38,9 @@ export interface PartContent {
   pieces: Piece[];
   /** The value of a structured or custom part, the value of a tool result, the address of media. */
   value: (RecordPlace & { readonly value: JsonValue }) | undefined;
-  end: (RecordPlace & { readonly state: 'whole' | 'partial' | 'retracted' }) | undefined;
+  /** The commit. Undefined if the part is open, or was retracted before a commit. */
+  end: (RecordPlace & { readonly state: 'whole' | 'partial' }) | undefined;
+  retracted: RecordPlace | undefined;
 }
 
 /** Returns the content of a part that begins to stream. */
@@ -52,7 +54,7 @@ export function streamedContent(
   const head = headOf(begin);
   return {
     ...{ itemId, attempt, first, head, toolCallId, pieces: [] },
-    ...{ value: undefined, end: undefined },
+    ...{ value: undefined, end: undefined, retracted: undefined },
   };
 }
 
@@ -71,6 +73,7 @@ export function wholeContent(
     pieces: chunk === undefined || chunk.length === 0 ? [] : [{ ...place, chunk }],
     value: value === undefined ? undefined : { ...place, value },
     end: { ...place, state: part.partial ? 'partial' : 'whole' },
+    retracted: undefined,
   };
 }
 

@@ -31,11 +31,13 @@ function whatText({ field, call, a, b }: Omit<SessionDifference, 'message'>): st
       return `Only ${a ? 'a' : 'b'} has ${type}${of}`;
     case 'text':
     case 'arguments':
-      return `The ${field}${of} differs${at === undefined ? '' : ` from character ${at + 1}`}`;
+      return `The ${field}${of} differ${field === 'text' ? 's' : ''}${at === undefined ? '' : ` from character ${at + 1}`}`;
     case 'inputTokens':
       return 'The provider counted another number of input tokens';
     default:
-      return `${field} of ${type} differs${of}`;
+      return call === undefined
+        ? `The field ${field} of ${type} differs`
+        : `The field ${field}${of} differs`;
   }
 }
 

@@ -138,7 +138,7 @@ export class TurnHistory {
         if (known !== undefined) known.value = { ...place, value: delta.value };
         return;
       case 'retract_part':
-        if (known !== undefined) known.end = { ...place, state: 'retracted' };
+        if (known !== undefined) known.retracted = place;
         return;
       case 'set_metadata':
         return;

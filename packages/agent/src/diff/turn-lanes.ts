@@ -18,6 +18,7 @@ export interface TurnLanes {
 
 /** The history of one call. */
 interface CallLane {
+  /** The name of the tool. It is empty if the answer does not have the call. */
   readonly name: string;
   readonly steps: readonly Step[];
   readonly results: readonly PartContent[];
@@ -36,8 +37,8 @@ export function turnLanes(
   { isSettled, hasRedaction }: LaneOptions,
 ): TurnLanes {
   if (turn === undefined || hasRedaction) return { inputs: [], answers: new Map(), calls: [] };
-  const isKept = ({ end, attempt }: PartContent) =>
-    !isSettled || (end?.state !== 'retracted' && !turn.superseded.has(attempt));
+  const isKept = ({ retracted, attempt }: PartContent) =>
+    !isSettled || (retracted === undefined && !turn.superseded.has(attempt));
   const inputs: HistoryItem[] = [];
   const answers = new Map<number, PartContent[]>();
   const results = new Map<ToolCallId | undefined, PartContent[]>();

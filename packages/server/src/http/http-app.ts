@@ -3,6 +3,7 @@ import { ServerError } from '../contract/server-error.ts';
 import { allRoutes } from '../routes/all-routes.ts';
 import { isOpenAiPath, openAiErrorReply } from '../routes/openai/openai-error.ts';
 import { type AccessPolicy, checkAccess } from './access/check-access.ts';
+import { restrictedName, shareOf } from './access/fair-share.ts';
 import {
   bodyTimeout,
   bodyTooLarge,
@@ -47,8 +48,8 @@ export class HttpApp {
   /** The responses that are not finished. */
   readonly #open = new Set<HttpResponse>();
   #onIdle: (() => void) | undefined;
-  /** The number of files that are being received. */
-  #uploads = 0;
+  /** The callers of the files that are being received. Undefined stands for full access. */
+  readonly #uploads: (string | undefined)[] = [];
 
   constructor(options: HttpAppOptions) {
     this.#options = options;
@@ -78,7 +79,7 @@ export class HttpApp {
     if (found instanceof ServerError) throw found;
     if (found === undefined) throw routeNotFound(request.method, target?.path, allRoutes);
     await ready?.();
-    const bytes = await this.#readBody(request, found.route);
+    const bytes = await this.#readBody(exchange, found.route);
     const input = { params: found.params, query: target?.query ?? {}, bytes };
     await handleRoute(found.route, exchange, input, this.#options);
   }
@@ -101,19 +102,22 @@ export class HttpApp {
 
   /** Reads the body as bytes. The routes parse the bytes with their own limits and error format. */
   async #readBody(
-    request: HttpRequest,
+    { request, grant }: HttpExchange,
     { takesFile, isLarge }: Route,
   ): Promise<Buffer | undefined> {
     const { limits } = this.#options;
     if (takesFile !== true && isLarge !== true)
       return this.#readBytes(request, jsonType, limits.maxBodyBytes);
-    if (this.#uploads >= limits.maxUploads) throw tooManyUploads();
-    this.#uploads++;
+    const caller = restrictedName(grant);
+    const own = this.#uploads.filter((one) => one === caller).length;
+    const isOverShare = caller !== undefined && own >= shareOf(limits.maxUploads);
+    if (isOverShare || this.#uploads.length >= limits.maxUploads) throw tooManyUploads();
+    this.#uploads.push(caller);
     try {
       const type = takesFile === true ? fileType : jsonType;
       return await this.#readBytes(request, type, limits.maxFileBytes);
     } finally {
-      this.#uploads--;
+      this.#uploads.splice(this.#uploads.indexOf(caller), 1);
     }
   }
 
