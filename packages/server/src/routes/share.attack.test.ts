@@ -26,7 +26,9 @@ const named = (method: 'GET' | 'other') =>
     .filter((operation) => (operation.method === 'GET') === (method === 'GET'))
     .filter(
       ({ name }) =>
-        !['GET /access', 'GET /search', 'GET /statistics/attempts', 'GET /v1/models'].includes(name),
+        !['GET /access', 'GET /search', 'GET /statistics/attempts', 'GET /v1/models'].includes(
+          name,
+        ),
     )
     .map((operation) => [operation.name, operation] as const);
 
