@@ -213,6 +213,7 @@ function assemble(parts: AgentParts): BuiltAgent {
       ...{ ...common, ...ways, name, tools, instructions },
       guardrails: hooks?.guardrails,
       prepareStep: options.prepareStep,
+      callerOptions: options.isServed === true ? 'accept' : 'refuse',
     }),
     chosen,
     get tools() {
