@@ -113,8 +113,8 @@ export interface CallStatus {
   /** The form of the question. Undefined if the question is whether the call may run. */
   readonly form: FormQuestion | undefined;
   readonly isAsked: boolean;
-  /** True if a command with this key has already decided the call. */
-  readonly isRepeat: boolean;
+  /** The decision that an earlier command with this key made. */
+  readonly repeated: CallDecision | undefined;
   /** True if a decision about the call is in the queue and has not been consumed yet. */
   readonly isSubmitted: boolean;
   /**
@@ -203,7 +203,7 @@ export class LocalJournal implements TaskJournal {
     return {
       isAsked: asked !== undefined,
       form: asked?.from?.form,
-      isRepeat: decisions.some((made) => made.key === key),
+      repeated: decisions.find((made) => made.key === key),
       isSubmitted: commands.some(({ command }) => command['toolCallId'] === toolCallId),
       // If the recent items do not contain the call, all items are searched, because the call may have ended
       // long ago.

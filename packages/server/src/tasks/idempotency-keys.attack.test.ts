@@ -1,4 +1,9 @@
+import { createAgent, defineTool } from '@millrace/agent';
+import { toolCallId, toolCallPart } from '@millrace/core';
+import { memoryLog } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { createServer } from '../create-server.ts';
 import { createToken } from '../http/access/token-store.ts';
 import type { Json } from '../testing/scope-requests.ts';
@@ -96,4 +101,35 @@ test('attack: an agent learns nothing about the task of another agent that has a
   const refused = await post('/agents/name/two/rpc', create, token);
   expect(refused.error).toBeDefined();
   expect(JSON.stringify(refused)).not.toContain(id);
+});
+
+test('18.179: attack: the opposite answer with the key of another client is refused', async () => {
+  const log = memoryLog();
+  const refund = defineTool({
+    ...{ name: 'refund', description: 'Refunds an order', input: z.object({}) },
+    execute: async () => 'Refunded.',
+  });
+  const calls = ['a', 'b'].map((id) => toolCallPart(toolCallId(id), 'refund', {}));
+  const provider = scriptedProvider([{ content: { parts: calls } }, 'Done.']);
+  const agent = createAgent({ log, provider, tools: [refund], approve: () => 'ask' });
+  const token = createToken();
+  const server = createServer({ log, tokens: [token], agents: [{ type: 'loop', name: 'd', agent }] });
+  onTestFinished(() => server.close());
+  const { url } = await server.listen({ port: 0 });
+  const post = async (path: string, body: object, key = '') => {
+    const common = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const headers = { ...common, ...(key !== '' && { 'idempotency-key': key }) };
+    const init = { method: 'POST', headers, body: JSON.stringify(body) };
+    const response = await fetch(new URL(path, url), init);
+    return { status: response.status, json: (await response.json()) as Json };
+  };
+  const { json } = await post('/agents/name/d/rpc', { method: 'task/create', params: {} });
+  const path = `/tasks/${json.result.id}/commands`;
+  await post(path, { type: 'message', ...message('Refund') });
+  const answer = async (type: string, id: string) =>
+    (await post(path, { type, tool_call_id: id }, 'k')).status;
+  await expect.poll(() => answer('deny', 'a')).toBe(202);
+  expect(await answer('deny', 'a')).toBe(202);
+  expect(await answer('approve', 'a')).toBe(409);
+  expect(await answer('deny', 'b')).toBe(409);
 });

@@ -24,7 +24,7 @@ import type { AgentInfo, TaskEvent, TaskResponse } from '../contract/task.ts';
 import type { EventCommand } from '../contract/task-journal.ts';
 import { pastRequest } from '../inspection/past-request.ts';
 import { digestCacheFor } from '../inspection/task-digest.ts';
-import { traceJson } from '../journal/journal-state.ts';
+import { type CallDecision, traceJson } from '../journal/journal-state.ts';
 import type { LocalJournal } from '../journal/local-journal.ts';
 import { notFoundError } from '../stores/row-access.ts';
 import { createTracker } from '../stores/row-services.ts';
@@ -336,15 +336,32 @@ async function assertDecidable(
   const { tool_call_id: toolCallId } = answer;
   const read = (journal: LocalJournal) => journal.callStatus(toolCallId, key);
   const status = await journals.use(taskId, read, loopJournalOptions);
-  const { isRepeat, isAsked, isSubmitted, call, decision, form } = status;
+  const { repeated, isAsked, isSubmitted, call, decision, form } = status;
   // A call of the current run can be decided before the log contains the question.
   const isFree = isAsked || (call === 'open' && decision === undefined);
-  if (isRepeat) return;
+  if (repeated !== undefined) return assertSameAnswer(repeated, answer, taskId);
   if (isFree && !isSubmitted) return assertFormAnswer(form, answer);
   if (decision !== undefined || call !== undefined)
     throw lateDecision(taskId, toolCallId, decision ?? { decision: 'ended' });
   const message = `Cannot approve or deny call ${toolCallId} of task ${taskId}: it has no such call`;
   throw new ServerError('bad_state', message, { task: taskId, toolCallId });
+}
+
+/**
+ * Throws `conflict` if a command repeats the key of a different answer. The log would return the earlier
+ * command, and the client would assume that its own answer counts.
+ */
+function assertSameAnswer(
+  repeated: CallDecision,
+  { type, tool_call_id: toolCallId }: Extract<Command, { type: 'approve' | 'deny' }>,
+  taskId: string,
+): void {
+  const isSame = repeated.decision === (type === 'approve' ? 'allow' : 'deny');
+  if (repeated.toolCallId !== toolCallId) {
+    const message = `Cannot use this idempotency key for call ${toolCallId}: it belongs to the answer to another call`;
+    throw new ServerError('conflict', message, { task: taskId, toolCallId });
+  }
+  if (!isSame) throw lateDecision(taskId, toolCallId, repeated);
 }
 
 /** Checks the answer to a form, so that the client learns what is wrong while the question is still open. */
