@@ -27,7 +27,6 @@ const slow = '**/*.full.test.{ts,tsx}';
 // runtimes and SDKs, crashes and limits of Temporal workers, and the simulator. The workflow runs them in a
 // job of their own, beside `.ci/run`.
 const ownJob = [
-  'apps/web/src/e2e/layout-shift.full.test.ts',
   'scripts/docs-site.full.test.ts',
   'scripts/examples-frameworks.full.test.ts',
   'scripts/runtimes.full.test.ts',
