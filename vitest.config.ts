@@ -24,11 +24,13 @@ const all = ['{packages,apps}/*/src/**/*.test.{ts,tsx}', 'scripts/*.test.ts'];
 // Tests that need a service, a browser, a terminal or minutes.
 const slow = '**/*.full.test.{ts,tsx}';
 // Slow tests of what few changes touch: the documentation site, the project inside other frameworks,
-// runtimes and SDKs, crashes and limits of Temporal workers, and the simulator. The workflow runs them in a
+// runtimes and SDKs, the speed of regular expressions, crashes and limits of Temporal workers, and the
+// simulator. The workflow runs them in a
 // job of their own, beside `.ci/run`.
 const ownJob = [
   'scripts/docs-site.full.test.ts',
   'scripts/examples-frameworks.full.test.ts',
+  'scripts/regular-expressions.full.test.ts',
   'scripts/runtimes.full.test.ts',
   'scripts/simulate.full.test.ts',
   'scripts/types.full.test.ts',

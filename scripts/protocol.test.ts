@@ -17,8 +17,28 @@ import { protocolExamples } from './protocol-examples.ts';
 
 const examples = protocolExamples();
 
+const textOf = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+const document = textOf('PROTOCOL.md');
+
+/** Returns the names that a source file gives to the field `type` of its types and values. */
+function typesIn(path: string): readonly string[] {
+  const names = [...textOf(path).matchAll(/\btype: '(\w+)'/g)].map(([, name = '']) => name);
+  return [...new Set(names)].filter((name) => !['unknown', 'unreadable'].includes(name));
+}
+
+test.each([
+  ['delta', 'packages/core/src/protocol/delta.ts'],
+  ['fact', 'packages/core/src/protocol/fact.ts'],
+  ['command of an agent loop', 'packages/agent/src/contract/command.ts'],
+  ['command for a key', 'packages/server/src/agents/handlers/keyed-messages.ts'],
+  ['command for an event', 'packages/server/src/agents/handlers/async-runner.ts'],
+])('PROTOCOL.md describes each %s', (_what, path) => {
+  const types = typesIn(path);
+  expect(types).not.toEqual([]);
+  expect(types.filter((type) => !document.includes(`\`${type}\``))).toEqual([]);
+});
+
 test('PROTOCOL.md has an example of each kind of sequence, and each is read', () => {
-  const document = readFileSync(new URL('../PROTOCOL.md', import.meta.url), 'utf8');
   expect(examples.map(({ name }) => name)).toEqual([
     'text',
     'a tool call',
@@ -30,6 +50,7 @@ test('PROTOCOL.md has an example of each kind of sequence, and each is read', ()
     'a full override by another kind',
     'a superseded attempt',
     'a settled turn',
+    'a message with an idempotency key',
   ]);
   expect(document.match(/^### Example/gm)).toHaveLength(examples.length);
 });

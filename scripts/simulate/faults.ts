@@ -29,7 +29,7 @@ export interface Fault {
   readonly kind: FaultKind;
   /** The time of the fault, in milliseconds since the start. */
   readonly at: number;
-  /** How long the fault lasts, in milliseconds. */
+  /** The time for which the fault lasts, in milliseconds. */
   readonly ms: number;
   /** A number that selects the machine. `other` selects a second machine. */
   readonly target: number;

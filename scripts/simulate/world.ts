@@ -134,7 +134,7 @@ export class World {
 
   /**
    * Runs events until `isDone` returns true or the deadline is reached. Returns true if `isDone`
-   * did.
+   * returned true.
    */
   async runUntil(isDone: () => boolean, deadlineMs: number): Promise<boolean> {
     while (!isDone()) {

@@ -22,7 +22,8 @@ async function cacheCompiledCode(): Promise<void> {
   const { compileCacheFolder } = await import('./package-files.ts');
   try {
     const folder = compileCacheFolder(process.env);
-    // Node's own function would try forever to create a folder below /proc. `makeFolder` does not.
+    // Node's own function would try forever to create a folder below /proc. `makeFolder` fails at
+    // once.
     makeFolder(folder);
     enableCompileCache(folder);
   } catch {

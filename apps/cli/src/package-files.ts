@@ -30,8 +30,8 @@ export function pageFolder(): string | undefined {
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns the folder for compiled code. It is in the user's home folder. In a temporary folder, a
- * different user could put code. With a relative path, a project could do this.
+ * Returns the folder for compiled code. The folder is in the user's home folder. A different user
+ * could put code into a temporary folder, and a project could put code into a relative path.
  */
 export function compileCacheFolder(env: Env): string {
   const { XDG_CACHE_HOME: given = '' } = env;

@@ -60,8 +60,8 @@ function readStart(fd: number, maxLength: number): Buffer {
 }
 
 /**
- * Reads a pipe to its end. A socket waits for data in the event loop. So a signal can still end the
- * process.
+ * Reads a pipe to its end. It reads with a socket, which waits for data in the event loop. A signal
+ * can therefore still end the process.
  */
 async function readPipe(fd: number, path: string, maxBytes: number): Promise<Buffer> {
   const socket = new Socket({ fd, readable: true, writable: false });

@@ -32,9 +32,9 @@ const session = sessionId('s');
 type Performed = Awaited<ReturnType<typeof perform>>;
 
 interface Delays {
-  /** How long streams and tools take to end. */
+  /** The time that streams and tools take to end. */
   readonly closingMs: number;
-  /** How long the log takes to store a batch. */
+  /** The time that the log takes to store a batch. */
   readonly storingMs: number;
 }
 

@@ -90,13 +90,13 @@ export interface AgentOptions<
       ) => ApprovalDecision | Promise<ApprovalDecision>)
     | undefined;
   /**
-   * What a run does while a call needs an approval. `wait` keeps the run alive. `park` ends the run until the
-   * session is resumed. Default: `wait`.
+   * Decides what a run does while a call needs an approval. `wait` keeps the run alive. `park` ends the run
+   * until the session is resumed. Default: `wait`.
    */
   readonly whileAsking?: Settings['whileAsking'] | undefined;
   /**
-   * What happens when a tool asks the user with a form. `ask` shows the form to the clients of the session
-   * and waits. `decline` gives the tool the answer that the user declined, for runs without a user.
+   * Decides what a run does when a tool asks the user with a form. `ask` shows the form to the clients of the
+   * session and waits. `decline` gives the tool the answer that the user declined, for runs without a user.
    * Default: `ask`.
    */
   readonly forms?: Settings['forms'] | undefined;

@@ -93,6 +93,22 @@ export type {
   TypedTool,
 } from './contract/typed-tools.ts';
 export { type AgentOptions, createAgent } from './create-agent.ts';
+export { causeText } from './diff/describe-difference.ts';
+export { diffSessions } from './diff/diff-sessions.ts';
+export type {
+  DiffCause,
+  DiffedSession,
+  DifferenceSide,
+  DifferingText,
+  DiffOptions,
+  DiffSource,
+  SessionDiff,
+  SessionDifference,
+  TurnComparison,
+  TurnTotals,
+  ValueChange,
+  WorkTotals,
+} from './diff/session-diff.ts';
 export { inputGuardrail, outputGuardrail, toolGuardrail } from './guardrails/define-guardrail.ts';
 export { type PastRequest, type RequestAtOptions, requestAt } from './history/request-at.ts';
 export {

@@ -43,7 +43,10 @@ export interface ClientOptions {
    * reconnects. Default: 15,000.
    */
   readonly heartbeatMs?: number | undefined;
-  /** How long a stream stays open after its last subscriber has left, in milliseconds. Default: 5,000. */
+  /**
+   * The time for which a stream stays open after its last subscriber has left, in milliseconds. Default:
+   * 5,000.
+   */
   readonly lingerMs?: number | undefined;
   /** The timeout of requests that are safe to repeat, in milliseconds. Default: 30,000. */
   readonly answerTimeoutMs?: number | undefined;

@@ -30,7 +30,7 @@ const batchOf = (records: readonly LogRecord[], after: number, through: number):
   records: records.filter(({ offset }) => offset > after && offset <= through),
 });
 
-/** What a state says, whatever pieces its lists and bytes are made of. */
+/** Returns the content of a state in a form that does not depend on the pieces of its lists and bytes. */
 const said = (state: FoldState) => ({
   ...state,
   items: toArray(state.items),

@@ -9,7 +9,7 @@ export interface SessionLinkProps {
   readonly children: ReactNode;
 }
 
-/** What the components use of the application around them. Each part is optional. */
+/** The functions and values of the surrounding application that the components use. Each part is optional. */
 export interface MillraceContextValue {
   /** The open sessions. Without them, a component shows only the sources that it is given. */
   readonly sources?: LiveSources | undefined;

@@ -15,7 +15,7 @@ export interface MillraceRootProps
   readonly client?: Client | undefined;
   /** The theme. Default: the theme of the operating system. */
   readonly theme?: 'light' | 'dark' | undefined;
-  /** How much fits on the screen. Default: `roomy`. */
+  /** The density of the content on the screen. Default: `roomy`. */
   readonly density?: 'roomy' | 'compact' | undefined;
   /**
    * The texts of the components in one language, such as `german` of `@millrace/react/labels/de`.

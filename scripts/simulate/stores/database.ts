@@ -9,7 +9,7 @@ import type { Disk } from './disk.ts';
  */
 export class ConnectionLost extends Error {}
 
-/** How long a client waits for an answer. */
+/** The time for which a client waits for an answer. */
 const answerTimeoutMs = 10_000;
 /** Maximum time that a transaction may wait for its client. The real store uses the same value. */
 const idleTransactionMs = 10_000;

@@ -26,8 +26,8 @@ import { ConnectionLost, type DatabaseConnection, type DatabaseServer } from './
 import { recordsOf, rowOf, rowsOf, StateDraft, type StoreState } from './store-state.ts';
 
 /**
- * How long requests are retried after a lost connection. The real store uses the same values for
- * this and the next three constants.
+ * The time for which requests are retried after a lost connection. The real store uses the same
+ * values for this and the next three constants.
  */
 const retryMs = 15_000;
 const retryPauseMs = 50;
@@ -210,7 +210,7 @@ class ModelWriter implements PrefetchWriter {
   }
 
   #serverTime = 0;
-  /** When the current transaction began, in true time. */
+  /** The time at which the current transaction began, in true time. */
   #begunAt = 0;
 
   #fetch(fetched: FetchedRows, request: RowRequest): void {

@@ -47,8 +47,8 @@ export function withIncarnation(state: StoreState, incarnation: number): StoreSt
 }
 
 /**
- * Returns the row of a session. Its incarnation is the current one of the store, and not the one of
- * its last change.
+ * Returns the row of a session. The row has the current incarnation of the store, and not the
+ * incarnation at its last change.
  */
 export function rowOf(state: StoreState, session: SessionId): SessionRow | undefined {
   const found = state.sessions.get(session);

@@ -4,9 +4,9 @@ import type { AcpArgs } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import { oneLine } from '../text/cells/printable.ts';
+import { limitLines } from '../text/limit-lines.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
 import { AcpServer } from './acp-server.ts';
-import { limitLines } from './limit-lines.ts';
 
 /** Maximum length of a message of the editor, in bytes. Pictures are part of a message. */
 const maxMessageBytes = 32 * 1024 * 1024;

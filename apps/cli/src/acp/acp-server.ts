@@ -20,10 +20,11 @@ import type { AcpArgs } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
 import { version } from '../package-files.ts';
 import { deleteWithChildren } from '../sessions/delete-sessions.ts';
+import { Stores } from '../store/open-stores.ts';
 import { listSummaries } from '../store/session-summaries.ts';
 import { AcpSession } from './acp-session.ts';
 import { editorBuffers } from './editor-buffers.ts';
-import { editorModel, openSession, Stores } from './open-session.ts';
+import { editorModel, openSession } from './open-session.ts';
 
 /** Maximum number of sessions that are open at the same time. */
 const maxSessions = 64;

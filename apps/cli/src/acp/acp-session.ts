@@ -26,15 +26,15 @@ import type { Block } from '../chat/contract/block.ts';
 import type { PendingApproval } from '../chat/contract/dialog.ts';
 import { Conversation } from '../chat/session/conversation.ts';
 import { callEntry } from '../chat/state/entries.ts';
+import type { OpenedAgent } from '../command/open-agent.ts';
 import { slashPrompts } from '../extensions/slash-prompts.ts';
 import { maxDiffs, recordedDiff, shortTitle } from './call-view.ts';
 import { EditorQuestions } from './editor-questions.ts';
-import type { OpenedSession } from './open-session.ts';
 import { PermissionRequests } from './permission-requests.ts';
 import { readPrompt } from './prompt-content.ts';
 import { SessionUpdates } from './session-updates.ts';
 
-interface AcpSessionOptions extends OpenedSession {
+interface AcpSessionOptions extends OpenedAgent {
   readonly session: SessionId;
   readonly client: AgentContext;
   readonly capabilities: ClientCapabilities;
@@ -376,7 +376,10 @@ export class AcpSession {
     await this.#send({ sessionUpdate: 'tool_call_update', toolCallId, status });
   }
 
-  /** Runs a request after the updates before it, so that the editor knows the call. */
+  /**
+   * Sends all waiting updates and then runs a request, so that the editor already knows the call of
+   * the request.
+   */
   async #flushed<Result>(work: () => Promise<Result>): Promise<Result> {
     await this.#flush();
     return work();

@@ -65,7 +65,10 @@ function titleOf(name: string, fields: Fields): string {
   return shortTitle(typeof subject === 'string' ? `${name} ${subject}` : name);
 }
 
-/** The change that the arguments of a call describe. The log has the old content only later. */
+/**
+ * Returns the change that the arguments of a call describe. The old content of the file is on the
+ * log only later.
+ */
 function inputDiffs(name: string, fields: Fields, cwd: string): ToolCallContent[] {
   const { path, content, edits } = fields;
   if (typeof path !== 'string') return [];

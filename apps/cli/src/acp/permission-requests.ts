@@ -39,17 +39,20 @@ interface PermissionRequestsOptions {
   ) => Promise<RequestPermissionResponse>;
   /** Shows a question that is not about a call of this session. */
   readonly onAsked: (approval: PendingApproval) => Promise<void>;
-  /** Called after such a question is answered. */
+  /** Called after a question that is not about a call of this session is answered. */
   readonly onAnswered: (approval: PendingApproval, isAllowed: boolean) => Promise<void>;
   readonly onProblem: (error: unknown) => void;
 }
 
-/** How often a request is repeated because the file changed while the user read it. */
+/**
+ * The maximum number of times that the user is asked about one call. The question is repeated if
+ * the file changed while the user read it.
+ */
 const maxRepeats = 8;
 
 /**
- * Asks the user of the editor for approvals. It offers the same answers as the terminal. An answer that
- * allows more than the call names the rule that it grants.
+ * Asks the user of the editor for approvals. It offers the same answers as the terminal. If an
+ * answer also allows later calls, the text of the answer contains the rule that it grants.
  */
 export class PermissionRequests {
   readonly #options: PermissionRequestsOptions;

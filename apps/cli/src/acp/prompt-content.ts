@@ -4,7 +4,7 @@ import { type ContentBlock, RequestError } from '@agentclientprotocol/sdk';
 import type { MediaPart, Part } from '@millrace/core';
 import { fileKind } from '@millrace/tools';
 import { isModeNote } from '../agent/session-mode.ts';
-import { promptOfPart } from '../extensions/slash-prompts.ts';
+import { promptOfPart, startOfPrompt } from '../extensions/slash-prompts.ts';
 import { attachedPart, attachmentOfPart } from '../input/attachments/attached-resource.ts';
 import { mentionOf } from '../input/completion/file-completions.ts';
 
@@ -104,8 +104,10 @@ function filePath(uri: string): string | undefined {
 export function blockOfPart(part: Part): ContentBlock | undefined {
   if (part.kind === 'media') return pictureBlock(part);
   if (part.kind === 'file') return { type: 'text', text: `[${part.name}]` };
-  if (part.kind !== 'text' || isModeNote(part.text) || promptOfPart(part.text) !== undefined)
-    return undefined;
+  if (part.kind !== 'text' || isModeNote(part.text)) return undefined;
+  const prompt = promptOfPart(part.text);
+  if (prompt !== undefined)
+    return { type: 'text', text: `[text of ${prompt}]\n${startOfPrompt(part.text)}` };
   const attached = attachmentOfPart(part.text);
   return attached === undefined
     ? { type: 'text', text: part.text }

@@ -150,6 +150,21 @@ test('18.125: attack: a command replaces the script of a hook before the hook st
   expect(await extensions.areHooksUnchanged()).toBe(true);
 });
 
+test('18.158: attack: a command replaces the script of an MCP server of the project', async (context) => {
+  const { cwd } = homeAndProject({
+    'project/millrace.json': JSON.stringify({ mcpServers: { a: { command: './tools/mcp.sh' } } }),
+    'project/tools/mcp.sh': 'exit 1\n',
+    'project/evil.sh': 'touch "$HOME/ran"\n',
+  });
+  const command =
+    'cp evil.sh tools/mcp.sh; cp evil.sh x && mv x tools/mcp.sh; mv tools moved; ls -A';
+  const args = { permissions: 'allow', trust: true } as const;
+  const { text, asked } = await attempt(context, { input: { command }, cwd, args });
+  expect(asked).toEqual([]);
+  expect(text).toContain('tools');
+  expect(readFileSync(join(cwd, 'tools/mcp.sh'), 'utf8')).toBe('exit 1\n');
+});
+
 test.for([
   'mkdir -p .vscode; echo evil > .vscode/tasks.json',
   'mkdir -p .husky; echo evil > .husky/pre-commit',
@@ -179,6 +194,30 @@ test.for([
       expect(readFileSync(join(cwd, path), 'utf8'), path).not.toContain('evil');
   },
 );
+
+test('18.161: attack: a script in the mode auto creates a protected file with a name of many', async (context) => {
+  const names = [
+    ...['lefthook-local.yml', '.pre-commit-config.yaml', '.lintstagedrc.json', '.huskyrc.json'],
+    ...[
+      'x.code-workspace',
+      'lint-staged.config.js',
+      '.Aider.conf.yml',
+      'a.run.xml',
+      'azure-pipelines.yml',
+    ],
+  ];
+  for (const command of [
+    (name: string) => `echo evil > ${name}`,
+    (name: string) => `mv a.txt ${name}`,
+  ]) {
+    const script = [...names.map(command), 'echo fine > b.txt'].join('; cp copy.txt a.txt\n');
+    const cwd = folderWith({ 'go.sh': script, 'a.txt': 'evil', 'copy.txt': 'evil' });
+    const args = { permissions: 'auto' } as const;
+    const { asked } = await attempt(context, { input: { command: 'sh go.sh' }, cwd, args });
+    expect(asked).toEqual([]);
+    expect(readdirSync(cwd).filter((name) => names.includes(name))).toEqual([]);
+  }
+});
 
 test('a command in the mode auto changes other files, and an approved one also protected files', async (context) => {
   const cwd = folderWith({ 'src/a.ts': '', '.npmrc': '' });

@@ -15,12 +15,13 @@ import {
   readGitBranch,
   subAgentsTool,
   todoTool,
+  unaskedReading,
   type Workspace,
   webFetchTool,
 } from '@millrace/tools';
 import { forgetRule, readRememberedRules, rememberRule } from '../config/folders-file.ts';
 import type { AgentChanges, BuildOptions, BuiltAgent } from '../contract/agent.ts';
-import type { SessionMode } from '../contract/config.ts';
+import type { SandboxConfig, SessionMode } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
 import {
   type ConnectedExtensions,
@@ -52,8 +53,10 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const deleteRule = (rule: Parameters<typeof forgetRule>[2]) => forgetRule(config, cwd, rule);
   const isReadOnly = mode === 'read-only';
   const linkProblems: string[] = [];
+  const { hookFiles = [] } = options.extensions ?? {};
+  const executedFiles = [...hookFiles, ...(config.serverFiles ?? [])];
   const [protection, project, branch] = await Promise.all([
-    isReadOnly ? undefined : openSandbox(config.sandbox, undefined, options.extensions?.hookFiles),
+    isReadOnly ? undefined : openSandbox(config.sandbox, undefined, executedFiles),
     readProjectInstructions(
       cwd,
       (problem) => linkProblems.push(problem),
@@ -68,6 +71,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     workspace,
     rules,
     mode,
+    executedFiles,
     isConfined: sandbox !== undefined,
     unconfined: protection?.unconfined,
     saveRule: saveRule,
@@ -76,8 +80,11 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const hasProjectHooks = options.extensions?.hooks.some(({ origin }) => origin === 'project');
   // A session that only reads has no commands, but the hooks of the project still need the sandbox.
   const hookSandbox =
-    isReadOnly && hasProjectHooks ? (await openSandbox(config.sandbox)).sandbox : sandbox;
-  const confine = hookSandbox && confineHooks(hookSandbox, workspace, policy);
+    isReadOnly && hasProjectHooks
+      ? (await openSandbox(readOnlySandbox(config.sandbox), undefined, executedFiles)).sandbox
+      : sandbox;
+  const reading = policy.reading ?? unaskedReading(policy.current);
+  const confine = hookSandbox && confineHooks(hookSandbox, workspace, { reading });
   const extended = await connectExtensions(options, {
     ...{ approveFreely: policy.approveFreely, mode: policy.mode, confine },
     servers: config.mcpServers.map(({ name }) => toolPrefix(name)),
@@ -122,6 +129,11 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
       skills: extended.prompt,
     }),
   });
+}
+
+/** In a session that only reads, hooks must not change files either. */
+function readOnlySandbox(config: SandboxConfig | undefined): SandboxConfig | undefined {
+  return config && config.profile !== 'off' ? { ...config, profile: 'read-only' } : config;
 }
 
 function noSandboxError(summary = ''): ConfigError {

@@ -15,7 +15,7 @@ export interface Protection {
   readonly sandbox: Sandbox | undefined;
   /** A sentence that tells the user about the protection. */
   readonly summary: string;
-  /** How the user can get a sandbox. Undefined if there is one. */
+  /** Tells the user how to get a sandbox. Undefined if there is one. */
   readonly advice?: string | undefined;
   /**
    * The reason why there is no sandbox. Undefined if there is one, or if the user switched it off.
@@ -33,17 +33,17 @@ export interface Unconfined {
  * Opens the sandbox that the configuration requests. If this system has no sandbox, commands run
  * without one. If the user requires a sandbox, a `ConfigError` is thrown instead. In the sandbox,
  * commands cannot change the files of this program, even if the files are in the workspace, and not
- * the scripts of hooks (`hookFiles`), which run outside of the sandbox.
+ * the scripts of hooks and MCP servers (`executedFiles`), which can run outside of the sandbox.
  */
 export async function openSandbox(
   config: SandboxConfig | undefined,
   find: typeof findSandbox = findSandbox,
-  hookFiles: readonly string[] = [],
+  executedFiles: readonly string[] = [],
 ): Promise<Protection> {
   if (config === undefined || config.profile === 'off')
     return { sandbox: undefined, summary: 'Commands are not confined: the sandbox is off.' };
   const { profile, network, unixSockets, writable, hide, isRequired } = config;
-  const protect = ['millrace.json', ...hookFiles];
+  const protect = ['millrace.json', ...executedFiles];
   const programs = ownPrograms(process.env);
   const found = await find({ profile, network, unixSockets, writable, hide, protect, programs });
   const { sandbox } = found;
@@ -71,10 +71,12 @@ export function confineHooks(
   { reading }: { readonly reading: UnaskedReading | undefined },
 ): (request: Pick<SandboxRequest, 'command' | 'env' | 'show'>) => Promise<PreparedCommand> {
   return async (request) => {
-    const input = { command: request.command.join(' ') };
-    const place = await reading?.placeOf({ tool: 'bash', input }, 'hook');
-    const { hide, pin } = place?.place === 'profile' ? place : {};
-    return sandbox.prepare({ ...request, root, hide, pin });
+    const call = { tool: 'bash', input: { command: request.command.join(' ') } };
+    // Nobody approved what the hook runs now, so the same files are protected as in the mode `auto`.
+    reading?.guardProtected(call, 'hook');
+    const place = await reading?.placeOf(call, 'hook');
+    const { hide, pin, protect, protectNew } = place?.place === 'profile' ? place : {};
+    return sandbox.prepare({ ...request, root, hide, pin, protect, protectNew });
   };
 }
 

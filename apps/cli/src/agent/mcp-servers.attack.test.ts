@@ -1,10 +1,19 @@
-import { chmodSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { sessionId, toolCallId, toolCallPart } from '@millrace/core';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { stdioServer } from '../../../../packages/tools/src/testing/mcp-connections.ts';
 import { writeTree } from '../../../../packages/tools/src/testing/temporary-folder.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { folderWith } from '../testing/test-agent.ts';
+import { folderWith, homeAndProject, testAgent } from '../testing/test-agent.ts';
 import { connectMcpServers } from './mcp-servers.ts';
 
 // A hostile project contains a program with the name of a server that the user configured for all
@@ -116,4 +125,50 @@ test('a server of a trusted project starts in the project', async () => {
 test('a server of the user starts in the project if its cwd says so', async () => {
   const server = { command: './node_modules/my-mcp/run.sh', cwd: '.' };
   expect(await runsProject(server)).toBe(true);
+});
+
+describe('the script of an MCP server of a trusted project', () => {
+  const files = {
+    'project/millrace.json': JSON.stringify({
+      mcpServers: { proj: { command: 'node', args: ['tools/mcp.mjs', '--db', 'data/app.db'] } },
+    }),
+    'project/tools/mcp.mjs': 'process.exit(1);\n',
+    'project/data/app.db': 'rows',
+    'project/src/a.ts': 'export {};\n',
+  };
+  const trusted = async () => {
+    const { cwd, env } = homeAndProject(files);
+    const config = await loadConfig({ args: { trust: true }, env, cwd });
+    expect(config.mcpServers).toHaveLength(1);
+    return { cwd, env, config };
+  };
+
+  test('18.158: attack: does not run after it changed', async () => {
+    const { cwd, env } = await trusted();
+    writeFileSync(join(cwd, 'src/a.ts'), 'export const a = 1;\n');
+    writeFileSync(join(cwd, 'data/app.db'), 'more rows');
+    expect((await loadConfig({ args: {}, env, cwd })).mcpServers).toHaveLength(1);
+    writeFileSync(join(cwd, 'tools/mcp.mjs'), 'evil();\n');
+    const changed = await loadConfig({ args: {}, env, cwd });
+    expect(changed.mcpServers).toEqual([]);
+    expect(changed.warnings.join()).toContain('--trust');
+    expect(changed.untrusted?.scripts).toMatchObject([{ path: 'tools/mcp.mjs', isChanged: true }]);
+  });
+
+  test.each([
+    ['write', { path: 'tools/mcp.mjs', content: 'evil();\n' }],
+    ['edit', { path: 'tools/mcp.mjs', edits: [{ old_text: 'process', new_text: 'evil' }] }],
+    ['write', { path: 'link.mjs', content: 'evil();\n' }],
+  ])('18.158: attack: is not changed by %s %o in the mode accept-edits', async (name, input) => {
+    const { cwd, env, config } = await trusted();
+    symlinkSync('tools/mcp.mjs', join(cwd, 'link.mjs'));
+    const call = toolCallPart(toolCallId('a'), name, input);
+    const provider = scriptedProvider([{ content: { parts: [call] } }, 'Done.']);
+    const permissions = { mode: 'accept-edits', rules: [] } as const;
+    const { serverFiles } = config;
+    const options = { provider, cwd, env, approve: 'park' } as const;
+    const built = await testAgent({ ...options, config: { permissions, serverFiles } });
+    await built.agent.run('Go', { session: sessionId('s') }).result;
+    expect(readFileSync(join(cwd, 'tools/mcp.mjs'), 'utf8')).toBe(files['project/tools/mcp.mjs']);
+  });
 });

@@ -103,7 +103,7 @@ export async function connectServer(
     return { connected: await connectMcp(server, { connectTimeoutMs, onProblem }) };
   } catch (error) {
     const why = error instanceof Error ? error.message : 'The connection failed';
-    return { problem: oneLine(why, maxProblemLength).replace(/\.+$/, '') };
+    return { problem: oneLine(why, maxProblemLength).replace(/(?<!\.)\.+$/, '') };
   }
 }
 

@@ -44,6 +44,8 @@ interface SessionPolicyOptions {
   readonly rules: readonly PermissionRule[];
   /** The first mode. Default: `ask`. */
   readonly mode?: SessionMode | undefined;
+  /** Files that hooks or MCP servers execute. Changing them needs an approval. Default: none. */
+  readonly executedFiles?: readonly string[] | undefined;
   /** True if commands run in a sandbox. */
   readonly isConfined: boolean;
   /**
@@ -58,7 +60,7 @@ interface SessionPolicyOptions {
 }
 
 export function createSessionPolicy(options: SessionPolicyOptions): SessionPolicy {
-  const { workspace, rules, isConfined, unconfined, saveRule, deleteRule } = options;
+  const { workspace, rules, isConfined, unconfined, saveRule, deleteRule, executedFiles } = options;
   let { mode = 'ask' } = options;
   let policy = permissionPolicy({
     root: workspace.root,
@@ -70,6 +72,7 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
     searchesSkipDenied: true,
     freeReading: true,
     hidesDenied: isConfined,
+    executedFiles,
   });
   let lastWrite: Promise<void> = Promise.resolve();
   const current = () => withModeRules(policy, mode);

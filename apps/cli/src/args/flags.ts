@@ -78,18 +78,20 @@ const sessionCommands: readonly FlagOwner[] = [
   'sessions',
   'replay',
   'inspect',
+  'diff',
   'models',
   'doctor',
   'backup',
   'restore',
   'acp',
+  'rpc',
   'ps',
   'attach',
   'share',
 ];
 const allCommands: readonly FlagOwner[] = [...sessionCommands, 'serve'];
 const agentRuns: readonly FlagOwner[] = ['run', 'print'];
-const agents: readonly FlagOwner[] = [...agentRuns, 'acp'];
+const agents: readonly FlagOwner[] = [...agentRuns, 'acp', 'rpc'];
 
 /** All flags, in the order of the help text. A flag has the same meaning in all commands. */
 const flags: Readonly<Record<FlagName, Flag>> = {
@@ -100,7 +102,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     help: 'Print one answer and exit, for scripts. Piped input is the context, or the prompt if there is no text',
   },
   json: {
-    owners: ['print', 'sessions', 'replay', 'inspect', 'models', 'doctor', 'ps'],
+    owners: ['print', 'sessions', 'replay', 'inspect', 'diff', 'models', 'doctor', 'ps'],
     help: 'Print JSON for programs',
     helpByOwner: { print: 'With -p: print all events as JSON, one per line' },
   },
@@ -169,7 +171,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   },
   yes: {
     short: 'y',
-    owners: ['run', 'print', 'acp', 'sessions', 'serve'],
+    owners: [...agents, 'sessions', 'serve'],
     help: 'Run every tool without asking, including commands and file changes, unless a rule denies it or a command leaves the sandbox',
     helpByOwner: {
       sessions: 'Delete without asking',

@@ -79,11 +79,13 @@ const mainPage: HelpPage = {
   sessions  List, show, delete, export and import sessions
   replay    Show a past session with its timing
   inspect   Show the records of a session, its time and its tokens
+  diff      Show where two sessions went different ways, and why
   ps        List the sessions with work, and who drives them
   attach    Open a session that runs, also one in the background
   share     Print a link to a session, and a code to scan
   serve     Serve agents over HTTP, with streams that clients can resume
   acp       Run as an agent inside an editor, over standard input and output
+  rpc       Run sessions for a program, over standard input and output
   models    List the models with their limits and prices, or refresh them
   backup    Write all sessions, or all data of a server, into one file
   restore   Put the content of a backup in place of a store
@@ -106,6 +108,16 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     examples: [
       ['millrace acp', 'the command to enter in the settings of the editor'],
       ['millrace acp --mode plan', 'new sessions start in plan mode'],
+    ],
+  },
+  rpc: {
+    usage: ['millrace rpc [flags]'],
+    about:
+      'Runs sessions for a program in any language. The program writes one JSON-RPC request per line to standard input, and reads responses and events, one per line, from standard output. The sessions are the same as in the terminal: millrace --continue continues a session of the program.',
+    flagOwners: ['rpc'],
+    examples: [
+      ['millrace rpc', 'the command that your program starts'],
+      ['millrace rpc --mode plan', 'new sessions start in plan mode'],
     ],
   },
   sessions: {
@@ -142,6 +154,17 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     about: 'Prints the records of a session, then a report of its time and tokens.',
     flagOwners: ['inspect'],
     examples: [['millrace inspect last | less', 'page through the last one']],
+  },
+  diff: {
+    usage: ['millrace diff <id> [id] [--json]'],
+    about:
+      'Compares two sessions, or a fork with its origin. It prints the first record at which they differ and its cause: another request, answer, tool result, command or setting. Then it prints the differences after it, and the time, tokens and costs side by side.',
+    flagOwners: ['diff'],
+    examples: [
+      ['millrace diff 3f2a last', 'a session and the last one of this folder'],
+      ['millrace diff last', 'a fork and the session that it was forked from'],
+      ['millrace diff 3f2a 9c1b --json | jq .divergence', 'for scripts'],
+    ],
   },
   models: {
     usage: ['millrace models [--json]', 'millrace models --refresh <file>'],

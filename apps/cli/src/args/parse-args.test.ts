@@ -108,6 +108,8 @@ describe('commands', () => {
     ['replay ab', { command: 'replay', speed: 1, json: false }],
     ['replay ab --speed max', { command: 'replay', speed: Number.POSITIVE_INFINITY }],
     ['inspect last --json', { command: 'inspect', session: 'last', json: true }],
+    ['diff last', { command: 'diff', a: 'last', b: undefined, json: false }],
+    ['diff 3f2a last --json', { command: 'diff', a: '3f2a', b: 'last', json: true }],
     ['doctor --no-color', { command: 'doctor', color: false }],
     ['serve', { command: 'serve', port: undefined, host: undefined, log: 'text', yes: false }],
     ['serve --no-token', { command: 'serve', noToken: true }],
@@ -188,6 +190,9 @@ describe('an error about a mistake says what to do', () => {
     [['sessions', 'list', 'x'], 'millrace sessions list got too many arguments'],
     [['replay'], 'millrace replay needs a session id: millrace replay <id>, or'],
     [['inspect', 'a', 'b'], 'got too many arguments. See millrace inspect --help'],
+    [['diff'], 'millrace diff needs session ids: millrace diff <id> <id>, or'],
+    [['diff', 'a', ''], 'millrace diff needs session ids: millrace diff <id> <id>, or'],
+    [['diff', 'a', 'b', 'c'], 'got too many arguments. See millrace diff --help'],
     [['doctor', 'my', 'code'], 'millrace doctor got too many arguments'],
     [['replay', 'a', '--speed', '0'], '--speed takes a number above 0, or max'],
     [['serve', 'demo'], 'millrace serve got too many arguments. Choose agents'],
@@ -258,7 +263,15 @@ describe('the help', () => {
   });
 
   test('names every flag of a command, fits a terminal, and its examples are understood', () => {
-    for (const topic of [undefined, 'sessions', 'replay', 'inspect', 'doctor', 'serve'] as const) {
+    for (const topic of [
+      undefined,
+      'sessions',
+      'replay',
+      'inspect',
+      'diff',
+      'doctor',
+      'serve',
+    ] as const) {
       const help = helpText(topic);
       const owners = topic === undefined ? (['run', 'print'] as const) : [topic];
       for (const name of flagNames) {

@@ -5,6 +5,7 @@ import {
   type ChatArgs,
   type HelpTopic,
   type PrintArgs,
+  type RpcArgs,
   type RunArgs,
   type SessionChoice,
   streamSettings,
@@ -25,6 +26,7 @@ import { type FlagName, type FlagOwner, getFlag } from './flags.ts';
 import { nearestName } from './nearest-name.ts';
 import {
   backupArgs,
+  diffArgs,
   doctorArgs,
   inspectArgs,
   modelsArgs,
@@ -34,8 +36,8 @@ import {
 } from './sub-command-args.ts';
 
 const topics: readonly HelpTopic[] = [
-  ...(['sessions', 'replay', 'inspect', 'models', 'doctor', 'serve'] as const),
-  ...(['backup', 'restore', 'acp', 'ps', 'attach', 'share'] as const),
+  ...(['sessions', 'replay', 'inspect', 'diff', 'models', 'doctor', 'serve'] as const),
+  ...(['backup', 'restore', 'acp', 'rpc', 'ps', 'attach', 'share'] as const),
 ];
 
 /**
@@ -58,13 +60,16 @@ export function parseArgs(argv: readonly string[]): Args {
   const rest = { ...line, operands: line.operands.slice(1) };
   switch (command) {
     case 'acp':
-      return acpArgs(rest);
+    case 'rpc':
+      return programArgs(rest, command);
     case 'sessions':
       return sessionsArgs(rest);
     case 'replay':
       return replayArgs(rest);
     case 'inspect':
       return inspectArgs(rest);
+    case 'diff':
+      return diffArgs(rest);
     case 'models':
       return modelsArgs(rest);
     case 'doctor':
@@ -142,11 +147,13 @@ function runArgs(line: CommandLine): ChatArgs | PrintArgs {
   return { ...shared, command: 'print', prompt, json, stream, outputSchema, verbose };
 }
 
-/** Parses the arguments of the agent for editors. */
-function acpArgs(line: CommandLine): AcpArgs {
+/** Parses the arguments of an agent that an editor or another program starts. */
+function programArgs(line: CommandLine, command: 'acp' | 'rpc'): AcpArgs | RpcArgs {
   if (line.operands.length > 0)
-    throw new UsageError('millrace acp got too many arguments. See millrace acp --help');
-  return { ...agentArgs(line), command: 'acp' };
+    throw new UsageError(
+      `millrace ${command} got too many arguments. See millrace ${command} --help`,
+    );
+  return { ...agentArgs(line), command };
 }
 
 function sharedRunArgs(line: CommandLine): RunArgs {

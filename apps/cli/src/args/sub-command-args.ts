@@ -1,5 +1,6 @@
 import type {
   BackupArgs,
+  DiffArgs,
   DoctorArgs,
   HelpTopic,
   InspectArgs,
@@ -83,6 +84,16 @@ function parseSpeed(line: CommandLine): number {
 export function inspectArgs(line: CommandLine): InspectArgs {
   const session = sessionOperand(line, 'inspect');
   return { ...sharedArgs(line), command: 'inspect', session, json: hasFlag(line, 'json') };
+}
+
+export function diffArgs(line: CommandLine): DiffArgs {
+  const [a, b, ...more] = line.operands;
+  if (!a || b === '') {
+    const way = 'millrace diff <id> <id>, or millrace diff <id of a fork>';
+    throw new UsageError(`millrace diff needs session ids: ${way}. millrace sessions lists them`);
+  }
+  if (more.length > 0) throw tooManyOperands('millrace diff');
+  return { ...sharedArgs(line), command: 'diff', a, b, json: hasFlag(line, 'json') };
 }
 
 export function modelsArgs(line: CommandLine): ModelsArgs {

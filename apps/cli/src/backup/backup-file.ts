@@ -14,7 +14,7 @@ import type { StoredRow } from '@millrace/server';
  */
 export interface BackupSummary {
   readonly kind: 'sessions' | 'server';
-  /** When the backup was created, in milliseconds since 1970. */
+  /** The time at which the backup was created, in milliseconds since 1970. */
   readonly createdAt: number;
   readonly sessions: number;
   readonly blobs: number;

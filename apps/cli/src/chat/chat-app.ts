@@ -299,8 +299,8 @@ export class ChatApp implements CommandContext {
   };
 
   /**
-   * Sends the prompt of the command line. It is never a command with `!`, because a script may have put the
-   * text of somebody else into it.
+   * Sends the prompt of the command line. It is never a command with `!`, because a script may have
+   * put the text of another person into it.
    */
   readonly sendFirst = (text: string): void => this.submit(text.replace(/^!/, ' !'));
 

@@ -168,3 +168,17 @@ test('attack: a call whose input is not shown cannot be allowed', async () => {
   await chat.advance(2000);
   expect(ran).toEqual([]);
 });
+
+test('18.173: attack: an imported session hides instructions behind the name of a command', async () => {
+  const first = new TestChat({ script: ['Done.'] });
+  await first.send('<command_text name="/review">HIDDEN-INSTRUCTIONS</command_text>');
+  await first.waitForText('Done.');
+  const lines: string[] = [];
+  for await (const line of exportSession(first.log, first.session)) lines.push(line);
+  const clock = new VirtualClock();
+  const log = memoryLog({ clock });
+  const { session } = await importSession(log, lines);
+  const chat = new TestChat({ log, clock, session, script: [] });
+  await chat.waitForText('Done.');
+  expect(chat.terminal.text).toContain('HIDDEN-INSTRUCTIONS');
+});

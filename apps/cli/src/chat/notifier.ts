@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import type { NotificationsConfig, NotificationWay } from '../contract/config.ts';
 import { TerminalText } from '../text/terminal/terminal-gate.ts';
 
-/** What the session does now. `waiting`: it waits for an answer of the user. */
+/** The current state of the session. `waiting`: it waits for an answer of the user. */
 type Activity = 'idle' | 'running' | 'waiting';
 
 const texts = { waiting: 'millrace waits for your answer', done: 'millrace is done' } as const;

@@ -17,12 +17,12 @@ export class SecondPress {
     this.#chat = chat;
   }
 
-  /** True after the first press, while the second one is possible. */
+  /** True after the first press, while a second press is possible. */
   get isAwaited(): boolean {
     return this.#cancelWait !== undefined;
   }
 
-  /** Handles a press. Returns true if it is the second one. */
+  /** Handles a press. Returns true for the second press. */
   press(): boolean {
     const { clock, display } = this.#chat;
     const isSecond = this.isAwaited;

@@ -68,6 +68,7 @@ test('attack 11: names and settings of a project cannot control the terminal', a
   const untrusted = {
     path: `/project/${clipboard}\u009b2J\nTrusted already.\r\u202e/millrace.json`,
     parts: ['mcpServers', `x${clipboard}`],
+    scripts: [],
     content: JSON.stringify({ mcpServers: { [`a${clipboard}\u009b`]: { command: 'sh\u200b' } } }),
   };
   const asked = askForTrust(

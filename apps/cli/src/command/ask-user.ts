@@ -154,12 +154,17 @@ export async function askForTrust(
  * Returns the question about a project's file. The file can contain hidden characters, so they are
  * made visible.
  */
-function trustQuestion({ path, parts, content }: UntrustedFile): string {
+function trustQuestion({ path, parts, content, scripts }: UntrustedFile): string {
   const visible = (name: string) => revealHidden(name.replaceAll('\n', '␊'));
   const wants = parts.map(
     (part) => `  - ${riskDescriptions[part] ?? visible(part)} (${visible(part)})\n`,
   );
-  return `${visible(path)} wants to:\n${wants.join('')}These are the settings:\n${revealHidden(content)}\nAny project can contain such a file. Trust all of it?\nYou are asked again when it changes.`;
+  const files = scripts.map(
+    (one) =>
+      `  - ${visible(one.path)}${one.isChanged ? ' (new, or changed since you trusted it)' : ''}\n`,
+  );
+  const started = files.length === 0 ? '' : `Its servers run these files:\n${files.join('')}`;
+  return `${visible(path)} wants to:\n${wants.join('')}These are the settings:\n${revealHidden(content)}\n${started}Any project can contain such a file. Trust all of it?\nYou are asked again when it changes.`;
 }
 
 /**

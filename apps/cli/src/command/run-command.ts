@@ -49,6 +49,7 @@ async function dispatch(args: Args, host: Host): Promise<number> {
     case 'sessions':
     case 'replay':
     case 'inspect':
+    case 'diff':
     case 'models':
     case 'backup':
     case 'restore':
@@ -59,6 +60,10 @@ async function dispatch(args: Args, host: Host): Promise<number> {
     case 'acp': {
       const { acpCommand } = await import('../acp/acp-command.ts');
       return acpCommand(args, host);
+    }
+    case 'rpc': {
+      const { rpcCommand } = await import('../rpc/rpc-command.ts');
+      return rpcCommand(args, host);
     }
     case 'ps':
     case 'share': {

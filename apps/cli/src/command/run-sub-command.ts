@@ -1,6 +1,7 @@
 import { loadConfig } from '../config/load-config.ts';
 import type {
   BackupArgs,
+  DiffArgs,
   DoctorArgs,
   InspectArgs,
   ModelsArgs,
@@ -11,7 +12,14 @@ import type { Host } from '../contract/host.ts';
 import { resolveWorkFolder } from './paths.ts';
 import { untilStopped } from './stop-signals.ts';
 
-type SubArgs = SessionsArgs | ReplayArgs | InspectArgs | ModelsArgs | DoctorArgs | BackupArgs;
+type SubArgs =
+  | SessionsArgs
+  | ReplayArgs
+  | InspectArgs
+  | DiffArgs
+  | ModelsArgs
+  | DoctorArgs
+  | BackupArgs;
 
 /** Runs the commands that use no model. */
 export async function runSubCommand(args: SubArgs, host: Host): Promise<number> {
@@ -40,6 +48,10 @@ export async function runSubCommand(args: SubArgs, host: Host): Promise<number> 
     case 'restore': {
       const { backupCommand } = await import('../backup/backup-command.ts');
       return untilStopped(signal, backupCommand({ args, config, ...streams }));
+    }
+    case 'diff': {
+      const { diffCommand } = await import('../diff/diff-command.ts');
+      return untilStopped(signal, diffCommand({ args, config, ...streams }));
     }
     case 'inspect': {
       const { inspectCommand } = await import('../inspect/inspect-command.ts');

@@ -21,7 +21,7 @@ export async function trustedConfig(
   const isTrusted = await askForTrust(config, host);
   if (isTrusted === undefined) return undefined;
   if (!isTrusted) return config;
-  return loadConfig({ args, env, cwd, trustedContent: config.untrusted?.content });
+  return loadConfig({ args, env, cwd, trusted: config.untrusted });
 }
 
 interface SessionExtensions {

@@ -1,13 +1,14 @@
 import { realpath } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import type { ConfigArgs } from '../contract/args.ts';
-import type { ConfigFile, UntrustedFile } from '../contract/config.ts';
+import type { ConfigFile, ServerScript, UntrustedFile } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 import { findProjectFile, foldersUpToRoot, isInside, userConfigFolder } from './config-paths.ts';
 import { configSchema } from './config-schema.ts';
 import { type FolderDecisions, readFoldersFile, updateFolder } from './folders-file.ts';
 import { checkJsonFile, type JsonFile, readJsonFile } from './json-file.ts';
+import { findServerScripts, fingerprintFile } from './server-scripts.ts';
 import { fingerprintRiskyParts, riskyContent, riskyParts, withoutRiskyParts } from './trust.ts';
 
 interface LayersOptions {
@@ -16,8 +17,8 @@ interface LayersOptions {
   readonly cwd: string;
   /** If set, no other configuration file is read. */
   readonly onlyFile: string | undefined;
-  /** The risky parts of the project's file that the user has seen and trusts. Default: none. */
-  readonly trustedContent?: string | undefined;
+  /** The parts of the project's file that the user has seen and trusts. Default: none. */
+  readonly trusted?: UntrustedFile | undefined;
 }
 
 export interface Layers {
@@ -51,14 +52,16 @@ export async function readConfigLayers(options: LayersOptions): Promise<Layers> 
   if (!project) return { ...common, layers };
   const root = await realpath(dirname(project.file.path));
   const userSettings = user ? user.settings : undefined;
-  const trusting = { ...options, foldersFile, root, userSettings };
-  const isTrustedFile = await isTrusted(project, folders[root], trusting);
-  if (isTrustedFile) return { ...common, layers: [...layers, project] };
+  const scripts = await readScripts(project, cwd, root, folders[root]);
   const untrusted = {
     path: project.file.path,
     parts: riskyParts(project.settings, userSettings),
     content: riskyContent(project.settings, userSettings),
+    scripts,
   };
+  const trusting = { ...options, foldersFile, root, userSettings };
+  const isTrustedFile = await isTrusted(untrusted, project, folders[root], trusting);
+  if (isTrustedFile) return { ...common, layers: [...layers, project] };
   const settings = withoutRiskyParts(project.settings, userSettings);
   return { ...common, layers: [...layers, { ...project, settings }], untrusted };
 }
@@ -81,7 +84,23 @@ async function readRequiredLayer(path: string, cwd: string): Promise<Layer> {
   throw new ConfigError(message, { path });
 }
 
-interface TrustOptions extends Pick<LayersOptions, 'args' | 'trustedContent'> {
+/** Reads the files of the project that its MCP servers execute. */
+async function readScripts(
+  { settings }: Layer,
+  cwd: string,
+  root: string,
+  { trusted, scripts: known = {} }: FolderDecisions = {},
+): Promise<readonly ServerScript[]> {
+  return Promise.all(
+    (await findServerScripts(settings, cwd)).map(async (file) => {
+      const path = relative(root, file);
+      const fingerprint = await fingerprintFile(file);
+      return { path, fingerprint, isChanged: trusted !== undefined && known[path] !== fingerprint };
+    }),
+  );
+}
+
+interface TrustOptions extends Pick<LayersOptions, 'args' | 'trusted'> {
   readonly foldersFile: string | undefined;
   readonly root: string;
   /** The settings of the user's own file. */
@@ -90,20 +109,38 @@ interface TrustOptions extends Pick<LayersOptions, 'args' | 'trustedContent'> {
 
 /**
  * Returns true if the user trusts the project's file. The user gives trust with `--trust` or with
- * an answer in the chat. This decision is stored, but only for the current content of the file.
+ * an answer in the chat. This decision is stored, but only for the current content of the file, and
+ * of the project's files that its MCP servers execute.
  */
 async function isTrusted(
+  { parts, content, scripts }: UntrustedFile,
   { settings }: Layer,
   decisions: FolderDecisions | undefined,
-  { args, trustedContent, foldersFile, root, userSettings }: TrustOptions,
+  { args, trusted: seen, foldersFile, root, userSettings }: TrustOptions,
 ): Promise<boolean> {
-  if (riskyParts(settings, userSettings).length === 0) return true;
+  if (parts.length === 0) return true;
   const trusted = fingerprintRiskyParts(settings, userSettings);
-  if (decisions?.trusted === trusted) return true;
-  if (args.trust !== true && riskyContent(settings, userSettings) !== trustedContent) return false;
+  const known = decisions?.scripts ?? {};
+  const isKnown = ({ path, fingerprint }: ServerScript) => known[path] === fingerprint;
+  if (decisions?.trusted === trusted && scripts.every(isKnown)) return true;
+  const isSeen =
+    content === seen?.content && fingerprintsOf(scripts) === fingerprintsOf(seen.scripts);
+  if (args.trust !== true && !isSeen) return false;
   if (foldersFile !== undefined)
-    await updateFolder(foldersFile, root, (known) => ({ ...known, trusted }));
+    await updateFolder(foldersFile, root, (before) => {
+      // From another working folder, the servers can execute other files.
+      const others = before.trusted === trusted ? before.scripts : {};
+      const all = {
+        ...others,
+        ...Object.fromEntries(scripts.map((one) => [one.path, one.fingerprint])),
+      };
+      return { ...before, trusted, ...(Object.keys(all).length > 0 && { scripts: all }) };
+    });
   return true;
+}
+
+function fingerprintsOf(scripts: readonly ServerScript[]): string {
+  return JSON.stringify(scripts.map(({ path, fingerprint }) => [path, fingerprint]));
 }
 
 /** One of the files from which the configuration is merged. */

@@ -118,7 +118,7 @@ interface Expanded<Value> {
   readonly missing: readonly string[];
 }
 
-const variablePattern = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+const variablePattern = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\}/g;
 
 /**
  * Expands environment variables in all strings of a value: `${NAME}` or `${NAME:-default}`. With

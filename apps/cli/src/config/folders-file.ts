@@ -17,8 +17,12 @@ import { ruleFromText, ruleToText } from './rule-text.ts';
 export interface FolderDecisions {
   /** The fingerprint of the parts of the folder's millrace.json that the user trusts. */
   readonly trusted?: string | undefined;
+  /** The fingerprints of the files that the folder's MCP servers execute and that the user trusts, by path. */
+  readonly scripts?: Readonly<Record<string, string>> | undefined;
   /** The fingerprint of the folder's hooks, skills, commands and other extensions that the user trusts. */
   readonly extensions?: string | undefined;
+  /** The fingerprint of the folder's hooks and their scripts that the user trusts. */
+  readonly hooks?: string | undefined;
   readonly allow?: readonly string[] | undefined;
   readonly deny?: readonly string[] | undefined;
 }
@@ -29,7 +33,9 @@ const schema: z.ZodType<Folders> = z.record(
   z.string(),
   z.strictObject({
     trusted: z.string().optional(),
+    scripts: z.record(z.string(), z.string()).optional(),
     extensions: z.string().optional(),
+    hooks: z.string().optional(),
     allow: z.array(z.string()).optional(),
     deny: z.array(z.string()).optional(),
   }),

@@ -10,14 +10,15 @@ import { type Layer, readConfigLayers } from './config-layers.ts';
 import { fileMcpServers, fileModels, type ServerContext } from './file-connections.ts';
 import { denyOwnPaths, mergePermissions } from './permissions.ts';
 import { findServerPlace } from './server-place.ts';
+import { findServerScripts } from './server-scripts.ts';
 
 interface LoadConfigOptions {
   readonly args: ConfigArgs;
   readonly env: Env;
   /** The working folder. */
   readonly cwd: string;
-  /** The risky parts of the project's file that the user has seen and trusts. Default: none. */
-  readonly trustedContent?: string | undefined;
+  /** The parts of the project's file that the user has seen and trusts. Default: none. */
+  readonly trusted?: UntrustedFile | undefined;
 }
 
 /**
@@ -47,6 +48,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     permissions: denyOwnPaths(await mergePermissions(layered, args), storeFiles(store)),
     sandbox: mergeSandbox({ layers, args, env, store }),
     commands: mergeCommands(layers),
+    serverFiles: await projectServerFiles(layers, cwd),
     mcpServers: mergeMcpServers(layers, { env, cwd, place: await findServerPlace(env, cwd) }, warn),
     store,
     compactAtTokens: fromFiles('compactAtTokens'),
@@ -58,6 +60,16 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     foldersFile,
     untrusted,
   };
+}
+
+/** Returns the files that MCP servers of the project execute. The user's own servers start elsewhere. */
+async function projectServerFiles(
+  layers: readonly Layer[],
+  cwd: string,
+): Promise<readonly string[]> {
+  const project = layers.filter(({ owner }) => owner === 'project');
+  const files = await Promise.all(project.map(({ settings }) => findServerScripts(settings, cwd)));
+  return files.flat().filter((file) => file !== '');
 }
 
 function mergeLimits(

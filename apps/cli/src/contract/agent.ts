@@ -114,6 +114,7 @@ export interface BuildOptions {
     | 'sandbox'
     | 'commands'
     | 'mcpServers'
+    | 'serverFiles'
     | 'system'
     | 'compactAtTokens'
     | 'cache'
@@ -139,8 +140,8 @@ export interface BuildOptions {
   readonly output?: AgentChanges['output'];
   readonly observers?: AgentChanges['observers'];
   /**
-   * What happens to an answer that was cut off because its driver stopped. `keep`: the run ends and keeps the
-   * partial answer. `retry`: the request is sent again. Default: `keep`.
+   * Decides about an answer that was cut off because its driver stopped. `keep`: the run ends and
+   * keeps the partial answer. `retry`: the request is sent again. Default: `keep`.
    */
   readonly onInterrupted?: AgentOptions['onInterrupted'];
   /** The name of this driver. Other processes show it if they find the session locked. */

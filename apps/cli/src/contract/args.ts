@@ -4,11 +4,13 @@ import type { SandboxSetting, SessionMode } from './config.ts';
 /** The validated command line. */
 export type Args =
   | AcpArgs
+  | RpcArgs
   | ChatArgs
   | PrintArgs
   | SessionsArgs
   | ReplayArgs
   | InspectArgs
+  | DiffArgs
   | DoctorArgs
   | ModelsArgs
   | ServeArgs
@@ -80,6 +82,11 @@ export interface AcpArgs extends Omit<RunArgs, 'session' | 'otlp'> {
   readonly command: 'acp';
 }
 
+/** Arguments of the agent for programs. The program chooses the sessions and their folders. */
+export interface RpcArgs extends Omit<RunArgs, 'session' | 'otlp'> {
+  readonly command: 'rpc';
+}
+
 /** The values of `--stream`. */
 export const streamSettings = ['answer', 'all'] as const;
 
@@ -134,6 +141,15 @@ export interface InspectArgs extends SharedArgs {
   readonly json: boolean;
 }
 
+/** Arguments of `millrace diff`. A session is an id, an id prefix or `last`. */
+export interface DiffArgs extends SharedArgs {
+  readonly command: 'diff';
+  readonly a: string;
+  /** Default: `a` is a fork, and it is compared with the session that it was forked from. */
+  readonly b?: string | undefined;
+  readonly json: boolean;
+}
+
 export interface DoctorArgs extends SharedArgs {
   readonly command: 'doctor';
   readonly json: boolean;
@@ -166,7 +182,7 @@ export interface ShareArgs extends SharedArgs {
   readonly session?: string | undefined;
   /** If true, the link can also send messages, answer questions and stop the run. */
   readonly canWrite: boolean;
-  /** How long the link is valid, in seconds. */
+  /** The time for which the link is valid, in seconds. */
   readonly seconds: number;
   /** The address of the server for other machines. */
   readonly url?: string | undefined;
@@ -228,9 +244,11 @@ interface HelpArgs {
 
 export type HelpTopic =
   | 'acp'
+  | 'rpc'
   | 'sessions'
   | 'replay'
   | 'inspect'
+  | 'diff'
   | 'models'
   | 'doctor'
   | 'serve'

@@ -23,17 +23,19 @@ export interface Config {
   readonly commands?: CommandsConfig | undefined;
   /** The enabled MCP servers, in the form that `connectMcp` takes. */
   readonly mcpServers: readonly ConfiguredMcpServer[];
+  /** The absolute paths of the project's files that MCP servers execute. Default: none. */
+  readonly serverFiles?: readonly string[] | undefined;
   /** The absolute path of the session store. Default: see `storePath`. */
   readonly store?: string | undefined;
   /**
    * The context size in tokens at which older turns are summarized. Default: depends on the model.
    */
   readonly compactAtTokens?: number | undefined;
-  /** How long the provider caches the common start of requests. Default: `5m`. */
+  /** The time for which the provider caches the common start of requests. Default: `5m`. */
   readonly cache?: CacheSetting | undefined;
   /** The colors of the chat. Default: `auto`. */
   readonly theme?: ThemeName | undefined;
-  /** How the chat notifies the user. */
+  /** The notifications of the chat. */
   readonly notifications?: NotificationsConfig | undefined;
   /** The files that were read, highest priority first. `doctor` shows them. */
   readonly files: readonly string[];
@@ -60,6 +62,18 @@ export interface UntrustedFile {
   readonly parts: readonly string[];
   /** The skipped parts as JSON. */
   readonly content: string;
+  /** The project's files that its MCP servers execute. */
+  readonly scripts: readonly ServerScript[];
+}
+
+/** A file of the project that an MCP server executes. */
+export interface ServerScript {
+  /** The path, relative to the folder of millrace.json. */
+  readonly path: string;
+  /** Changes if the content of the file changes. */
+  readonly fingerprint: string;
+  /** True if the file has changed since the user trusted it. */
+  readonly isChanged: boolean;
 }
 
 /** A named model of the configuration. */
@@ -90,8 +104,9 @@ export interface LimitsConfig {
 }
 
 /**
- * How much the agent does without a question. See `PermissionMode`. `allow`: everything that no rule
- * decides is allowed. `read-only`: the agent has no tools that change files or run programs.
+ * The mode of a session. It decides what the agent does without a question. See `PermissionMode`.
+ * `allow`: everything that no rule decides is allowed. `read-only`: the agent has no tools that
+ * change files or run programs.
  */
 export type SessionMode = PermissionMode | 'allow' | 'read-only';
 
@@ -191,11 +206,11 @@ export const notificationWays = ['off', 'bell', 'osc9', 'desktop'] as const;
 
 export type NotificationWay = (typeof notificationWays)[number];
 
-/** When and how the chat notifies the user. */
+/** The notifications of the chat: when it notifies the user, and in which way. */
 export interface NotificationsConfig {
-  /** When a run waits for an answer. Default: `bell`. */
+  /** The notification when a run waits for an answer. Default: `bell`. */
   readonly waiting?: NotificationWay | undefined;
-  /** When a run has ended. Default: `off`. */
+  /** The notification when a run has ended. Default: `off`. */
   readonly done?: NotificationWay | undefined;
 }
 

@@ -1,4 +1,7 @@
-/** Who wrote an extension. Files of a project are used only if the user trusts the folder. */
+/**
+ * The origin of an extension: the project, or the user's own folder. Files of a project are used
+ * only if the user trusts the folder.
+ */
 export type Origin = 'project' | 'user';
 
 /** A skill: a folder with a SKILL.md. The model loads its text on demand. */

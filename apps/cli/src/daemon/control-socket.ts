@@ -32,7 +32,7 @@ export interface ControlReply {
   readonly url: string;
   /** The link of `share`. */
   readonly link?: string | undefined;
-  /** When the link expires, in milliseconds since 1970. */
+  /** The time at which the link expires, in milliseconds since 1970. */
   readonly expiresAt?: number | undefined;
 }
 

@@ -138,9 +138,9 @@ class Daemon {
   #url = '';
   #token: string | undefined;
   #scanning: NodeJS.Timeout | undefined;
-  /** When a terminal, a page or a run last used the daemon. */
+  /** The time at which a terminal, a page or a run last used the daemon. */
   #activeAt = 0;
-  /** When the last link expires. Until then, the daemon does not end by itself. */
+  /** The time at which the last link expires. Until then, the daemon does not end by itself. */
   #linksUntil = 0;
 
   constructor(files: DaemonFiles, { log, path: store }: Store, env: Host['env']) {

@@ -24,7 +24,10 @@ interface FolderAgentsOptions {
   readonly profiles: SessionProfiles;
 }
 
-/** How long the error of an agent is kept, so that retries do not build it again and again. */
+/**
+ * The time for which the error of an agent is kept, so that retries do not build it again and
+ * again.
+ */
 const failureMs = 5000;
 
 /**

@@ -91,7 +91,10 @@ function errorCorrection(data: readonly number[], count: number): readonly numbe
   return rest;
 }
 
-/** The modules of a code. The constructor places everything that does not depend on the text. */
+/**
+ * The modules of a QR code: its black and white squares. The constructor sets the modules that do
+ * not depend on the text.
+ */
 class Grid {
   readonly rows: boolean[][];
   readonly #isFixed: boolean[][];

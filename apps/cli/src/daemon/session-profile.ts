@@ -10,8 +10,9 @@ import { ensurePrivateFolder } from '../serve/private-file.ts';
 import { replaceFile } from './daemon-files.ts';
 
 /**
- * How a session is driven without its terminal: the folder, and the flags that the terminal had. It is a
- * private file of the user and not on the log, because an imported session must not choose its own rights.
+ * The data that the daemon needs to continue a session without its terminal: the folder, and the
+ * flags that the terminal had. The profile is a private file of the user and not on the log,
+ * because an imported session must not choose its own rights.
  */
 export interface SessionProfile {
   readonly cwd: string;

@@ -9,7 +9,7 @@ interface ShareOptions {
   readonly session: string;
   /** True if the link can also send messages, answer questions and stop the run. */
   readonly canWrite: boolean;
-  /** How long the link is valid. */
+  /** The time for which the link is valid. */
   readonly seconds: number;
   /** The address of the daemon for other machines. Default: its own address. */
   readonly url?: string | undefined;

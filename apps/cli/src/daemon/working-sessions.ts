@@ -15,11 +15,14 @@ export interface WorkingSession {
   readonly state: 'running' | 'waiting' | 'queued' | 'interrupted';
   /** The name of the process that drives the session. Null if there is none. */
   readonly driver: string | null;
-  /** When the last message was sent, in milliseconds since 1970. */
+  /** The time at which the last message was sent, in milliseconds since 1970. */
   readonly since: number;
 }
 
-/** Returns the sessions with work, the one with the newest message first. Sessions of sub-agents are left out. */
+/**
+ * Returns the sessions with work. The session with the newest message is first. Sessions of
+ * sub-agents are left out.
+ */
 export async function workingSessions(log: Log): Promise<readonly WorkingSession[]> {
   const found: WorkingSession[] = [];
   for (const { session, hasWork, isDamaged } of await log.list()) {

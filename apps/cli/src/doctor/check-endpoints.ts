@@ -33,7 +33,8 @@ async function checkVendor(vendor: Vendor, context: CheckContext): Promise<Findi
     env,
     addressVariable === undefined ? [] : [addressVariable],
   )?.value;
-  const url = address === undefined ? probe.url : `${address.replace(/\/+$/, '')}${probe.path}`;
+  const url =
+    address === undefined ? probe.url : `${address.replace(/(?<!\/)\/+$/, '')}${probe.path}`;
   const headers = probe.headers(key.value);
   const answer = await probeEndpoint(url, { headers, clock, fetch, timeoutMs });
   return endpointFinding(name, answer, {
@@ -50,7 +51,8 @@ async function checkConfiguredModel(
 ): Promise<Finding | undefined> {
   const { provider, baseUrl, apiKey, headers = {} } = model;
   const probe = vendorProbes[provider] ?? compatibleProbe;
-  const url = baseUrl === undefined ? probe.url : `${baseUrl.replace(/\/+$/, '')}${probe.path}`;
+  const url =
+    baseUrl === undefined ? probe.url : `${baseUrl.replace(/(?<!\/)\/+$/, '')}${probe.path}`;
   if (url === '' || (baseUrl === undefined && apiKey === undefined)) return undefined;
   const key = findKey(model, env);
   const answer = await probeEndpoint(url, {

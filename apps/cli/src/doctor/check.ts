@@ -9,7 +9,7 @@ export interface Finding {
   /** The topic of the finding, for example `node` or `store`. */
   readonly about: string;
   readonly text: string;
-  /** How the user can fix the problem. Undefined if there is no problem. */
+  /** Tells the user how to fix the problem. Undefined if there is no problem. */
   readonly advice?: string | undefined;
 }
 

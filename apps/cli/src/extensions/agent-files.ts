@@ -49,7 +49,9 @@ function usable(tools: readonly string[]): readonly string[] {
   return [...new Set(tools)].filter((tool) => !neverTools.has(tool));
 }
 
-/** Some published descriptions contain `\n` as two characters. */
+/**
+ * Replaces `\n` in a text by a space. Some published descriptions contain `\n` as two characters.
+ */
 function unescaped(value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\\n', ' ') : value;
 }

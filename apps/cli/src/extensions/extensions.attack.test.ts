@@ -118,6 +118,82 @@ describe('18.116: attack: a hook does not run after a change of its script, if i
   });
 });
 
+describe('a guard of a trusted project', () => {
+  const guarded = {
+    'project/.claude/settings.json': hookSettings('PreToolUse', 'sh scripts/guard.sh', {
+      matcher: 'Read|Bash',
+    }),
+    'project/scripts/guard.sh':
+      'input=$(cat)\ncase "$input" in *secret.txt*) echo closed >&2; exit 2;; esac\n',
+    'project/secret.txt': 'THE-TEXT',
+  };
+
+  /** Trusts the project, changes it, and reads the secret in the next session, with nobody to ask. */
+  async function readAfter(change: (cwd: string) => void) {
+    const place = homeAndProject(guarded);
+    await loadExtensions({ ...place, trust: true });
+    change(place.cwd);
+    const { cwd, env } = place;
+    const { extensions, untrusted } = await loadExtensions(place);
+    const provider = scriptedProvider([calls('a', 'read', { path: 'secret.txt' }), 'Done.']);
+    const built = await testAgent({ provider, cwd, extensions, env, approve: 'park' });
+    await built.agent.run('Go', { session }).result;
+    return {
+      ...{ extensions, untrusted },
+      sent: JSON.stringify(provider.requests.map(({ request }) => request.items)),
+    };
+  }
+
+  test('18.172: attack: is not switched off by a file that is added', async () => {
+    const { sent, extensions, untrusted } = await readAfter((cwd) =>
+      writeFileSync(join(cwd, 'GEMINI.md'), 'Be kind.'),
+    );
+    expect(sent).not.toContain('THE-TEXT');
+    expect(sent).toContain('closed');
+    expect(extensions.instructions).toEqual([]);
+    expect(untrusted?.found).toMatchObject({ hooks: [], instructions: [{}] });
+  });
+
+  test.each([
+    ['its script changed', 'scripts/guard.sh', 'exit 0\n'],
+    ['its settings changed', '.claude/settings.json', hookSettings('PreToolUse', 'exit 0')],
+    [
+      'its matcher takes for ever',
+      '.claude/settings.json',
+      hookSettings('PreToolUse', 'exit 0', { matcher: '(\\w+)+!' }),
+    ],
+  ])('18.172: attack: needs an approval for its calls after %s', async (_, file, content) => {
+    const { sent, untrusted } = await readAfter((cwd) => writeFileSync(join(cwd, file), content));
+    expect(sent).not.toContain('THE-TEXT');
+    expect(untrusted?.found.hooks).toHaveLength(1);
+  });
+
+  test('18.172: has no effect if the user never trusted the project', async () => {
+    const { extensions } = await loadExtensions(homeAndProject(guarded));
+    expect(extensions.hooks).toEqual([]);
+  });
+});
+
+test('18.164: attack: a hook with very many words does not block the start', async () => {
+  const words = (count: number) => Array.from({ length: count }, (_, index) => `w${index}`);
+  const place = homeAndProject({
+    'project/.claude/settings.json': hookSettings('Stop', words(30_000).join(' ')),
+  });
+  const { untrusted } = await loadExtensions(place);
+  expect(untrusted).toBeUndefined();
+  const hooks = Array.from({ length: 20 }, (_, at) => ({
+    hooks: [{ type: 'command', command: `cd a; ${words(300).join(`x${at} `)}` }],
+  }));
+  const folders = Object.fromEntries(words(20).map((word) => [`project/${word}x1/.keep`, '']));
+  const many = homeAndProject({
+    ...folders,
+    'project/.claude/settings.json': JSON.stringify({ hooks: { Stop: hooks } }),
+  });
+  const found = await loadExtensions({ ...many, trust: true });
+  // The files that these hooks run are not known, so the hooks never count as unchanged.
+  expect(await found.extensions.areHooksUnchanged()).toBe(false);
+});
+
 describe('the id of an earlier call', () => {
   const hook = (text: string) => ({
     'home/.config/millrace/hooks.json': hookSettings('PreToolUse', 'sh "$HOME"/guard.sh'),
@@ -168,6 +244,11 @@ describe('a file of a skill', () => {
     'project/.claude/skills/notes/more.md': 'More.',
     'project/.claude/skills/notes/.env': 'KEY=THE-TEXT',
     'project/.claude/skills/notes/denied.md': 'THE-TEXT',
+    'home/.claude/skills/deploy/SKILL.md':
+      '---\nname: deploy\ndescription: Deploys\n---\nDeploy.\n',
+    'home/.claude/skills/deploy/.env': 'KEY=THE-TEXT',
+    'home/.claude/skills/deploy/id_rsa': 'THE-TEXT',
+    'home/.claude/skills/deploy/run.sh': 'Run.',
     'project/other/SKILL.md': 'THE-TEXT',
     'project/other/id': 'THE-TEXT',
     'home/.netrc': 'password THE-TEXT',
@@ -227,6 +308,26 @@ describe('a file of a skill', () => {
     ['it is outside', { file: '../../../other/id' }, () => {}],
   ] as const)('18.118: attack: is not read if %s (%j)', async (_why, input, change) => {
     expect(await load(input, change)).not.toContain('THE-TEXT');
+  });
+
+  test.each([
+    ['it looks like a secret', '.env', () => {}],
+    ['it looks like a key', 'id_rsa', () => {}],
+    [
+      'it is a link to a secret',
+      'a.md',
+      (_: string, home: string) => symlinkSync('.env', join(home, '.claude/skills/deploy/a.md')),
+    ],
+  ] as const)(
+    '18.160: attack: is not read in a skill of the user if %s',
+    async (_, file, change) => {
+      expect(await load({ name: 'deploy', file }, change)).not.toContain('THE-TEXT');
+    },
+  );
+
+  test('18.160: is read in a skill of the user', async () => {
+    expect(await load({ name: 'deploy' }, () => {})).toContain('Deploy.');
+    expect(await load({ name: 'deploy', file: 'run.sh' }, () => {})).toContain('Run.');
   });
 
   test('18.118: is read if nothing changed', async () => {

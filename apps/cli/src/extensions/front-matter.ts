@@ -41,7 +41,7 @@ async function parseYaml(yaml: string): Promise<MarkdownFile['fields'] | undefin
 
 function parseLines(yaml: string): MarkdownFile['fields'] {
   const pairs = yaml.split(/\r?\n/).flatMap((line) => {
-    const [, key, value = ''] = /^([A-Za-z][\w-]*):[ \t]*(.*)$/.exec(line) ?? [];
+    const [, key, value = ''] = /^([A-Za-z][\w-]*):(.*)$/s.exec(line) ?? [];
     return key === undefined ? [] : [[key, value.trim().replace(/^(["'])(.*)\1$/, '$2')] as const];
   });
   return Object.fromEntries(pairs);

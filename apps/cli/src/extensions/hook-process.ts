@@ -15,7 +15,7 @@ interface HookProcessOptions {
   readonly confine?: ((command: readonly string[]) => Promise<PreparedCommand>) | undefined;
 }
 
-/** How the program of a hook ended. */
+/** The result of the program of a hook. */
 export interface HookResult {
   /** Undefined if the program did not start, was stopped, or died of a signal. */
   readonly exitCode: number | undefined;
@@ -31,7 +31,10 @@ export interface HookResult {
 
 /** Maximum number of bytes of each output that are kept. The rest is read and dropped. */
 const maxOutputBytes = 1024 * 1024;
-/** How long output is read after the program has exited, because its children may hold the pipe. */
+/**
+ * The time for which output is read after the program has exited, because its children may hold the
+ * pipe.
+ */
 const drainMs = 250;
 
 /**

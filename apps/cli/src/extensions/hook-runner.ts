@@ -182,7 +182,10 @@ export class HookRunner {
   }
 }
 
-/** Two hooks with the same identity do the same, so only one of them runs. */
+/**
+ * Returns the identity of a hook. Two hooks with the same identity do the same, so only one of them
+ * runs.
+ */
 function identityOf({ projectFolder, command, origin, isAsync, timeoutMs }: Hook): unknown {
   return [projectFolder, command, origin, isAsync, timeoutMs];
 }

@@ -6,6 +6,8 @@ const defaultTimeoutMs = 60_000;
 const maxTimeoutMs = 600_000;
 /** Maximum number of hooks in one settings file. */
 const maxHooks = 200;
+/** Maximum length of a command. Its words are examined before the user is asked for trust. */
+const maxCommandLength = 8000;
 
 const handlerSchema = z.looseObject({
   type: z.string().optional(),
@@ -82,12 +84,17 @@ function hooksOfGroup(
       warn(`${place} is not used: only hooks of the type "command" are supported.`);
       return [];
     }
+    const line = [command, ...args.map(quoted)].join(' ');
+    if (line.length > maxCommandLength) {
+      warn(`${place} is not used: its command has more than ${maxCommandLength} characters.`);
+      return [];
+    }
     const limit = timeout === undefined ? defaultTimeoutMs : timeout * 1000;
     return {
       ...base,
       matcher: matcher === '' || matcher === '*' ? undefined : matcher,
       condition: handler.data?.if,
-      command: [command, ...args.map(quoted)].join(' '),
+      command: line,
       timeoutMs: Math.min(limit, maxTimeoutMs),
       isAsync,
     };
@@ -159,8 +166,9 @@ const launchers =
   /^(?:\S*\/)?(?:env|exec|command|builtin|eval|sudo|doas|su|nohup|nice|ionice|setsid|stdbuf|timeout|xargs|find|parallel|watch|busybox|script|(?:ba|z|da|k|fi)?sh)(?: |$)/;
 
 /**
- * Returns the texts at which a command of the line can start, with single spaces and without quotes. A guard
- * must not be avoided by a different spelling of a command, so the list can contain too many texts.
+ * Returns every part of the line that may be a command, with single spaces and without quotes. A
+ * different spelling of a command must not avoid a guard, so the list may also contain parts that
+ * are not commands.
  */
 function commandStarts(line: string): readonly string[] {
   // A line break after a backslash joins two lines.

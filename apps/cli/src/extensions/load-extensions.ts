@@ -39,7 +39,9 @@ type Found = UntrustedExtensions['found'];
 /**
  * Finds the skills, commands, sub-agents, hooks and instruction files of the user and of the project.
  * Those of the project are used only if the user trusts them. The decision is stored for the root of
- * the repository. It ends when a hook or one of its scripts changes, or when a file is added.
+ * the repository. It ends when a hook or one of its scripts changes, or when a file is added. A file that is
+ * added does not end the trust in hooks, because hooks can be guards. If the trust in guards has ended, the
+ * calls that they guard need an approval.
  */
 export async function loadExtensions(options: LoadOptions): Promise<LoadedExtensions> {
   const { env, cwd, config, trust, trustedFingerprint } = options;
@@ -58,15 +60,17 @@ export async function loadExtensions(options: LoadOptions): Promise<LoadedExtens
   if (isEmpty(project)) return { extensions: ofUser };
   const { hooks } = project;
   const { digest, paths: hookFiles } = await readHookScripts(hooks, { root, cwd });
+  const ofHooks = fingerprintOf({ ...project, ...noTexts }, digest, root);
   const fingerprint = fingerprintOf(project, digest, root);
-  const stored = (await readFoldersFile(config.foldersFile))[root]?.extensions;
-  const isSeen = trust === true || trustedFingerprint === fingerprint;
-  if (stored !== fingerprint && !isSeen)
-    return { extensions: ofUser, untrusted: { root, found: project, fingerprint } };
-  if (stored !== fingerprint && config.foldersFile !== undefined)
+  const stored = (await readFoldersFile(config.foldersFile))[root] ?? {};
+  const isSeen =
+    stored.extensions === fingerprint || trust === true || trustedFingerprint === fingerprint;
+  const isStored = stored.extensions === fingerprint && stored.hooks === ofHooks;
+  if (isSeen && !isStored && config.foldersFile !== undefined)
     await updateFolder(config.foldersFile, root, (known) => ({
       ...known,
       extensions: fingerprint,
+      hooks: ofHooks,
     }));
   let isUnchanged = true;
   const areHooksUnchanged = async () => {
@@ -74,8 +78,36 @@ export async function loadExtensions(options: LoadOptions): Promise<LoadedExtens
     if ((await readHookScripts(hooks, { root, cwd })).digest !== digest) isUnchanged = false;
     return isUnchanged;
   };
-  const merged = { ...mergeFound(project, user), hookFiles };
-  return { extensions: { ...merged, areHooksUnchanged, problems: [...problems, ...ofProject] } };
+  const all = { hookFiles, areHooksUnchanged, problems: [...problems, ...ofProject] };
+  if (isSeen) return { extensions: { ...mergeFound(project, user), ...all } };
+  const hasTrustedHooks = hooks.length > 0 && stored.hooks === ofHooks;
+  const found = hasTrustedHooks ? { ...project, hooks: [] } : project;
+  const untrusted = { root, found, fingerprint };
+  if (hasTrustedHooks)
+    return { extensions: { ...ofUser, ...all, hooks: [...user.hooks, ...hooks] }, untrusted };
+  const wasTrusted = stored.extensions !== undefined || stored.hooks !== undefined;
+  const guards = wasTrusted ? hooks.filter(isGuard).map(asEndedGuard) : [];
+  const never = () => Promise.resolve(false);
+  const areGuardsUnchanged = guards.length > 0 ? never : always;
+  return {
+    extensions: {
+      ...{ ...ofUser, hooks: [...user.hooks, ...guards], areHooksUnchanged: areGuardsUnchanged },
+    },
+    untrusted,
+  };
+}
+
+const noTexts = { skills: [], commands: [], agents: [], instructions: [] };
+
+const isGuard = ({ event }: Hook) => event === 'PreToolUse';
+
+/**
+ * Returns a guard that does not run, but whose calls need an approval. Nobody trusts its regular expression,
+ * which could take very long, so the guard then covers all calls.
+ */
+function asEndedGuard(hook: Hook): Hook {
+  const isPlain = hook.matcher === undefined || /^[\w\s|,-]+$/.test(hook.matcher);
+  return { ...hook, matcher: isPlain ? hook.matcher : undefined, condition: undefined };
 }
 
 const always = () => Promise.resolve(true);
@@ -220,9 +252,10 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 /**
- * The fingerprint covers the hooks, their scripts and the names of all files. It does not cover the
- * text of skills, commands, sub-agents and instructions, because these texts can do no more than
- * AGENTS.md, and the user would be asked after each edit.
+ * Returns the fingerprint of the files that the user trusts. It covers the hooks, their scripts and
+ * the names of all files. It does not cover the text of skills, commands, sub-agents and
+ * instructions, because these texts can do no more than AGENTS.md, and the user would be asked
+ * after each edit.
  */
 function fingerprintOf(found: Found, digest: string, root: string): string {
   const pathsOf = (all: readonly { readonly path: string }[]) =>

@@ -57,7 +57,7 @@ export class SessionHooks {
   readonly #decided = new Map<string, Promise<HookOutcome>>();
   /** The sessions for which SessionStart hooks have run. */
   readonly #started = new Set<string>();
-  /** How often hooks have prevented the end of the current run, by session. */
+  /** The number of times that hooks have prevented the end of the current run, by session. */
   readonly #continuations = new Map<string, number>();
   /** The session of the main agent. Empty before its first message. */
   #session = '';

@@ -147,17 +147,22 @@ interface ReadFile {
  * agent can replace a file or a folder of the project with a link at any time. A workspace follows
  * no link out of the repository, also if the link appears while the file is opened.
  */
-async function readFile({ root, origin }: Skill, path: string): Promise<ReadFile> {
-  if (origin === 'user') {
-    const real = await realpath(path);
-    return { real, ...(await readFileSafely(real, { maxBytes: maxReadBytes, clip: true })) };
-  }
+async function readFile({ root, origin, realPath }: Skill, path: string): Promise<ReadFile> {
   // The module is loaded on demand, because most projects have no skills.
   const { createWorkspace, permissionPolicy } = await import('@millrace/tools');
+  const checkSecret = (real: string, folder: string) => {
+    if (!permissionPolicy({ root: folder }).mayRead({ path: real, kind: 'read' }))
+      throw new Error(`${path} is not used: it looks like a secret. Use read for this file`);
+  };
+  if (origin === 'user') {
+    const real = await realpath(path);
+    // The folder can be below a folder such as `.config`, so only the names inside of it count.
+    checkSecret(real, dirname(realPath));
+    return { real, ...(await readFileSafely(real, { maxBytes: maxReadBytes, clip: true })) };
+  }
   const { place, handle, stats } = await createWorkspace({ root }).open(path);
   try {
-    if (!permissionPolicy({ root }).mayRead({ path: place.real, kind: 'read' }))
-      throw new Error(`${path} is not used: it looks like a secret. Use read for this file`);
+    checkSecret(place.real, root);
     const buffer = Buffer.alloc(Math.min(stats.size, maxReadBytes));
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
     const isClipped = stats.size > maxReadBytes;

@@ -47,6 +47,25 @@ export function promptOfPart(text: string): string | undefined {
   return /^[^"\n]{1,100}/.exec(text.slice(openTag.length))?.[0];
 }
 
+const maxShownLines = 5;
+const maxShownLength = 200;
+
+/**
+ * Returns the start of the text of a command, for the screen. The user wrote only the name of the command, but a
+ * session of another person can contain any text here, so the name alone is not enough.
+ */
+export function startOfPrompt(text: string): string {
+  const body = text.slice(text.indexOf('>') + 1).replace(/<\/command_text>\s*$/, '');
+  const lines = body.split('\n').filter((line) => line.trim() !== '');
+  const shown = lines
+    .slice(0, maxShownLines)
+    .map((line) => (line.length > maxShownLength ? `${line.slice(0, maxShownLength)}…` : line));
+  const left = lines.length - shown.length;
+  return [...shown, ...(left > 0 ? [`… ${left} more ${left === 1 ? 'line' : 'lines'}`] : [])].join(
+    '\n',
+  );
+}
+
 /**
  * Returns the further parts of a message that starts with the name of a command or a skill. Returns
  * none for other messages.

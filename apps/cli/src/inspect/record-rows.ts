@@ -18,8 +18,8 @@ interface RowGroup {
 const maxTextLength = 300;
 
 /**
- * Formats records as table rows. A part may have thousands of append records. Consecutive ones
- * become one row.
+ * Formats records as table rows. A part may have thousands of append records, so consecutive append
+ * records become one row.
  */
 export async function* recordRows(records: AsyncIterable<LogRecord>): AsyncGenerator<RecordRow> {
   let run: RowGroup | undefined;

@@ -52,7 +52,7 @@ export interface ToolReport {
   readonly durationMs?: number;
   readonly outcome?: 'completed' | 'discarded' | 'lost' | 'parked';
   readonly isError?: boolean;
-  /** How long the call waited for approval. */
+  /** The time for which the call waited for approval. */
   readonly approvalMs?: number;
   /** The session of the sub-agent that the call ran. */
   readonly child?: string;

@@ -112,7 +112,7 @@ async function byName(name: string, options: ChooseOptions): Promise<ChosenModel
   }
 }
 
-/** How long to wait for a server that the user requested. Other servers get less time. */
+/** The time to wait for a server that the user requested. Other servers get less time. */
 const requestedTimeoutMs = 2000;
 
 async function requestFromServer(

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 
 /**
- * Who listens on a port of this machine. `trusted`: this user, root, or the account of the service. `foreign`:
- * a different user. `unknown`: the system does not tell.
+ * The kind of account that listens on a port of this machine. `trusted`: this user, root, or the
+ * account of the service. `foreign`: a different user. `unknown`: the system does not tell.
  */
 export type ListenerOwner = 'trusted' | 'foreign' | 'unknown';
 

@@ -19,7 +19,7 @@ export interface LocalServerOptions {
   readonly clock?: Clock | undefined;
   readonly fetch?: typeof fetch | undefined;
   readonly timeoutMs?: number | undefined;
-  /** Where to read who listens on a port. Default: the system. */
+  /** The source that tells which account listens on a port. Default: the system. */
   readonly listeners?: ListenerSources | undefined;
 }
 
@@ -185,7 +185,7 @@ export function serverAddress(server: LocalServer, env: Env, ports: Ports = {}):
   if (name === 'ollama') return ollamaAddress(value, port);
   const url = URL.parse(value);
   if (url === null || !/^https?:$/.test(url.protocol)) throw invalidAddressError(server);
-  return url.pathname === '/' ? `${url.origin}/v1` : value.replace(/\/+$/, '');
+  return url.pathname === '/' ? `${url.origin}/v1` : value.replace(/(?<!\/)\/+$/, '');
 }
 
 function invalidAddressError({ name, port, addressVariable }: LocalServer): ModelError {
@@ -217,7 +217,7 @@ export interface ListedModel {
 export interface ListOptions {
   readonly apiKey?: string | undefined;
   /**
-   * How long to wait for an answer. It is short, because the user waits for the prompt. Default:
+   * The time to wait for an answer. It is short, because the user waits for the prompt. Default:
    * 400 ms.
    */
   readonly timeoutMs?: number | undefined;

@@ -88,7 +88,7 @@ function errorText(error: unknown): string {
   // A `RangeError` here means a stack overflow.
   if (error instanceof RangeError) return 'it refers to itself endlessly';
   const said = error instanceof Error ? error.message : String(error);
-  return (said.split('\n', 1)[0] ?? '').replace(/\.+$/, '');
+  return (said.split('\n', 1)[0] ?? '').replace(/(?<!\.)\.+$/, '');
 }
 
 function unusableSchema(file: string, why: string, cause?: unknown): UsageError {

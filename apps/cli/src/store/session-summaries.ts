@@ -121,7 +121,7 @@ export interface SessionSummary {
   readonly title: string;
   /** The folder of the session. Undefined for sub-agents and for sessions of other programs. */
   readonly cwd: string | undefined;
-  /** When the session last changed, in milliseconds since 1970. */
+  /** The time at which the session last changed, in milliseconds since 1970. */
   readonly changedAt: number;
   /** The id of the session from which this one was forked. Undefined if it is not a fork. */
   readonly forkOf: SessionId | undefined;

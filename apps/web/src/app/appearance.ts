@@ -22,7 +22,10 @@ function defaultOf<S extends Setting>(setting: S): SettingValue<S> {
   return settings[setting][0];
 }
 
-/** The style sheets read `data-theme` and `data-density` of the root element. */
+/**
+ * Applies a setting to the root element. The style sheets read `data-theme` and `data-density` of
+ * the root element.
+ */
 function apply<S extends Setting>(setting: S, value: SettingValue<S>): void {
   const root = document.documentElement;
   if (value === defaultOf(setting)) root.removeAttribute(`data-${setting}`);

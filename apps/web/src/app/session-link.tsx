@@ -13,7 +13,7 @@ export function SessionLink({ id, view, children }: SessionLinkProps) {
   return task === undefined ? children : <Link to={{ page: 'task', id }}>{children}</Link>;
 }
 
-/** What the components of `@millrace/react` use of this page. */
+/** The functions and components of this page that the components of `@millrace/react` use. */
 export const pageContext: MillraceContextValue = {
   SessionLink,
   momentUrl: (id, at) => hrefOf({ page: 'task', id, at }),

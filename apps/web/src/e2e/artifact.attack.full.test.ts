@@ -68,7 +68,9 @@ describeInChromium()('artifacts', () => {
     expect(await visitor.allFaults()).toEqual([]);
   });
 
-  /** What a component tries, and what it finds. */
+  /**
+   * The code of each attack that a component tries. The code returns `refused` if the attack fails.
+   */
   const attacks: Readonly<Record<string, string>> = {
     'the page around it':
       "try { return String(parent.document.body.id); } catch { return 'refused'; }",

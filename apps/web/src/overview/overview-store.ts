@@ -13,7 +13,7 @@ interface OverviewState {
   readonly hasMore: boolean;
   /** True if there may be more running or failed tasks than the list contains. */
   readonly isTruncated: boolean;
-  /** When the lists were read, in ms since 1970. */
+  /** The time at which the lists were read, in ms since 1970. */
   readonly readAt: number | undefined;
   readonly error: unknown;
 }

@@ -193,7 +193,7 @@ interface GroupProps {
   readonly row: (task: ListedTask) => ReactNode;
 }
 
-/** A group of the session list. The user can close a folder. */
+/** Shows a group of the session list. If the group is a folder, the user can close it. */
 function Group({ group, current, row }: GroupProps) {
   const { kind, name, month, families } = group;
   const rows = (

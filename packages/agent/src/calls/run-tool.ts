@@ -10,7 +10,7 @@ export interface ToolRunResult {
 
 interface RunToolOptions {
   readonly clock: Clock;
-  /** How long to wait for a tool after its signal is aborted, in milliseconds. */
+  /** The time to wait for a tool after its signal is aborted, in milliseconds. */
   readonly graceMs: number;
   /** Aborts when the run or the attempt stops. */
   readonly stop: AbortSignal;

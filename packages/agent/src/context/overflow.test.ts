@@ -19,7 +19,7 @@ import {
 
 const overflow = { type: 'error', after: 0, error: 'context_overflow' } as const;
 
-/** What a server counts: every text, argument and result of the request, in characters. */
+/** Returns the length that a server counts: every text, argument and result of the request, in characters. */
 const lengthOf = ({ items, tools = [] }: ModelRequest): number =>
   JSON.stringify([items.map(({ parts }) => parts), tools]).length;
 
@@ -32,7 +32,7 @@ interface SmallModel {
   readonly answers: number;
   readonly summaries: number;
   readonly results: number;
-  /** How many calls the model makes before it answers. */
+  /** The number of calls that the model makes before it answers. */
   readonly calls: number;
 }
 

@@ -22,8 +22,8 @@ export interface ParentCall {
   /** The caller's log. */
   readonly log: Log;
   /**
-   * Whether the caller waits for an answer, or parks: ends its run until the session is resumed. The
-   * sub-agent's run does the same.
+   * Decides what the caller does while it needs an answer. `wait`: its run stays alive. `park`: its run ends
+   * until the session is resumed. The sub-agent's run does the same.
    */
   readonly whileAsking: 'wait' | 'park';
   /** Aborts when the caller's process gives the session up so that a different process can continue it. */

@@ -54,11 +54,14 @@ export interface Settings {
     step: StepInfo,
   ) => ApprovalDecision | Promise<ApprovalDecision>;
   /**
-   * Whether a run waits for an approval, or ends with the reason `parked`. A parked session continues when it
-   * is resumed.
+   * Decides what a run does while a call needs an approval. `wait`: the run stays alive. `park`: the run ends
+   * with the reason `parked`. A parked session continues when it is resumed.
    */
   readonly whileAsking: 'wait' | 'park';
-  /** Whether forms of tools are shown to the user, or declined. */
+  /**
+   * Decides about the forms of tools. `ask`: the user sees the form. `decline`: the tool gets the answer that
+   * the user declined.
+   */
   readonly forms: 'ask' | 'decline';
   readonly compaction: Compaction | undefined;
   readonly contextFilters: readonly ContextFilter[];
@@ -189,7 +192,7 @@ export interface RetrySettings {
    * Default: 60 s.
    */
   readonly maxDelayMs: number;
-  /** How long to wait for a tool or a stream after its signal is aborted. Default: 5 s. */
+  /** The time to wait for a tool or a stream after its signal is aborted. Default: 5 s. */
   readonly toolGraceMs: number;
 }
 
@@ -216,7 +219,7 @@ export interface Compaction {
 }
 
 /**
- * Whether requests mark their prefix so that the provider caches it for the next request. `auto` uses the
+ * Decides if requests mark their prefix so that the provider caches it for the next request. `auto` uses the
  * provider's usual cache lifetime. An object sets the lifetime: `5m` for about 5 minutes, `1h` for an hour or
  * more.
  */

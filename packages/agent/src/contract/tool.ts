@@ -30,8 +30,8 @@ export interface Tool extends TypedTool {
   /** JSON Schema of the input, for the model. */
   readonly inputSchema: JsonObject;
   /**
-   * Whether the tool changes anything. A tool with `none` may start while the response still streams, and its
-   * result may be discarded.
+   * The effects of the tool. `none`: the tool changes nothing. `external`: the tool may change something. A
+   * tool with `none` may start while the response still streams, and its result may be discarded.
    */
   readonly effects: 'none' | 'external';
   /**
@@ -57,7 +57,7 @@ export interface Tool extends TypedTool {
   /** Set if the tool hands the session off to a different agent. That agent takes over after the turn. */
   readonly handsOff?: HandOff | undefined;
   /**
-   * Whether the provider should enforce the schema on the model's arguments. Default: the provider's own
+   * True if the provider should enforce the schema on the model's arguments. Default: the provider's own
    * default.
    */
   readonly strict?: boolean | undefined;

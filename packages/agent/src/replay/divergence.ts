@@ -54,7 +54,7 @@ function storedForm({ turn, attempt, delta, fact }: DraftRecord | LogRecord): un
 }
 
 /** Returns true if two values of records are equal. The values are JSON, or the bytes of media. */
-function hasSameContent(one: unknown, other: unknown): boolean {
+export function hasSameContent(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null)
     return false;

@@ -27,7 +27,7 @@ export interface RecordedDrive {
   readonly input: readonly Item[];
   /** The trace of the driver's first run. */
   readonly trace: TraceContext | undefined;
-  /** How the driver handled an answer that the previous driver left incomplete. */
+  /** The decision of the driver about an answer that the previous driver left incomplete. */
   readonly onInterrupted: 'keep' | 'retry';
   readonly whileAsking: 'wait' | 'park';
 }

@@ -12,8 +12,8 @@ interface Pending {
 }
 
 /**
- * How long the replay waits, in real time, for work that the virtual clock does not control. An async schema
- * is an example of such work.
+ * The time for which the replay waits, in real time, for work that the virtual clock does not control. An
+ * async schema is an example of such work.
  */
 const divergeAfterMs = 2000;
 

@@ -83,7 +83,7 @@ interface LiveRunOptions {
   readonly prepare?: (() => Promise<unknown>) | undefined;
 }
 
-/** How long a run waits for its running tool calls after the leave signal, in milliseconds. */
+/** The time for which a run waits for its running tool calls after the leave signal, in milliseconds. */
 const leaveGraceMs = 2000;
 /**
  * One run, from its first record to its last. It opens the session, recovers interrupted work, starts the

@@ -55,8 +55,8 @@ export class RunLoop {
   /** The error to throw instead of performing the next action. `leave` sets it. */
   #leaveReason: Error | undefined;
   /**
-   * How many times the loop asked the model to answer again because the answer did not match the `output`
-   * schema.
+   * The number of times that the loop asked the model to answer again because the answer did not match the
+   * `output` schema.
    */
   #repairs = 0;
   /** The validated value of the answer. */

@@ -8,7 +8,10 @@ import type { ParentCall } from '../contract/parent-call.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 import { type FoldedSession, notFoldable } from './journal.ts';
 
-/** How long a continued sub-agent waits until the lease of the previous process expires, in milliseconds. */
+/**
+ * The maximum time, in milliseconds, for which a continued sub-agent waits. It waits until the lease of the
+ * previous process expires.
+ */
 const maxHeldMs = 60_000;
 const heldPollMs = 250;
 

@@ -26,7 +26,8 @@ export const changedSuffix = '/changed';
 
 /**
  * Returns true if several calls of the session have this id, or have the id of the question about this call.
- * A person answers a question by this id, and could then see a different call than the one that runs.
+ * A person answers a question by this id. With a repeated id, the person could see one call while a different
+ * call runs.
  *
  * The loop gives each call a unique id, but repeated ids are still possible. Providers can choose ids that
  * look like ids of questions, other programs write to logs, and sessions are imported.

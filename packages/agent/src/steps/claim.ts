@@ -26,8 +26,8 @@ export interface Claim {
    */
   readonly attempt: number;
   /**
-   * How long the lease lasts without renewal. Default: no expiry, so the lease lasts until it is released or
-   * taken over.
+   * The time for which the lease lasts without renewal. Default: no expiry, so the lease lasts until it is
+   * released or taken over.
    */
   readonly leaseMs?: number | undefined;
   /**

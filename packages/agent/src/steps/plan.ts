@@ -68,10 +68,9 @@ export interface AdvanceResult {
   readonly epoch: number;
   /** The next work of the run. */
   readonly plan: Plan;
-  /**
-   * The items that finished after the caller's `items`. The field `items` below is the new number of items.
-   */
+  /** The finished items after the items that the caller already has (`items` of `AdvanceOptions`). */
   readonly settled: readonly FinishedItem[];
+  /** The number of items that the caller has with this result. Pass it to the next step. */
   readonly items: number;
   /** The log offset up to which this result describes the session. */
   readonly through: number;

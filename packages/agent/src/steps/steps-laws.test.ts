@@ -33,7 +33,7 @@ function stubborn(calls: readonly number[]): Provider {
   });
 }
 
-/** What happens to a step: it runs once, twice at the same time, is left, or is aborted. */
+/** The possible fates of a step: it runs once, twice at the same time, is left, or is aborted. */
 const fates = ['once', 'twice', 'left', 'aborted'] as const;
 const schedule = fc.array(fc.constantFrom('once', 'once', ...fates), { maxLength: 20 });
 const turns = fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 3 });

@@ -209,5 +209,5 @@ export async function resumeAt(
   clock.after(20_000, () => run.abort('late').catch(() => {}));
   const result = await runToEnd(clock, run.result);
   const all = (await log.read(into, { maxBytes: Number.POSITIVE_INFINITY })).records;
-  return { result, agent, before: records.slice(0, through), all, ran, into };
+  return { result, agent, log, before: records.slice(0, through), all, ran, into };
 }

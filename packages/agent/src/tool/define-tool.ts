@@ -29,8 +29,8 @@ export interface ToolOptions<Input extends Schema, Return = ToolReturn, Context 
   /** JSON Schema of the input. Required if the schema library cannot produce it. */
   readonly inputSchema?: JsonObject | undefined;
   /**
-   * Whether the tool changes anything. A tool with `none` may start while the response still streams.
-   * Default: `external`.
+   * The effects of the tool. `none`: the tool changes nothing. `external`: the tool may change something. A
+   * tool with `none` may start while the response still streams. Default: `external`.
    */
   readonly effects?: Tool['effects'] | undefined;
   /**

@@ -64,8 +64,8 @@ export interface WorkerOptions {
 /** Options of `Worker.close`. */
 export interface CloseWorkerOptions {
   /**
-   * How long active runs may continue, in milliseconds. After this time, other workers can take them over.
-   * Default: 10 s.
+   * The time for which active runs may continue, in milliseconds. After this time, other workers can take
+   * them over. Default: 10 s.
    */
   readonly graceMs?: number | undefined;
 }

@@ -77,7 +77,7 @@ export interface TaskDigest {
   readonly is_whole: boolean;
   /** The state of the task. `waiting` means that a call waits for an approval. */
   readonly state: 'running' | 'waiting' | 'idle';
-  /** When the current run started, in milliseconds since 1970. Null if no run is active. */
+  /** The time at which the current run started, in milliseconds since 1970. Null if no run is active. */
   readonly running_since: number | null;
   /** The reason why the last run ended. Null if no run has ended. */
   readonly stop: Stop | null;

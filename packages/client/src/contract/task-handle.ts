@@ -248,7 +248,7 @@ export interface LiveItem extends Item {
   readonly partIds: readonly PartId[];
   /** True if the item can still receive content. */
   readonly isOpen: boolean;
-  /** When the item started, in milliseconds since 1970. */
+  /** The time at which the item started, in milliseconds since 1970. */
   readonly startedAt: number | undefined;
   readonly finishedAt: number | undefined;
 }

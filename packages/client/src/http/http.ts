@@ -55,7 +55,7 @@ export class Http {
     this.options = options;
     const here = (globalThis as { location?: { href?: string } }).location?.href;
     const base = new URL(options.url, here);
-    base.pathname = base.pathname.replace(/\/*$/, '/');
+    base.pathname = base.pathname.replace(/(?<!\/)\/*$/, '/');
     base.search = '';
     base.hash = '';
     this.#base = base;

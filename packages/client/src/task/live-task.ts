@@ -55,8 +55,8 @@ interface LiveTaskOptions {
   readonly newKey: () => string;
   readonly heartbeatMs: number;
   /**
-   * How long a stream stays open after its last subscriber has left, in milliseconds. A subscriber may return
-   * soon.
+   * The time for which a stream stays open after its last subscriber has left, in milliseconds. A subscriber
+   * may return soon.
    */
   readonly lingerMs: number;
   readonly wakeUps: WakeUps;

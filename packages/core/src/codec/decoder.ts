@@ -87,7 +87,7 @@ export function oneOf<T extends string>(...texts: readonly T[]): Decoder<T> {
 
 /**
  * Returns whether a value is a Uint8Array, also from another realm such as an iframe. A Buffer counts as a
- * Uint8Array. Other typed arrays do not.
+ * Uint8Array. Other typed arrays do not count.
  */
 export function isBytes(value: unknown): value is Uint8Array {
   return Object.prototype.toString.call(value) === '[object Uint8Array]';

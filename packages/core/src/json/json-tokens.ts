@@ -25,7 +25,7 @@ export class JsonStringReader {
   /** Text that was decoded, but that the caller has not taken yet. */
   #text = '';
 
-  /** Whether the string can end here. A string cannot end inside an escape. */
+  /** True if the string can end here. A string cannot end inside an escape. */
   get mayEnd(): boolean {
     return this.#state === 'plain';
   }
@@ -169,7 +169,7 @@ export class JsonNumberReader {
     return end;
   }
 
-  /** Whether the number can end here. A number cannot end where a digit is required. */
+  /** True if the number can end here. A number cannot end where a digit is required. */
   get mayEnd(): boolean {
     const state = this.#state;
     return state === 'zero' || state === 'integer' || state === 'fraction' || state === 'exponent';

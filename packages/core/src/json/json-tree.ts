@@ -17,7 +17,7 @@ export class JsonTree implements JsonSink {
   /** The whole value at the last read. After the end of the text, the final value. */
   #root: JsonValue | undefined;
   /**
-   * Whether the tree changed since the last read. One flag is enough, because each write changes the
+   * True if the tree changed since the last read. One flag is enough, because each write changes the
    * innermost open container and therefore all containers around it.
    */
   #changed = false;

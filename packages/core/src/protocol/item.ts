@@ -24,7 +24,7 @@ export interface Item {
   readonly kind: ItemKind;
   readonly author?: Author;
   readonly parts: readonly Part[];
-  /** How the item ended. Absent while the item is open, and for items that cannot stop early. */
+  /** The reason why the item ended. Absent while the item is open, and for items that cannot stop early. */
   readonly stop?: Stop;
   /** True if the content was removed on purpose. */
   readonly redacted?: true;

@@ -128,7 +128,7 @@ export interface ProviderFile {
   readonly id: string;
 }
 
-/** How a part of each kind grows while it streams. */
+/** The medium of a part: text, bytes or one value. It determines how the part grows while it streams. */
 export type Medium = 'text' | 'bytes' | 'value';
 
 /** Maps each kind of part to the way it grows while it streams. */

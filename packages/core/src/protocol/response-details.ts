@@ -58,9 +58,9 @@ export interface SafetyRating {
   readonly level?: string;
   /** The probability from 0 to 1. */
   readonly score?: number;
-  /** Whether the filter found this category. */
+  /** True if the filter found this category. */
   readonly flagged?: boolean;
-  /** Whether the filter removed content because it found this category. */
+  /** True if the filter removed content because it found this category. */
   readonly blocked?: boolean;
 }
 

@@ -14,7 +14,7 @@ export type StopReason =
   | 'error'
   | 'unknown';
 
-/** How a response, a turn or a run ended. */
+/** Describes how a response, a turn or a run ended. */
 export interface Stop {
   readonly reason: StopReason;
   /** The stop reason as the provider sent it. */

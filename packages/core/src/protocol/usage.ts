@@ -15,7 +15,7 @@ export interface Usage {
   readonly cacheWriteLong?: number;
   /** The number of `output` tokens that were reasoning. */
   readonly reasoning: number;
-  /** Whether some numbers are estimates, because the provider did not report them. */
+  /** True if some numbers are estimates, because the provider did not report them. */
   readonly estimated: boolean;
   /** One entry per currency. */
   readonly costs: readonly Cost[];

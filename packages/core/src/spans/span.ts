@@ -9,9 +9,9 @@ import { addUsage, noUsage, type Usage } from '../protocol/usage.ts';
 export type SpanKind = 'run' | 'turn' | 'attempt' | 'call' | 'agent' | 'approval' | 'retry';
 
 /**
- * How the work of a span ended. `ok` is also the status of a span that is still open. `discarded`: the result
- * has no effect, for example because the attempt was superseded. `waiting`: the work waits for a person or
- * for a retry, or the run was parked to wait.
+ * The outcome of the work of a span. `ok` is also the status of a span that is still open. `discarded`: the
+ * result has no effect, for example because the attempt was superseded. `waiting`: the work waits for a
+ * person or for a retry, or the run was parked to wait.
  */
 export type SpanStatus = 'ok' | 'error' | 'discarded' | 'waiting';
 

@@ -5,7 +5,7 @@ import type { LogRecord } from '../protocol/record.ts';
 export interface ParkedState {
   /** The run whose id is the id of the current message. */
   readonly run: RunId | undefined;
-  /** Whether the last run is parked. */
+  /** True if the last run is parked. */
   readonly isParked: boolean;
 }
 

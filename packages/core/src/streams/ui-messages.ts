@@ -142,7 +142,7 @@ function stateOfRun(state: FoldState, run: NonNullable<FoldState['run']>): FoldS
   return { ...state, run, asked, superseded: [] };
 }
 
-/** The texts and files of a user's message. */
+/** Returns the texts and files of a user's message. */
 function userParts(state: FoldState, slots: readonly Pick<PartSlot, 'id' | 'part'>[]): UiPart[] {
   return slots.flatMap(({ id, part }): readonly UiPart[] => {
     if (part?.kind === 'text') return [{ type: 'text', text: part.text }];

@@ -4,9 +4,7 @@ import fc from 'fast-check';
 const shares: Readonly<Record<string, number>> = { quick: 20, rest: 10, job: 10 };
 const share = shares[process.env['MILLRACE_TEST'] ?? 'quick'] ?? 1;
 
-/**
- * Whether properties run with their full counts. With fewer runs, some rare outcomes do not occur.
- */
+/** True if properties run with their full counts. With fewer runs, some rare outcomes do not occur. */
 export const isFull: boolean = share === 1;
 
 /**

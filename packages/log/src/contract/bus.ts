@@ -16,7 +16,7 @@ export interface BusNotice {
    * records.
    */
   readonly incarnation: string;
-  /** How many times existing records of the session were changed. */
+  /** The number of times that existing records of the session were changed. */
   readonly rewrites: number;
   /** The offset of the session's last record. */
   readonly through: number;

@@ -214,11 +214,11 @@ export interface FollowOptions {
 
 /** Options of `Log.restore`. They describe the original session. */
 export interface RestoreOptions {
-  /** When the session was created, in milliseconds since 1970. Default: now. */
+  /** The time at which the session was created, in milliseconds since 1970. Default: now. */
   readonly createdAt?: number | undefined;
-  /** When the records were last changed, in milliseconds since 1970. Default: now. */
+  /** The time at which the records were last changed, in milliseconds since 1970. Default: now. */
   readonly changedAt?: number | undefined;
-  /** Whether the session is closed. Default: false. */
+  /** True if the session is closed. Default: false. */
   readonly isClosed?: boolean | undefined;
   /** The session and offset that the session was forked from. Default: the session is not a fork. */
   readonly origin?: SessionInfo['origin'];

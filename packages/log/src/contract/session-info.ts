@@ -12,7 +12,7 @@ export interface SessionInfo {
    * of `0-9` and `a-z`.
    */
   readonly incarnation: string;
-  /** When the session was created, in milliseconds since 1970. */
+  /** The time at which the session was created, in milliseconds since 1970. */
   readonly createdAt: number;
   /**
    * Time of the last change to the records, in milliseconds since 1970. Changes of the lease do not count.
@@ -40,7 +40,9 @@ export interface LeaseInfo {
   /** The name that the driver passed to `open`. */
   readonly holder: string;
   readonly epoch: number;
-  /** When the lease ends, in milliseconds since 1970. `Infinity` if the lease does not expire. */
+  /**
+   * The time at which the lease ends, in milliseconds since 1970. `Infinity` if the lease does not expire.
+   */
   readonly expiresAt: number;
 }
 

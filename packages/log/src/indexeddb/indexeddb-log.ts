@@ -37,7 +37,8 @@ export interface IndexedDbLogOptions {
    */
   readonly durability?: 'process' | 'power' | undefined;
   /**
-   * How often followers check the store if no other tab has sent a notice, in milliseconds. Default: 1,000.
+   * The interval at which followers check the store if no other tab has sent a notice, in milliseconds.
+   * Default: 1,000.
    */
   readonly pollIntervalMs?: number | undefined;
   /**

@@ -232,31 +232,53 @@ function isHash(hash: string): boolean {
 
 type Load = (sessions: readonly SessionId[]) => Promise<ReadonlyMap<SessionId, SessionRow>>;
 
-/** Combines concurrent reads of session rows into one query. */
+/** The sessions that one query reads, and the result of that query. */
+interface SessionGroup extends PromiseWithResolvers<ReadonlyMap<SessionId, SessionRow>> {
+  readonly sessions: Set<SessionId>;
+}
+
+/**
+ * Maximum number of queries for session rows at the same time. Hundreds of runs look for new records at
+ * almost the same time, and one query for all of them costs little more than a query for one.
+ */
+const maxSessionQueries = 2;
+
+/**
+ * Combines reads of session rows into one query. Reads that arrive while enough queries are in progress wait
+ * for the next query, so that each read returns all rows that were committed before it.
+ */
 class SessionLoader {
   readonly #load: Load;
-  /** The session ids that the next query will read, and the result of that query. */
-  #next: { readonly sessions: Set<SessionId>; readonly found: ReturnType<Load> } | undefined;
+  /** The group of the next query. */
+  #next: SessionGroup | undefined;
+  #queries = 0;
 
   constructor(load: Load) {
     this.#load = load;
   }
 
   async get(session: SessionId): Promise<SessionRow | undefined> {
-    this.#next ??= this.#collect();
-    const { sessions, found } = this.#next;
+    if (this.#next === undefined) {
+      this.#next = { sessions: new Set(), ...Promise.withResolvers() };
+      // Waits until all callers in the current microtask have added their ids.
+      queueMicrotask(() => this.#start());
+    }
+    const { sessions, promise } = this.#next;
     sessions.add(session);
-    return (await found).get(session);
+    return (await promise).get(session);
   }
 
-  #collect() {
-    const sessions = new Set<SessionId>();
-    const ask = async () => {
-      // Waits until all callers in the current microtask have added their ids.
-      await Promise.resolve();
-      this.#next = undefined;
-      return this.#load([...sessions]);
+  #start(): void {
+    const group = this.#next;
+    if (group === undefined || this.#queries >= maxSessionQueries) return;
+    this.#next = undefined;
+    this.#queries++;
+    const end = () => {
+      this.#queries--;
+      this.#start();
     };
-    return { sessions, found: ask() };
+    this.#load([...group.sessions])
+      .then(group.resolve, group.reject)
+      .finally(end);
   }
 }

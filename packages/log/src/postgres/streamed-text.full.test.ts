@@ -1,5 +1,6 @@
 import { type DraftRecord, partId } from '@millrace/core';
-import { expect, test } from 'vitest';
+import pg from 'pg';
+import { expect, test, vi } from 'vitest';
 import { LossyBus } from '../testing/lossy-bus.ts';
 import { describeOnPostgres, usePostgres } from '../testing/start-postgres.ts';
 import { postgresLog } from './postgres-log.ts';
@@ -32,6 +33,41 @@ describeOnPostgres()('21: streamed text of many sessions', () => {
       const notices = published.filter((notice) => notice.session === session);
       const offsets = notices.flatMap(({ records }) => records.map(({ offset }) => offset));
       expect(offsets).toEqual(Array.from({ length: 100 }, (_, index) => index + 1));
+    }
+    await log.close();
+  });
+
+  test('is looked for with few statements, also if each session looks on its own', async () => {
+    const log = postgresLog({ url: postgres().url, schema: 'looked' });
+    const sessions = Array.from({ length: 100 }, (_, index) => `s${index}`);
+    await Promise.all(sessions.map((session) => log.submit(session, { type: 'abort' }, 'k')));
+    const sent = vi.spyOn(pg.Client.prototype, 'query');
+    // Each call is in a task of its own, as the timers of runs are.
+    const infos = await Promise.all(
+      sessions.map(async (session) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        return log.info(session);
+      }),
+    );
+    const statements = sent.mock.calls.length;
+    sent.mockRestore();
+    expect(infos.map((info) => info?.session)).toEqual(sessions);
+    expect(infos.every((info) => info?.through === 1)).toBe(true);
+    expect(statements).toBeLessThanOrEqual(3);
+    await log.close();
+  });
+
+  test('is found by a read that waits for the queries of others', async () => {
+    const log = postgresLog({ url: postgres().url, schema: 'found' });
+    const driver = await log.open('s');
+    for (let at = 0; at < 50; at++) {
+      const others = Array.from({ length: 5 }, () =>
+        new Promise(setImmediate).then(() => log.info('s')),
+      );
+      await new Promise(setImmediate);
+      const { through } = await driver.append([text(at)]);
+      expect((await log.info('s'))?.through).toBe(through);
+      await Promise.all(others);
     }
     await log.close();
   });

@@ -60,7 +60,7 @@ async function withChangedBit(
 const place = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const change = fc.tuple(place, fc.integer({ min: 0, max: 7 }));
 
-/** What a call returns, or the code of its error. */
+/** Returns the result of a call, or the code of its error. */
 const outcomeOf = (call: () => Promise<unknown>): Promise<unknown> =>
   call().catch((error: unknown) => (isMillraceError(error) ? error.code : error));
 

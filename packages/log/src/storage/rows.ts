@@ -51,8 +51,8 @@ export interface LeaseRow {
   /** The name of the holder, for display. */
   readonly holder: string;
   /**
-   * When the lease expires, in milliseconds since 1970. `Infinity` if the lease never expires. If `ticks` is
-   * present, it is used instead of this field.
+   * The time at which the lease expires, in milliseconds since 1970. `Infinity` if the lease never expires.
+   * If `ticks` is present, it is used instead of this field.
    */
   readonly expiresAt: number;
   /**

@@ -24,7 +24,7 @@ class RemoteError extends Error {
 }
 
 interface ReceivedBatch extends Batch {
-  /** When the batch arrived, measured by the clock that all processes of a machine share. */
+  /** The time at which the batch arrived, measured by the clock that all processes of a machine share. */
   readonly receivedAt: number;
 }
 

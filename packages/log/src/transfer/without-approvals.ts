@@ -8,7 +8,7 @@ import {
 
 /**
  * Returns the records of an imported session without everything that would let a call run, or a file change,
- * without a question. The file may come from somebody else, and this user has not given its approvals:
+ * without a question. The file may come from another person, and this user has not given its approvals:
  *
  * - All questions about calls and their answers are removed, also questions to clients. Calls without a
  *   result are decided again.
@@ -18,8 +18,8 @@ import {
  * - Calls of sub-agents lose their link to sessions that exist already, because these belong to this user.
  * - An unfinished run ends with the stop reason `aborted`, so that no process continues it automatically.
  *
- * Finished turns are treated like the others, because a copy of the session can end in the middle of one.
- * Items and their content stay the same.
+ * Finished and unfinished turns are treated in the same way, because a copy of the session can end in the
+ * middle of a finished turn. Items and their content stay the same.
  */
 export function withoutApprovals(
   records: readonly LogRecord[],

@@ -168,7 +168,7 @@ interface AttachmentSource {
  * type.
  */
 function sourceOf(given: string, mimeType: string): AttachmentSource {
-  const [, type, data] = /^data:([^,;]*)[^,]*;base64,(.*)$/is.exec(given) ?? [];
+  const [, type, data] = /^data:([^,;]*)(?:;[^,;]*)*?;base64,(.*)$/is.exec(given) ?? [];
   if (data !== undefined) return { mimeType: type || mimeType, source: bytesOf(data) };
   if (/^(https?|data):/i.test(given)) return { mimeType, source: { type: 'url', url: given } };
   return { mimeType, source: bytesOf(given) };

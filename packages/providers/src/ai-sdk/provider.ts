@@ -63,7 +63,7 @@ interface ModelBinding {
   readonly secrets: readonly string[];
 }
 
-/** How long to wait for the end of the stream after the answer is complete, in milliseconds. */
+/** The time to wait for the end of the stream after the answer is complete, in milliseconds. */
 const streamEndMs = 50;
 
 async function* streamFromModel(

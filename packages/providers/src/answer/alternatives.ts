@@ -19,7 +19,7 @@ export class Alternatives {
     this.#expected = candidates - 1;
   }
 
-  /** Whether all requested answers arrived and are complete. */
+  /** True if all requested answers arrived and are complete. */
   get areFinished(): boolean {
     if (this.#answers.size < this.#expected) return false;
     for (const { stop, isEmpty } of this.#answers.values())

@@ -29,12 +29,12 @@ interface Conversation {
 /** The rules of a model for conversations. */
 interface ConversationRules {
   /**
-   * Whether the model accepts instructions as system messages. Otherwise they are sent as part of a user
+   * True if the model accepts instructions as system messages. Otherwise they are sent as part of a user
    * turn.
    */
   readonly takesSystemMessages: boolean;
   /**
-   * Whether the model can continue an assistant turn at the end of the conversation. Otherwise the API
+   * True if the model can continue an assistant turn at the end of the conversation. Otherwise the API
    * rejects a conversation that ends with an assistant turn.
    */
   readonly takesPrefill: boolean;

@@ -20,18 +20,18 @@ export interface AnthropicOptions extends ApiOptions {
    * model's own maximum, but at most 64,000. For unknown models: 4,096.
    */
   readonly maxTokens?: number | undefined;
-  /** How to request thinking. Default: the entry in the table of models. */
+  /** The way to request thinking. Default: the entry in the table of models. */
   readonly thinking?: ModelTraits['thinking'] | undefined;
-  /** How to request output with a schema. Default: the entry in the table of models. */
+  /** The way to request output with a schema. Default: the entry in the table of models. */
   readonly structuredOutput?: ModelTraits['structuredOutput'] | undefined;
   /**
-   * Whether instructions inside the conversation are sent as system messages. Bedrock, Vertex AI and gateways
+   * True if instructions inside the conversation are sent as system messages. Bedrock, Vertex AI and gateways
    * may reject them. Default: the entry in the table of models, but false if `baseUrl` is set.
    */
   readonly systemMessages?: boolean | undefined;
   /**
    * Tools in the format of the API. Anthropic runs some of them itself, such as `{ type:
-   * 'web_search_20250305', name: 'web_search' }`. For the others, Anthropic defines only the format. If the
+   * 'web_search_20250305', name: 'web_search' }`. For other tools, Anthropic defines only the format. If the
    * request has a tool of the same name, the entry here replaces it. Default: none.
    */
   readonly extraTools?: readonly AnthropicTool[] | undefined;
@@ -72,27 +72,27 @@ export interface AnthropicModel extends AnthropicOptions {
 /** The differences between the APIs of the models. */
 export interface ModelTraits {
   /**
-   * How the request enables thinking. `adaptive`: by a level of effort. `budget`: by a number of tokens.
-   * `none`: the model cannot think.
+   * The way in which a request enables thinking. `adaptive`: by a level of effort. `budget`: by a number of
+   * tokens. `none`: the model cannot think.
    */
   readonly thinking: 'adaptive' | 'budget' | 'none';
-  /** Whether thinking can be turned off for this model. */
+  /** True if thinking can be turned off for this model. */
   readonly canStopThinking: boolean;
-  /** Whether the model accepts `temperature` and `top_p`. */
+  /** True if the model accepts `temperature` and `top_p`. */
   readonly takesTemperature: boolean;
   /**
-   * How structured output is requested. `format`: the output is text in the requested format. `tool`: the
-   * output is the input of a tool that the model must call.
+   * The way in which a request asks for structured output. `format`: the output is text in the requested
+   * format. `tool`: the output is the input of a tool that the model must call.
    */
   readonly structuredOutput: 'format' | 'tool';
   /**
-   * Whether the model accepts instructions as system messages inside the conversation. Otherwise they are
+   * True if the model accepts instructions as system messages inside the conversation. Otherwise they are
    * sent as part of a user turn.
    */
   readonly systemMessages: boolean;
-  /** Whether the model can continue an assistant message at the end of the conversation. */
+  /** True if the model can continue an assistant message at the end of the conversation. */
   readonly prefill: boolean;
-  /** Whether a request can force the model to call a tool. */
+  /** True if a request can force the model to call a tool. */
   readonly forcedTools: boolean;
   /** The levels of effort that the model accepts. */
   readonly efforts: readonly ModelEffort[];

@@ -51,10 +51,10 @@ export interface RecordedChunk {
  */
 export const bodyEndings = ['end', 'cancelled', 'error'] as const;
 
-/** How a recorded body ended. */
+/** The way in which a recorded body ended. */
 export type BodyEnding = (typeof bodyEndings)[number];
 
-/** When and how a recorded body ended. */
+/** The end of a recorded body: its time and its kind. */
 export interface BodyEnd {
   readonly atMs: number;
   readonly how: BodyEnding;

@@ -8,7 +8,7 @@ export interface ConformanceAnswer {
   /** `length` if the answer ends because of its token limit. Default: the answer ends normally. */
   readonly stop?: 'length' | undefined;
   /**
-   * How the stream ends after the content. Default: `whole`.
+   * The end of the stream, after the content. Default: `whole`.
    *
    * - `cut`: the stream ends without the provider's terminal signal.
    * - `error`: the provider sends an error instead of its terminal signal.

@@ -22,7 +22,10 @@ export type OpenaiContentOptions = JsonObject & {
 
 /** Options for a picture or document that is sent to Anthropic. */
 export type AnthropicContentOptions = JsonObject & {
-  /** Whether the answer should cite the document. All documents of a request must have the same value. */
+  /**
+   * With `enabled: true`, the answer should cite the document. All documents of a request must have the same
+   * value.
+   */
   readonly citations?: { readonly enabled: boolean };
   /** A description of the document for the model. The answer does not cite this description. */
   readonly context?: string;

@@ -45,7 +45,7 @@ export type ResponsesTool =
       readonly allowed_tools?: readonly string[] | JsonObject | null;
       readonly allowed_callers?: readonly ('direct' | 'programmatic')[] | null;
       readonly defer_loading?: boolean;
-      /** Which calls need approval (see `mcpApprovalTool`). Default (set by the API): all calls. */
+      /** The calls that need approval (see `mcpApprovalTool`). Default (set by the API): all calls. */
       readonly require_approval?: 'always' | 'never' | JsonObject | null;
     }
   | { readonly type: 'code_interpreter'; readonly container?: string | JsonObject }

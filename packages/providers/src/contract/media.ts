@@ -167,7 +167,7 @@ export interface TranscriptionOptions extends MediaCallOptions {
   readonly language?: string | undefined;
   /** Names and terms that occur in the recording. Default: none. */
   readonly prompt?: string | undefined;
-  /** Whether the answer contains the times of words or of segments. Default: no times. */
+  /** Requests the times of words or of segments in the answer. Default: no times. */
   readonly timestamps?: 'word' | 'segment' | undefined;
 }
 

@@ -12,41 +12,44 @@ export interface ModelInfo {
    * describes them.
    */
   readonly inputs?: readonly ModelInput[] | undefined;
-  /** Whether the model can reason. */
+  /** True if the model can reason. */
   readonly reasons?: boolean | undefined;
   /** The reasoning efforts that a request can set. An empty list means that the effort cannot be set. */
   readonly efforts?: readonly ModelEffort[] | undefined;
   /** The effort that the model uses if a request does not set one. */
   readonly defaultEffort?: ModelEffort | undefined;
   /**
-   * How a request enables reasoning, if the API has several ways. `effort` means by a level. `budget` means
-   * by a number of tokens.
+   * The way in which a request enables reasoning, if the API has several ways. `effort` means by a level.
+   * `budget` means by a number of tokens.
    */
   readonly thinking?: 'effort' | 'budget' | undefined;
   /** The smallest and the largest token budget, for a model whose reasoning is set by a budget. */
   readonly thinkingBudget?: readonly [min: number, max: number] | undefined;
   /** True if the model reasons in every answer, even if a request turns reasoning off. */
   readonly alwaysThinks?: boolean | undefined;
-  /** Whether the model accepts `temperature` and `top_p`. */
+  /** States when the model accepts `temperature` and `top_p`: always, only without reasoning, or never. */
   readonly sampling?: 'always' | 'without_reasoning' | 'never' | undefined;
-  /** Whether the model can continue an assistant message at the end of a conversation. */
+  /** True if the model can continue an assistant message at the end of a conversation. */
   readonly prefill?: boolean | undefined;
-  /** Whether the model accepts system messages inside a conversation. */
+  /** True if the model accepts system messages inside a conversation. */
   readonly systemMessages?: boolean | undefined;
-  /** Whether a request can force the model to call a tool. */
+  /** True if a request can force the model to call a tool. */
   readonly forcedTools?: boolean | undefined;
-  /** Whether the API enforces a schema on the answers of this model. */
+  /** True if the API enforces a schema on the answers of this model. */
   readonly outputSchema?: boolean | undefined;
   /**
-   * Whether a request can have both tools and a schema for the answer. Such a model also accepts a mix of
+   * True if a request can have both tools and a schema for the answer. Such a model also accepts a mix of
    * tools: some that the provider runs, and some that the client runs.
    */
   readonly outputWithTools?: boolean | undefined;
-  /** Whether the model rejects its own earlier tool calls if they are sent back without their signatures. */
+  /**
+   * True if the model rejects its own earlier tool calls when a request contains them without their
+   * signatures.
+   */
   readonly signedCalls?: boolean | undefined;
-  /** Whether tool results can contain pictures and other media. */
+  /** True if tool results can contain pictures and other media. */
   readonly mediaInResults?: boolean | undefined;
-  /** Whether the provider can keep this model's cached prompts for a day. */
+  /** True if the provider can keep this model's cached prompts for a day. */
   readonly longCache?: boolean | undefined;
   /** The prices. `reported` means that the provider reports the cost of each answer. */
   readonly prices?: ModelPrices | 'reported' | undefined;

@@ -7,9 +7,9 @@ export interface ModelRequest {
   readonly items: readonly Item[];
   /** The tools that the model may call. Default: none. */
   readonly tools?: readonly ToolDefinition[] | undefined;
-  /** Which tools the model may call, or must call. Default: the provider decides, usually `auto`. */
+  /** The tools that the model may call, or must call. Default: the provider decides, usually `auto`. */
   readonly toolChoice?: ToolChoice | undefined;
-  /** How much the model should reason. Default: the model's own default. */
+  /** The effort with which the model should reason. Default: the model's own default. */
   readonly reasoning?: ReasoningEffort | undefined;
   /** Requests output that matches a schema. The output arrives as a structured part. */
   readonly output?: OutputSchema | undefined;
@@ -82,7 +82,7 @@ export interface ToolProviderOptions {
 export type AnthropicToolOptions = JsonObject & {
   /** If true, the model gets the definition only after a tool search has found the tool. */
   readonly defer_loading?: boolean;
-  /** Who may call the tool: the model (`direct`), or code that the model runs in a container. */
+  /** The callers that may use the tool: the model (`direct`), or code that the model runs in a container. */
   readonly allowed_callers?: readonly string[];
   /** Examples of valid inputs. */
   readonly input_examples?: readonly JsonObject[];
@@ -96,7 +96,10 @@ export type AnthropicToolOptions = JsonObject & {
 export type OpenaiToolOptions = JsonObject & {
   /** If true, the model gets the definition only after a tool search has found the tool. */
   readonly defer_loading?: boolean;
-  /** Who may call the tool: the model (`direct`), or a program that the model writes (`programmatic`). */
+  /**
+   * The callers that may use the tool: the model (`direct`), or a program that the model writes
+   * (`programmatic`).
+   */
   readonly allowed_callers?: readonly ('direct' | 'programmatic')[];
   /** The JSON Schema of the result. */
   readonly output_schema?: JsonObject;
@@ -108,7 +111,7 @@ export type OpenaiToolOptions = JsonObject & {
  */
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
 
-/** How much a model should reason. Each provider converts it to the settings of its models. */
+/** The effort with which a model should reason. Each provider converts it to the settings of its models. */
 export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'max';
 
 /** A JSON Schema that the output must match. */

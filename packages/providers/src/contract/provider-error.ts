@@ -20,9 +20,9 @@ export type ProviderErrorKind =
   | 'aborted';
 
 /**
- * Whether the request can be sent again. `yes`: with backoff, as often as the caller wants. `once`: one more
- * time. `once_without_reasoning`: one more time, without the reasoning of earlier turns. `no`: never, because
- * the request would fail again.
+ * States if the request can be sent again. `yes`: with backoff, as often as the caller wants. `once`: one
+ * more time. `once_without_reasoning`: one more time, without the reasoning of earlier turns. `no`: never,
+ * because the request would fail again.
  */
 export type RetryAdvice = 'yes' | 'once' | 'once_without_reasoning' | 'no';
 
@@ -57,7 +57,7 @@ export interface ProviderErrorDetails {
   readonly requestId?: string | undefined;
   /** The delay that the provider asks for, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** Whether to retry, if the provider itself reports this. Default: derived from the kind. */
+  /** The provider's own statement if the request can be sent again. Default: derived from the kind. */
   readonly retry?: RetryAdvice | undefined;
   /** The error that caused this one. */
   readonly cause?: unknown;

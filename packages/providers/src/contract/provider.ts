@@ -97,11 +97,11 @@ export interface StreamStep {
   readonly end?: ResponseEnd | undefined;
 }
 
-/** How a response ended. */
+/** Describes how a response ended. */
 export interface ResponseEnd {
   /**
-   * How the response stopped. The reason is `error` or `aborted` if `error` is set. Otherwise it is the
-   * provider's stop reason.
+   * The reason why the response ended. The reason is `error` or `aborted` if `error` is set. Otherwise it is
+   * the provider's stop reason.
    */
   readonly stop: Stop;
   /**

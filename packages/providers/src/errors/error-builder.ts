@@ -193,7 +193,7 @@ export class ErrorBuilder {
 const maxErrorBodyBytes = 2 ** 16;
 
 /**
- * How long to wait for the body of an error response, in milliseconds. The status alone is often sufficient.
+ * The time to wait for the body of an error response, in milliseconds. The status alone is often sufficient.
  */
 const errorBodyMs = 5000;
 

@@ -55,7 +55,7 @@ export function messageFor(kind: ProviderErrorKind, provider: string, reason: st
 }
 
 function reasonText(reason: string): string {
-  return reason === '' ? '' : `: ${reason.replace(/[.\s]+$/, '')}`;
+  return reason === '' ? '' : `: ${reason.replace(/(?<![.\s])[.\s]+$/, '')}`;
 }
 
 const maxClippedLength = 500;

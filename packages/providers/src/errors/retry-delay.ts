@@ -72,12 +72,15 @@ const unitMs: Readonly<Record<string, number>> = {
   ms: 1,
 };
 
+/** Maximum length of a duration. The rest of a longer text is not read. */
+const maxDurationLength = 200;
+
 /**
  * Reads a duration such as `34.07s`, `18h31m10s`, `250ms`, `5 seconds`, `2 minutes`, or a plain
  * number of seconds. Returns milliseconds.
  */
 function delayFromDuration(text: string | null | undefined): number | undefined {
-  const trimmed = (text ?? '').trim().toLowerCase();
+  const trimmed = (text ?? '').slice(0, maxDurationLength).trim().toLowerCase();
   if (/^\d+(?:\.\d+)?$/.test(trimmed)) return roundedDelay(Number(trimmed) * 1000);
   const spans = [...trimmed.matchAll(/(\d+(?:\.\d+)?)\s*(milli|ms|d|h|m|s)/g)];
   if (spans.length === 0) return undefined;

@@ -24,12 +24,12 @@ export interface GoogleEndpoint extends StateOwner {
    */
   readonly authorize?: ((request: HttpRequest) => Promise<HttpRequest>) | undefined;
   readonly headers: HeaderOptions | undefined;
-  /** Whether the API accepts call ids that it did not create. */
+  /** True if the API accepts call ids that it did not create. */
   readonly sendsAllIds: boolean;
   readonly streamsArguments: boolean;
   /** Tools that Google runs itself. */
   readonly extraTools: readonly JsonObject[];
-  /** Whether a request must ask the API to return the calls and results of Google's own tools. */
+  /** True if a request must ask the API to return the calls and results of Google's own tools. */
   readonly asksForHostedCalls: boolean;
   /** The limits and abilities of the model. */
   readonly info: ModelInfo;

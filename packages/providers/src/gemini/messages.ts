@@ -111,7 +111,7 @@ function mergeNeighbours(contents: readonly GeminiMessage[]): readonly GeminiMes
 }
 
 interface ModelPartsOptions {
-  /** Whether the model rejects calls without a signature. */
+  /** True if the model rejects calls without a signature. */
   readonly wantsSignatures: boolean;
   /** Returns the id with which a call is sent, or undefined if the call is sent without an id. */
   readonly idOf: (call: ToolCallId) => string | undefined;
@@ -186,7 +186,7 @@ function functionCall(call: SentToolCall, { idOf }: ModelPartsOptions): JsonObje
 }
 
 interface FunctionResponsesOptions {
-  /** Whether results can contain media. Otherwise the media are sent after the result. */
+  /** True if results can contain media. Otherwise the media are sent after the result. */
   readonly takesNestedMedia: boolean;
   readonly inputs: ModelInfo['inputs'];
   readonly idOf: (call: ToolCallId) => string | undefined;

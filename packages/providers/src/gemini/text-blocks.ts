@@ -214,6 +214,9 @@ function decodeBase64(base64: string): Uint8Array {
 }
 
 function standardBase64(base64: string): string {
-  const digits = base64.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '');
+  const digits = base64
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
+    .replace(/(?<!=)=+$/, '');
   return digits.padEnd(Math.ceil(digits.length / 4) * 4, '=');
 }

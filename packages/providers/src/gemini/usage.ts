@@ -14,7 +14,7 @@ type Count = (typeof counts)[number];
 /** Keeps the last value of each count. Several events repeat the counts, and some events have no counts. */
 export class UsageTally {
   readonly #figures = new Map<Count, number>();
-  /** How Vertex AI bills the request: on demand, or from reserved throughput. */
+  /** The way in which Vertex AI bills the request: on demand, or from reserved throughput. */
   trafficType: string | undefined;
 
   /** Adds a report. Returns whether the report contains any count. */

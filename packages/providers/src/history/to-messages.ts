@@ -27,7 +27,7 @@ import { defaultIdRule, type ToolCallIdRule, ToolCallIds } from './tool-call-ids
 
 interface HistoryOptions extends StateOwner {
   readonly ids?: ToolCallIdRule | undefined;
-  /** Whether requests can refer to files that the provider stores. Default: true. */
+  /** True if requests can refer to files that the provider stores. Default: true. */
   readonly takesFiles?: boolean | undefined;
   /** Maximum number of cache points in the messages. Default: 4, which is the limit of all APIs. */
   readonly maxCachePoints?: number | undefined;

@@ -30,7 +30,7 @@ const chat = (fetch: Fetch) => openaiChat({ ...local, fetch, preset: 'llama.cpp'
 const messages = (fetch: Fetch) => anthropic({ ...local, fetch, apiKey: 'none' });
 
 describe('19.21: an answer that llama.cpp cut at the limit of tokens', () => {
-  /** What llama.cpp sends: always `completed`, and no reason. */
+  /** Returns the answer of llama.cpp: always `completed`, and no reason. */
   const cutAt = (tokens: number) => {
     const content = [{ type: 'output_text', text: 'Round and round' }];
     const message = {

@@ -23,7 +23,7 @@ import { wireTable } from '../testing/wire-table.ts';
 
 type Kept = Partial<Omit<Completion, 'usage'>> & { readonly usage?: Partial<Usage> };
 
-/** What real recordings must keep. The last response of the file counts. */
+/** The data that each wire must keep from a real recording. The last response of the file counts. */
 const recorded: readonly (readonly [Wire, string, Kept])[] = [
   [
     'anthropic',

@@ -88,8 +88,8 @@ export function openaiImage(options: OpenaiImageOptions): ImageModel {
     { of: 'openaiImage', path: 'images/generations', presets: imagePresets },
     options,
   );
-  // Some models can answer with a URL. The request asks these models for the bytes. All other models reject
-  // this field.
+  // Some models answer with a URL by default. The field `response_format` asks these models for the bytes.
+  // All other models reject this field.
   const asksForBytes = !/^(?:chat)?gpt-/.test(model) && options.preset !== 'azure';
   return {
     provider,

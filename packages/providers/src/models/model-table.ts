@@ -75,7 +75,7 @@ function withoutPrices({ prices: _, ...info }: ModelInfo): ModelInfo {
 
 interface VendorOfModel {
   readonly vendor: string;
-  /** Whether the prices in the vendor's row apply. */
+  /** True if the prices in the vendor's row apply. */
   readonly isOwn: boolean;
 }
 

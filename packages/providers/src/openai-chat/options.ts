@@ -46,19 +46,17 @@ export interface ChatDialect extends Endpoint {
   readonly asksForUsage: boolean;
   /** The name of the field for the maximum number of output tokens. */
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
-  /**
-   * Whether the server has a `developer` role. Otherwise developer messages get the role `system`.
-   */
+  /** True if the server has a `developer` role. Otherwise developer messages get the role `system`. */
   readonly hasDeveloperRole: boolean;
-  /** How to request reasoning. */
+  /** The way to request reasoning. */
   readonly reasoningEffort: ReasoningEffortStyle;
-  /** Which reasoning of earlier answers is sent back in requests. */
+  /** The reasoning of earlier answers that requests send back. */
   readonly echoReasoning: ReasoningEchoStyle;
   /** The rule for tool call ids that the server accepts. */
   readonly ids: ToolCallIdRule;
   /** The content of an assistant message that contains only tool calls. */
   readonly emptyContent: null | '';
-  /** Whether tool results must contain the name of the tool. */
+  /** True if tool results must contain the name of the tool. */
   readonly namesToolResults: boolean;
   /**
    * True if the server rejects a user message directly after tool results. In this case, an assistant message
@@ -67,9 +65,9 @@ export interface ChatDialect extends Endpoint {
   readonly needsMessageAfterToolResults: boolean;
   /** True if the server requires the field `tools` when the history has calls. The list may be empty. */
   readonly needsToolsWithCalls: boolean;
-  /** Whether the server accepts `strict` for tools. */
+  /** True if the server accepts `strict` for tools. */
   readonly strictTools: boolean;
-  /** How to request structured output. `json_object` requests JSON without a schema. */
+  /** The way to request structured output. `json_object` requests JSON without a schema. */
   readonly outputFormat: 'json_schema' | 'json_object';
   /** The name of the field that routes requests with the same prefix to the same cache. */
   readonly cacheKeyField: 'prompt_cache_key' | 'session_id' | 'none';
@@ -96,7 +94,7 @@ export interface ChatDialect extends Endpoint {
 }
 
 /**
- * How to request reasoning.
+ * The way to request reasoning.
  *
  * - `effort`: with `reasoning_effort`.
  * - `reasoning_object`: with the `reasoning` object of OpenRouter.
@@ -114,7 +112,7 @@ export type ReasoningEffortStyle =
   | 'none';
 
 /**
- * Which reasoning of earlier answers is sent back in requests.
+ * The reasoning of earlier answers that requests send back.
  *
  * - `none`: no reasoning.
  * - `field`: all reasoning, in the same field in which it arrived.

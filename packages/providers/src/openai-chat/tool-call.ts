@@ -39,7 +39,7 @@ export class ChatToolCall {
   /** Encodes the plain text input of a custom tool. Undefined for other tools. */
   #plainInput: PlainInputEncoder | undefined;
 
-  /** Whether the server sends an index for this call. */
+  /** True if the server sends an index for this call. */
   readonly hasIndex: boolean;
 
   constructor(context: ToolCallContext, id: string | undefined, hasIndex: boolean) {

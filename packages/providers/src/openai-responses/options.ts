@@ -10,7 +10,7 @@ export interface ResponsesOptions extends ApiOptions {
   /** Settings in which the server differs from its preset. Default: none. */
   readonly dialect?: Partial<ResponsesDialect> | undefined;
   /**
-   * Whether the provider stores the response. If it does not, the next request contains all data that the
+   * True if the provider stores the response. If it does not, the next request contains all data that the
    * provider needs. Default: false.
    */
   readonly store?: boolean | undefined;
@@ -27,16 +27,16 @@ export interface ResponsesOptions extends ApiOptions {
    */
   readonly background?: boolean | undefined;
   /**
-   * How detailed the summary of the reasoning is. Default: `auto` if the request asks for reasoning,
+   * The level of detail of the summary of the reasoning. Default: `auto` if the request asks for reasoning,
    * otherwise `none`.
    */
   readonly reasoningSummary?: 'auto' | 'concise' | 'detailed' | 'none' | undefined;
   /**
-   * Whether to request encrypted reasoning, which later requests can send back. Default: true. If responses
-   * are stored or the model does not reason: false.
+   * If true, requests ask for encrypted reasoning, which later requests can send back. Default: true. If
+   * responses are stored or the model does not reason: false.
    */
   readonly encryptedReasoning?: boolean | undefined;
-  /** Whether the model may make several calls in one answer. Default: the provider's default. */
+  /** True if the model may make several calls in one answer. Default: the provider's default. */
   readonly parallelToolCalls?: boolean | undefined;
   /**
    * Tools in the format of the API: hosted tools, and custom tools with plain text input. If the request has
@@ -62,35 +62,35 @@ export type ResponsesPreset =
 /** The settings in which servers of this API differ. */
 export interface ResponsesDialect extends Endpoint {
   /**
-   * Whether requests contain the unencrypted reasoning of earlier answers. If several tool calls followed the
+   * True if requests contain the unencrypted reasoning of earlier answers. If several tool calls followed the
    * same reasoning, the reasoning is repeated before each of these calls. Servers of open models need it, but
    * OpenAI rejects it.
    */
   readonly plainReasoning: boolean;
-  /** Whether assistant messages need ids. OpenAI rejects ids that it did not create. */
+  /** True if assistant messages need ids. OpenAI rejects ids that it did not create. */
   readonly needsMessageIds: boolean;
   /**
-   * Whether the server supports OpenAI's built-in tools, which the client runs. Otherwise a tool with
+   * True if the server supports OpenAI's built-in tools, which the client runs. Otherwise a tool with
    * `answers` is declared as a function.
    */
   readonly builtInTools: boolean;
   /**
-   * Whether the server itself runs calls of custom tools that the request does not declare. xAI
-   * sends its searches as such calls.
+   * True if the server itself runs calls of custom tools that the request does not declare. xAI sends its
+   * searches as such calls.
    */
   readonly runsCustomCalls: boolean;
-  /** Whether the server accepts `prompt_cache_key`. */
+  /** True if the server accepts `prompt_cache_key`. */
   readonly hasPromptCacheKey: boolean;
   /**
-   * Whether the server reports that it cut an answer at `max_output_tokens`. llama.cpp reports such an answer
+   * True if the server reports that it cut an answer at `max_output_tokens`. llama.cpp reports such an answer
    * as completed. In this case, the number of tokens shows whether the answer was cut.
    */
   readonly reportsCut: boolean;
   /**
-   * Whether the server has the endpoint `/responses/input_tokens`. For an unknown server, requests are sent
+   * True if the server has the endpoint `/responses/input_tokens`. For an unknown server, requests are sent
    * until the server reports that the endpoint does not exist.
    */
   readonly countsTokens: boolean;
-  /** Whether the server accepts a long cache retention, for models that support it. */
+  /** True if the server accepts a long cache retention, for models that support it. */
   readonly longCache: boolean;
 }

@@ -12,9 +12,9 @@ export interface SentItem {
 }
 
 export interface ReasoningPairOptions {
-  /** Whether the provider stores items and accepts their ids. */
+  /** True if the provider stores items and accepts their ids. */
   readonly isStored: boolean;
-  /** Whether unencrypted reasoning is sent back. */
+  /** True if unencrypted reasoning is sent back. */
   readonly plainReasoning: boolean;
 }
 

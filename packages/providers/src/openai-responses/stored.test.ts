@@ -9,7 +9,9 @@ import { wireEvents } from '../scripted-server/index.ts';
 import type { ResponsesOptions } from './options.ts';
 import { openaiResponses } from './provider.ts';
 
-/** What the model sees of an item, without ids and other fields that only servers need. */
+/**
+ * Returns the content of an item that the model sees, without ids and other fields that only servers need.
+ */
 function seen(item: JsonObject): string {
   const texts = objectsIn(item, 'content').map((part) => textIn(part, 'text') ?? '');
   const { role = 'assistant', type, name, arguments: given, output, call_id: call } = item;
@@ -22,7 +24,7 @@ function seen(item: JsonObject): string {
 class StoringServer {
   /** For each stored response, everything that the model saw and said. */
   readonly contexts = new Map<string, readonly string[]>();
-  /** What the model saw in each request that was accepted. */
+  /** The content that the model saw in each accepted request. */
   readonly views: (readonly string[])[] = [];
   readonly sizes: number[] = [];
   refusals = 0;
@@ -78,7 +80,7 @@ const said = (id: string, text: string): Item => ({
 
 const step = fc.record({
   hasCall: fc.boolean(),
-  /** What happens before the request. */
+  /** The event before the request. */
   before: fc.constantFrom('nothing', 'nothing', 'nothing', 'forget', 'compact', 'edit', 'steer'),
 });
 

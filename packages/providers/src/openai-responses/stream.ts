@@ -25,14 +25,11 @@ import { usageOf } from './usage.ts';
 interface ResponsesReaderOptions {
   /** Tools that are declared besides those of the request. Default: none. */
   readonly extraTools?: readonly JsonObject[];
-  /**
-   * Whether the provider runs calls of custom tools that the request does not declare. Default:
-   * false.
-   */
+  /** True if the provider runs calls of custom tools that the request does not declare. Default: false. */
   readonly runsCustomCalls?: boolean;
   /** Called with each complete response. */
   readonly onWhole?: (response: JsonObject) => void;
-  /** Whether the server reports that it cut an answer. Default: true. */
+  /** True if the server reports that it cut an answer. Default: true. */
   readonly reportsCut?: boolean;
 }
 

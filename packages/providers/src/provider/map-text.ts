@@ -157,15 +157,15 @@ export interface PartTextChange {
   /** Returns the remaining text. Called when the part ends, whether it is complete or cut off. */
   end?(): string;
   /**
-   * Whether the text until now differs from the original. Default: unknown. In this case, reasoning is
+   * True if the text until now differs from the original. Default: unknown. In this case, reasoning is
    * treated as changed and text as unchanged.
    */
   readonly hasChanged?: boolean;
 }
 
 /**
- * How `mapText` changes text: a function that maps each chunk, or a function that creates a `PartTextChange`
- * for each part. A function of chunks cannot recognize a word that is split into two chunks.
+ * Describes how `mapText` changes text: a function that maps each chunk, or a function that creates a
+ * `PartTextChange` for each part. A function of chunks cannot recognize a word that is split into two chunks.
  */
 export type TextChange = ((chunk: string) => string) | ((firstChunk: string) => PartTextChange);
 
@@ -188,7 +188,7 @@ class ChangedText {
     return this.#paired(changed.chunk(text));
   }
 
-  /** Whether the text differs from the original. Undefined if the `PartTextChange` does not report this. */
+  /** True if the text differs from the original. Undefined if the `PartTextChange` does not report this. */
   get hasChanged(): boolean | undefined {
     return this.#part?.hasChanged;
   }

@@ -3,11 +3,11 @@ import { isObject } from '../json/fields.ts';
 
 /** The features that a provider accepts in an enforced schema. */
 export interface StrictRules {
-  /** Whether every property must be required. In this case, optional properties accept null. */
+  /** True if every property must be required. In this case, optional properties accept null. */
   readonly allRequired: boolean;
-  /** Whether a schema may refer to itself. */
+  /** True if a schema may refer to itself. */
   readonly takesRecursion: boolean;
-  /** Whether the root of a schema may be a choice (`anyOf`). */
+  /** True if the root of a schema may be a choice (`anyOf`). */
   readonly takesRootChoice: boolean;
   /** The constraints that the provider enforces. All other constraints are written into the description. */
   readonly constraints: readonly string[];

@@ -14,7 +14,7 @@ export type Script = readonly ScriptedReply[] | ReplyFunction;
 /** Options of `startScriptedServer`. */
 export interface ScriptedServerOptions {
   /**
-   * Whether the server checks requests. If the real provider would reject a request, the server replies with
+   * True if the server checks requests. If the real provider would reject a request, the server replies with
    * the status 400 and the provider's own error body. The next scripted reply is then not used, and
    * `assertUsedUp` reports the fault. Requests to other paths are not checked. Default: true.
    */

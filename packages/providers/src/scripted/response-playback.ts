@@ -26,7 +26,7 @@ interface PlaybackOptions {
   readonly id: string;
   readonly request: ModelRequest;
   readonly ids: Ids;
-  /** How text is split. Default: `character`. */
+  /** The rule that splits text into deltas. Default: `character`. */
   readonly pieces?: ScriptedPieces | undefined;
 }
 

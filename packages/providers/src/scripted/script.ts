@@ -64,7 +64,7 @@ export interface ScriptedResponse {
   readonly usage?: Partial<Usage> | undefined;
   /** A failure of the stream. Default: none. */
   readonly fault?: ScriptedFault | undefined;
-  /** How text is split. Default: the provider's `pieces`. */
+  /** The rule that splits text into deltas. Default: the provider's `pieces`. */
   readonly pieces?: ScriptedPieces | undefined;
   /** Delay between two steps in milliseconds. Default: the provider's `pauseMs`. */
   readonly pauseMs?: number | undefined;
@@ -101,7 +101,8 @@ export type ScriptedFault =
   | { readonly type: 'swap'; readonly after: number };
 
 /**
- * How a scripted text is split: by character, into token-like pieces, as a whole, or randomly with a seed.
+ * The rule that splits a scripted text: by character, into token-like pieces, as a whole, or randomly with a
+ * seed.
  */
 export type ScriptedPieces = 'character' | 'token' | 'whole' | { readonly seed: number };
 

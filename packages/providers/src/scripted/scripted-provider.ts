@@ -26,7 +26,7 @@ export interface ScriptedOptions {
    * be used.
    */
   readonly info?: ModelInfo | undefined;
-  /** How text is split into deltas. Default: `character`. */
+  /** The rule that splits text into deltas. Default: `character`. */
   readonly pieces?: ScriptedPieces | undefined;
   /** Delay between two steps in milliseconds. Default: 0. */
   readonly pauseMs?: number | undefined;

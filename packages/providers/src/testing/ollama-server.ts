@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 interface OllamaOptions {
   /** The context of a loaded model, in tokens. Default: 4096, as in Ollama. */
   readonly contextTokens?: number | undefined;
-  /** Whether the model is loaded at the start. Default: false. */
+  /** True if the model is loaded at the start. Default: false. */
   readonly isLoaded?: boolean | undefined;
   readonly model?: string | undefined;
 }

@@ -19,9 +19,7 @@ export interface Recording {
 const packageFolder = join(import.meta.dirname, '..', '..');
 const sharedFolder = join(packageFolder, '..', '..', '..', 'shared', 'recordings');
 
-/**
- * Whether the real recordings exist. They are stored beside the repository and are not part of it.
- */
+/** True if the real recordings exist. They are stored beside the repository and are not part of it. */
 export const hasSharedRecordings: boolean = existsSync(sharedFolder);
 
 /** Returns all recordings of a wire. The fixtures of this package come last. */

@@ -14,7 +14,7 @@ export interface WindowOptions extends JsonTransport {
   /** The key for the server. Default: no key is sent. */
   readonly apiKey?: string | undefined;
   /**
-   * Whether Ollama may load the model. Ollama reports the window only if the model is loaded. The next
+   * True if Ollama may load the model. Ollama reports the window only if the model is loaded. The next
    * request would load the model anyway. Default: false.
    */
   readonly loads?: boolean | undefined;
@@ -24,7 +24,7 @@ export interface WindowOptions extends JsonTransport {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How long Ollama may take to load a model, in milliseconds. */
+/** The time that Ollama may take to load a model, in milliseconds. */
 const loadTimeoutMs = 300_000;
 
 /**
@@ -37,7 +37,7 @@ const loadTimeoutMs = 300_000;
  */
 export async function readContextWindow(options: WindowOptions): Promise<number | undefined> {
   const { server, apiKey, timeoutMs, signal } = options;
-  const base = String(options.baseUrl).replace(/\/+$/, '');
+  const base = String(options.baseUrl).replace(/(?<!\/)\/+$/, '');
   const root = base.replace(/\/v1$/, '');
   const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   const ask = (url: string, body?: JsonValue, ms = timeoutMs) =>

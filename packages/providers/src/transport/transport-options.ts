@@ -27,8 +27,8 @@ export interface TransportOptions {
   /** Limits on the deltas that the stream writes. Default: the limits of `@millrace/core`. */
   readonly limits?: Partial<ContentLimits> | undefined;
   /**
-   * Whether to send the trace of a request in the headers `traceparent` and `tracestate`. If `headers`
-   * contains a header of the same name, that header takes precedence. Default: true.
+   * If true, requests send their trace in the headers `traceparent` and `tracestate`. If `headers` contains a
+   * header of the same name, that header takes precedence. Default: true.
    */
   readonly sendsTrace?: boolean | undefined;
 }

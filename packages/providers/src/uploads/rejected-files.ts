@@ -16,7 +16,7 @@ const refusedStatuses = [400, 422];
  */
 const gone = /not found|no such|not exist|expired|deleted|could not (?:be )?f(?:ind|ound)/i;
 const file = /\bfiles?\b|\bfile_?(?:id|uri|data)\b/i;
-const reference = /\bfile_?(?:id|uri|data)\b|\binput_file\b|\bsource\b.*\bfile\b/i;
+const reference = /\bfile_?(?:id|uri|data)\b|\binput_file\b|\bsource\b.{0,200}\bfile\b/i;
 
 /**
  * Returns which of the given files an error refers to. If the error names no file, it refers to all of them.

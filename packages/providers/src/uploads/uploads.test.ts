@@ -88,7 +88,7 @@ function userItem(...parts: Item['parts']): Item {
   return { id: itemId('u1'), kind: 'user', parts: [{ kind: 'text', text: 'read' }, ...parts] };
 }
 
-/** What the requests contain where the content would be. */
+/** Returns the bodies of the requests as JSON texts. */
 function sentBodies(): readonly string[] {
   return server.requests.map((body) => JSON.stringify(body));
 }

@@ -12,7 +12,7 @@ interface BaseUrl {
 export function readBaseUrl(given: string | URL): BaseUrl {
   const [address = ''] = String(given).trim().split('#');
   const [place = '', ...queries] = address.split('?');
-  return { base: place.replace(/\/+$/, ''), query: queries.join('?') };
+  return { base: place.replace(/(?<!\/)\/+$/, ''), query: queries.join('?') };
 }
 
 /** Adds the query to a URL. Parameters of the query replace parameters of the URL. */

@@ -36,11 +36,11 @@ export interface Endpoint {
   readonly apiVersion: string;
   /** The names of environment variables that can contain the API key. */
   readonly keyVariables: readonly string[];
-  /** Whether a request without a key is an error. */
+  /** True if a request without a key is an error. */
   readonly needsKey: boolean;
   /** The name of the header that contains the API key. */
   readonly keyHeader: 'authorization' | 'api-key';
-  /** Whether the server reports the cost of each answer. */
+  /** True if the server reports the cost of each answer. */
   readonly reportsCost: boolean;
 }
 

@@ -74,8 +74,8 @@ interface WireStreamContext extends StreamContext {
 }
 
 /**
- * How long to continue reading after the answer is complete, in milliseconds. The first value is for usage
- * that follows the answer. The second value is for the end of the body.
+ * The time for which the provider continues to read after the answer is complete, in milliseconds. The first
+ * value is for usage that follows the answer. The second value is for the end of the body.
  */
 const trailingUsageMs = 1000;
 const bodyEndMs = 50;

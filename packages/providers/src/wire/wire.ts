@@ -22,7 +22,7 @@ export interface Wire {
    */
   http(request: ModelRequest): HttpRequest;
   reader(context: ReaderContext): WireReader;
-  /** How the provider counts tokens. Undefined if it has no endpoint for counting. */
+  /** Counts tokens with the provider's API. Undefined if it has no endpoint for counting. */
   readonly tokenCounter?: TokenCounter | undefined;
   /** Returns the server that reports the context window. Undefined if the server does not report it. */
   readonly windowSource?: (() => WindowSource) | undefined;

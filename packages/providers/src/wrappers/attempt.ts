@@ -13,7 +13,7 @@ import { messageFor } from '../errors/error-message.ts';
 import type { Clock } from '../transport/clock.ts';
 
 /**
- * How long to wait for the usage of a request after its abort, in milliseconds. Providers usually report it
+ * The time to wait for the usage of a request after its abort, in milliseconds. Providers usually report it
  * immediately.
  */
 const abortGraceMs = 5000;

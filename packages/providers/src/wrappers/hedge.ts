@@ -8,7 +8,7 @@ import { badOption, checkCounts, checkNames, firstOf } from './check-options.ts'
 
 /** Options of `hedgeRequests`. */
 export interface HedgeOptions {
-  /** How long to wait for the first delta before an additional request is sent, in milliseconds. */
+  /** The time to wait for the first delta before an additional request is sent, in milliseconds. */
   readonly afterMs: number;
   /** Maximum number of requests for one answer. Default: 2. */
   readonly maxRequests?: number | undefined;

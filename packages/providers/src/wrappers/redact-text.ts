@@ -23,7 +23,7 @@ export interface RedactionRule {
 export interface RedactionOptions {
   /** The rules. Each rule is applied to the result of the previous rule. */
   readonly rules: readonly RedactionRule[];
-  /** Where text is redacted: in requests, in answers, or in both. Default: `both`. */
+  /** The place where text is redacted: in requests, in answers, or in both. Default: `both`. */
   readonly in?: 'request' | 'answer' | 'both' | undefined;
 }
 

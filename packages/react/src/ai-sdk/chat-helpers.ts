@@ -18,7 +18,7 @@ export interface ChatFile {
   readonly url: string;
 }
 
-/** What `useChat` returns, as far as the components use it. This package does not import the AI SDK. */
+/** The fields of the result of `useChat` that the components use. This package does not import the AI SDK. */
 export interface ChatHelpers {
   readonly id: string;
   readonly messages: readonly ChatMessage[];

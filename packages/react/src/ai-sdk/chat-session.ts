@@ -77,7 +77,7 @@ function commandsOf(
 
 function actionsOf(chat: () => ChatHelpers, canEdit: boolean, canRegenerate: boolean): ItemActions {
   return {
-    // The AI SDK keeps one line of messages.
+    // The AI SDK has a single list of messages, so there are no branches.
     branches: () => undefined,
     ...(canEdit && {
       edit: async (messageId, text) => {

@@ -11,7 +11,7 @@ import {
 import type { CallFacts } from '../chat/state/fact-index.ts';
 import { type ChatPart, field, textField } from './chat-helpers.ts';
 
-/** What a part of an AI SDK message becomes. */
+/** The result of the conversion of one part of an AI SDK message. */
 export interface ConvertedPart {
   readonly part: Part;
   /** True while the part streams. */

@@ -6,7 +6,7 @@ import { MillraceRoot } from '../root.tsx';
 import { readAddress } from './session-address.ts';
 import { addStyles } from './style-sheet.ts';
 
-/** What an element shows: a session of a client. */
+/** The content of an element: a session of a client. */
 export interface ElementContent {
   readonly client: Client;
   readonly taskId: string;

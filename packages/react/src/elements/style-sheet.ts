@@ -1,7 +1,7 @@
 /**
- * The style sheet of the elements. The build replaces this module with one that contains the style
- * sheets of all components, because a shadow root does not use those of the page. It is empty in the
- * sources, which are for tests and for the page.
+ * The style sheet of the elements. The build replaces this module with a module that contains the style
+ * sheets of all components, because a shadow root does not use the style sheets of the page. In the sources
+ * it is empty, because only tests and the page use the sources.
  */
 const styleSheet: string = '';
 

@@ -15,9 +15,49 @@ interface Node {
 /** Maximum depth of brackets. The time for deeper code grows with the square of the depth. */
 const maxDepth = 500;
 
-/** Splits code into highlighted pieces. Returns undefined if the language is unknown or the code too deep. */
-export function highlight(text: string, lang: string): readonly CodePiece[] | undefined {
+/** Maximum length of a line. Many languages need quadratic time for a long line. */
+const maxLineLength = 1000;
+/** Length of the parts of long code. Some languages need quadratic time for a text of many short lines. */
+const partLength = 4000;
+
+/**
+ * Splits code into highlighted pieces. Long code is highlighted in parts, and the page can react between two
+ * parts. A comment that goes on in the next part has no color there. Returns undefined if the language is
+ * unknown, if the code is too deep, if a line is too long, or if `isOver` returns true.
+ */
+export async function highlight(
+  text: string,
+  lang: string,
+  isOver = () => false,
+): Promise<readonly CodePiece[] | undefined> {
   if (hljs.getLanguage(lang) === undefined || isDeeper(text, maxDepth)) return undefined;
+  const lines = text.split(/(?<=\n)/);
+  if (lines.some((line) => line.length > maxLineLength)) return undefined;
+  const pieces: CodePiece[] = [];
+  for (const part of partsOf(lines)) {
+    if (pieces.length > 0) await nextTask();
+    if (isOver()) return undefined;
+    pieces.push(...highlightPart(part, lang));
+  }
+  return pieces;
+}
+
+/** Joins lines to parts of at most `partLength`. */
+function partsOf(lines: readonly string[]): readonly string[] {
+  const parts: string[] = [];
+  for (const line of lines) {
+    const last = parts.at(-1);
+    if (last === undefined || last.length + line.length > partLength) parts.push(line);
+    else parts[parts.length - 1] = last + line;
+  }
+  return parts;
+}
+
+function nextTask(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
+}
+
+function highlightPart(text: string, lang: string): readonly CodePiece[] {
   const result = hljs.highlight(text, { language: lang, ignoreIllegals: true });
   // The result is read from the tree and not from the HTML. So code can reach the page only as
   // text.

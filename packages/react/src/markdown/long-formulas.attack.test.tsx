@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
 import { loadExtras } from './extras.ts';
+import { highlight } from './highlight.ts';
 import { MarkdownView } from './markdown-view.tsx';
 import { previewOf } from './rich/code-preview.tsx';
+import { MarkdownTree } from './tree/markdown-tree.ts';
 
 // A model writes a text that keeps the page busy, or that signs the user in with another token.
 
@@ -42,6 +44,38 @@ test('18.151: attack: a long diagram is drawn only after a click', () => {
   const lines = (count: number) => `sequenceDiagram\n${'  A->>B: hello\n'.repeat(count)}`;
   expect(previewOf('mermaid', lines(100), true)?.isFirst).toBe(true);
   expect(previewOf('mermaid', lines(1500), true)?.isFirst).toBe(false);
+});
+
+test.each([
+  ['c', 'a'],
+  ['ini', '-'],
+  ['csharp', 'a '],
+])('18.167: attack: a long line of %s is not highlighted', async (lang, piece) => {
+  expect(await highlight(`int a;\n${piece.repeat(2000)}\n`, lang)).toBeUndefined();
+});
+
+test('18.167: attack: long code is highlighted in parts, between which the page reacts', async () => {
+  const text = 'int a; // b\n'.repeat(5000);
+  let parts = 0;
+  const pieces = await highlight(text, 'c', () => ++parts < 0);
+  expect(parts).toBeGreaterThanOrEqual(15);
+  expect(pieces?.map((one) => one.text).join('')).toBe(text);
+  expect(await highlight(text, 'c', () => true)).toBeUndefined();
+});
+
+// Comparing a tag of 50,000 blanks took seconds, so a tag that is too long is not compared.
+test.each([`<details>${' '.repeat(10_000)}`, `<details${' '.repeat(10_000)}>`])(
+  '18.165: attack: a <details> tag that is too long is shown as HTML',
+  (text) => {
+    const [first] = new MarkdownTree().read(`${text}\n\nWord\n`, true);
+    expect(first?.kind).toBe('html');
+  },
+);
+
+test('18.165: a <details> element with a summary is read', () => {
+  const text = '<details open>\n  <summary>More of it</summary>  \n\nWord\n\n</details>';
+  const [first] = new MarkdownTree().read(text, true);
+  expect(first).toMatchObject({ kind: 'details', summary: 'More of it', isOpen: true });
 });
 
 test.each([

@@ -18,7 +18,8 @@ export function useHighlight(
     if (!isWorth) return;
     let isOver = false;
     void import('./highlight.ts')
-      .then(({ highlight }) => !isOver && setFound({ text, pieces: highlight(text, language) }))
+      .then(({ highlight }) => highlight(text, language, () => isOver))
+      .then((pieces) => !isOver && setFound({ text, pieces }))
       // If the highlighter cannot load, the code is shown without colors.
       .catch(() => {});
     return () => {

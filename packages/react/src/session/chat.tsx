@@ -108,7 +108,7 @@ function LiveBanner({ live }: { readonly live: LiveSource }) {
   return <ConnectionBanner connection={connection} onReconnect={() => live.handle.reconnect()} />;
 }
 
-/** What the agent does now, and the tokens and the cost so far. */
+/** Shows the current activity of the agent, and the tokens and the cost so far. */
 export function SessionActivity({ session: { source, live } }: { readonly session: Session }) {
   if (live !== undefined) return <LiveActivity source={source} live={live} />;
   return <ActivityLine source={source} isPast={false} />;

@@ -7,7 +7,9 @@ import type { LiveSource } from '../chat/state/live-source.ts';
 /** A message to an agent. The field for messages creates one. */
 export type OutgoingMessage = Pick<ComposedMessage, 'text'> & Partial<ComposedMessage>;
 
-/** What a user can do in a session. Components show no control for a command that is missing. */
+/**
+ * The commands that a user can give in a session. Components show no control for a command that is missing.
+ */
 export interface SessionCommands extends AnswerTarget {
   /** Sends a message. Rejects if it was not accepted. */
   send(message: OutgoingMessage): Promise<unknown>;
@@ -31,7 +33,7 @@ export interface Session {
   readonly source: ChatSource;
   /** The commands. Undefined if the user can only read. */
   readonly commands: SessionCommands | undefined;
-  /** What the user can do with an item, such as to edit a message. Default: nothing. */
+  /** The actions of the user on an item, for example to edit a message. Default: nothing. */
   readonly actions?: ItemActions | undefined;
   /** The connection to the server. Undefined if another library keeps it. */
   readonly live?: LiveSource | undefined;

@@ -27,7 +27,7 @@ export const taskDigestSchema = z.object({
   is_whole: z.boolean(),
   /** The state of the task. `waiting` means that a tool call waits for an approval. */
   state: z.enum(['running', 'waiting', 'idle']),
-  /** When the current run started, in milliseconds since 1970. Null if no run is active. */
+  /** The time at which the current run started, in milliseconds since 1970. Null if no run is active. */
   running_since: z.int().nullable(),
   /** The reason why the last run ended. Null if no run has ended. */
   stop: z

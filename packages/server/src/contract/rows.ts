@@ -8,7 +8,7 @@ export interface Row {
   readonly id: string;
   /** The version of the row. A new row has version 1, and each change adds one. */
   readonly version: number;
-  /** When the row was created, in milliseconds since 1970. */
+  /** The time at which the row was created, in milliseconds since 1970. */
   readonly createdAt: number;
   readonly updatedAt: number;
   /** The fields by which queries can select rows, for example `name`, `task_id`, `agent_id` or `status`. */
@@ -27,7 +27,7 @@ export interface StoredRow {
   readonly table: string;
   readonly id: string;
   readonly version: number;
-  /** When the row was created, in milliseconds since 1970. */
+  /** The time at which the row was created, in milliseconds since 1970. */
   readonly createdAt: number;
   readonly updatedAt: number;
   /** The JSON texts of the keys and of the document. */

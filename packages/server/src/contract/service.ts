@@ -245,7 +245,10 @@ interface TaskFilter extends PageQuery {
 }
 
 export interface SpanService {
-  create(body: bodies.CreateSpan): Promise<SpanInfo>;
+  /** Creates a span. `owner` is the agent that creates it, if the caller has the rights of one agent. */
+  create(body: bodies.CreateSpan, owner?: string): Promise<SpanInfo>;
+  /** Returns the agent that created a span. Returns undefined if no agent created it. */
+  ownerOf(id: string): Promise<string | undefined>;
   get(id: string): Promise<SpanInfo>;
   list(query: SpanQuery): Promise<ListPage<SpanInfo>>;
   update(id: string, body: bodies.UpdateSpan): Promise<SpanInfo>;
@@ -278,7 +281,7 @@ export interface Grant {
   readonly scope: Scope;
   /** True if the caller may only read. */
   readonly isReadOnly: boolean;
-  /** When the grant expires, in milliseconds since 1970. Null if it does not expire. */
+  /** The time at which the grant expires, in milliseconds since 1970. Null if it does not expire. */
   readonly expiresAt: number | null;
   /**
    * True if the caller is the agent itself and uses the key from its registration. False for clients of the

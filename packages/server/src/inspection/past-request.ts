@@ -14,8 +14,8 @@ interface TaskAgent {
 }
 
 /**
- * Maximum number of requests that wait to be rebuilt. They are rebuilt one after the other, because one of a
- * long session takes seconds of the processor, and other clients would wait.
+ * Maximum number of requests that wait to be rebuilt. The server rebuilds them one after the other. A request
+ * of a long session takes seconds of CPU time, and several at once would delay other clients.
  */
 const maxWaiting = 20;
 let waiting = 0;

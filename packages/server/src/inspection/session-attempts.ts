@@ -3,7 +3,7 @@ import type { Log, SessionInfo } from '@millrace/log';
 
 /** One attempt to get a model response, as a row of the statistics. */
 export interface AttemptRow {
-  /** When the attempt started, in milliseconds since 1970. */
+  /** The time at which the attempt started, in milliseconds since 1970. */
   readonly startedAt: number;
   readonly firstTokenMs: number | undefined;
   /** The duration of the attempt. Undefined while the attempt is open, and for attempts of sub-agents. */

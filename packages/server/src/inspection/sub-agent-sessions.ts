@@ -3,7 +3,10 @@ import type { Log } from '@millrace/log';
 import { ServerError } from '../contract/server-error.ts';
 import { type FoldCache, foldCacheFor, type KeptValue } from './fold-cache.ts';
 
-/** Maximum number of sub-agents of one session that can be found. The first ones count. */
+/**
+ * Maximum number of sub-agents of one session that can be found. If there are more, only the first sub-agents
+ * are found.
+ */
 const maxChildren = 10_000;
 /** Maximum number of sessions that one search reads. */
 const maxSessions = 1000;

@@ -7,7 +7,7 @@ interface Entry {
   cancelExpiry: () => void;
 }
 
-/** How long an unused journal stays in memory for the next request, in milliseconds. */
+/** The time for which an unused journal stays in memory for the next request, in milliseconds. */
 const retentionMs = 5000;
 
 /**

@@ -55,7 +55,7 @@ export interface QueuedCommand {
   readonly key: string;
   readonly command: JsonObject;
   readonly offset: number;
-  /** When the command was queued, in milliseconds since 1970. */
+  /** The time at which the command was queued, in milliseconds since 1970. */
   readonly time: number;
 }
 

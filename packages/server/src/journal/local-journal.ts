@@ -48,9 +48,9 @@ export interface JournalOptions {
    * Default: `server`.
    */
   readonly holder?: string | undefined;
-  /** How long the journal keeps the lease without a write, in milliseconds. Default: 500. */
+  /** The time for which the journal keeps the lease without a write, in milliseconds. Default: 500. */
   readonly idleMs?: number | undefined;
-  /** How long to wait for a lease that a different process holds, in milliseconds. Default: 0. */
+  /** The time to wait for a lease that a different process holds, in milliseconds. Default: 0. */
   readonly leaseWaitMs?: number | undefined;
   /**
    * True if the journal ends the runs, turns and items that a crashed process left unfinished. False for

@@ -4,7 +4,7 @@ import { type Clock, type Driver, type Log, LogError, type OpenOptions } from '@
 interface LeaseWait {
   readonly log: Log;
   readonly clock: Clock;
-  /** How long to wait for a lease that a different process holds, in milliseconds. */
+  /** The time to wait for a lease that a different process holds, in milliseconds. */
   readonly leaseWaitMs: number;
 }
 

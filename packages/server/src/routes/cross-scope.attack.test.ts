@@ -95,6 +95,25 @@ test.each(
   expect((await server.send(tokens['reader'], operation, others)).status).toBe(403);
 });
 
+test('18.170: attack: a span without a task is read, changed or taken by another agent', async () => {
+  const id = 'span-of-the-operator';
+  const start_time = '2026-01-01T00:00:00Z';
+  const span = { id, trace_id: 'trace', name: 'classified', start_time };
+  await server.asOperator('POST', '/spans', span);
+  const [agent, agents] = [tokens['agent'], await server.createToken({ agent_name: 'others' })];
+  const own = { ...span, id: 'span-of-an-agent' };
+  expect((await server.ask(agents, 'POST', '/spans', own)).status).toBeLessThan(300);
+  for (const one of [id, own.id]) {
+    expect((await server.ask(agent, 'GET', `/spans/${one}`)).status).toBe(404);
+    const body = { name: 'forged' };
+    expect((await server.ask(agent, 'PATCH', `/spans/${one}`, body)).status).toBe(404);
+  }
+  expect((await server.ask(agents, 'PATCH', `/spans/${own.id}`, { name: 'b' })).status).toBe(200);
+  const found = await server.ask(agents, 'GET', `/spans/${own.id}`);
+  expect(JSON.parse(found.text)).toMatchObject({ name: 'b' });
+  expect(found.text).not.toContain('owner');
+});
+
 /** Removes the ids and names of the request from the answer. */
 function masked({ status, text }: TestAnswer, of: AgentData): TestAnswer {
   const names = Object.values(of).toSorted((a, b) => b.length - a.length);

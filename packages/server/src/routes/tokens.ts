@@ -36,7 +36,7 @@ const tokenSchema = z.object({
   agent_id: z.string().nullable(),
   task_id: z.string().nullable(),
   read_only: z.boolean(),
-  /** When the token expires. Null if it does not expire. */
+  /** The time at which the token expires. Null if it does not expire. */
   expires_at: z.string().nullable(),
   label: z.string().nullable(),
   created_at: z.string(),

@@ -145,10 +145,10 @@ function toTracker({ id, keys, data, createdAt, updatedAt }: Row): Tracker {
 
 export function spanService(rows: Rows, makeId: () => string): SpanService {
   return {
-    async create(body) {
+    async create(body, owner) {
       const span = newSpan(body.id ?? makeId(), body);
       assertIds(span);
-      const row = { id: span.id, ...rowContent(span) };
+      const row = { id: span.id, ...rowContent(span, owner) };
       return rows.put('spans', row, { ifVersion: 0 }).then(toSpanInfo, (error) => {
         throw fromRowsError(error);
       });
@@ -157,6 +157,10 @@ export function spanService(rows: Rows, makeId: () => string): SpanService {
       const row = await rows.get('spans', id);
       if (row === undefined) throw notFoundError('span', id);
       return toSpanInfo(row);
+    },
+    async ownerOf(id) {
+      const row = await rows.get('spans', id);
+      return row && ownerOf(row);
     },
     list: ({ traceId, taskId, ...page }) =>
       listRows(
@@ -171,7 +175,7 @@ export function spanService(rows: Rows, makeId: () => string): SpanService {
       const { row } = await changeRow(rows, 'spans', id, (before) => {
         const span = { ...toSpanInfo(before), ...changes };
         assertIds(span);
-        return rowContent(span);
+        return rowContent(span, ownerOf(before));
       });
       return toSpanInfo(row);
     },
@@ -197,11 +201,19 @@ function assertIds({ id, trace_id, task_id }: SpanInfo): void {
     );
 }
 
-function rowContent({ id: _, ...span }: SpanInfo): Pick<Row, 'keys' | 'data'> {
+function rowContent({ id: _, ...span }: SpanInfo, owner?: string): Pick<Row, 'keys' | 'data'> {
   const { trace_id, task_id } = span;
-  return { keys: { trace_id, ...(task_id !== null && { task_id }) }, data: span as JsonObject };
+  const data = { ...span, ...(owner !== undefined && { owner }) } as JsonObject;
+  return { keys: { trace_id, ...(task_id !== null && { task_id }) }, data };
+}
+
+/** Returns the agent that created a span. Clients do not see it. */
+function ownerOf({ data }: Pick<Row, 'data'>): string | undefined {
+  const { owner } = data as { readonly owner?: unknown };
+  return typeof owner === 'string' ? owner : undefined;
 }
 
 function toSpanInfo({ id, data }: Row): SpanInfo {
-  return { id, ...(data as unknown as Omit<SpanInfo, 'id'>) };
+  const { owner: _, ...span } = data as unknown as Omit<SpanInfo, 'id'> & { owner?: string };
+  return { id, ...span };
 }

@@ -1,7 +1,10 @@
 import type { Clock } from '@millrace/log';
 import type { FrameChunk } from './frames/frame-chunk.ts';
 
-/** How long a chunk is cached, in milliseconds. This covers many clients that reconnect at the same time. */
+/**
+ * The time for which a chunk is cached, in milliseconds. This covers many clients that reconnect at the same
+ * time.
+ */
 const cacheMs = 2_000;
 
 /**

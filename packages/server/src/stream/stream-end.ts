@@ -37,8 +37,8 @@ export interface EndConditionOptions {
    */
   readonly until?: 'idle' | undefined;
   /**
-   * How long the stream of a finished task stays open, in milliseconds. Default: 15,000 for `updates`, whose
-   * clients reconnect immediately, and 0 for all other views.
+   * The time for which the stream of a finished task stays open, in milliseconds. Default: 15,000 for
+   * `updates`, whose clients reconnect immediately, and 0 for all other views.
    */
   readonly endDelayMs?: number | undefined;
 }

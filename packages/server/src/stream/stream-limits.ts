@@ -1,8 +1,8 @@
 /** Resource limits of streams. */
 export interface StreamLimits {
   /**
-   * How long to collect records after a publication, in milliseconds. They are then published together. The
-   * first record after a pause is published immediately. Default: 20.
+   * The time for which records are collected after a publication, in milliseconds. They are then published
+   * together. The first record after a pause is published immediately. Default: 20.
    */
   readonly mergeMs: number;
   /**
@@ -14,13 +14,16 @@ export interface StreamLimits {
   readonly replayBytes: number;
   /** Maximum size of one write to a connection in bytes. Default: 64 KiB. */
   readonly pieceBytes: number;
-  /** How long the server follows a task after its last viewer has left, in milliseconds. Default: 5,000. */
+  /**
+   * The time for which the server follows a task after its last viewer has left, in milliseconds. Default:
+   * 5,000.
+   */
   readonly lingerMs: number;
   /** The time without a frame after which a comment is sent, in milliseconds. Default: 15,000. */
   readonly heartbeatMs: number;
   /**
-   * How long clients should wait before they reconnect, in milliseconds. The stream sends it as `retry:`.
-   * Default: 1,000.
+   * The time for which clients should wait before they reconnect, in milliseconds. The stream sends it as
+   * `retry:`. Default: 1,000.
    */
   readonly retryMs: number;
   /**

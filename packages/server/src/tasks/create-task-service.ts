@@ -60,9 +60,9 @@ export interface TaskServiceOptions {
   readonly isGuarded?: boolean | undefined;
   /** Maximum time to wait for stopped work, in milliseconds. Default: 1,000. */
   readonly graceMs?: number | undefined;
-  /** How long a task's lease is kept without a write, in milliseconds. Default: 500. */
+  /** The time for which a task's lease is kept without a write, in milliseconds. Default: 500. */
   readonly idleMs?: number | undefined;
-  /** How long to wait for a task's lease that a different process holds, in milliseconds. Default: 2,000. */
+  /** The time to wait for a task's lease that a different process holds, in milliseconds. Default: 2,000. */
   readonly leaseWaitMs?: number | undefined;
   /**
    * The interval of the scan for tasks that different processes abandoned or stopped, in milliseconds.

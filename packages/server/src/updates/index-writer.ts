@@ -269,7 +269,7 @@ function isSame(a: JsonObject, b: JsonObject): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Returns the kind of the item, which the first update determines. */
+/** Returns the kind of the item that the first update starts. */
 function kindOf(opening: Exclude<Update, { type: 'done' }>): ItemKind {
   if (opening.type === 'delta')
     return opening.delta?.type === 'tool_response' ? 'tool' : 'assistant';

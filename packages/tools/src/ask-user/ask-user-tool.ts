@@ -14,7 +14,7 @@ export interface UserQuestion {
     readonly label: string;
     readonly description?: string | undefined;
   }[];
-  /** Whether the user may choose several options. */
+  /** True if the user may choose several options. */
   readonly multiple: boolean;
 }
 

@@ -3,15 +3,15 @@ import { AgentError, type Tool } from '@millrace/agent';
 /** Options of `connectMcp`. */
 export interface McpOptions {
   /**
-   * Whether to trust the server's tool annotations. If true, a read-only tool gets `effects: 'none'` and
-   * `afterCrash: 'repeat'`, and an idempotent tool gets `afterCrash: 'repeat'`. Use it only for servers that
+   * If true, the client trusts the server's tool annotations. A read-only tool gets `effects: 'none'` and
+   * `afterCrash: 'repeat'`, and an idempotent tool gets `afterCrash: 'repeat'`. Set it only for servers that
    * you trust completely. Default: false.
    */
   readonly trustAnnotations?: boolean | undefined;
   /**
-   * Whether to ask the server for its supported protocol revisions before connecting. The client then uses
-   * the revision of 2026 if possible. Default: true for HTTP; false for stdio, because some stdio servers
-   * exit on an unknown request.
+   * If true, the client asks the server for its supported protocol revisions before it connects. The client
+   * then uses the revision of 2026 if possible. Default: true for HTTP; false for stdio, because some stdio
+   * servers exit on an unknown request.
    */
   readonly negotiate?: boolean | undefined;
   /** Time limit for starting the server, the handshake and listing the tools. Default: 30 s. */
@@ -24,7 +24,7 @@ export interface McpOptions {
   /** Time limit for a complete call. Default: 30 minutes. */
   readonly totalTimeoutMs?: number | undefined;
   /**
-   * How long to wait for a server to exit after its input was closed. The client then sends SIGTERM, waits
+   * The time to wait for a server to exit after its input was closed. The client then sends SIGTERM, waits
    * the same time again, and kills the server. Default: 2 s.
    */
   readonly graceMs?: number | undefined;

@@ -10,7 +10,7 @@ export type SandboxProfile = 'workspace' | 'read-only';
 export interface SandboxOptions {
   /** The files that commands may change. Default: `workspace`. */
   readonly profile?: SandboxProfile | undefined;
-  /** Whether commands may use the network. Default: false. */
+  /** True if commands may use the network. Default: false. */
   readonly network?: boolean | undefined;
   /**
    * Absolute paths that commands can neither read nor change, in addition to a built-in list. That list
@@ -35,7 +35,7 @@ export interface SandboxOptions {
    */
   readonly writable?: readonly string[] | undefined;
   /**
-   * Whether commands may use UNIX sockets. A UNIX socket can lead out of the sandbox, for example to a
+   * True if commands may use UNIX sockets. A UNIX socket can lead out of the sandbox, for example to a
    * container engine. Default: false.
    */
   readonly unixSockets?: boolean | undefined;
@@ -54,8 +54,8 @@ export interface SandboxLimits {
 }
 
 /**
- * Why there is no sandbox. `missing`: this system has no sandbox. `failed`: the system has a sandbox, but it
- * cannot run.
+ * The reason why there is no sandbox. `missing`: this system has no sandbox. `failed`: the system has a
+ * sandbox, but it cannot run.
  */
 export type SandboxProblem = 'missing' | 'failed';
 
@@ -109,7 +109,7 @@ export interface SandboxRequest {
    * profile of the sandbox.
    */
   readonly view?: SandboxProfile | 'closed' | undefined;
-  /** Whether the command may use the network. Default: the setting of the sandbox. */
+  /** True if the command may use the network. Default: the setting of the sandbox. */
   readonly network?: boolean | undefined;
   /** Absolute paths to hide from this command. Default: none. */
   readonly hide?: readonly string[] | undefined;
@@ -123,6 +123,12 @@ export interface SandboxRequest {
    * `SandboxOptions.protect`. Default: none.
    */
   readonly protect?: readonly string[] | undefined;
+  /**
+   * Returns true for a name that this command must not create directly in the workspace. The sandbox renames
+   * a file that appears with such a name. Default: the command can create all names except those in
+   * `protect`.
+   */
+  readonly protectNew?: ((name: string) => boolean) | undefined;
   /**
    * Absolute paths that the command can read, although they are in a folder that the sandbox replaces, such
    * as `/tmp`. Default: none.

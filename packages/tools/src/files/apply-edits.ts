@@ -7,7 +7,10 @@ export interface Edit {
   readonly old_text: string;
   /** The text to insert in place of `old_text`. */
   readonly new_text: string;
-  /** Whether to replace every occurrence. Otherwise `old_text` must occur exactly once. Default: false. */
+  /**
+   * If true, the edit replaces every occurrence. Otherwise `old_text` must occur exactly once. Default:
+   * false.
+   */
   readonly replace_all?: boolean | undefined;
 }
 

@@ -15,10 +15,11 @@ import { lexicalPath } from '../workspace/match-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
 /**
- * How much an agent does without a question. `plan`: it only reads, and all other calls are refused. `ask`:
- * the policy decides. `accept-edits`: changes of files in the workspace need no approval. `auto`: commands
- * in the sandbox need no approval either. In every mode, files that look like secrets and files that make
- * other programs run code need an approval if a call names them, and rules that deny or ask apply.
+ * A mode decides what an agent does without a question. `plan`: it only reads, and all other calls are
+ * refused. `ask`: the policy decides. `accept-edits`: changes of files in the workspace need no approval.
+ * `auto`: commands in the sandbox need no approval either. In every mode, files that look like secrets and
+ * files that make other programs run code need an approval if a call names them, and rules that deny or ask
+ * apply.
  */
 export type PermissionMode = 'plan' | 'ask' | 'accept-edits' | 'auto';
 

@@ -118,7 +118,7 @@ async function deniedTarget(
     // A path that cannot be resolved cannot be opened either, so this check accepts it.
     const found = await realPathOf(policy.root, used.path).catch(() => undefined);
     if (found === undefined) continue;
-    // A program that expects files reads all entries of a folder.
+    // If a program that expects a file gets a folder, it reads all entries of the folder.
     const isFolder =
       used.mustBeFile && (await lstat(found.real).catch(() => undefined))?.isDirectory();
     const kind = isFolder ? 'search' : used.kind;

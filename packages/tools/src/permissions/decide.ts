@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { Approval } from '@millrace/agent';
 import { type LexicalPath, lexicalPath } from '../workspace/match-path.ts';
 import { isDeniedBelow, isDeniedPath, mayReach, mayShowHistory } from './denied-paths.ts';
@@ -45,6 +46,8 @@ export interface DecisionContext {
   readonly kind: ToolKind;
   /** True if searches omit denied paths. */
   readonly skipsDenied: boolean;
+  /** See `PolicyData.executedFiles`. The paths are in lower case. */
+  readonly executed: ReadonlySet<string>;
   readonly read?: CommandContext['read'];
   readonly hidesDenied?: CommandContext['hidesDenied'];
 }
@@ -85,7 +88,7 @@ export function decide(
 function decidePaths(
   call: PolicyCall,
   rules: readonly CompiledRule[],
-  { root, skipsDenied }: DecisionContext,
+  { root, skipsDenied, executed }: DecisionContext,
   kind: PathKind,
 ): PolicyDecision {
   const given = pathOf(call);
@@ -93,7 +96,8 @@ function decidePaths(
   const named = lexicalPath(root, given);
   const real = call.leadsTo === undefined ? named : lexicalPath(root, call.leadsTo);
   const paths = named.absolute === real.absolute ? [named] : [named, real];
-  const { obeyedName } = call;
+  const isExecuted = paths.some(({ absolute }) => executed.has(absolute.toLowerCase()));
+  const obeyedName = call.obeyedName ?? (isExecuted ? basename(real.absolute) : undefined);
   const rulings = paths.map((path) => decidePath(rules, { kind, path, skipsDenied, obeyedName }));
   const ruling = strictest(rulings) ?? unclearInput(call);
   if (paths.length === 1) return ruling;

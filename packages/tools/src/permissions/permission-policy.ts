@@ -46,6 +46,11 @@ export interface PolicyData {
    * about commands that name a denied path, or that may show an older version from git. Default: false.
    */
   readonly hidesDenied?: boolean | undefined;
+  /**
+   * The absolute real paths of further files that another program executes, for example scripts of hooks. The
+   * policy treats them like the files that make other programs run code. Default: none.
+   */
+  readonly executedFiles?: readonly string[] | undefined;
 }
 
 /**
@@ -97,7 +102,7 @@ const maxRemembered = 1000;
  */
 const optionNames: OptionNames<PermissionPolicy> = {
   ...{ root: true, rules: true, remembered: true, kinds: true },
-  ...{ searchesSkipDenied: true, freeReading: true, hidesDenied: true },
+  ...{ searchesSkipDenied: true, freeReading: true, hidesDenied: true, executedFiles: true },
   ...{ decide: true, remember: true, ruleFor: true, mayRead: true, mayReach: true },
   deniedPaths: true,
 };
@@ -121,6 +126,7 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
   assertKnownOptions('permissionPolicy', data, optionNames);
   const { root, rules = [], remembered = [], kinds, searchesSkipDenied = false } = data;
   const { freeReading = false, hidesDenied = false } = data;
+  const executed = new Set(data.executedFiles?.map((path) => path.toLowerCase()));
   if (!isAbsolute(root))
     throw invalidPolicyError(`a policy for ${root}`, 'its root is not an absolute path');
   if (remembered.length > maxRemembered) {
@@ -147,7 +153,7 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
     remembered,
     decide(call) {
       const kind = toolKindOf(call.tool, kinds, call.isRemote);
-      const at = { root, kind, skipsDenied: searchesSkipDenied, hidesDenied };
+      const at = { root, kind, skipsDenied: searchesSkipDenied, hidesDenied, executed };
       return decide(call, rulesOf(call.tool), { ...at, read: freeReading ? read : undefined });
     },
     mayRead,

@@ -43,10 +43,20 @@ export function protectedNames(folder: string): readonly string[] {
     /^\.(?:github|gitea|forgejo)\//.test(chain) || found.includes(chain.replace(/\/.*/, ''));
   const chains = [...codeChains].filter(isGuarded);
   const known = [...codeFolders, ...codeFiles, ...chains].map(spelled);
-  const existing = found.filter((name) => writeProtection(name) !== undefined);
-  return [...new Set([...known, ...existing])].filter(
-    (name) => !guardedByGit.test(name.toLowerCase()),
-  );
+  return [
+    ...new Set([
+      ...known.filter((name) => !guardedByGit.test(name.toLowerCase())),
+      ...found.filter(isProtectedName),
+    ]),
+  ];
+}
+
+/**
+ * True if a command without an approval must not create a file of this name directly in the workspace. Many
+ * names match a pattern, such as `a.code-workspace`, so `protectedNames` cannot list them.
+ */
+export function isProtectedName(name: string): boolean {
+  return writeProtection(name) !== undefined && !guardedByGit.test(name.toLowerCase());
 }
 
 /**
@@ -193,10 +203,12 @@ const secretEndings =
 const environmentName =
   /\.env\.(?:local|dev|development|test|ci|stage|staging|prod|production|secrets?|private)$/;
 const serviceAccountName =
-  /^service[-_]?accounts?(?:[-_]?keys?)?\.json$|-firebase-adminsdk-.*\.json$/;
+  /^service[-_]?accounts?(?:[-_]?keys?)?\.json$|^(?=.*-firebase-adminsdk-).*\.json$/;
 const historyName = /^\.[a-z0-9_]+_history$/;
-/** Matches endings that editors and users add to a copy of a file. */
-const copyEnding = /(?:~|#|\.(?:bak|backup|old|orig|save|copy|tmp|sw[a-p])\d*)+$/;
+/** Matches an ending that editors and users add to a copy of a file. */
+const copyEnding = /(?:~|#|\.(?:bak|backup|old|orig|save|copy|tmp|sw[a-p])\d*)$/;
+/** Maximum number of endings of one name. Removing thousands of endings would take long. */
+const maxCopyEndings = 8;
 /** Matches the names of private keys, which have no file extension. */
 const privateKeyName = /^id_[a-z0-9_-]+$/;
 const clientSecretName = /^client_secret.*\.json$/;
@@ -216,7 +228,7 @@ function isSecretName(name: string): boolean {
   const isListed = secretFiles.has(name) || anySecretPattern.test(name);
   if (!isListed && !copyEnding.test(name)) return false;
   if (publicNames.test(name) || exampleName.test(name)) return false;
-  const original = name.replace(copyEnding, '');
+  const original = withoutCopyEndings(name);
   if (publicNames.test(original) || exampleName.test(original)) return false;
   // An editor keeps a copy of an open file. The name of this copy can start with `.`, `#` or `.#`.
   const names = [name, original, original.replace(/^(?:\.?#|\.)/, '')];
@@ -224,6 +236,13 @@ function isSecretName(name: string): boolean {
   return names
     .slice(0, isCopy ? undefined : 1)
     .some((one) => secretFiles.has(one) || anySecretPattern.test(one));
+}
+
+function withoutCopyEndings(name: string): string {
+  let rest = name;
+  for (let left = maxCopyEndings; left > 0 && copyEnding.test(rest); left--)
+    rest = rest.replace(copyEnding, '');
+  return rest;
 }
 
 /**

@@ -18,7 +18,10 @@ export function standingRuleText(rule: PermissionRule, folder: string): string {
   return JSON.stringify({ ...rule, in: folder });
 }
 
-/** Marks the text of a rule as a rule for commands in a sandbox. It returns all other texts unchanged. */
+/**
+ * Adds a mark to the text of a rule: the rule covers only commands in a sandbox. If the text is not a rule,
+ * the function returns it unchanged.
+ */
 export function confinedRuleText(text: string): string {
   const parsed = parseJson(text);
   const isRule = parsed.ok && typeof parsed.value === 'object' && parsed.value !== null;

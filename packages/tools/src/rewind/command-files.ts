@@ -46,9 +46,9 @@ const changesPerSave = 200;
 
 /**
  * Creates a recorder for the files that commands change. Files that git ignores are not recorded. A change
- * that somebody else makes while a command runs counts as a change by the command. If the content at a path may
- * be older than the command, for example an ignored file that the command moved, the change is recorded as
- * unknown. Nothing then deletes or overwrites that file.
+ * that another person or program makes while a command runs counts as a change by the command. If the content
+ * at a path may be older than the command, for example an ignored file that the command moved, the change is
+ * recorded as unknown. Nothing then deletes or overwrites that file.
  *
  * @example
  * const files = commandFiles({ workspace, copies: join(dataFolder, 'copies') });

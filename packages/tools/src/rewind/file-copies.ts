@@ -199,7 +199,7 @@ function makeFolder(path: string): void {
   }
 }
 
-/** Deletes the copies of folders that were not used for long. */
+/** Deletes the copies of folders that were not used for a long time. */
 function removeUnusedFolders(place: string, own: string): void {
   const now = new Date();
   utimesSync(own, now, now);

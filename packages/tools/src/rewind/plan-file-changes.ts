@@ -31,10 +31,11 @@ export interface FileStep {
 export interface FileConflict {
   readonly path: string;
   /**
-   * `changed`: somebody else changed the file, and that change would be lost. `not_stored`: its content is
-   * not on the log, because the file is large, holds a secret, or was redacted. `outside`: it is outside of
-   * the workspace. `protected`: programs run it or use it as settings. `unreadable`: it cannot be read now.
-   * `unknown`: a command may have changed it or files below it, and the log does not have the changes.
+   * `changed`: another person or program changed the file, and that change would be lost. `not_stored`: its
+   * content is not on the log, because the file is large, holds a secret, or was redacted. `outside`: it is
+   * outside of the workspace. `protected`: programs run it or use it as settings. `unreadable`: it cannot be
+   * read now. `unknown`: a command may have changed it or files below it, and the log does not have the
+   * changes.
    */
   readonly code: 'changed' | 'not_stored' | 'outside' | 'protected' | 'unreadable' | 'unknown';
   /** One sentence for people, without the path. */
@@ -48,8 +49,8 @@ export interface FileMove {
   /** Changes to redo, after the changes in `undo`. Default: none. */
   readonly redo?: readonly FileChangeOnLog[] | undefined;
   /**
-   * Whether to leave files as they are if a command may have changed them and the log does not have the
-   * changes. Default: false. The plan then has a conflict.
+   * If true, the plan leaves files as they are if a command may have changed them and the log does not have
+   * the changes. If false, the plan has a conflict for such files. Default: false.
    */
   readonly skipUnknown?: boolean | undefined;
 }

@@ -150,7 +150,7 @@ class Bubblewrap implements Sandbox {
 
   async prepare(request: SandboxRequest): Promise<PreparedCommand> {
     const { root, env, view = this.profile, network = this.network } = request;
-    const { hide = [], pin = [], protect = [], show = [] } = request;
+    const { hide = [], pin = [], protect = [], show = [], protectNew } = request;
     if (root === '/') throw cannotConfineRoot();
     const writable = this.#writable();
     const home = this.#homeAwayFrom([root, ...writable]);
@@ -181,7 +181,8 @@ class Bubblewrap implements Sandbox {
       // Each command must read the filter from its start, so each command needs its own descriptor.
       const filter = openSync(`/proc/self/fd/${home.filter}`, 'r');
       const { watched, kept, modes } = plan;
-      const names = canChange ? watchNames(watched, kept, modes) : watchNames([]);
+      const newNames = protectNew && { folder: root, isProtected: protectNew };
+      const names = canChange ? watchNames(watched, kept, modes, newNames) : watchNames([]);
       const watch = { root, network, search: this.#repositories, packages: this.#packages };
       const created = canChange && watchRepositories({ ...watch, known: plan.repositories });
       const finish = async () => {

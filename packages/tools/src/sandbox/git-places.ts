@@ -61,7 +61,7 @@ export function gitPlaces(
 }
 
 interface PlaceOptions {
-  /** Whether to create missing folders. Git accepts empty folders. Default: false. */
+  /** If true, the function creates missing folders. Git accepts empty folders. Default: false. */
   readonly creates?: boolean | undefined;
   /** The repositories in `node_modules` folders. Default: none. */
   readonly packages?: readonly FoundRepository[] | undefined;

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
+import type { SandboxRequest } from '../contract/sandbox.ts';
 import { commandOf, type PolicyCall } from '../permissions/decide.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
-import { protectedNames } from '../permissions/protected-paths.ts';
+import { isProtectedName, protectedNames } from '../permissions/protected-paths.ts';
 import { isReadOnlyLine } from '../permissions/read-only/read-only-line.ts';
 import {
   findUnreadable,
@@ -45,17 +46,15 @@ export interface UnaskedReading {
 }
 
 /**
- * How a command is confined. `closed`: it can only read, and not the paths in `hide`. `profile`: the profile
- * of the sandbox applies, because a user, a rule or a mode allowed the command. The command cannot use the paths
- * in `hide`, cannot rename the folders in `pin`, and cannot change or create the paths in `protect`. `refused`: the command was allowed only with a restriction, which is no
- * longer possible.
+ * Describes how a command is confined. `closed`: it can only read, and not the paths in `hide`. `profile`:
+ * the profile of the sandbox applies, because a user, a rule or a mode allowed the command. The command
+ * cannot use the paths in `hide`, cannot rename the folders in `pin`, cannot change or create the paths in
+ * `protect`, and cannot create the names in `protectNew`. `refused`: the command was allowed only with a restriction, which is no longer possible.
  */
 export type ReadingPlace =
   | { readonly place: 'closed'; readonly hide: readonly string[] }
-  | ({ readonly place: 'profile'; readonly protect: readonly string[] } & Pick<
-      DeniedPaths,
-      'hide' | 'pin'
-    >)
+  | ({ readonly place: 'profile' } & Pick<DeniedPaths, 'hide' | 'pin'> &
+      Pick<SandboxRequest, 'protect' | 'protectNew'>)
   | { readonly place: 'refused' };
 
 /** Maximum number of allowed calls that have not started yet. More calls need an approval. */
@@ -116,8 +115,11 @@ export function unaskedReading(current: () => PermissionPolicy): UnaskedReading 
       if (wasAllowed && !isAllowedByRule(current(), call)) return { place: 'refused' };
       const { hide, pin, gap } = await findDeniedPaths(current(), call.tool);
       if (mustHide && gap !== undefined) return { place: 'refused' };
-      const protect = mustGuard ? protectedNames(current().root) : [];
-      return { place: 'profile', hide, pin, protect };
+      const guarded = mustGuard && {
+        protect: protectedNames(current().root),
+        protectNew: isProtectedName,
+      };
+      return { place: 'profile', hide, pin, ...guarded };
     },
   };
 }

@@ -3,6 +3,7 @@ import {
   chmodSync,
   type FSWatcher,
   lstatSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   renameSync,
@@ -10,7 +11,7 @@ import {
   watch,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isHarmlessChange } from '../git/git-config.ts';
 import type { KeptFile, KeptPlace, WatchedName } from './protected-paths.ts';
 
@@ -29,7 +30,8 @@ export interface NameWatch {
  * Watches paths that no command may create or replace. A file that appears at such a path is renamed
  * immediately, so that no program uses it. The renamed file is kept for the user.
  *
- * If a command removes the owner's permissions of a folder in `modes`, they are restored.
+ * If a command removes the owner's permissions of a folder in `modes`, they are restored. A protected name that
+ * appears in the folder of `newNames` is renamed too.
  *
  * The function also watches paths whose mounts end if a program outside of the sandbox replaces them. It then
  * stops the command. After the end of the command it restores the path, unless the change is harmless.
@@ -38,6 +40,7 @@ export function watchNames(
   names: readonly WatchedName[],
   places: readonly KeptPlace[] = [],
   modes: ReadonlyMap<string, number> = new Map(),
+  newNames?: NewNames,
 ): NameWatch {
   const controller = new AbortController();
   /** Maps each changed path to whether the file could be renamed. */
@@ -55,13 +58,14 @@ export function watchNames(
     replaced.add(place);
     controller.abort();
   };
-  const checks = [
+  const checks: NameCheck[] = [
     ...names.map((name) => ({ path: name.path, check: () => checkName(name) })),
     ...places.map((place) => {
       const identity = identityOf(place.path);
       return { path: place.path, check: () => checkPlace(place, identity) };
     }),
   ];
+  if (newNames !== undefined) checks.push(checkNewNames(newNames, checkName));
   const checkAll = () => {
     for (const { check } of checks) check();
   };
@@ -87,7 +91,41 @@ export function watchNames(
 
 interface NameCheck {
   readonly path: string;
+  /** Returns true if a change of this name in the folder is a reason for the check. Default: the name of the path. */
+  readonly isAbout?: ((name: string) => boolean) | undefined;
   check(): void;
+}
+
+/** The names that must not appear in a folder. */
+interface NewNames {
+  readonly folder: string;
+  readonly isProtected: (name: string) => boolean;
+}
+
+/** Returns a check that finds protected names that were not in the folder before. */
+function checkNewNames(
+  { folder, isProtected }: NewNames,
+  checkName: (name: WatchedName) => void,
+): NameCheck {
+  const isAbout = (name: string) => isProtected(name) && !renamed.test(name);
+  const protectedIn = () => namesIn(folder).filter(isAbout);
+  const before = new Set(protectedIn());
+  const check = () => {
+    for (const name of protectedIn())
+      if (!before.has(name)) checkName({ path: join(folder, name), link: undefined });
+  };
+  return { path: join(folder, '*'), isAbout, check };
+}
+
+/** Matches the names that `restore` gives. */
+const renamed = /\.blocked-by-sandbox-[\w-]+$/;
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /**
@@ -127,7 +165,8 @@ function watchChecks(checks: readonly NameCheck[], checkAll: () => void): () => 
   for (const [folder, inside] of Map.groupBy(checks, ({ path }) => dirname(path))) {
     try {
       const watcher = watch(folder, { persistent: false }, (_event, name) => {
-        for (const { path, check } of inside) if (name === null || name === basename(path)) check();
+        for (const { path, isAbout, check } of inside)
+          if (name === null || (isAbout?.(name) ?? name === basename(path))) check();
         countEvent();
       });
       watchers.add(watcher.on('error', poll));

@@ -14,7 +14,7 @@ export interface SearchToolOptions {
    */
   readonly exclude?: readonly string[] | undefined;
   /**
-   * Whether `grep` also reads files whose names look like secrets, such as `.env` and `*.pem`. If false, it
+   * True if `grep` also reads files whose names look like secrets, such as `.env` and `*.pem`. If false, it
    * skips them and reports their number, unless `path` is such a file. Default: false.
    */
   readonly searchSecrets?: boolean | undefined;

@@ -11,7 +11,7 @@ export interface SearchRequest {
   readonly glob: string | undefined;
   /** Globs of paths to skip. They match in the same way as policy rules that deny. */
   readonly exclude: readonly string[];
-  /** Whether `grep` also reads files that look like secrets. */
+  /** True if `grep` also reads files that look like secrets. */
   readonly searchSecrets: boolean;
   readonly maxEntries: number;
   readonly maxDepth: number;

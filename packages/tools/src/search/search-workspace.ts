@@ -20,8 +20,8 @@ interface RunSearchOptions {
 }
 
 /**
- * How long the worker has to stop after a request, in milliseconds. The worker cannot receive the request
- * while it matches a regular expression.
+ * The time within which the worker must stop after it was asked to stop, in milliseconds. The worker cannot
+ * receive this message while it matches a regular expression.
  */
 const graceMs = 1000;
 /**
@@ -29,8 +29,8 @@ const graceMs = 1000;
  * continues.
  */
 const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
-// When running from source, the worker is the source file, and otherwise the built file. The worker gets the
-// import condition for this file, whatever flags this process has.
+// If this module runs from source, the worker also runs from source. It then needs the import condition
+// `@millrace/source`, even if this process was started without that flag.
 const isSource = import.meta.url.endsWith('.ts');
 const program = new URL(
   isSource ? './worker/search-worker.ts' : './worker/search-worker.js',

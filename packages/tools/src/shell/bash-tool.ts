@@ -52,9 +52,9 @@ export interface BashToolOptions {
    */
   readonly env?: ShellEnv | undefined;
   /**
-   * Whether to mask secrets before the output is shown, stored and sent to the model. It masks keys with a
-   * known form, private keys, passwords in URLs, and values of environment variables that look like secrets.
-   * Default: true.
+   * If true, the tool masks secrets before the output is shown, stored and sent to the model. It masks keys
+   * with a known form, private keys, passwords in URLs, and values of environment variables that look like
+   * secrets. Default: true.
    */
   readonly maskSecrets?: boolean | undefined;
   /**
@@ -94,11 +94,11 @@ export interface BashInput {
   /** A description of the command for the user. */
   readonly description?: string | undefined;
   /**
-   * Whether to run the command with network access. The field exists only if there is a sandbox without
+   * If true, the command runs with network access. The field exists only if there is a sandbox without
    * network access.
    */
   readonly network?: boolean | undefined;
-  /** Whether to run the command outside of the sandbox. The field exists only if there is a sandbox. */
+  /** If true, the command runs outside of the sandbox. The field exists only if there is a sandbox. */
   readonly outside_sandbox?: boolean | undefined;
 }
 
@@ -223,11 +223,11 @@ async function confine(
   const chosen = await reading?.placeOf(call, toolCallId);
   if (chosen?.place === 'refused') throw cannotConfine(root);
   const view = chosen?.place === 'closed' ? 'closed' : sandbox.profile;
-  const { pin, protect } = chosen?.place === 'profile' ? chosen : {};
+  const { pin, protect, protectNew } = chosen?.place === 'profile' ? chosen : {};
   const network = view !== 'closed' && (sandbox.network || more === 'network');
   const command = shellCommand(input.command, { shell });
   const prepared = await sandbox.prepare({
-    ...{ root, command, view, network, hide: chosen?.hide, pin, protect },
+    ...{ root, command, view, network, hide: chosen?.hide, pin, protect, protectNew },
     env: view === 'closed' ? unasked : env,
   });
   return { prepared, view, network };

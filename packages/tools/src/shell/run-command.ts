@@ -28,7 +28,7 @@ interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** How a command ended. */
+/** Describes how a command ended. */
 export interface CommandOutcome extends Exit {
   /** The reason why the command ended. `blocked` means that it created a forbidden file. */
   readonly reason: 'exited' | 'timed_out' | 'aborted' | 'blocked';
@@ -86,7 +86,10 @@ function startShell(command: string, writer: number, options: CommandOptions): C
   }
 }
 
-/** Inherited descriptors with a number up to this one are hidden from commands. Higher ones are not. */
+/**
+ * The highest inherited descriptor that is hidden from commands. Descriptors with a higher number are not
+ * hidden.
+ */
 const maxFd = 65_536;
 const closeOnExec = 0o2000000;
 
@@ -153,7 +156,7 @@ function exitOf(child: ChildProcess, options: CommandOptions): Promise<Exit> {
   });
 }
 
-/** How long background processes may continue after the command has exited, in milliseconds. */
+/** The time for which background processes may continue after the command has exited, in milliseconds. */
 const lingerMs = 250;
 
 interface StartedCommand {

@@ -6,7 +6,7 @@ export interface TestServerOptions {
   /** Names of additional tools that do nothing. */
   readonly extra?: readonly string[];
   readonly pageSize?: number;
-  /** Whether each page of the tool list has a next page. */
+  /** True if each page of the tool list has a next page. */
   readonly isEndless?: boolean;
 }
 

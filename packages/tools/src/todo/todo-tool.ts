@@ -79,7 +79,7 @@ export function openTasks(items: readonly Item[]): string | undefined {
     ),
   );
   for (const { part, of } of parts.toReversed()) {
-    // Only a summary has the kind `context`. The same text in a message of somebody else does not count.
+    // Only a summary has the kind `context`. The same text in any other message does not count.
     if (of === 'context' && part.kind === 'text' && part.text.includes(openTag))
       return keptTasks(part.text);
     if (part.kind !== 'tool_call' || part.name !== toolName || failed.has(part.toolCallId))

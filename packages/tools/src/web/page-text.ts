@@ -109,12 +109,15 @@ class TextBuilder {
   }
 
   result(): string {
-    return this.#parts
-      .join('')
-      .replace(/[ \t]+\n/g, '\n')
-      .replace(/\n{3,}/g, '\n\n')
-      .replace(/\[\s*\]\([^()\s]*\)/g, '')
-      .trim();
+    return (
+      this.#parts
+        .join('')
+        // Without the look-behind, a long run of blanks would be read again from each of its blanks.
+        .replace(/(?<![ \t])[ \t]+\n/g, '\n')
+        .replace(/\n{3,}/g, '\n\n')
+        .replace(/\[\s*\]\([^()\s]*\)/g, '')
+        .trim()
+    );
   }
 }
 

@@ -4,6 +4,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { permissionPolicy } from '../permissions/permission-policy.ts';
 import { runTool } from '../testing/tool-context.ts';
+import { pageText } from './page-text.ts';
 import { isPublicAddress, publicLookup } from './public-address.ts';
 import { type WebFetchToolOptions, webFetchTool } from './web-fetch-tool.ts';
 
@@ -164,4 +165,17 @@ describe('the policy decides by host', () => {
       expect(() => decide([{ ...docs, host }], 'https://a.example/')).toThrow('is not a host name');
     },
   );
+});
+
+test.each([' ', '\t', '\u00a0', '\n ', ' \r'])(
+  '18.162: attack: a page of the repeated blank %j is read in linear time',
+  (blank) => {
+    const html = `<pre>a${blank.repeat(400_000)}x</pre>`;
+    expect(pageText(html, 'https://a.example/')).toContain('x');
+  },
+);
+
+test('18.162: blanks at the end of a line are removed', () => {
+  const text = pageText('<pre>a  \t\nb \t c\n</pre>', 'https://a.example/');
+  expect(text).toContain('a\nb \t c');
 });

@@ -54,7 +54,7 @@ export async function unsavedBytes(
   return new Uint8Array(encodeText(withText(saved, text)));
 }
 
-/** How often the text is read again because a folder on the path changed. */
+/** The maximum number of times that the text is read. It is read again if a folder on the path changed. */
 const maxAttempts = 5;
 /** A folder that changed within this time may change again without a new time, in milliseconds. */
 const steadyMs = 100;

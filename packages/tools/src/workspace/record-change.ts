@@ -16,7 +16,7 @@ export type ChangeLog = Pick<ToolContext, 'blobs' | 'recordFileChange'>;
 /** Maximum size of a file whose content is stored, in bytes. */
 export const maxStoredBytes: number = 16 * 1024 * 1024;
 
-/** The permission bits that a new file gets. */
+/** Returns the permission bits that a new file gets. */
 function newFileMode(): number {
   return 0o666 & ~process.umask();
 }

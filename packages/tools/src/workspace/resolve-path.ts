@@ -30,7 +30,7 @@ export interface ResolvedPath {
 /** Options of `Workspace.resolve`. */
 export interface ResolveOptions {
   /**
-   * Whether a symbolic link resolves to itself and not to its target. Links in the parent folders are always
+   * True if a symbolic link resolves to itself and not to its target. Links in the parent folders are always
    * followed. Default: false.
    */
   readonly keepsLink?: boolean | undefined;

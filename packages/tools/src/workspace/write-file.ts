@@ -17,11 +17,14 @@ import { type ResolvedPath, segmentAt } from './resolve-path.ts';
 
 /** Options of `Workspace.write`. */
 export interface WriteOptions {
-  /** Whether to wait until the data is on disk. The data then survives a power failure. Default: false. */
+  /**
+   * If true, the write waits until the data is on disk. The data then survives a power failure. Default:
+   * false.
+   */
   readonly sync?: boolean | undefined;
   /** Aborts the write before the file is replaced. Default: none. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether to fail if the file exists. Default: false. */
+  /** If true, the write fails if the file exists. Default: false. */
   readonly isNew?: boolean | undefined;
   /**
    * The permission bits of the file. Default: the bits of the replaced file, or the system's default for a

@@ -23,7 +23,7 @@ export const model: SlashCommand = {
     const fitting = known.filter(({ name }) =>
       words.every((word) => name.toLowerCase().includes(word)),
     );
-    // A name that is not in the list may still be one that the provider has.
+    // The provider may have a model that is not in the list.
     if (argument !== '' && (isExact || fitting.length === 0))
       return switchToModel(context, argument);
     const [only, ...others] = fitting;

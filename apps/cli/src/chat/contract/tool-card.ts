@@ -24,7 +24,7 @@ export interface ToolCard {
 export type CardPhase = 'writing' | 'ready' | 'asking' | 'running' | CardOutcome;
 
 /**
- * How a call ended. `stopped`: the user stopped the call while it ran. `unstarted`: the user
+ * The outcome of a call. `stopped`: the user stopped the call while it ran. `unstarted`: the user
  * stopped the call before it ran.
  */
 type CardOutcome = 'done' | 'failed' | 'stopped' | 'unstarted' | 'rejected' | 'lost';

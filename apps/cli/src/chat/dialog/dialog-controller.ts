@@ -66,10 +66,12 @@ interface Chosen {
 }
 
 /**
- * Selects the dialog to show and handles its keys. It shows one dialog at a time. The others wait.
+ * Selects the dialog to show and handles its keys. It shows one dialog at a time. All other dialogs
+ * wait.
  *
  * To approve or to answer a question, the user must press a single key after a pause (see
- * `AnswerGuard`). Before that, the whole request must have been on the screen. All other text goes to the prompt.
+ * `AnswerGuard`). Before that, the whole request must have been on the screen. All other text goes
+ * to the prompt.
  */
 export class DialogController {
   readonly #options: DialogControllerOptions;
@@ -352,8 +354,8 @@ export class DialogController {
   }
 
   /**
-   * Submits the answer to a question. The last two choices are "type an answer" and "no answer". Only
-   * the last one works before the whole question was on the screen.
+   * Submits the answer to a question. The last two choices are "type an answer" and "no answer".
+   * Before the whole question was on the screen, only "no answer" works.
    */
   #answer(question: OpenQuestion, { index, list: { items, ticked }, key }: Chosen): void {
     const { options, answer } = question;

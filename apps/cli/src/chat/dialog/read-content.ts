@@ -38,7 +38,7 @@ export class ReadContent {
     return this.#preview;
   }
 
-  /** Whether every line was on the screen. */
+  /** True if every line was on the screen. */
   get isComplete(): boolean {
     return (
       this.#content !== undefined && !this.#isTooNarrow && this.#seenTo >= this.#content.length

@@ -114,8 +114,8 @@ interface FoldedCalls {
 const maxIdleCalls = 3;
 
 /**
- * If there are many waiting and finished calls, replaces them by one line with their number. The
- * finished ones are those that are not printed yet.
+ * If there are many waiting and finished calls, replaces them by one line with their number. Only
+ * finished calls that are not printed yet count.
  */
 export function foldIdleCalls(entries: readonly Entry[]): FoldedCalls {
   const waiting = entries.filter((one) => one.kind === 'call' && isWaiting(one.card));

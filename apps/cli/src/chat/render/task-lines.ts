@@ -28,7 +28,7 @@ export function liveTaskLines(look: Look, tasks: readonly TodoTask[]): readonly 
   return [withTone(look, 'dim', clipText(head, look.width)), ...taskLines(look, shown)];
 }
 
-/** The task in work comes first. */
+/** Returns the sort position of a task. The task that the agent works on comes first. */
 function rank({ state }: TodoTask): number {
   return state === 'doing' ? 0 : 1;
 }

@@ -13,8 +13,8 @@ interface DebouncedSizeOptions {
 }
 
 /**
- * How long the size must stay the same before it counts as final. tmux reports sizes every 250 ms,
- * so this time is longer.
+ * The time for which the size must stay the same before it counts as final. tmux reports sizes
+ * every 250 ms, so this time is longer.
  */
 const settleMs = 300;
 

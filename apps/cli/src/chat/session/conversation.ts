@@ -1,23 +1,13 @@
 import { AgentError, type Clock, type Run, type RunResult } from '@millrace/agent';
-import type {
-  AgentEvent,
-  Item,
-  ItemId,
-  JsonObject,
-  MediaPart,
-  RunId,
-  SessionId,
-} from '@millrace/core';
+import type { AgentEvent, Item, JsonObject, RunId, SessionId } from '@millrace/core';
 import { type Log, LogError } from '@millrace/log';
-import { isModeNote, planNote, planOverNote } from '../../agent/session-mode.ts';
 import type { BuiltAgent } from '../../contract/agent.ts';
-import { expandPrompt } from '../../extensions/slash-prompts.ts';
-import { picturePaths, readPictures } from '../../input/attachments/mentioned-pictures.ts';
-import { userItem } from '../../store/session-summaries.ts';
 import { type Block, note } from '../contract/block.ts';
 import type { ChatState, QueuedMessage } from '../contract/chat-state.ts';
 import type { PendingApproval } from '../contract/dialog.ts';
 import { type DriverStatus, DriverWatcher, driverStatus } from './driver-watcher.ts';
+import { LateMessages } from './late-messages.ts';
+import { type MessageContent, messageItem, messageText } from './message-item.ts';
 import {
   type ApprovalOptions,
   approveCommand,
@@ -71,16 +61,6 @@ interface ConversationOptions {
 
 const defaultAnsweredBy = 'you, in the terminal';
 
-/** The content of a message beside its text. */
-export interface MessageContent {
-  /** Further texts for the model, for example attached files. Default: none. */
-  readonly texts?: readonly string[] | undefined;
-  /** Default: none. */
-  readonly pictures?: readonly MediaPart[] | undefined;
-  /** The id of the message. Default: a new id. */
-  readonly id?: ItemId | undefined;
-}
-
 /**
  * One session in the chat. It follows the log. To drive a session means to run its turns, and only
  * one process at a time can do this. If no other process drives the session, this class drives it.
@@ -95,6 +75,7 @@ export class Conversation {
   /** The keys of messages that this process submitted while a different process drives. */
   readonly #submittedMessages = new Set<string>();
   readonly #withdrawals = new Withdrawals();
+  readonly #lateMessages = new LateMessages();
   readonly #leaving = new AbortController();
   /** The run that this process drives. */
   #run: Run | undefined;
@@ -175,8 +156,8 @@ export class Conversation {
   }
 
   /** Queues a message. The agent answers it when the current run would end. */
-  queue(text: string): Promise<void> {
-    return this.#sendMessage(text, 'follow_up');
+  queue(text: string, content: MessageContent = {}): Promise<void> {
+    return this.#sendMessage(text, 'follow_up', content);
   }
 
   async stop(): Promise<void> {
@@ -188,7 +169,7 @@ export class Conversation {
 
   /**
    * Resolves when the current run of this process is over. The log can contain the end of a run a moment
-   * earlier. A message that is sent in between could be lost.
+   * earlier.
    */
   async settled(): Promise<void> {
     await this.#run?.result;
@@ -319,7 +300,8 @@ export class Conversation {
     content: MessageContent = {},
   ): Promise<void> {
     try {
-      const item = await this.#messageItem(text, content);
+      const isPlanning = () => this.state.isPlanning;
+      const item = await messageItem(text, content, { ...this.#options, isPlanning });
       if (this.#run !== undefined) await this.#sendToRun(this.#run, item, when);
       else if (this.#hasOpenRun) await this.#submitMessage(item, when);
       else this.#startRun(item);
@@ -329,35 +311,11 @@ export class Conversation {
     }
   }
 
-  /**
-   * Creates a message with its pictures, with the text of the custom command that it names, and with
-   * the output of commands that the user ran.
-   */
-  async #messageItem(text: string, content: MessageContent): Promise<Item> {
-    const { cwd, home, takeOutputs } = this.#options;
-    const { id } = content;
-    // A message without pictures is sent without waiting, so that messages keep their order.
-    const hasPictures = picturePaths(text).length > 0;
-    const isSlash = text.trimStart().startsWith('/');
-    const further = isSlash ? await expandPrompt(this.#options.built().extensions, text) : [];
-    const mentioned = hasPictures ? await readPictures(text, { cwd, home }) : [];
-    const pictures = [...mentioned, ...(content.pictures ?? [])];
-    const attached = [...further, ...(content.texts ?? []), ...takeOutputs()];
-    return userItem([text, ...attached, ...this.#modeNotes()], {
-      ...{ cwd, pictures },
-      ...(id !== undefined && { ids: { item: () => id } }),
-    });
-  }
-
-  /** Returns the note about plan mode that the message contains for the model. */
-  #modeNotes(): readonly string[] {
-    if (this.#options.built().mode() === 'plan') return [planNote];
-    return this.state.isPlanning ? [planOverNote] : [];
-  }
-
   async #sendToRun(run: Run, item: Item, when: 'steer' | 'follow_up'): Promise<void> {
+    this.#lateMessages.add(item);
     const sent = when === 'steer' ? run.steer(item) : run.followUp(item);
     await sent.catch(async (error: unknown) => {
+      this.#lateMessages.delete(item);
       if (!(error instanceof AgentError) || error.code !== 'run_over') throw error;
       await run.result;
       this.#startRun(item);
@@ -384,7 +342,7 @@ export class Conversation {
   #drive(run: Run, item: Item | undefined): void {
     this.#run = run;
     this.#failedRun = undefined;
-    this.#unrecordedText = item && textOf(item);
+    this.#unrecordedText = item && messageText(item);
     this.#holder = undefined;
     this.#options.onChange();
     if (!this.#view.isFollowing) this.#followFrom(run);
@@ -398,6 +356,7 @@ export class Conversation {
     if (this.#run === run) this.#run = undefined;
     this.#options.onChange();
     if (!this.#isClosed) this.#options.onRunEnded(result);
+    this.#answerLateMessages();
     if (stop.reason !== 'error' || stop.cause === 'left' || this.#isClosed) return;
     if (cause instanceof LogError && cause.code === 'held') {
       // A different process took the lease first.
@@ -446,6 +405,8 @@ export class Conversation {
       const isOther = typeof folder === 'string' && folder !== this.#options.cwd;
       if (isOther) this.#otherFolder = folder;
     }
+    this.#lateMessages.handle(event, this.state);
+    if (type === 'command_queued' || type === 'run_finished') this.#answerLateMessages();
     const withdrawn = this.#withdrawals.handle(event);
     if (withdrawn !== undefined) this.#options.putBack(withdrawn);
     if (type === 'tool_execution_finished') this.#options.onCallFinished();
@@ -456,6 +417,27 @@ export class Conversation {
     // A different process has started a run. The watcher finds out the name of that process.
     if (type === 'run_started' && this.#run === undefined) this.#driverWatcher.start();
     this.#options.onEvent?.(event);
+  }
+
+  /** Answers the messages that this process sent to its last run too late. */
+  #answerLateMessages(): void {
+    if (!this.#hasLateMessages) return;
+    const answer = async () => {
+      const { holder, hasWork } = await driverStatus(this.#options.log, this.session);
+      // The view can be older than the log. A run may have answered the message in the meantime.
+      if (!hasWork || !this.#hasLateMessages) return;
+      const keys = this.#lateMessages.take();
+      if (holder === undefined) return this.#resume();
+      for (const key of keys) this.#submittedMessages.add(key);
+      this.#driverWatcher.start();
+    };
+    answer().catch((error: unknown) => this.#printError(error));
+  }
+
+  /** True if a late message waits and no process drives the session. */
+  get #hasLateMessages(): boolean {
+    const isOver = this.#isClosed || this.#leaving.signal.aborted;
+    return !this.isBusy && !isOver && this.#lateMessages.isIn(this.state);
   }
 
   async #submit(session: SessionId, command: JsonObject): Promise<string> {
@@ -489,10 +471,4 @@ export class Conversation {
     const text = error instanceof Error ? error.message : String(error);
     this.#options.print([note('bad', `✗ ${text}`)]);
   }
-}
-
-function textOf({ parts }: Item): string {
-  return parts
-    .flatMap((part) => (part.kind === 'text' && !isModeNote(part.text) ? part.text : []))
-    .join('\n');
 }

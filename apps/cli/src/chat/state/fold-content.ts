@@ -1,7 +1,7 @@
 import type { AgentEvent, Attempt, Part } from '@millrace/core';
 import { MarkdownStream } from '@millrace/markdown';
 import { isModeNote, planNote } from '../../agent/session-mode.ts';
-import { promptOfPart } from '../../extensions/slash-prompts.ts';
+import { promptOfPart, startOfPrompt } from '../../extensions/slash-prompts.ts';
 import { attachmentOfPart } from '../../input/attachments/attached-resource.ts';
 import { note } from '../contract/block.ts';
 import type { ChatState, EventOf } from '../contract/chat-state.ts';
@@ -179,7 +179,7 @@ function retractEntry(state: ChatState, entry: Entry, reason: string): ChatState
 function textOfMessagePart(part: Part | undefined): string {
   if (part?.kind === 'media') return `\n[picture: ${part.mimeType}]`;
   const prompt = part?.kind === 'text' ? promptOfPart(part.text) : undefined;
-  if (prompt !== undefined) return `\n[text of ${prompt}]`;
+  if (prompt !== undefined) return `\n[text of ${prompt}]\n${startOfPrompt(textOfPart(part))}`;
   const attached = part?.kind === 'text' ? attachmentOfPart(part.text) : undefined;
   if (attached !== undefined) return `\n[attached: ${attached.uri}]`;
   const command = part?.kind === 'text' ? commandOfPart(part.text) : undefined;

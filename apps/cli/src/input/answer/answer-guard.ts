@@ -11,8 +11,8 @@ import type { KeyRead } from '../keys/key-reader.ts';
 export const quietMs = 1000;
 
 /**
- * How long an approval is held back. If a further key arrives in this time, the first key was not
- * an approval. It was, for example, the start of a sentence.
+ * The time for which an approval is held back. If a further key arrives in this time, the first key
+ * was not an approval. It was, for example, the start of a sentence.
  */
 export const settleMs = 300;
 

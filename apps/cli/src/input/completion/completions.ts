@@ -54,7 +54,7 @@ function commandCompletions(
   textBefore: string,
   commands: readonly Command[],
 ): Completions | undefined {
-  const match = /^(\/\S*)(?:( +)([^\n]*))?$/.exec(textBefore);
+  const match = /^(\/\S*)(?:( +)((?! )[^\n]*))?$/.exec(textBefore);
   if (match === null) return undefined;
   const [, name = '', space, argument = ''] = match;
   if (space === undefined) return completionsOf(0, textBefore, namesFor(name, commands));

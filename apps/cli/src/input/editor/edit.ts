@@ -75,8 +75,9 @@ function putBack(state: EditorState, text: string): EditorState {
 }
 
 /**
- * Returns a text that somebody else may have written. A prompt that starts with `!` is a command, which runs
- * without a question because the user typed it. So such a text gets a space at its start.
+ * Returns a text that another person may have written. A prompt that starts with `!` is a command,
+ * which runs without a question because the user typed it. So such a text gets a space at its
+ * start.
  */
 function insertedText(at: number, text: string) {
   const plain = plainText(text);

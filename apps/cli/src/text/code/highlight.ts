@@ -20,7 +20,7 @@ export function highlight(code: string, language: string, theme: Theme): string 
 }
 
 /** Maximum length of a highlighted line. Highlighting longer lines would be too slow. */
-const maxLine = 20_000;
+const maxLine = 1_000;
 const maxCode = 500_000;
 /** Maximum length of the context lines together, in characters. A longer context is dropped. */
 const maxContext = 4_000;

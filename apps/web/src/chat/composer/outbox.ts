@@ -203,7 +203,7 @@ export interface OutgoingMessage {
   readonly attachments?: readonly Attachment[] | undefined;
   /** The model that the user chose for the answer. Default: the model of the message before. */
   readonly model?: string | undefined;
-  /** When the user sent the message, in ms since 1970. */
+  /** The time at which the user sent the message, in ms since 1970. */
   readonly at: number;
   /** `sent`: the server has the message, but the conversation does not show it yet. */
   readonly state: 'sending' | 'sent' | 'failed';

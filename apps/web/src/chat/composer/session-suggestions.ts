@@ -38,7 +38,10 @@ export function useSessionSuggestions(
   return { commands, mentions };
 }
 
-/** Returns the names of the files in a session, one a line. A text is the same value until it changes. */
+/**
+ * Returns the names of the files in a session as one text, with one name per line. The component
+ * renders again only when this text changes. A new array would be a new value each time.
+ */
 function fileNames(
   source: LiveSource | Parameters<Parameters<typeof useSourceValue>[1]>[0],
 ): string {

@@ -8,7 +8,7 @@ export interface Stage {
   readonly server: PageServer;
   /** A server that requires a token. */
   readonly locked: PageServer;
-  /** A server whose agent has sub-agents, asks with forms and draws. */
+  /** A server whose agent calls sub-agents, asks the user with forms, and writes pictures. */
   readonly talk: TalkServer;
   /** The paths of the prepared sessions. */
   readonly paths: Readonly<Record<SessionName, string>>;

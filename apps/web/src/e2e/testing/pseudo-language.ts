@@ -27,7 +27,10 @@ export async function usePseudoLanguage(
   });
 }
 
-/** What is no text of the page: content of sessions, names, code, keys, times and numbers. */
+/**
+ * Selects the elements whose text the page does not translate: content of sessions, names, code,
+ * keys, times and numbers.
+ */
 const data = [
   ...[
     '.markdown',

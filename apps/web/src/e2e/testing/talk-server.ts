@@ -8,7 +8,7 @@ import { askUserTool } from '@millrace/tools';
 import { z } from 'zod';
 import { builtPage } from './built-page.ts';
 
-/** What a model says in one step: texts, and calls with their inputs. */
+/** The output of a model in one step: texts, and calls with their inputs. */
 type Step = readonly (string | readonly [tool: string, input: JsonObject])[];
 
 /** The steps of a model after a message that begins with a word. */
@@ -17,8 +17,8 @@ type Scripts = Readonly<Record<string, readonly Step[]>>;
 const operator = 'mr_0123456789abcdefghijklmnopqrstuvwxyz';
 
 /**
- * A server with an agent that talks in all ways: it has sub-agents inside of each other, and the inner one
- * asks before it writes.
+ * A server with an agent that uses all parts of the chat. Its sub-agent calls a second sub-agent,
+ * and the second sub-agent asks before it writes.
  */
 export class TalkServer {
   /** Each step of the sub-agents waits until the test has opened the gate. */
@@ -104,7 +104,7 @@ const question = {
   options: [{ label: 'SQLite', description: 'One file' }, { label: 'Postgres' }],
 };
 
-/** A drawing that is long enough to be a document of its own. */
+/** Returns a picture that is long enough for the panel of documents. */
 function picture(color: string): string {
   const bars = Array.from(
     { length: 10 },

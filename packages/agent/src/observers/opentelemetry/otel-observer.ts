@@ -22,7 +22,7 @@ export interface OpenTelemetryOptions {
   /** The name that spans use for the main agent. Default: the agent's own name. */
   readonly agentName?: string | undefined;
   /**
-   * Whether spans contain messages, tool arguments and tool results, which may be private. Default: false.
+   * True if spans contain messages, tool arguments and tool results, which may be private. Default: false.
    */
   readonly recordContent?: boolean | undefined;
 }

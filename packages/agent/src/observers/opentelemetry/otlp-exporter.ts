@@ -22,7 +22,7 @@ export interface OtlpOptions {
   readonly maxQueued?: number | undefined;
   /** Maximum number of spans per request. Default: 512. */
   readonly maxBatch?: number | undefined;
-  /** How long the first span of a batch waits for more spans. Default: 1 s. */
+  /** The time for which the first span of a batch waits for more spans. Default: 1 s. */
   readonly everyMs?: number | undefined;
   /** Timeout of one request. Default: 10 s. */
   readonly timeoutMs?: number | undefined;

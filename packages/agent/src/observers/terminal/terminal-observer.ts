@@ -17,7 +17,7 @@ import {
 export interface TerminalOptions {
   /** Writes the output, for example to `process.stdout`. */
   readonly write: (text: string) => void;
-  /** Whether to use ANSI colors. Default: false. */
+  /** If true, the observer uses ANSI colors. Default: false. */
   readonly color?: boolean | undefined;
   /** Width of the terminal, in columns. One-line texts are cut to this width. Default: 80. */
   readonly columns?: number | undefined;

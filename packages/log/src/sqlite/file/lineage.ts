@@ -111,7 +111,7 @@ function startIncarnation(
 
 /**
  * Sets the incarnation in the file and in the mark. The mark is written before the commit. If the process
- * crashes between the two, the file and the mark differ, and the next check sets both again.
+ * crashes between the write and the commit, the file and the mark differ, and the next check sets both again.
  */
 function setIncarnation(database: DatabaseSync, file: HighWaterMark, next: Counters): void {
   const { incarnation, drivers, sessions } = next;

@@ -21,7 +21,7 @@ export interface ActivityToolOptions
   readonly description: string;
   /** A Zod object or a JSON Schema. */
   readonly parameters: ToolParameters;
-  /** Whether the input must match the schema exactly. Default: true. */
+  /** True if the input must match the schema exactly. Default: true. */
   readonly strict?: boolean | undefined;
 }
 

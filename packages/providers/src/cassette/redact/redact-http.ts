@@ -8,7 +8,7 @@ const allowedHeaders: readonly RegExp[] = [
   /^(?:accept|content-type|date)$/,
   /^retry-after(?:-ms)?$/,
   /^x-should-retry$/,
-  /^(?:[a-z]+-)*ratelimit-[a-z0-9-]+$/,
+  /^(?=(?:[a-z]+-)*ratelimit-)[a-z0-9-]+$/,
   /^(?:[a-z]+-)*request-?id$/,
   /^anthropic-(?:version|beta)$/,
   /^openai-(?:version|beta|processing-ms|model)$/,

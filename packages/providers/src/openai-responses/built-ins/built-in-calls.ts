@@ -9,7 +9,7 @@ export interface BuiltInCall {
   readonly tool: string;
   /** The field of the item that contains the call's id. The output must repeat this id. */
   readonly idField: 'call_id' | 'id';
-  /** Whether the API rejects the item if its own id is missing. */
+  /** True if the API rejects an item without its own id. */
   readonly needsOwnId: boolean;
   /**
    * Fields that the API requires in requests, although it may send them as null or omit them in responses.

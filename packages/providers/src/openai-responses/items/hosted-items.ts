@@ -107,7 +107,7 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 /** Decodes base64 in the standard or URL-safe alphabet, with or without padding. */
 export function base64Bytes(text: string): Uint8Array | undefined {
   const digits = text
-    .replace(/[=\s]+$/, '')
+    .replace(/(?<![=\s])[=\s]+$/, '')
     .replaceAll('-', '+')
     .replaceAll('_', '/');
   return fromBase64(padded(digits));

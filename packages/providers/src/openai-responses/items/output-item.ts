@@ -15,7 +15,7 @@ export interface ItemContext extends ReaderContext {
   isClientRun(builtIn: BuiltInCall, item: JsonObject): boolean;
   /** Returns the name of the tool that answers calls of a built-in tool. */
   nameOf(builtIn: BuiltInCall): string;
-  /** Whether the provider runs all calls of custom tools that the request does not declare. */
+  /** True if the provider runs all calls of custom tools that the request does not declare. */
   readonly runsCustomCalls: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface ItemContext extends ReaderContext {
  */
 export interface ReasoningOrigin {
   readonly reasoning: { readonly id: string | undefined } | undefined;
-  /** Whether the item directly follows the reasoning. */
+  /** True if the item directly follows the reasoning. */
   readonly isNext: boolean;
 }
 

@@ -46,7 +46,7 @@ export function planAnswer(answer: WireAnswer, pieces: WirePieces): AnswerPlan {
 export const scriptedTime = 1_700_000_000;
 
 /**
- * How a text is split into deltas.
+ * The rule that splits a text into deltas.
  *
  * - `whole`: the text is not split.
  * - `words`: before each word.

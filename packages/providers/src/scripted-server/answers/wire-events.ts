@@ -9,7 +9,7 @@ import type { WireAnswer, WireFailure, WireName } from './wire-answer.ts';
 
 /** Options of `wireEvents`. */
 export interface WireEventsOptions {
-  /** How text, reasoning and arguments are split into deltas. Default: `words`. */
+  /** The rule that splits text, reasoning and arguments into deltas. Default: `words`. */
   readonly pieces?: WirePieces;
 }
 

@@ -7,29 +7,29 @@ export type SseEvent = string | { readonly event?: string; readonly data: string
 /** The line end. `mixed` uses a different line end for each event. */
 export type LineEnding = '\n' | '\r\n' | '\r' | 'mixed';
 
-/** How server-sent events are formatted. */
+/** The format of server-sent events. */
 export interface SseOptions {
   /** The end of each line. Default: `\n`. */
   readonly lineEnding?: LineEnding;
-  /** Whether the stream starts with U+FEFF. Default: false. */
+  /** True if the stream starts with U+FEFF. Default: false. */
   readonly byteOrderMark?: boolean;
   /**
-   * Whether a space follows the colon. Without the space, lines look like `data:{…}`. Some gateways send this
+   * True if a space follows the colon. Without the space, lines look like `data:{…}`. Some gateways send this
    * form. Default: true.
    */
   readonly spaceAfterColon?: boolean;
   /** A comment before each event, for example `OPENROUTER PROCESSING`. Default: none. */
   readonly comment?: string;
-  /** Whether `data: [DONE]` follows the last event. Default: false. */
+  /** True if `data: [DONE]` follows the last event. Default: false. */
   readonly done?: boolean;
   /**
-   * How the stream ends: with a blank line, with only the end of the last line, or without a line end.
+   * The end of the stream: with a blank line, with only the end of the last line, or without a line end.
    * Default: `blank-line`.
    */
   readonly ending?: 'blank-line' | 'line-end' | 'nothing';
   /**
-   * Which events get an `event:` line. `given`: events that have a name. `type`: also events whose data has a
-   * `type` field, which becomes the name. `none`: no events. Default: `given`.
+   * The events that get an `event:` line. `given`: events that have a name. `type`: also events whose data
+   * has a `type` field, which becomes the name. `none`: no events. Default: `given`.
    */
   readonly eventNames?: 'given' | 'type' | 'none';
 }

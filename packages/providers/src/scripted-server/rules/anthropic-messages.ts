@@ -18,7 +18,7 @@ export interface AnthropicRules {
    */
   readonly signed?: readonly SignedContent[];
   /**
-   * Whether text after tool results is a fault. The API accepts such text, but models often respond to it
+   * True if text after tool results is a fault. The API accepts such text, but models often respond to it
    * with an empty answer.
    */
   readonly refusesTextAfterResults?: boolean;
@@ -26,9 +26,9 @@ export interface AnthropicRules {
 
 /** The rules of a model for conversations. */
 export interface ModelRules {
-  /** Whether the model accepts system messages inside the conversation. */
+  /** True if the model accepts system messages inside the conversation. */
   readonly takesSystemMessages: boolean;
-  /** Whether the model can continue an assistant message at the end of the conversation. */
+  /** True if the model can continue an assistant message at the end of the conversation. */
   readonly takesPrefill: boolean;
 }
 

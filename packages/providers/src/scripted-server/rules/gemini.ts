@@ -17,11 +17,11 @@ export interface GeminiRules {
   /** The model, which is part of the request path. Default: rules of individual models do not apply. */
   readonly model?: string;
   /**
-   * Whether the first call of each answer must have its signature or the skip token. Default: true for models
+   * True if the first call of each answer must have its signature or the skip token. Default: true for models
    * of generation 3 and later.
    */
   readonly needsSignatures?: boolean;
-  /** Whether the API is Vertex AI, which rejects call ids. */
+  /** True if the API is Vertex AI, which rejects call ids. */
   readonly isVertex?: boolean;
   /** All signatures that the provider sent, each with the content that it signs. */
   readonly signed?: readonly SignedContent[];

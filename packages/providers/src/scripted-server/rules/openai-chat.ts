@@ -20,19 +20,19 @@ export interface ChatRules {
   readonly maxIdLength?: number;
   /** The pattern of call ids, for example /^[a-zA-Z0-9]{9}$/ for Mistral. Default: any. */
   readonly idPattern?: RegExp;
-  /** Whether the model is a reasoning model. Reasoning models reject sampling settings. */
+  /** True if the model is a reasoning model. Reasoning models reject sampling settings. */
   readonly isReasoningModel?: boolean;
-  /** Whether tool results must contain the name of their tool. */
+  /** True if tool results must contain the name of their tool. */
   readonly needsToolName?: boolean;
-  /** Whether the field `tools` is required when the history has calls. The list may be empty. */
+  /** True if the field `tools` is required when the history has calls. The list may be empty. */
   readonly needsToolsWithCalls?: boolean;
-  /** Whether an assistant message is required between tool results and a user message. */
+  /** True if an assistant message is required between tool results and a user message. */
   readonly needsBridge?: boolean;
-  /** Whether every assistant message needs `reasoning_content`, which may be empty. */
+  /** True if every assistant message needs `reasoning_content`, which may be empty. */
   readonly needsReasoningContent?: boolean;
-  /** Whether the server rejects `content: null`. */
+  /** True if the server rejects `content: null`. */
   readonly refusesNull?: boolean;
-  /** Whether the server rejects `stream_options`. */
+  /** True if the server rejects `stream_options`. */
   readonly refusesStreamOptions?: boolean;
 }
 

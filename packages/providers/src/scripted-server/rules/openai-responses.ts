@@ -17,7 +17,7 @@ import { strictSchemaFaults } from './strict-schema.ts';
 
 /** The settings in which compatible servers differ. */
 export interface ResponsesRules {
-  /** Whether the server accepts ids of any form. Default: false. */
+  /** True if the server accepts ids of any form. Default: false. */
   readonly takesAnyIds?: boolean;
 }
 

@@ -3,7 +3,7 @@ import { faultIf, isList, isObject } from './document.ts';
 
 /** The rules of a provider for schemas that it enforces. */
 export interface StrictSchemaRules {
-  /** Whether every property must be required. OpenAI has this rule. */
+  /** True if every property must be required. OpenAI has this rule. */
   readonly allRequired: boolean;
 }
 

@@ -14,8 +14,8 @@ interface KeptFile {
 }
 
 /**
- * How an upload fails. `before`: the connection breaks and nothing is stored. `after`: the file is
- * stored, but the answer is lost. A number is an error status.
+ * The way in which an upload fails. `before`: the connection breaks and nothing is stored. `after`: the file
+ * is stored, but the answer is lost. A number is an error status.
  */
 export type UploadFailure = 'before' | 'after' | number;
 

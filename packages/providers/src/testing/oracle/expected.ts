@@ -42,8 +42,8 @@ export interface Expected {
 }
 
 /**
- * How the stream ended. `terminal`: with the provider's terminal signal. `truncated`: without it.
- * `error`: with an error of the provider, or because of invalid bytes.
+ * The end of the stream. `terminal`: with the provider's terminal signal. `truncated`: without it. `error`:
+ * with an error of the provider, or because of invalid bytes.
  */
 export type Ending = 'terminal' | 'truncated' | 'error';
 

@@ -60,7 +60,7 @@ export function AnswerButtons(props: AnswerButtonsProps) {
 }
 
 /**
- * How long a new card must be visible before its buttons work. The time is long enough to notice
+ * The time for which a new card must be visible before its buttons work. The time is long enough to notice
  * the card, and longer than a double click.
  */
 const pauseMs = 600;
@@ -74,29 +74,44 @@ const inputEvents = ['keydown', 'keyup', 'pointerup', 'pointercancel', 'visibili
 /**
  * Returns true when the user may answer a new card. The card must have been visible for a moment
  * without any input. So the second click of a double click, or a held key, cannot answer a new card
- * by accident.
+ * by accident. The waiting time starts again when the window gets the focus. Otherwise a page could
+ * cover this window with another one, and close that one between the two presses of a double click.
  */
 function useArmed(): boolean {
   const [isArmed, setArmed] = useState(false);
   useEffect(() => {
-    if (isArmed) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const cancelTimer = () => clearTimeout(timer);
     const restartTimer = () => {
       cancelTimer();
-      if (document.visibilityState !== 'hidden') timer = setTimeout(() => setArmed(true), pauseMs);
+      if (isInUse()) timer = setTimeout(() => setArmed(true), pauseMs);
     };
-    restartTimer();
+    const disarm = () => {
+      if (isInUse()) return;
+      cancelTimer();
+      setArmed(false);
+    };
     const controller = new AbortController();
     const options = { capture: true, signal: controller.signal };
-    for (const type of inputEvents) document.addEventListener(type, restartTimer, options);
-    document.addEventListener('pointerdown', cancelTimer, options);
+    window.addEventListener('blur', disarm, options);
+    document.addEventListener('visibilitychange', disarm, options);
+    if (!isArmed) {
+      restartTimer();
+      window.addEventListener('focus', restartTimer, options);
+      for (const type of inputEvents) document.addEventListener(type, restartTimer, options);
+      document.addEventListener('pointerdown', cancelTimer, options);
+    }
     return () => {
       cancelTimer();
       controller.abort();
     };
   }, [isArmed]);
   return isArmed;
+}
+
+/** True if the user can see this window and uses it. A frame of the page can have the focus. */
+function isInUse(): boolean {
+  return document.visibilityState !== 'hidden' && document.hasFocus();
 }
 
 interface SessionFormProps {

@@ -48,6 +48,27 @@ test('attack: a call cannot be allowed before the end of its input was in sight'
   expect(page.answers).toEqual([['allow', 'a', undefined]]);
 });
 
+test('18.168: attack: a click that comes with the focus of the window does not allow a call', async () => {
+  await using page = await openApprovalPage([{ id: 'a' }]);
+  await page.wait();
+  expect(page.button('Allow').disabled).toBe(false);
+  const { window, act } = page.page;
+  // A hostile page opens a window above this one. The second press of a double click reaches this window.
+  let hasFocus = false;
+  Object.defineProperty(window.document, 'hasFocus', { value: () => hasFocus });
+  await act(() => void window.dispatchEvent(new window.Event('blur')));
+  await page.wait();
+  expect(page.button('Allow').disabled).toBe(true);
+  hasFocus = true;
+  await act(() => void window.dispatchEvent(new window.Event('focus')));
+  await page.press('Allow');
+  await page.key(altY);
+  expect(page.answers).toEqual([]);
+  await page.wait();
+  await page.press('Allow');
+  expect(page.answers).toEqual([['allow', 'a', undefined]]);
+});
+
 test('attack: the end of an earlier input does not count for a changed one', async () => {
   await using page = await openApprovalPage([{ id: 'a' }]);
   await page.wait();

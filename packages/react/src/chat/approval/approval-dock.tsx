@@ -33,7 +33,7 @@ export interface ApprovalDockProps {
    * sub-agent shows.
    */
   readonly session?: string | undefined;
-  /** Why no answer is possible. Default: an earlier moment is shown. */
+  /** The text that explains why no answer is possible. Default: the text for an earlier moment. */
   readonly closedText?: string | undefined;
 }
 

@@ -108,7 +108,7 @@ function useOverflow(
   return { isLong, hasMore };
 }
 
-/** How far each key scrolls, as a share of the area's height. */
+/** The distance that each key scrolls, as a share of the area's height. */
 const scrollKeys: Readonly<Record<string, number>> = {
   ...{ ArrowDown: 0.1, ArrowUp: -0.1, PageDown: 0.8, PageUp: -0.8 },
   ...{ Home: Number.NEGATIVE_INFINITY, End: Number.POSITIVE_INFINITY },

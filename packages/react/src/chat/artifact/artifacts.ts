@@ -126,8 +126,8 @@ function blocksIn(text: string): readonly FoundDocument[] {
   let open: { readonly fence: string; readonly info: string; readonly lines: string[] } | undefined;
   for (const line of text.split('\n')) {
     if (open === undefined) {
-      const [, fence, info = ''] = /^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$/.exec(line) ?? [];
-      if (fence !== undefined) open = { fence, info, lines: [] };
+      const [, fence, info = ''] = /^ {0,3}(`{3,}(?!`)|~{3,}(?!~))([^`]*)$/.exec(line) ?? [];
+      if (fence !== undefined) open = { fence, info: info.trimStart(), lines: [] };
     } else if (closes(line, open.fence)) {
       const document = documentOf(open.info, open.lines.join('\n'));
       if (document !== undefined) found.push(document);

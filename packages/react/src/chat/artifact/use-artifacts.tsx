@@ -11,7 +11,7 @@ const ArtifactPanel = lazy(async () => ({
   default: (await import('./artifact-panel.tsx')).ArtifactPanel,
 }));
 
-/** The artifacts of a session, as parts for its page. */
+/** The elements that a page needs to show the artifacts of a session. */
 export interface ArtifactsOfPage {
   /** The button that opens the panel. Undefined if the session has no artifacts. */
   readonly button: ReactNode;
@@ -22,7 +22,7 @@ export interface ArtifactsOfPage {
   readonly close: () => void;
 }
 
-/** The artifacts of a session, for its page. */
+/** Returns the elements that a page needs to show the artifacts of a session. */
 export function useArtifacts(source: ChatSource, onOpen: () => void): ArtifactsOfPage {
   const t = useLabels();
   const artifacts = useSourceValue(source, artifactsOf);

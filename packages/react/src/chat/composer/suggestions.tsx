@@ -12,7 +12,7 @@ export interface Suggestion {
   readonly run?: (() => void) | undefined;
 }
 
-/** What the field for messages offers. */
+/** The suggestions that the message field offers. */
 export interface ComposerSuggestions {
   /** Commands, after `/` at the start of the message. Default: none. */
   readonly commands?: readonly Suggestion[] | undefined;
@@ -22,7 +22,7 @@ export interface ComposerSuggestions {
 
 interface Offer {
   readonly mark: '/' | '@';
-  /** Where the mark is in the text. */
+  /** The position of the mark in the text. */
   readonly from: number;
   readonly entries: readonly Suggestion[];
 }

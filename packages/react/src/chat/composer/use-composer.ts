@@ -5,7 +5,10 @@ import { errorText } from '../state/error-text.ts';
 import { drafts, useDraft } from './draft.ts';
 import { type PickedFile, pickedFiles, usePickedFiles } from './picked-files.ts';
 
-/** When the agent reads a message that is sent during a run: with its next request, or after it. */
+/**
+ * Decides when the agent reads a message that the user sends during a run. `steer`: with its next request.
+ * `follow_up`: when the run would otherwise end.
+ */
 export type SendWhen = 'steer' | 'follow_up';
 
 /** The task that receives the files of a message. */

@@ -184,7 +184,7 @@ function wordPiece({ text, isChanged }: WordPiece, index: number) {
   );
 }
 
-/** How many lines at the start and at the end are shown, and how long each line can be. */
+/** The limits of a diff: the number of lines at the start and at the end, and the length of a line. */
 interface DiffLimits {
   readonly head: number;
   readonly tail: number;

@@ -59,7 +59,7 @@ function limitsAt(level: number): ClipLimits {
 }
 
 interface MoreBarProps {
-  /** How many times the user has clicked the button that shows more. */
+  /** The number of times that the user has clicked the button that shows more. */
   readonly level: number;
   readonly onLevel: (level: number) => void;
   /** The label of the button that shows more. Undefined if everything is shown. */

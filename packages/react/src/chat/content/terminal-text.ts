@@ -98,7 +98,7 @@ function styleAfter(before: TerminalStyle, codes: string): TerminalStyle {
 /** Maximum number of codes in one command. Programs that print colors need fewer. */
 const maxCodes = 64;
 
-/** How each code changes the style. */
+/** The change of the style for each code. */
 const changes: ReadonlyMap<number, TerminalStyle> = new Map([
   [1, { isBold: true }],
   [2, { isDim: true }],

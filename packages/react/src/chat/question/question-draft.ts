@@ -1,6 +1,6 @@
 import type { FormField, JsonObject, JsonValue } from '@millrace/core';
 
-/** What the user has entered in a field: a text, a mark, or the chosen options. */
+/** The value that the user has entered in a field: a text, a mark, or the chosen options. */
 export type DraftValue = string | boolean | readonly string[];
 
 /** The entries of the user, in the order of the fields. */

@@ -83,7 +83,7 @@ export function QuestionField(props: QuestionFieldProps) {
   );
 }
 
-/** A checkbox has always a value, so `aria-required` is not allowed on it. */
+/** Removes `aria-required`. It is not allowed on a checkbox, because a checkbox always has a value. */
 function withoutRequired(common: Readonly<Record<string, unknown>>) {
   const { 'aria-required': _, ...rest } = common;
   return rest;

@@ -14,7 +14,7 @@ export interface ChatFacts {
   readonly queued: readonly QueuedMessage[];
   /** The time at which the run started. Undefined if no run is in progress. */
   readonly runStartedAt: number | undefined;
-  /** How the last run stopped. Undefined while a run is in progress, and before the first one. */
+  /** The reason why the last run ended. Undefined while a run is in progress, and before the first run. */
   readonly lastStop: Stop | undefined;
   /** Returns the facts about a tool call. */
   call(id: string): CallFacts | undefined;
@@ -45,7 +45,7 @@ export class FactIndex implements ChatFacts {
     return this.#runStartedAt;
   }
 
-  /** How the last run stopped. Undefined while a run is in progress, and before the first run. */
+  /** The reason why the last run ended. Undefined while a run is in progress, and before the first run. */
   get lastStop(): Stop | undefined {
     return this.#lastStop;
   }

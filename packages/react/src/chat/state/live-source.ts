@@ -110,7 +110,7 @@ export class LiveSource implements ChatSource {
 }
 
 /**
- * How long a source without listeners is kept. The user may return soon, for example with the back
+ * The time for which a source without listeners is kept. The user may return soon, for example with the back
  * button.
  */
 const lingerMs = 10_000;

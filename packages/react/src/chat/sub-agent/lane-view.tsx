@@ -63,7 +63,7 @@ export function LaneFrame({ status, isRunning, isOpen, onToggle, children }: Lan
 const noActions = { branches: () => undefined };
 const selectItemIds = ({ itemIds }: ChatSource) => itemIds;
 
-/** The conversation of a sub-agent. Long ones show their latest items first. */
+/** Shows the conversation of a sub-agent. Of a long conversation, it first shows only the latest items. */
 export function LaneItems({ source }: { readonly source: ChatSource }) {
   const t = useLabels();
   const ids = useSourceValue(source, selectItemIds);

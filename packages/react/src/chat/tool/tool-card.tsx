@@ -195,7 +195,7 @@ function statusLabel(status: CallStatus, facts: CallFacts | undefined, t: Labels
   return status === 'done' ? '' : t[statusLabels[status]];
 }
 
-/** Maximum length of arguments that are parsed while they stream. Longer ones are shown as text. */
+/** Maximum length of arguments that are parsed while they stream. Longer arguments are shown as text. */
 const maxLength = 50_000;
 
 /**

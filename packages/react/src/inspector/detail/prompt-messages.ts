@@ -60,9 +60,9 @@ export function promptOf(body: JsonObject): Prompt {
 export interface PromptChange {
   /** The number of messages at the start that are equal in both requests. */
   readonly same: number;
-  /** Messages of the previous request after the equal ones. */
+  /** The messages of the previous request that follow the equal messages. */
   readonly removed: readonly PromptMessage[];
-  /** Messages of this request after the equal ones. */
+  /** The messages of this request that follow the equal messages. */
   readonly added: readonly PromptMessage[];
   /** The names of tools and settings that differ. */
   readonly settings: readonly string[];

@@ -295,7 +295,10 @@ function attemptBefore({ spans }: SessionModel, span: Span) {
   return span.turn > 1 ? { turn: span.turn - 1, attempt: 1 } : undefined;
 }
 
-/** A link to the session of a sub-agent. Without links, the id of the session. */
+/**
+ * Shows a link to the session of a sub-agent. If the application has no links, it shows the id of the
+ * session.
+ */
 function ChildLink({ id }: { readonly id: string }) {
   const t = useLabels();
   const { SessionLink } = useMillrace();

@@ -8,11 +8,11 @@ interface AttemptMetrics {
   readonly offset: number;
   readonly provider: string | undefined;
   readonly model: string | undefined;
-  /** When the attempt started, in ms since 1970. */
+  /** The time at which the attempt started, in ms since 1970. */
   readonly startedAt: number;
   readonly firstContentAt: number | undefined;
   readonly endedAt: number | undefined;
-  /** When the last content arrived. */
+  /** The time at which the last content arrived. */
   readonly lastContentAt: number;
   /**
    * The number of streamed characters. The number of tokens is estimated from it until the provider

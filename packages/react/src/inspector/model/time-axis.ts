@@ -2,7 +2,7 @@ import { partitionPoint } from './record-index.ts';
 
 /** A long period without records. */
 interface Pause {
-  /** When the pause started, in ms since 1970. */
+  /** The time at which the pause started, in ms since 1970. */
   readonly at: number;
   readonly ms: number;
 }

@@ -115,7 +115,7 @@ export function visibleRows(
   return rows;
 }
 
-/** What a key does in the tree: select a row, fold a row, or unfold rows. */
+/** The action of a key in the tree: select a row, fold a row, or unfold rows. */
 export type TreeAction =
   | { readonly type: 'select'; readonly id: string }
   | { readonly type: 'fold' | 'unfold'; readonly ids: readonly string[] };

@@ -31,7 +31,7 @@ export function CsvView({ rows }: CsvViewProps) {
 }
 
 function cellOf(Tag: 'th' | 'td', text: string, column: number) {
-  const isNumber = Tag === 'td' && /^\s*[-+]?[\d.,]+\s*%?\s*$/.test(text);
+  const isNumber = Tag === 'td' && /^[-+]?[\d.,]+\s*%?$/.test(text.trim());
   return (
     <Tag key={column} data-align={isNumber ? 'right' : undefined}>
       {text}

@@ -126,6 +126,8 @@ const detailsEnd = /^\s*<\/details\s*>\s*$/i;
 /** Maximum number of nested `<details>` elements. Deeper tags are shown as text. */
 const maxDetails = 8;
 const maxDetailsLines = 8;
+/** Maximum length of an opening tag with its summary. Comparing a longer text would block the page. */
+const maxDetailsLength = 4000;
 
 /**
  * Adds a block to an open `<details>` element. The element starts with an HTML block that contains
@@ -144,7 +146,8 @@ function withinDetails(
   if (details?.kind !== 'details' || details.isClosed) return undefined;
   const inner = withinDetails(details.children, block, depth, level + 1);
   const isHere = block.kind === 'html_line' && depth === block.within.length;
-  if (inner === undefined && isHere && detailsEnd.test(block.text))
+  const isShort = block.kind === 'html_line' && block.text.length <= maxDetailsLength;
+  if (inner === undefined && isHere && isShort && detailsEnd.test(block.text))
     return nodes.replaceLast({ ...details, isClosed: true });
   const children = inner ?? withContainer(details.children, block, depth);
   return nodes.replaceLast({ ...details, children });
@@ -156,7 +159,9 @@ function withinDetails(
  */
 function detailsOf(pieces: GrowingList<string>): DetailsNode | undefined {
   if (pieces.size > maxDetailsLines) return undefined;
-  const [start, open, summary = ''] = detailsStart.exec([...pieces].join('')) ?? [];
+  const text = [...pieces].join('');
+  if (text.length > maxDetailsLength) return undefined;
+  const [start, open, summary = ''] = detailsStart.exec(text) ?? [];
   if (start === undefined) return undefined;
   const children = new GrowingList<MarkdownNode>();
   return { kind: 'details', summary, isOpen: open !== undefined, isClosed: false, children };

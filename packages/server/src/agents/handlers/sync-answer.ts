@@ -10,7 +10,7 @@ import { UpdateWriter } from '../../updates/update-writer.ts';
 import { AbortRace, abandoned, raceTimeout } from '../abort-race.ts';
 import { TurnWriter } from './turn-context.ts';
 
-/** How an answer ended. The log contains the content of the answer in every case. */
+/** Describes how an answer ended. The log contains the content of the answer in every case. */
 export interface AnswerOutcome {
   readonly stop: Stop;
   readonly error?: { readonly code: string; readonly message: string } | undefined;
@@ -24,7 +24,7 @@ interface SyncHandlerOptions {
   readonly context: HandlerContext;
   readonly ids: Ids;
   readonly clock: Clock;
-  /** How long to wait for a handler after it was stopped, in milliseconds. */
+  /** The time to wait for a handler after it was stopped, in milliseconds. */
   readonly graceMs: number;
 }
 

@@ -108,8 +108,8 @@ export function messageKey(key: string): string {
 }
 
 /**
- * Returns a function that detects the start of the answer to a message. The record after the one that takes
- * the message from the queue starts its item. A withdrawn message has no such item.
+ * Returns a function that detects the start of the answer to a message. One record takes the message from the
+ * queue, and the next record starts the item of the message. A withdrawn message has no such item.
  */
 export function consumesMessage(taskId: string, key: string) {
   return ({ fact }: LogRecord, previous: LogRecord | undefined): boolean => {

@@ -1,3 +1,4 @@
+import type { SpanInfo } from '../../contract/task.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type {
   AgentService,
@@ -171,19 +172,23 @@ function scopedMessages(messages: MessageService, rules: ScopeRules): MessageSer
 }
 
 /**
- * Returns the span service for a scope. An agent can access a span without a task if it has the span's id,
- * because nobody can guess the id.
+ * Returns the span service for a scope. An agent can access a span without a task only if it created the
+ * span. Clients choose the ids of spans, so an id proves nothing.
  */
 function scopedSpans(spans: SpanService, rules: ScopeRules): SpanService {
-  const isOwn = async ({ task_id }: { readonly task_id: string | null }) =>
-    task_id === null ? rules.scope.kind === 'agent' : rules.hasTask(task_id);
+  const owner = rules.scope.kind === 'agent' ? rules.scope.agentId : undefined;
+  const isOwn = async ({ id, task_id }: Pick<SpanInfo, 'id' | 'task_id'>) => {
+    if (task_id !== null) return rules.hasTask(task_id);
+    return owner !== undefined && (await spans.ownerOf(id)) === owner;
+  };
   const findOwn = (id: string) => rules.findOwned('span', id, spans.get(id), isOwn);
   return {
     async create(body) {
       if (body.task_id != null) await rules.assertTask(body.task_id);
       else if (rules.scope.kind !== 'agent') throw rules.forbid('create a span without a task');
-      return spans.create(body);
+      return spans.create(body, owner);
     },
+    ownerOf: spans.ownerOf,
     get: findOwn,
     async list(query) {
       const { scope } = rules;

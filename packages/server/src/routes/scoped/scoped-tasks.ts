@@ -81,8 +81,8 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
 }
 
 /**
- * Replaces the name of the person who decides. A user of the application has one name. The server knows no
- * person for a token, so it marks a name that the client gave.
+ * Sets the name of the person who decides. For a user of the application, the server knows the name. For a
+ * token, the server does not know the person, so it marks the name that the client sent as unverified.
  */
 function withVerifiedName(command: Command, { scope }: ScopeRules): Command {
   if (!('tool_call_id' in command)) return command;

@@ -33,8 +33,8 @@ export interface PostgresRowsOptions {
   /** The source of time. Tests can replace it. Default: the system clock. */
   readonly clock?: Pick<Clock, 'now'> | undefined;
   /**
-   * How long to retry after the connection was lost, in milliseconds. Then the operation fails. Default:
-   * 15,000.
+   * The time for which an operation is retried after the connection was lost, in milliseconds. Then the
+   * operation fails. Default: 15,000.
    */
   readonly retryMs?: number | undefined;
   /** Maximum number of connections. Default: 4. */

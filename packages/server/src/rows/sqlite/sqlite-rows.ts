@@ -32,7 +32,7 @@ export interface SqliteRowsOptions {
    * file of a log.
    */
   readonly path: string;
-  /** How long to wait for a transaction of a different process, in milliseconds. Default: 5,000. */
+  /** The time to wait for a transaction of a different process, in milliseconds. Default: 5,000. */
   readonly busyTimeoutMs?: number | undefined;
   /** The source of time. Tests can replace it. Default: the system clock. */
   readonly clock?: Pick<Clock, 'now'> | undefined;

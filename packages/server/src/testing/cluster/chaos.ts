@@ -26,7 +26,7 @@ interface Backups {
 }
 
 interface ClusterChaosResult {
-  /** How often each fault was injected, by name. */
+  /** The number of times that each fault was injected, by name. */
   readonly counts: Readonly<Record<string, number>>;
   readonly messages: number;
   readonly records: number;

@@ -174,6 +174,7 @@ export function fakeService({
         spans.set(id, { ...span, task_id: body.task_id ?? null });
         return find(spans, id);
       },
+      ownerOf: async () => undefined,
       get: async (id) => find(spans, id),
       list: async () => singlePage([...spans.values()]),
       update: async (id) => find(spans, id),

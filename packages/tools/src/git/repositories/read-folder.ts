@@ -9,7 +9,7 @@ import { SandboxError } from '../../contract/sandbox.ts';
  */
 export const bareNames = ['HEAD', 'objects', 'refs'] as const;
 
-/** Whether the file system usually ignores letter case. On such a system, git also uses `.GIT`. */
+/** True if the file system usually ignores letter case. On such a system, git also uses `.GIT`. */
 const ignoresCase = process.platform === 'darwin' || process.platform === 'win32';
 
 const knownNames: ReadonlyMap<string, string> = new Map(

@@ -35,11 +35,11 @@ interface SearchOptions {
   readonly settledAfterMs?: number | undefined;
   /** Maximum number of folders to search. Default: 50,000. */
   readonly maxFolders?: number | undefined;
-  /** Whether to search `node_modules` folders too. They are large. Default: false. */
+  /** If true, the search includes `node_modules` folders. They are large. Default: false. */
   readonly searchesPackages?: boolean | undefined;
   /**
-   * Whether to skip the folders in `objects` of a bare repository. Git creates no repositories there, but a
-   * command can. Default: false.
+   * If true, the search skips the folders in `objects` of a bare repository. Git creates no repositories
+   * there, but a command can. Default: false.
    */
   readonly skipsObjects?: boolean | undefined;
 }

@@ -28,7 +28,7 @@ export interface ReadOnlyCommand {
 
 export interface ReadPath {
   readonly path: string;
-  /** How the path is read. `search` includes everything below the path. */
+  /** The way in which the command reads the path. `search` includes everything below the path. */
   readonly kind: 'read' | 'search';
   /** True if the command shows only names, sizes and dates, and no content. Default: false. */
   readonly isNamesOnly?: boolean | undefined;

@@ -17,8 +17,8 @@ export interface ReadOnlyProgram extends OptionTable {
   /** The path that the program reads if the command has no path. */
   readonly defaultPath?: '.' | undefined;
   /**
-   * Whether the program shows content or only names. A list contains the options with which it shows only
-   * names. Default: `content`.
+   * The output of the program: content, or only names. A list contains the options with which the program
+   * shows only names. Default: `content`.
    */
   readonly shows?: 'content' | 'names' | readonly string[] | undefined;
   /**

@@ -14,6 +14,7 @@ import { commandLimits, withLimits } from '../command-limits.ts';
 import { gitPlaces, otherSettings } from '../git-places.ts';
 import { keyPlaces } from '../key-places.ts';
 import { probeSandbox } from '../probe-sandbox.ts';
+import { watchNames } from '../watch-names.ts';
 import { macosProfile } from './macos-profile.ts';
 
 const program = '/usr/bin/sandbox-exec';
@@ -51,6 +52,11 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
     const mayConnect = (request.network ?? network) && view !== 'closed';
     const watch = { root, network: mayConnect, search, packages };
     const created = ofGit && watchRepositories({ ...watch, known: ofGit.below });
+    const { protectNew } = request;
+    const names =
+      canChange && protectNew
+        ? watchNames([], [], new Map(), { folder: root, isProtected: protectNew })
+        : undefined;
     const settings = [...otherSettings, ...protect, ...(request.protect ?? [])].map((path) =>
       resolve(root, path),
     );
@@ -66,8 +72,8 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
       args: ['-p', text, '--', ...withLimits(request.command, limits)],
       env: { ...request.env, TMPDIR: temporary, XDG_CACHE_HOME: join(temporary, '.cache') },
       ...{ fds: [], endsTogether: false },
-      blocked: created?.blocked ?? new AbortController().signal,
-      finish: async () => (await created?.finish()) ?? [],
+      blocked: AbortSignal.any([created, names].flatMap((one) => one?.blocked ?? [])),
+      finish: async () => [...(names?.finish() ?? []), ...((await created?.finish()) ?? [])],
     };
   };
   const settled = () => packages.settled();

@@ -18,7 +18,7 @@ interface GrepFileOptions {
 export interface FileMatches {
   readonly matches: number;
   readonly lines: readonly ShownLine[];
-  /** How the searched part of the file ended. */
+  /** The kind of the file, as far as it was searched. */
   readonly end: FileEnd;
 }
 
@@ -61,7 +61,7 @@ const newline = 0x0a;
 /** Maximum number of bytes of a line to search. The rest of a longer line is skipped. */
 const maxLineBytes = 1_048_576;
 
-/** How a file ended. `clipped` means that some of its lines were searched only in part. */
+/** The kind of a searched file. `clipped` means that some of its lines were searched only in part. */
 type FileEnd = 'text' | 'clipped' | 'binary';
 
 /**

@@ -35,7 +35,27 @@ function patternsOf(text: string, folder: string): readonly string[] {
   return text
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/)
+    .filter((line) => !isCostly(line))
     .flatMap((line) => anchorPattern(line, folder));
+}
+
+/** Maximum length of a line. */
+const maxLineLength = 4096;
+/** Matches a long run of blanks, with or without backslashes. Trimming such a line takes quadratic time. */
+const manyBlanks = /(?:\\?\s){100}/;
+/** Matches too many wildcards in one name. A name of 255 characters would take minutes. */
+const manyWildcards = /(?:\*[^/*]*){4}/;
+const maxLevels = 4;
+
+/**
+ * True if an untrusted repository could block the program with a line, because reading it or comparing it
+ * with paths takes too long. Such a line has no effect.
+ */
+function isCostly(line: string): boolean {
+  if (line.length > maxLineLength) return true;
+  const body = line.replaceAll('**', '\0');
+  const levels = body.split('\0').length - 1;
+  return manyBlanks.test(line) || manyWildcards.test(body) || levels > maxLevels;
 }
 
 /**

@@ -20,7 +20,7 @@ interface WalkOptions {
   /** Maximum total number of files, folders and other entries. */
   readonly maxEntries: number;
   readonly maxDepth: number;
-  /** Whether to yield symbolic links too. Default: false. */
+  /** If true, the walk yields symbolic links too. Default: false. */
   readonly withLinks?: boolean;
   /** Ends the walk without an error when it aborts. */
   readonly signal: AbortSignal;

@@ -24,5 +24,5 @@ test('a long line is replaced, and the lines around it stay', async () => {
   const chunks = ['{"a":1}\n', 'x'.repeat(60), 'x'.repeat(60), '\n{"b":', '2}\n'];
   const { text, problems } = await limited(chunks, 100);
   expect(text).toBe('{"a":1}\ntoo long\n{"b":2}\n');
-  expect(problems).toEqual(['The editor sent a message of 121 bytes. At most 100 are possible.']);
+  expect(problems).toEqual(['A message of 121 bytes arrived. At most 100 are possible.']);
 });

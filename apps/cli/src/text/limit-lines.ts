@@ -21,7 +21,7 @@ export function limitLines({
   let length = 0;
   const end = (controller: TransformStreamDefaultController<Uint8Array>) => {
     if (length > maxBytes) {
-      onProblem(`The editor sent a message of ${length} bytes. At most ${maxBytes} are possible.`);
+      onProblem(`A message of ${length} bytes arrived. At most ${maxBytes} are possible.`);
       controller.enqueue(replacement);
     } else for (const piece of line) controller.enqueue(piece);
     line = [];

@@ -1,0 +1,46 @@
+import { diffSessions } from '@millrace/agent';
+import type { SessionId } from '@millrace/core';
+import type { DiffArgs } from '../contract/args.ts';
+import type { Config } from '../contract/config.ts';
+import { UsageError } from '../contract/errors.ts';
+import type { Env } from '../contract/host.ts';
+import { exitCodes } from '../exit-code.ts';
+import { hasColor, Output, type OutputStream } from '../print/output.ts';
+import { withStore } from '../store/open-store.ts';
+import { findSession, type SessionSummary } from '../store/session-summaries.ts';
+import { colorTheme, plainTheme } from '../text/theme/theme.ts';
+import { diffReport } from './diff-report.ts';
+
+export interface DiffCommandOptions {
+  readonly args: DiffArgs;
+  readonly config: Pick<Config, 'store'>;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly env: Env;
+  readonly cwd: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Runs `millrace diff`. It prints where two sessions went different ways, and why. */
+export async function diffCommand(options: DiffCommandOptions): Promise<number> {
+  const { args, stdout, env, cwd } = options;
+  const output = new Output(stdout);
+  await withStore(options, async ({ log }) => {
+    const first = await findSession(log, args.a, cwd);
+    const other = args.b === undefined ? undefined : await findSession(log, args.b, cwd);
+    const [a, b] = other ? [first.id, other.id] : [originOf(first), first.id];
+    const diff = await diffSessions({ log, session: a }, { log, session: b });
+    if (args.json) return output.writeData(`${JSON.stringify(diff, undefined, 2)}\n`);
+    const theme = hasColor(stdout, { env, color: args.color }) ? colorTheme : plainTheme;
+    const columns = stdout.isTTY ? stdout.columns : undefined;
+    for (const line of diffReport(diff, { theme, columns })) await output.write(line);
+  });
+  if (output.failure?.code === 'cannot_write') throw output.failure;
+  return exitCodes.done;
+}
+
+function originOf({ id, forkOf }: SessionSummary): SessionId {
+  if (forkOf !== undefined) return forkOf;
+  const way = `millrace diff ${id} <id>`;
+  throw new UsageError(`Session ${id} is not a fork. Name the session to compare with: ${way}`);
+}
