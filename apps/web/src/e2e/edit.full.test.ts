@@ -71,14 +71,14 @@ describeInChromium()('editing a sent message', () => {
     await tab.send('count');
     // Programs that help to read a page press a button without scrolling to it.
     await page.waitForFunction(pressEdit);
-    await tab.waitForCount(900);
+    await tab.waitForCount(450);
     load();
     const field = page.getByRole('textbox', { name: 'Edit your message' });
     await field.waitFor();
     await page.keyboard.type(' again');
     await tab.transcript.hover();
     await page.mouse.wheel(0, 100_000);
-    await page.getByText(/\bw900\b/).waitFor();
+    await page.getByText(/\bw450\b/).waitFor();
     await field.scrollIntoViewIfNeeded();
     expect(await field.inputValue()).toBe('count again');
     await field.press('Escape');
