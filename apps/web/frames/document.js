@@ -14,6 +14,7 @@ parent.postMessage({ frame: 'ready' }, '*');
 
 async function show(text) {
   const parsed = new DOMParser().parseFromString(text, 'text/html');
+  removeLinks(parsed);
   document.replaceChild(document.adoptNode(parsed.documentElement), document.documentElement);
   new MutationObserver((changes) => {
     for (const { addedNodes } of changes) for (const node of addedNodes) startHandlers(node);
@@ -23,6 +24,16 @@ async function show(text) {
   // The document is complete now. Its scripts may listen for these events.
   document.dispatchEvent(new Event('DOMContentLoaded', { bubbles: true }));
   dispatchEvent(new Event('load'));
+}
+
+/**
+ * Removes the links of a document that can open a connection, such as `preconnect`. No content security
+ * policy stops them. A script can still add such a link later.
+ */
+function removeLinks(root) {
+  for (const link of root.querySelectorAll('link'))
+    if (link.getAttribute('rel')?.trim().toLowerCase() !== 'stylesheet') link.remove();
+  for (const { content } of root.querySelectorAll('template')) removeLinks(content);
 }
 
 /** Starts a script of the document. Resolves when the script has ended or cannot run. */

@@ -32,7 +32,7 @@ export async function shareSession(
   const { link = '', expiresAt = 0 } = (await askDaemon(files.socket, request)) ?? {};
   const until = new Date(expiresAt).toLocaleString('sv-SE').slice(0, 16);
   const rights = canWrite
-    ? 'Everybody with the link can read this session, send messages, approve calls and stop the run'
+    ? 'Everybody with the link can read this session, send, change and delete messages, approve calls, stop the run and delete the session'
     : 'Everybody with the link can read this session and its later messages, and nothing else';
   const isLocal = isLoopback(new URL(link).hostname);
   const where = isLocal

@@ -10,6 +10,7 @@ import { withStore } from '../store/open-store.ts';
 import { shortIdLength } from '../store/session-summaries.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import { daemonFiles } from './daemon-files.ts';
+import { SessionProfiles } from './session-profile.ts';
 import { shareSession } from './share-session.ts';
 import { findWorking, type WorkingSession, workingSessions } from './working-sessions.ts';
 
@@ -30,12 +31,19 @@ export async function daemonSubCommand(args: PsArgs | ShareArgs, host: Host): Pr
     );
     const { canWrite, seconds, url } = args;
     const options = { session: id, canWrite, seconds, url };
-    const { lines } = await shareSession(daemonFiles(config, env), env, options);
-    await output.write(`${lines.join('\n')}\n`);
+    const files = daemonFiles(config, env);
+    const profile = canWrite ? await new SessionProfiles(files.profiles).read(id) : undefined;
+    const { lines } = await shareSession(files, env, options);
+    const rules = canWrite && profile === undefined ? [folderRulesText] : [];
+    await output.write(`${[...lines, ...rules].join('\n')}\n`);
   }
   if (output.failure?.code === 'cannot_write') throw output.failure;
   return exitCodes.done;
 }
+
+/** A note about a link that can write to a session whose terminal did not hand it over. */
+const folderRulesText =
+  'The settings of its folder apply to messages of the link, and not the flags of its terminal, such as --read-only and --deny. To keep the flags, use /share write in the chat.';
 
 const headings = ['SESSION', 'STATE', 'DRIVEN BY', 'SINCE', 'FOLDER', 'TITLE'];
 

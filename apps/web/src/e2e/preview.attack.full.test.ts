@@ -93,6 +93,21 @@ describeInChromium()('a hostile document in a preview', () => {
     await expect.poll(written).toBe('acbclicklater');
   });
 
+  // No content security policy stops preconnect, and this browser does not do it, so the elements are counted.
+  test('18.176: attack: the links of a document open connections', async () => {
+    const { frame } = await preview(
+      [
+        '<link rel="preconnect" href="https://a.example"><link rel="stylesheet PRECONNECT" href="https://b.example">',
+        '<template><link rel="dns-prefetch" href="https://c.example"></template><p>shown</p>',
+        '<link rel="stylesheet" href="data:text/css,p{color:rgb(1,2,3)}">',
+      ].join('\n'),
+    );
+    await frame.getByText('shown').waitFor();
+    expect(await frame.locator('link:not([rel="stylesheet"])').count()).toBe(0);
+    const inside = 'document.querySelector("template").content.childElementCount';
+    expect(await frame.locator('body').evaluate(inside)).toBe(0);
+  });
+
   test('18.111: a document that takes the keyboard does not read what the user types for the page', async () => {
     const { tab } = await preview(
       '<input id="field"><p id="keys"></p><script>addEventListener("keydown", ({ key }) => keys.append(key)); setInterval(() => { focus(); field.focus(); }, 20);</script>',

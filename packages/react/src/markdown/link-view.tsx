@@ -40,7 +40,7 @@ export function LinkView({ address, children }: LinkProps) {
  * Removes the fragment `#token=…` from an address. The page of a server signs in with such a link. A link of
  * a model must not sign the user in with a token of another user.
  */
-function withoutToken(address: string | undefined): string | undefined {
+export function withoutToken(address: string | undefined): string | undefined {
   return address?.replace(/#(?:t|%74)(?:o|%6f)(?:k|%6b)(?:e|%65)(?:n|%6e)(?:=|%3d).*$/is, '');
 }
 

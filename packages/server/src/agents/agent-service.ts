@@ -42,9 +42,12 @@ export function agentService(options: AgentServiceOptions): AgentService {
       if (directory.isLocal(body.name)) throw ownAgentError(body.name);
       return agents.registerBuild(body);
     },
-    async register(body) {
+    async register(body, { isByAgent = false } = {}) {
       if (directory.isLocal(body.name)) throw ownAgentError(body.name);
       await network.assertUrl(body.acp_url);
+      const url = isByAgent ? (await agents.find({ name: body.name }))?.url : undefined;
+      if (url != null && (await network.isMoreLocal(body.acp_url, url)))
+        throw movedAgentError(body.name);
       const { info, key } = await agents.register(body);
       await storeKey(options, { info, key });
       return { ...info, agent_api_key: keys.keyOf(info.id, key.generation) };
@@ -68,6 +71,11 @@ async function storeKey(
   onTokenRevoked(row.id);
   const message = `Cannot register agent ${name}: its key was revoked at the same time. Register it again`;
   throw new ServerError('conflict', message, { agent: id });
+}
+
+function movedAgentError(name: string): ServerError {
+  const message = `Cannot register agent ${name}: with its own key, an agent cannot move to a private address or to this machine. Register it with an operator token`;
+  return new ServerError('forbidden', message, { name });
 }
 
 function ownAgentError(name: string): ServerError {

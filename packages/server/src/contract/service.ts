@@ -72,7 +72,13 @@ export interface AgentService {
   /**
    * Creates the agent, or replaces the agent with the same name. No other operation returns the agent's key.
    */
-  register(body: bodies.RegisterAgent): Promise<AgentInfo & { readonly agent_api_key: string }>;
+  register(
+    body: bodies.RegisterAgent,
+    options?: {
+      /** True if the agent registers itself. It can then not move to a more local address. Default: false. */
+      readonly isByAgent?: boolean | undefined;
+    },
+  ): Promise<AgentInfo & { readonly agent_api_key: string }>;
 }
 
 /** The data of a request that is outside its body. */

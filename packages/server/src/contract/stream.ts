@@ -41,6 +41,8 @@ interface StreamRequest {
    */
   readonly from?: string | undefined;
   readonly response: HttpResponse;
+  /** Identifies a caller without full access. One such caller gets only a part of a limit. */
+  readonly restricted?: string | undefined;
 }
 
 /** Serves `GET /tasks/{task_id}/stream`. */

@@ -11,6 +11,7 @@ import type { Clock } from '@millrace/log';
 import { z } from 'zod';
 import { ServerError } from '../contract/server-error.ts';
 import { scopedService } from '../routes/scoped/scoped-service.ts';
+import { restrictedName } from './access/fair-share.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import type { HttpLimits } from './http-limits.ts';
 import type { OpenStreams } from './open-connections.ts';
@@ -87,6 +88,7 @@ function createContext(
   return {
     service: scopedService(service, grant),
     grant,
+    restricted: restrictedName(grant),
     streams,
     tokens,
     log,

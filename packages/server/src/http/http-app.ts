@@ -2,6 +2,7 @@ import type { HttpRequest, HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
 import { allRoutes } from '../routes/all-routes.ts';
 import { type AccessPolicy, checkAccess } from './access/check-access.ts';
+import { restrictedName, shareOf } from './access/fair-share.ts';
 import {
   bodyTimeout,
   bodyTooLarge,
@@ -46,8 +47,8 @@ export class HttpApp {
   /** The responses that are not finished. */
   readonly #open = new Set<HttpResponse>();
   #onIdle: (() => void) | undefined;
-  /** The number of files that are being received. */
-  #uploads = 0;
+  /** The callers of the files that are being received. Undefined stands for full access. */
+  readonly #uploads: (string | undefined)[] = [];
 
   constructor(options: HttpAppOptions) {
     this.#options = options;
@@ -76,7 +77,7 @@ export class HttpApp {
     if (found instanceof ServerError) throw found;
     if (found === undefined) throw routeNotFound(request.method, target?.path, allRoutes);
     await ready?.();
-    const bytes = await this.#readBody(request, found.route);
+    const bytes = await this.#readBody(exchange, found.route);
     const input = { params: found.params, query: target?.query ?? {}, bytes };
     await handleRoute(found.route, exchange, input, this.#options);
   }
@@ -98,15 +99,21 @@ export class HttpApp {
   }
 
   /** Reads the body as bytes. The routes parse the bytes with their own limits and error format. */
-  async #readBody(request: HttpRequest, { takesFile }: Route): Promise<Buffer | undefined> {
+  async #readBody(
+    { request, grant }: HttpExchange,
+    { takesFile }: Route,
+  ): Promise<Buffer | undefined> {
     const { limits } = this.#options;
     if (takesFile !== true) return this.#readBytes(request, jsonType, limits.maxBodyBytes);
-    if (this.#uploads >= limits.maxUploads) throw tooManyUploads();
-    this.#uploads++;
+    const caller = restrictedName(grant);
+    const own = this.#uploads.filter((one) => one === caller).length;
+    const isOverShare = caller !== undefined && own >= shareOf(limits.maxUploads);
+    if (isOverShare || this.#uploads.length >= limits.maxUploads) throw tooManyUploads();
+    this.#uploads.push(caller);
     try {
       return await this.#readBytes(request, fileType, limits.maxFileBytes);
     } finally {
-      this.#uploads--;
+      this.#uploads.splice(this.#uploads.indexOf(caller), 1);
     }
   }
 

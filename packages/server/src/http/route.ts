@@ -31,6 +31,8 @@ export interface RouteServices {
 export interface RouteContext extends RouteServices {
   /** The rights of the caller. */
   readonly grant: Grant;
+  /** Identifies the resources of a caller without full access. Undefined for full access. */
+  readonly restricted: string | undefined;
   readonly headers: IncomingHttpHeaders;
   /** The trace context from the header `traceparent`. Undefined if the header is missing or invalid. */
   readonly trace: TraceContext | undefined;

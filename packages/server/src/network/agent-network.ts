@@ -67,6 +67,26 @@ export class AgentNetwork {
       throw new ServerError('invalid', `Cannot register the agent: ${problem}`);
   }
 
+  /** True if a URL leads to an address that is closer to this machine than the address of another URL. */
+  async isMoreLocal(url: string, than: string): Promise<boolean> {
+    const [next, before] = await Promise.all([this.#localityOf(url), this.#localityOf(than)]);
+    return next > before;
+  }
+
+  /** Returns how local the most local address of a URL is: the position in `locality`. */
+  async #localityOf(text: string): Promise<number> {
+    const host = hostOf(new URL(text));
+    const addresses = isIP(host) === 0 ? await this.#addressesOf(host) : [{ address: host }];
+    return Math.max(0, ...addresses.map(({ address }) => locality.indexOf(addressKind(address))));
+  }
+
+  #addressesOf(host: string): Promise<readonly LookupAddress[]> {
+    const { promise, resolve } = Promise.withResolvers<readonly LookupAddress[]>();
+    // A name that cannot be resolved yet has no address. The server checks it again at each connection.
+    this.#resolve(host, (_error, addresses) => resolve(addresses));
+    return promise;
+  }
+
   /** Throws if the host of a URL is an address to which the server must not connect. */
   assertHost(url: URL): void {
     const host = hostOf(url);
@@ -88,10 +108,7 @@ export class AgentNetwork {
     if (isIP(host) !== 0) return this.#problemOfAddress(host);
     const problem = this.#problemOfName(host);
     if (problem !== undefined) return problem;
-    const { promise, resolve } = Promise.withResolvers<readonly LookupAddress[]>();
-    // A name that cannot be resolved yet is accepted. The server checks it again at each connection.
-    this.#resolve(host, (_error, addresses) => resolve(addresses));
-    return this.#problemOfAll(await promise);
+    return this.#problemOfAll(await this.#addressesOf(host));
   }
 
   #problemOfName(name: string): string | undefined {
@@ -119,6 +136,9 @@ export class AgentNetwork {
       : problems[kind];
   }
 }
+
+/** The kinds of addresses, from the internet to this machine. */
+const locality: readonly string[] = ['public', 'private', 'loopback', 'forbidden'];
 
 const problems = {
   forbidden:

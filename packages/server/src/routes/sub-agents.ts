@@ -28,11 +28,13 @@ export const subAgentRoutes: readonly Route[] = [
     headers: ['last-event-id'],
     reply: streamEventSchema,
     replyType: eventStreamType,
-    async handle({ params: asked, query: { view, from } }, { service, log, streams, headers }) {
+    async handle({ params: asked, query: { view, from } }, context) {
+      const { service, log, streams, headers, restricted } = context;
       const cursor = readCursor(headers['last-event-id'], from);
       const { id: task } = await service.tasks.get({ id: asked.task_id });
       const taskId = await subAgentSession(log, task, asked.session_id);
-      return new StreamReply((response) => streams.serve({ taskId, view, from: cursor, response }));
+      const asking = { taskId, view, from: cursor, restricted };
+      return new StreamReply((response) => streams.serve({ ...asking, response }));
     },
   }),
   route({

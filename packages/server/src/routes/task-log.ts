@@ -212,11 +212,11 @@ function firstOf(batch: Batch, limit: number | undefined): Batch {
 async function openStream(
   ref: { readonly id: string } | { readonly name: string },
   { view, from: requested }: z.output<typeof streamQuery>,
-  { service, streams, headers }: RouteContext,
+  { service, streams, headers, restricted }: RouteContext,
 ): Promise<StreamReply> {
   const from = readCursor(headers['last-event-id'], requested);
   const { id: taskId } = await service.tasks.get(ref);
-  return new StreamReply((response) => streams.serve({ taskId, view, from, response }));
+  return new StreamReply((response) => streams.serve({ taskId, view, from, response, restricted }));
 }
 
 /**

@@ -2,6 +2,7 @@ import type { SessionId } from '@millrace/core';
 import { type Clock, type Log, LogError, systemClock } from '@millrace/log';
 import { ServerError } from '../contract/server-error.ts';
 import type { FrameView, ViewName } from '../contract/stream.ts';
+import { shareOf } from '../http/access/fair-share.ts';
 import type { Channel, Subscriber } from './channel.ts';
 import type { Views } from './frames/views.ts';
 import { type FeedEnd, SessionFeed } from './session-feed.ts';
@@ -39,6 +40,8 @@ export class FeedRegistry {
   readonly #feeds = new Map<SessionId, Promise<SessionFeed>>();
   /** The open feeds, and finished feeds that still have viewers. */
   readonly #open = new Set<SessionFeed>();
+  /** The callers without full access that caused feeds. */
+  readonly #causes = new Map<Promise<SessionFeed>, string>();
   #viewers = 0;
   #isClosed = false;
 
@@ -68,13 +71,17 @@ export class FeedRegistry {
   }
 
   /** Adds a viewer. The caller must call `leave` when the viewer disconnects. */
-  async join(session: SessionId, view: FrameView): Promise<FeedSubscription> {
+  async join(
+    session: SessionId,
+    view: FrameView,
+    restricted?: string | undefined,
+  ): Promise<FeedSubscription> {
     if (this.#isClosed) throw serverClosing();
     if (this.#viewers >= this.limits.maxViewers)
       throw tooManyStreams('viewers', this.limits.maxViewers);
     this.#viewers++;
     try {
-      const feed = await this.#feedOf(session);
+      const feed = await this.#feedOf(session, restricted);
       const channel = await feed.join(view);
       if (this.#isClosed) throw serverClosing();
       return { feed, channel };
@@ -98,18 +105,24 @@ export class FeedRegistry {
     }
     this.#open.clear();
     this.#feeds.clear();
+    this.#causes.clear();
   }
 
-  #feedOf(session: SessionId): Promise<SessionFeed> {
+  #feedOf(session: SessionId, restricted: string | undefined): Promise<SessionFeed> {
     const known = this.#feeds.get(session);
     if (known !== undefined) return known;
     if (this.#feeds.size >= this.limits.maxTasks)
       throw tooManyStreams('tasks', this.limits.maxTasks);
+    const share = shareOf(this.limits.maxTasks);
+    const caused = [...this.#causes.values()].filter((one) => one === restricted).length;
+    if (restricted !== undefined && caused >= share)
+      throw tooManyStreams('tasks of one client', share);
     const { log, clock, limits } = this;
     const onIdle = (feed: SessionFeed) => this.#drop(feed, opened);
     const onEnd = (feed: SessionFeed, end: FeedEnd) => this.#end(feed, end, opened);
     const opened = SessionFeed.open(session, { log, clock, limits, onIdle, onEnd });
     this.#feeds.set(session, opened);
+    if (restricted !== undefined) this.#causes.set(opened, restricted);
     opened.then(
       (feed) => {
         if (this.#isClosed) feed.close();
@@ -137,6 +150,7 @@ export class FeedRegistry {
   }
 
   #forget(session: SessionId, opened: Promise<SessionFeed>): void {
+    this.#causes.delete(opened);
     if (this.#feeds.get(session) === opened) this.#feeds.delete(session);
   }
 }
@@ -149,7 +163,10 @@ function serverClosing(): ServerError {
   return new ServerError('unavailable', 'The server is closing: connect again in a moment');
 }
 
-function tooManyStreams(what: 'tasks' | 'viewers', limit: number): ServerError {
+function tooManyStreams(
+  what: 'tasks' | 'tasks of one client' | 'viewers',
+  limit: number,
+): ServerError {
   const message = `The server has reached its limit of ${limit} streamed ${what}: connect again later`;
   return new ServerError('unavailable', message, { limit });
 }

@@ -27,6 +27,8 @@ export interface StreamTaskOptions extends EndConditionOptions {
    */
   readonly lastEventId?: string | undefined;
   readonly response: HttpResponse;
+  /** Identifies a caller without full access. One such caller gets only a part of a limit. */
+  readonly restricted?: string | undefined;
   /** Called immediately before the response headers are written. From then on, the response is a stream. */
   readonly beforeHead?: (() => void) | undefined;
   /** Additional response headers, such as CORS headers. */
@@ -45,7 +47,7 @@ export async function streamTask(options: StreamTaskOptions): Promise<StreamEnd>
   const { feeds, session, response } = options;
   const view = feeds.view(options.view);
   const cursor = parseCursor(options.lastEventId || options.from);
-  const subscription = await feeds.join(session, view);
+  const subscription = await feeds.join(session, view, options.restricted);
   try {
     if (cursor !== undefined) await assertCursorInLog(feeds, subscription.feed, cursor);
     const isSettled =

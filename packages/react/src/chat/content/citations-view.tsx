@@ -3,6 +3,7 @@ import { safeLink } from '@millrace/markdown';
 import { useId, useState } from 'react';
 import { useShownRows } from '../../design/shown-rows.tsx';
 import { useLabels } from '../../labels/use-labels.ts';
+import { withoutToken } from '../../markdown/link-view.tsx';
 import { VisibleText } from './visible-text.tsx';
 import './citations-view.css';
 
@@ -107,7 +108,7 @@ export function citedSources({ citations }: JsonObject): readonly CitedSource[] 
 function sourceOf(citation: JsonValue): CitedSource {
   const fields = fieldsOf(citation);
   const raw = fieldsOf(fields['raw']);
-  const address = safeLink(textField(fields, 'url') ?? textField(raw, 'url') ?? '');
+  const address = withoutToken(safeLink(textField(fields, 'url') ?? textField(raw, 'url') ?? ''));
   const host = address?.startsWith('http') ? new URL(address).host : undefined;
   const title =
     textField(fields, 'title') ?? textField(raw, 'document_title') ?? textField(raw, 'filename');

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'react';
 import { FileIcon } from '../../design/icons.tsx';
 import { Filled, useLabels } from '../../labels/use-labels.ts';
 import type { ChatSource } from '../state/chat-source.ts';
+import { withoutToken } from '../../markdown/link-view.tsx';
 import { VisibleText } from './visible-text.tsx';
 
 interface MediaContentProps {
@@ -82,9 +83,9 @@ export function MediaContent({ source, part }: MediaContentProps) {
 
 const player = { className: 'media', controls: true, preload: 'metadata' } as const;
 
-function RemoteMedia({ url, name }: { readonly url: string; readonly name: string }) {
+export function RemoteMedia({ url, name }: { readonly url: string; readonly name: string }) {
   const t = useLabels();
-  const safe = safeLink(url);
+  const safe = withoutToken(safeLink(url));
   if (safe === undefined)
     return (
       <p className="media-words">

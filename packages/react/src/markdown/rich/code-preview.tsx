@@ -20,11 +20,15 @@ const maxFramed = 500_000;
  * long time blocks the page.
  */
 const maxDrawnFirst = 4000;
+/** Maximum number of subgraphs of such a diagram. The layout of nested subgraphs takes long. */
+const maxSubgraphs = 30;
 
 function inFrame(kind: FrameKind, isDrawnFirst: boolean): MakePreview {
   return (text, hasFrames) => {
     if (!hasFrames || text.length > maxFramed) return undefined;
-    const isFirst = isDrawnFirst && text.length <= maxDrawnFirst;
+    const isShort =
+      text.length <= maxDrawnFirst && text.split('subgraph').length - 1 <= maxSubgraphs;
+    const isFirst = isDrawnFirst && isShort;
     return { isFirst, render: (onFailed) => <FrameView {...{ kind, text, onFailed }} /> };
   };
 }

@@ -51,6 +51,24 @@ test('an agent registers itself again with its own key, and no other agent', asy
   expect((await server.ask(key, 'POST', '/agents/register', other)).status).toBe(403);
 });
 
+test.each([
+  ['http://93.184.216.34', 'http://127.0.0.1:9', 403],
+  ['http://93.184.216.34', 'http://localhost:9', 403],
+  ['http://93.184.216.34', 'http://10.0.0.1', 403],
+  ['http://10.0.0.1', 'http://[::1]:9', 403],
+  ['http://93.184.216.34', 'http://93.184.216.35', 200],
+  ['http://127.0.0.1:9', 'http://93.184.216.34', 200],
+])('18.175: attack: an agent moves itself from %s to %s: %d', async (before, after, status) => {
+  server = await ScopeServer.start({ clock, agentNetworks: ['loopback', 'private', 'public'] });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const first = await server.asOperator('POST', '/agents/register', registration(before));
+  const key = first.agent_api_key;
+  const answer = await server.ask(key, 'POST', '/agents/register', registration(after));
+  expect(answer.status).toBe(status);
+  // The operator decides where agents are.
+  await server.asOperator('POST', '/agents/register', registration(after));
+});
+
 const statusOf = async (key: string) => (await server.ask(key, 'GET', '/tasks')).status;
 const remove = () => server.asOperator('DELETE', '/agents/name/far');
 

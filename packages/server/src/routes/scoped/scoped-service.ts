@@ -1,4 +1,3 @@
-import type { SpanInfo } from '../../contract/task.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type {
   AgentService,
@@ -11,6 +10,7 @@ import type {
   TaskService,
   TrackerService,
 } from '../../contract/service.ts';
+import type { SpanInfo } from '../../contract/task.ts';
 import { notFoundError } from '../../stores/row-access.ts';
 import { ScopeRules } from './scope-rules.ts';
 import { scopedTasks } from './scoped-tasks.ts';
@@ -73,7 +73,7 @@ function scopedAgents(
       const known = await agents.get({ name: body.name }).catch(() => undefined);
       if (scope.kind !== 'agent' || known?.id !== scope.agentId)
         throw rules.forbid('register another agent');
-      return agents.register(body);
+      return agents.register(body, { isByAgent: true });
     },
   };
 }
