@@ -168,3 +168,31 @@ test.for<readonly [string, (cwd: string) => void]>([
     expect(JSON.stringify(provider.requests.at(-1)?.request.items)).not.toContain('canary');
   },
 );
+
+test.for<readonly [string, (cwd: string) => void, string]>([
+  [
+    'a protected name that another program creates',
+    (cwd) => writeFileSync(join(cwd, '.npmrc'), ''),
+    'sleep 30',
+  ],
+  ['a signal', () => {}, 'kill -9 $$'],
+])(
+  '18.183: attack: %s stops a guard of the project, and the guarded call runs',
+  async ([, stop, end], context) => {
+    await requireSandbox(context);
+    const guard = `cat > /dev/null; touch started; ${end}; exit 2\n`;
+    const { built, cwd } = await extendedAgent(
+      {
+        'project/.claude/settings.json': hookSettings('PreToolUse', 'sh .claude/hooks/guard.sh'),
+        'project/.claude/hooks/guard.sh': guard,
+      },
+      [calls('write', { path: 'config.txt', content: 'evil' }), 'Done.'],
+      { config, approve: 'park' },
+    );
+    const running = built.agent.run('Go', { session: sessionId('s') }).result;
+    await expect.poll(() => existsSync(join(cwd, 'started'))).toBe(true);
+    stop(cwd);
+    await running;
+    expect(existsSync(join(cwd, 'config.txt'))).toBe(false);
+  },
+);
