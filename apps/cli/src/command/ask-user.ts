@@ -55,6 +55,8 @@ export async function askYesNo(host: AskHost, question: string): Promise<boolean
   const cancel = () => resolve(undefined);
   stdin.setRawMode?.(true);
   stdin.on('data', listen);
+  // An earlier question paused the input, and a listener alone does not resume it.
+  stdin.resume();
   stdin.once('end', cancel);
   signal.addEventListener('abort', cancel, { once: true });
   showNext();
