@@ -137,6 +137,7 @@ const riskDescriptions: Readonly<Record<string, string>> = {
   mcpServers: 'start programs',
   store: 'set where sessions are stored',
   'permissions.allow': 'let tools run without approval',
+  'permissions.deny': 'hide paths outside of the folder from commands',
   'permissions.mode': 'let tools do more than your own configuration allows',
   limits: 'exceed your own limits',
 };

@@ -54,6 +54,6 @@ test.for([['token', 'src'] as const, ['src', 'token'] as const])(
     await clients.at(-1)?.agents();
     expect(hostile.tokens.at(-1)).not.toBe('Bearer secret');
     expect(own.tokens).toEqual(['Bearer secret']);
-    element.remove();
+    document.body.replaceChildren();
   },
 );

@@ -82,7 +82,8 @@ async function findInside(policy: PermissionPolicy, tool: string): Promise<Found
         // A link is not hidden, because a rule can allow its target. If the link is denied, its target is hidden.
         const target = await deniedTarget(policy, tool, path);
         if (target === undefined) continue;
-        if (isInside(target, root)) gap ??= `${path} leads to a folder that contains the workspace`;
+        if (isProgramPlace(target)) gap ??= `${path} leads to programs of the system`;
+        else if (isInside(target, root)) gap ??= `${path} leads to a folder that contains the workspace`;
         else hide.push(target);
         continue;
       }
@@ -104,6 +105,16 @@ async function deniedTarget(
     (path) => !policy.mayReach(tool, { path, kind: 'read' }),
   );
   return isDenied ? realpath(link).catch(() => undefined) : undefined;
+}
+
+const programFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', dirname(process.execPath)];
+
+/**
+ * True for folders with programs of the system, and for what is in them. A project can contain a link to such a
+ * folder and a rule that denies the link. If the sandbox hid the folder, no command could run in the sandbox.
+ */
+function isProgramPlace(path: string): boolean {
+  return programFolders.some((folder) => isInside(folder, path) || isInside(path, folder));
 }
 
 /** True for the objects of a repository. Their names are hashes, and there are many of them. */

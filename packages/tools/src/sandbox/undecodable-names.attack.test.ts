@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { permissionPolicy } from '../permissions/permission-policy.ts';
@@ -66,4 +66,12 @@ test('18.181: attack: many denied files below keep a denied file of the root fro
   expect(found.gap).toContain('more than 500');
   expect(found.hide).toContain(join(root, 'private.txt'));
   expect(found.hide).toHaveLength(500);
+});
+
+test('18.188: attack: a denied link to programs of the system does not hide the programs', async () => {
+  const root = temporaryFolder();
+  symlinkSync('/usr', join(root, 'vault'));
+  const rules = [{ path: 'vault/**', decision: 'deny' }] as const;
+  const found = await findDeniedPaths(permissionPolicy({ root, rules }), 'bash');
+  expect(found).toMatchObject({ hide: [], gap: expect.stringContaining('programs of the system') });
 });
