@@ -83,7 +83,8 @@ async function findInside(policy: PermissionPolicy, tool: string): Promise<Found
         const target = await deniedTarget(policy, tool, path);
         if (target === undefined) continue;
         if (isProgramPlace(target)) gap ??= `${path} leads to programs of the system`;
-        else if (isInside(target, root)) gap ??= `${path} leads to a folder that contains the workspace`;
+        else if (isInside(target, root))
+          gap ??= `${path} leads to a folder that contains the workspace`;
         else hide.push(target);
         continue;
       }
@@ -107,7 +108,15 @@ async function deniedTarget(
   return isDenied ? realpath(link).catch(() => undefined) : undefined;
 }
 
-const programFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', dirname(process.execPath)];
+const programFolders = [
+  '/usr',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  dirname(process.execPath),
+];
 
 /**
  * True for folders with programs of the system, and for what is in them. A project can contain a link to such a
