@@ -40,6 +40,8 @@ const tokenSchema = z.object({
   expires_at: z.string().nullable(),
   label: z.string().nullable(),
   created_at: z.string(),
+  /** The id of the token that created this token. Null if an operator created it. */
+  issuer_id: z.string().nullable(),
 });
 
 /** The rights of the caller, without the text of its token. */
@@ -143,7 +145,7 @@ async function findScope(body: CreateToken, { agents, tasks }: TaskService): Pro
 }
 
 function toTokenReply(token: TokenInfo): z.output<typeof tokenSchema> {
-  const { id, scope, label, isReadOnly, expiresAt, createdAt } = token;
+  const { id, scope, label, isReadOnly, expiresAt, createdAt, issuerId } = token;
   return {
     id,
     agent_id: scope.kind === 'agent' ? scope.agentId : null,
@@ -152,5 +154,6 @@ function toTokenReply(token: TokenInfo): z.output<typeof tokenSchema> {
     expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
     label,
     created_at: new Date(createdAt).toISOString(),
+    issuer_id: issuerId,
   };
 }

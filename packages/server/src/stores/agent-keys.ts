@@ -93,7 +93,7 @@ export class AgentKeys {
   tokenRow(agentId: string, generation: number): Pick<Row, 'id' | 'keys' | 'data'> {
     const id = createHash('sha256').update(this.keyOf(agentId, generation)).digest('hex');
     return toTokenRow({
-      ...{ id, scope: { kind: 'agent', agentId }, label: 'registered agent' },
+      ...{ id, scope: { kind: 'agent', agentId }, label: 'registered agent', issuerId: null },
       ...{ isReadOnly: false, expiresAt: null, isGuarded: this.#isGuarded, isAgentKey: true },
     });
   }

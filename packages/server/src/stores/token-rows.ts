@@ -8,6 +8,8 @@ export interface StoredToken extends Grant {
   readonly id: string;
   readonly label: string | null;
   readonly createdAt: number;
+  /** The id of the token that created this token. Null if an operator token or a user created it. */
+  readonly issuerId: string | null;
   /**
    * False if a server without tokens issued this token. Anyone with access to that server could have
    * requested it, so a server with tokens does not accept it.
@@ -19,12 +21,13 @@ export interface StoredToken extends Grant {
 export function toTokenRow(
   token: Omit<StoredToken, 'createdAt'>,
 ): Pick<Row, 'id' | 'keys' | 'data'> {
-  const { id, scope, label, isReadOnly, expiresAt, isGuarded, isAgentKey } = token;
+  const { id, scope, label, isReadOnly, expiresAt, isGuarded, isAgentKey, issuerId } = token;
   const data: JsonObject = {
     ...{ scope: { ...scope }, label, is_read_only: isReadOnly, expires_at: expiresAt },
-    ...{ is_guarded: isGuarded, is_agent_key: isAgentKey },
+    ...{ is_guarded: isGuarded, is_agent_key: isAgentKey, issuer_id: issuerId },
   };
-  return { id, keys: rowKeysOf(scope), data };
+  const issuer = issuerId === null ? {} : { issuer_id: issuerId };
+  return { id, keys: { ...rowKeysOf(scope), ...issuer }, data };
 }
 
 /** Reads a stored token. Returns undefined if its rights are invalid. The token then gives no access. */
@@ -37,7 +40,9 @@ export function fromTokenRow({ id, data, createdAt }: Row): StoredToken | undefi
   const isGuarded = data['is_guarded'] === true;
   const isAgentKey = data['is_agent_key'] === true;
   const text = typeof label === 'string' ? label : null;
-  return { id, scope, label: text, isReadOnly, expiresAt, isGuarded, isAgentKey, createdAt };
+  const issuerId = typeof data['issuer_id'] === 'string' ? data['issuer_id'] : null;
+  const rights = { scope, isReadOnly, expiresAt, isGuarded, isAgentKey };
+  return { id, ...rights, label: text, createdAt, issuerId };
 }
 
 function rowKeysOf(scope: Scope): Readonly<Record<string, string>> {

@@ -67,3 +67,24 @@ test('18.128: attack: a token that another server revoked keeps no open stream',
   await expect.poll(advance).toEqual([true, true]);
   expect(owner.isOver).toBe(false);
 });
+
+test('18.189: attack: a token that a revoked token created stays valid', async () => {
+  const { first } = await cluster();
+  const statusOf = async (token: string) =>
+    (await fetch(`${first}/tasks`, { headers: { authorization: `Bearer ${token}` } })).status;
+  const issueWith = async (token: string): Promise<Json> => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const response = await fetch(`${first}/tokens`, { method: 'POST', headers, body: '{}' });
+    return response.json();
+  };
+  const stolen = await issueWith(operator);
+  const child = await issueWith(stolen.token);
+  const grandchild = await issueWith(child.token);
+  const other = await issueWith(operator);
+  expect([stolen, child, grandchild].map(({ issuer_id }) => issuer_id)).toEqual([
+    ...[null, stolen.id, child.id],
+  ]);
+  await ask(first, 'DELETE', `/tokens/${stolen.id}`);
+  for (const { token } of [stolen, child, grandchild]) expect(await statusOf(token)).toBe(401);
+  expect(await statusOf(other.token)).toBe(200);
+});

@@ -67,9 +67,16 @@ export class TokenStore {
       throw new ServerError('forbidden', 'Cannot create a token with more rights than your own');
     const token = createToken();
     const rights = { scope, isReadOnly, expiresAt, isAgentKey: false };
-    const stored = { id: tokenId(token), label, ...rights };
+    // An issued token has an id. An operator and a user have none.
+    const { id: issuerId = null } = issuer as Grant & Partial<Pick<StoredToken, 'id'>>;
+    const stored = { id: tokenId(token), label, issuerId, ...rights };
     const row = toTokenRow({ ...stored, isGuarded: this.isRequired });
     const { createdAt } = await this.#rows.put('tokens', row, { ifVersion: 0 });
+    // The issuer may have been revoked meanwhile, which does not revoke a token that is stored later.
+    if (issuerId !== null && !(await this.isValid(issuerId))) {
+      await this.revoke(stored.id);
+      throw new ServerError('forbidden', 'Cannot create a token: your own token was revoked');
+    }
     return { token, ...stored, createdAt };
   }
 
@@ -120,7 +127,9 @@ export class TokenStore {
     return valid;
   }
 
-  /** Revokes a token. A revoked agent key never becomes valid again. */
+  /**
+   * Revokes a token and all tokens that were created with it. A revoked agent key never becomes valid again.
+   */
   async revoke(id: string): Promise<boolean> {
     const row = await this.#rows.get('tokens', id);
     const stored = row && fromTokenRow(row);
@@ -128,6 +137,12 @@ export class TokenStore {
       await markKeyRevoked(this.#rows, stored.scope.agentId);
     const wasDeleted = await this.#rows.delete('tokens', id);
     this.reportRevoked(id);
+    const where = { issuer_id: id };
+    let children = await this.#rows.list('tokens', { where, limit: 1000 });
+    while (children.length > 0) {
+      for (const child of children) await this.revoke(child.id);
+      children = await this.#rows.list('tokens', { where, limit: 1000 });
+    }
     return wasDeleted;
   }
 
