@@ -28,7 +28,6 @@ const slow = '**/*.full.test.{ts,tsx}';
 // simulator. The workflow runs them in a
 // job of their own, beside `.ci/run`.
 const ownJob = [
-  'apps/web/src/e2e/layout-shift.full.test.ts',
   'scripts/docs-site.full.test.ts',
   'scripts/examples-frameworks.full.test.ts',
   'scripts/regular-expressions.full.test.ts',

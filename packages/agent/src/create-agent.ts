@@ -40,6 +40,7 @@ import type {
 } from './contract/settings.ts';
 import type { CheckedToolCall, StepInfo, Tool } from './contract/tool.ts';
 import type { AllTools, ContextOfTools, DeepPartial, NotInferred } from './contract/typed-tools.ts';
+import { readGuardrails } from './guardrails/define-guardrail.ts';
 import { toItems } from './input/run-input.ts';
 import { assertKnownOptions } from './known-options.ts';
 import { registerSettings } from './run/agent-registry.ts';
@@ -112,6 +113,11 @@ export interface AgentOptions<
         step: StepToPrepare<Context & NotInferred<ContextOfTools<AllTools<Tools, Dynamic>>>>,
       ) => PreparedStep | undefined | Promise<PreparedStep | undefined>)
     | undefined;
+  /**
+   * Whether the caller of a message can add tools that it runs, instructions and request options. The
+   * OpenAI-compatible endpoints of the server need `accept` for them. Default: `refuse`.
+   */
+  readonly callerOptions?: 'accept' | 'refuse' | undefined;
   /**
    * Conditions that end a run before its next request, for example `toolCalled('submit')`. The run ends with
    * the stop reason `limit`, and the condition provides the cause. Default: none.
@@ -220,6 +226,7 @@ export function createAgent<
   };
   const agent: Agent = {
     name: settings.name,
+    callerOptions: options.callerOptions,
     run: (input, runOptions = {}) => {
       assertKnownOptions('agent.run', runOptions, runOptionNames);
       const { session: given, signal, ...rest } = runOptions;
@@ -329,6 +336,7 @@ const optionNames: OptionNames<AgentOptions> = {
   forms: true,
   request: true,
   prepareStep: true,
+  callerOptions: true,
   stopWhen: true,
   guardrails: true,
   output: true,
@@ -368,6 +376,7 @@ function assertOptions(options: AgentOptions): void {
   assertProviders([provider, ...(options.fallbacks ?? [])]);
   assertOneOf('whileAsking', options.whileAsking, ['wait', 'park']);
   assertOneOf('forms', options.forms, ['ask', 'decline']);
+  assertOneOf('callerOptions', options.callerOptions, ['accept', 'refuse']);
   assertOneOf('onInterrupted', options.onInterrupted, ['keep', 'retry']);
 }
 
@@ -383,10 +392,10 @@ function settingsFrom(options: AgentOptions): Settings {
     name: options.name ?? 'agent',
     providers,
     tools: byName(tools.flatMap((one) => (typeof one === 'function' ? [] : [one]))),
-    stepTools,
+    stepTools: options.callerOptions === 'accept' ? [...stepTools, callerTools] : stepTools,
     instructions: options.instructions,
     request: options.request ?? {},
-    prepareStep: stepPreparer(options.prepareStep),
+    prepareStep: stepPreparer(options),
     stopWhen: stopConditions(options.stopWhen),
     guardrails: readGuardrails(options.guardrails),
     output: createOutput(options.output),
@@ -412,41 +421,32 @@ function settingsFrom(options: AgentOptions): Settings {
  * Returns a `prepareStep` that also validates the return value. The validation code loads on demand, because
  * few agents have `prepareStep`.
  */
-function stepPreparer(prepare: AgentOptions['prepareStep']): Settings['prepareStep'] {
-  if (prepare === undefined) return undefined;
-  if (typeof prepare !== 'function') throw notAFunction('prepareStep');
+function stepPreparer({
+  prepareStep: prepare,
+  callerOptions,
+}: AgentOptions): Settings['prepareStep'] {
+  if (prepare !== undefined && typeof prepare !== 'function') throw notAFunction('prepareStep');
+  if (prepare === undefined && callerOptions !== 'accept') return undefined;
   return async (step, settings) => {
-    const { resolveStep } = await import('./context/prepare-step.ts');
-    return resolveStep(await prepare(step), settings);
+    const { resolveStep } = await stepCode();
+    return resolveStep(
+      await prepare?.(step),
+      settings,
+      callerOptions === 'accept' ? step : undefined,
+    );
   };
 }
+
+/** Loads the code for the changes of a step on demand, because few agents have them. */
+const stepCode = () => import('./context/prepare-step.ts');
+
+const callerTools: StepTools = async (step) => (await stepCode()).callerTools(step);
 
 function stopConditions(given: AgentOptions['stopWhen'] = []): Settings['stopWhen'] {
   const conditions = typeof given === 'function' ? [given] : given;
   if (!Array.isArray(conditions) || conditions.some((one) => typeof one !== 'function'))
     throw notAFunction('stopWhen');
   return conditions;
-}
-
-function readGuardrails(given: AgentOptions['guardrails'] = []): Settings['guardrails'] {
-  const names = new Set<string>();
-  for (const { name, on, check } of given) {
-    if (typeof on !== 'string' || typeof check !== 'function') throw notAGuardrail();
-    if (names.has(name)) throw guardrailNameTaken(name);
-    names.add(name);
-  }
-  return given;
-}
-
-function notAGuardrail(): AgentError {
-  const message =
-    'Cannot use the option guardrails of createAgent: create each with inputGuardrail, outputGuardrail or toolGuardrail';
-  return new AgentError('bad_option', message, { of: 'createAgent', option: 'guardrails' });
-}
-
-function guardrailNameTaken(name: string): AgentError {
-  const message = `Cannot use two guardrails with the name ${name}. Rename one`;
-  return new AgentError('name_taken', message, { guardrail: name });
 }
 
 function notAFunction(option: string): AgentError {

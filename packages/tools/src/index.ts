@@ -70,6 +70,8 @@ export {
 } from './sandbox/approve-in-sandbox.ts';
 export { findSandbox } from './sandbox/find-sandbox.ts';
 export {
+  type CallPlace,
+  callKey,
   type ReadingPlace,
   type UnaskedReading,
   unaskedReading,

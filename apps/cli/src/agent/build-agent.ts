@@ -5,7 +5,7 @@ import {
   systemClock,
   type Tool,
 } from '@millrace/agent';
-import { parseJson, type ToolCallPart } from '@millrace/core';
+import { parseJson, sessionId, type ToolCallPart } from '@millrace/core';
 import {
   askUserTool,
   type CommandFiles,
@@ -213,6 +213,7 @@ function assemble(parts: AgentParts): BuiltAgent {
       ...{ ...common, ...ways, name, tools, instructions },
       guardrails: hooks?.guardrails,
       prepareStep: options.prepareStep,
+      callerOptions: options.isServed === true ? 'accept' : 'refuse',
     }),
     chosen,
     get tools() {
@@ -278,7 +279,9 @@ async function isAllowed(
   const input = parseJson(call.arguments);
   if (tool === undefined || !input.ok) return false;
   const { name } = call;
-  const ruling = await approve({ name, call, tool, input: input.value, summary: name });
+  // The call does not run with this decision, so the place need not be that of the call.
+  const nowhere = { session: sessionId('none'), turn: 0 };
+  const ruling = await approve({ name, call, tool, input: input.value, summary: name }, nowhere);
   if (typeof ruling === 'string') return ruling === 'allow' && judged === undefined;
   return ruling.decision === 'allow' && (judged === undefined || ruling.judged === judged);
 }

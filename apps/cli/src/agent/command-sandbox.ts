@@ -73,8 +73,9 @@ export function confineHooks(
   return async (request) => {
     const call = { tool: 'bash', input: { command: request.command.join(' ') } };
     // Nobody approved what the hook runs now, so the same files are protected as in the mode `auto`.
-    reading?.guardProtected(call, 'hook');
-    const place = await reading?.placeOf(call, 'hook');
+    const key = `hook ${crypto.randomUUID()}`;
+    reading?.guardProtected(call, key);
+    const place = await reading?.placeOf(call, key);
     const { hide, pin, protect, protectNew } = place?.place === 'profile' ? place : {};
     return sandbox.prepare({ ...request, root, hide, pin, protect, protectNew });
   };

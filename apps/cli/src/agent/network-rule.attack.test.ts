@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { toolCallId } from '@millrace/core';
+import { sessionId, toolCallId } from '@millrace/core';
 import { bashTool, createWorkspace } from '@millrace/tools';
 import { expect, test } from 'vitest';
 import { ruleFromText } from '../config/rule-text.ts';
@@ -20,9 +20,12 @@ async function decisionOn(command: string): Promise<string> {
   const input = { command, network: true };
   const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name: 'bash' } as const;
   const call = { ...part, arguments: JSON.stringify(input) };
-  const ruling = await policy.approve({
-    ...{ name: 'bash', call, input, tool: bashTool({ workspace }), summary: 'bash' },
-  });
+  const ruling = await policy.approve(
+    {
+      ...{ name: 'bash', call, input, tool: bashTool({ workspace }), summary: 'bash' },
+    },
+    { session: sessionId('s'), turn: 1 },
+  );
   return typeof ruling === 'string' ? ruling : ruling.decision;
 }
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { toolCallId } from '@millrace/core';
+import { sessionId, toolCallId } from '@millrace/core';
 import { bashTool, createWorkspace, writeTool } from '@millrace/tools';
 import { expect, onTestFinished, test } from 'vitest';
 import { createSessionPolicy } from './session-policy.ts';
@@ -25,7 +25,10 @@ async function judgedIn(root: string, name: 'bash' | 'write', isConfined: boolea
   const input = name === 'bash' ? { command: 'touch a' } : { path: 'x.txt', content: 'hi' };
   const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name } as const;
   const call = { ...part, arguments: JSON.stringify(input) };
-  const ruling = await policy.approve({ name, call, tool, input, summary: name });
+  const ruling = await policy.approve(
+    { name, call, tool, input, summary: name },
+    { session: sessionId('s'), turn: 1 },
+  );
   if (typeof ruling === 'string') throw new Error('There is no reason');
   expect(ruling.decision).toBe('ask');
   return ruling.judged;

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { toolCallId } from '@millrace/core';
+import { sessionId, toolCallId } from '@millrace/core';
 import { bashTool, createWorkspace, editTool, readTool, writeTool } from '@millrace/tools';
 import { expect, onTestFinished, test } from 'vitest';
 import { mergePermissions } from '../config/permissions.ts';
@@ -49,7 +49,10 @@ async function decisionOn([name, input]: Called, { flags = [], stored = [] }: Gr
   if (tool === undefined) throw new Error(`There is no tool ${name}`);
   const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name } as const;
   const call = { ...part, arguments: JSON.stringify(input) };
-  const decided = await policy.approve({ name, call, tool, input, summary: name });
+  const decided = await policy.approve(
+    { name, call, tool, input, summary: name },
+    { session: sessionId('s'), turn: 1 },
+  );
   return typeof decided === 'string' ? decided : decided.decision;
 }
 
@@ -124,7 +127,7 @@ test.each([
   const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name: 'bash' } as const;
   const call = { ...part, arguments: JSON.stringify(input) };
   const asked = { name: 'bash', call, tool, input, summary: 'bash' };
-  const decided = await policy.approveFreely(asked);
+  const decided = await policy.approveFreely(asked, { session: sessionId('s'), turn: 1 });
   expect(typeof decided === 'string' ? decided : decided.decision).toBe(decision);
   expect(policy.current().remembered).toEqual([]);
 });

@@ -4,6 +4,7 @@ import {
   approveInMode,
   approveInSandbox,
   approveUnconfined,
+  type CallPlace,
   type PermissionPolicy,
   type PermissionRule,
   permissionPolicy,
@@ -31,12 +32,12 @@ export interface SessionPolicy {
    */
   readonly reading: UnaskedReading | undefined;
   /** Decides about a call according to the current rules. */
-  approve(call: CheckedToolCall): Promise<ApprovalDecision>;
+  approve(call: CheckedToolCall, at: CallPlace): Promise<ApprovalDecision>;
   /**
    * Decides about a call as if a weak rule allowed its tool. Rules that deny or ask, and protected
    * paths, still apply. Hooks of the user that allow a call use it.
    */
-  approveFreely(call: CheckedToolCall): Promise<ApprovalDecision>;
+  approveFreely(call: CheckedToolCall, at: CallPlace): Promise<ApprovalDecision>;
 }
 
 interface SessionPolicyOptions {
@@ -88,8 +89,8 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
       ...{ policy: use, workspace, reading },
       approve: reading === undefined ? open : approveInSandbox(use, open, reading),
     });
-    return async (call) => {
-      const ruling = await inMode(call);
+    return async (call, at) => {
+      const ruling = await inMode(call, at);
       if (call.call.name !== commandTool) return ruling;
       // An answer applies only to commands in this folder and with this sandbox. A different process
       // can continue the session in a different folder, or on a system without a sandbox.
@@ -127,9 +128,9 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
       await dropping;
     },
     approve: approveWith(current),
-    approveFreely: (call) => {
+    approveFreely: (call, at) => {
       const rule = { tool: call.name, decision: 'allow', yields: true } as const;
-      return approveWith(() => withModeRules(policy.remember(rule), mode))(call);
+      return approveWith(() => withModeRules(policy.remember(rule), mode))(call, at);
     },
   };
 }

@@ -48,7 +48,7 @@ async function ruleFor(root: string, isConfined: boolean) {
   const call = toolCallPart(toolCallId('c'), 'bash', input);
   const tool = bashTool({ workspace });
   const pending = { name: 'bash', call, input, tool, summary: 'bash' };
-  const ruling = await policy.approve(pending);
+  const ruling = await policy.approve(pending, { session: sessionId('s'), turn: 1 });
   return typeof ruling === 'string' ? undefined : ruling.rule;
 }
 

@@ -1,4 +1,4 @@
-import { toolCallId } from '@millrace/core';
+import { sessionId, toolCallId } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { bashTool, createWorkspace } from '@millrace/tools';
 import { expect, onTestFinished, test } from 'vitest';
@@ -22,10 +22,13 @@ async function rulingOn(command: string, unconfined: Unconfined, ...allow: reado
   const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name: 'bash' } as const;
   const call = { ...part, arguments: JSON.stringify({ command }) };
   const tool = bashTool({ workspace });
-  const ruling = await policy.approve({
-    ...{ name: 'bash', call, tool },
-    ...{ input: { command }, summary: command },
-  });
+  const ruling = await policy.approve(
+    {
+      ...{ name: 'bash', call, tool },
+      ...{ input: { command }, summary: command },
+    },
+    { session: sessionId('s'), turn: 1 },
+  );
   return typeof ruling === 'string' ? { decision: ruling, reason: '' } : ruling;
 }
 

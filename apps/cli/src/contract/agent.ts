@@ -130,7 +130,8 @@ export interface BuildOptions {
   readonly approve: 'wait' | 'park';
   /**
    * True if a server serves the agent to people. The model can then ask questions with `ask_user`, and tools
-   * can show forms. Default: false, for scripts that nobody answers.
+   * can show forms. Clients of the OpenAI-compatible endpoints can add tools, instructions and request options.
+   * Default: false, for scripts that nobody answers.
    */
   readonly isServed?: boolean | undefined;
   /** Chooses the model of a step. Default: the chosen model. */

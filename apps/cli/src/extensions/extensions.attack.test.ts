@@ -235,6 +235,24 @@ describe('the id of an earlier call', () => {
     expect(existsSync(join(cwd, 'log.txt'))).toBe(true);
     expect(existsSync(join(cwd, 'a.txt'))).toBe(true);
   });
+
+  test('18.178: attack: does not skip a hook for the same input of a sub-agent', async () => {
+    const allow = '{"hookSpecificOutput":{"permissionDecision":"allow"}}';
+    const { built, cwd } = await extendedAgent(
+      // The hook allows only one command.
+      hook(`[ -e "$HOME"/ticket ] && exit 2; touch "$HOME"/ticket; echo '${allow}'`),
+      [
+        calls('x', 'bash', { command: 'echo ok >> log.txt' }),
+        calls('y', 'task', { agent: 'worker', task: 'Look' }),
+        calls('x', 'bash', { command: 'echo ok >> log.txt' }),
+        'Looked.',
+        'Done.',
+      ],
+      { approve: 'park' },
+    );
+    await built.agent.run('Go', { session }).result;
+    expect(readFileSync(join(cwd, 'log.txt'), 'utf8')).toBe('ok\n');
+  });
 });
 
 describe('a file of a skill', () => {

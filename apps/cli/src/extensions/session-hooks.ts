@@ -15,6 +15,7 @@ import {
 } from '@millrace/agent';
 import type { JsonValue, TextPart } from '@millrace/core';
 import type { Log } from '@millrace/log';
+import { type CallPlace, callKey } from '@millrace/tools';
 import { type HookEvent, hookEvents } from '../contract/extensions.ts';
 import type { HookOutcome, HookRunner } from './hook-runner.ts';
 import { fromHookInput, toHookCall } from './tool-names.ts';
@@ -28,12 +29,12 @@ interface SessionHooksOptions {
   /** The prefixes of the tools of MCP servers. */
   readonly servers: readonly string[];
   /** Decides about a call as if the user had allowed its tool for this call. */
-  readonly approveFreely: (call: CheckedToolCall) => Promise<ApprovalDecision>;
+  readonly approveFreely: Approve;
   /** True if a user sits in front of the session. */
   readonly isInteractive: boolean;
 }
 
-type Approve = (call: CheckedToolCall) => Promise<ApprovalDecision>;
+type Approve = (call: CheckedToolCall, at: CallPlace) => Promise<ApprovalDecision>;
 
 /** Maximum number of calls whose hook decisions are kept. */
 const maxKeptCalls = 1000;
@@ -52,7 +53,8 @@ export class SessionHooks {
   readonly #transcripts: TranscriptFiles;
   /**
    * The decisions of PreToolUse hooks, by call. The guardrail and the policy both need them. The key
-   * contains the tool and its input, because a sub-agent or a later turn can use the same id again.
+   * contains the session, the turn, the tool and its input, because a sub-agent or a later turn can use the same id
+   * again.
    */
   readonly #decided = new Map<string, Promise<HookOutcome>>();
   /** The sessions for which SessionStart hooks have run. */
@@ -107,11 +109,8 @@ export class SessionHooks {
   /** Adds the decisions of hooks to an approval policy. Hooks can make it stricter. */
   approve(byPolicy: Approve): Approve {
     if (!this.#runner.has('PreToolUse')) return byPolicy;
-    return async (call) => {
-      const [ruling, outcome] = await Promise.all([
-        byPolicy(call),
-        this.#beforeCall(call, this.#session),
-      ]);
+    return async (call, at) => {
+      const [ruling, outcome] = await Promise.all([byPolicy(call, at), this.#beforeCall(call, at)]);
       const { decision, ...rest } = typeof ruling === 'string' ? { decision: ruling } : ruling;
       if (decision === 'deny') return ruling;
       if (outcome.blocked !== undefined)
@@ -121,7 +120,7 @@ export class SessionHooks {
         // Without a rule, an earlier approval for the session does not answer this question.
         return { decision: 'ask', reason: outcome.asked, ...(judged !== undefined && { judged }) };
       }
-      if (decision === 'ask' && outcome.isAllowed) return this.#options.approveFreely(call);
+      if (decision === 'ask' && outcome.isAllowed) return this.#options.approveFreely(call, at);
       return ruling;
     };
   }
@@ -190,34 +189,35 @@ export class SessionHooks {
     const timeoutMs = this.#runner.timeoutMs('PreToolUse');
     const guardrail = toolGuardrail({
       ...{ name: 'hooks-call', timeoutMs },
-      check: async (call, { session }) => {
-        const { stopped, blocked, updatedInput } = await this.#beforeCall(call, session);
+      check: async (call, at) => {
+        const { stopped, blocked, updatedInput } = await this.#beforeCall(call, at);
         if (stopped !== undefined) return { verdict: 'stop', reason: stopped };
         if (updatedInput === undefined || blocked !== undefined) return 'pass';
         const to = fromHookInput(call.name, call.input, updatedInput, this.#options.cwd);
         const isValid = to !== undefined && (await call.tool.validate(to as JsonValue)).ok;
         if (!isValid) return 'pass';
         // The hook wrote this input, so its decision also applies to it.
-        this.#keepDecision({ ...call, input: to as JsonValue }, this.#beforeCall(call, session));
+        this.#keepDecision({ ...call, input: to as JsonValue }, at, this.#beforeCall(call, at));
         return { verdict: 'change', to: to as JsonValue };
       },
     });
     return [guardrail];
   }
 
-  #beforeCall(call: CheckedToolCall, session: string): Promise<HookOutcome> {
+  #beforeCall(call: CheckedToolCall, at: CallPlace): Promise<HookOutcome> {
     const id = call.call.toolCallId;
-    const known = this.#decided.get(decisionKey(call));
+    const { session } = at;
+    const known = this.#decided.get(decisionKey(call, at));
     if (known !== undefined) return known;
     const { toolName, names, input, manyName } = toHookCall(call.name, call.input, this.#options);
     const fields = { tool_name: toolName, tool_input: input, tool_use_id: id };
     const deciding = this.#run('PreToolUse', { session, names, fields, manyName });
-    this.#keepDecision(call, deciding);
+    this.#keepDecision(call, at, deciding);
     return deciding;
   }
 
-  #keepDecision(call: CheckedToolCall, decision: Promise<HookOutcome>): void {
-    this.#decided.set(decisionKey(call), decision);
+  #keepDecision(call: CheckedToolCall, at: CallPlace, decision: Promise<HookOutcome>): void {
+    this.#decided.set(decisionKey(call, at), decision);
     const [oldest] = this.#decided.keys();
     if (this.#decided.size > maxKeptCalls && oldest !== undefined) this.#decided.delete(oldest);
   }
@@ -307,8 +307,9 @@ export class SessionHooks {
 
 const nothing: HookOutcome = { isAllowed: false, context: [] };
 
-function decisionKey({ call, name, input }: CheckedToolCall): string {
-  const text = JSON.stringify([call.toolCallId, name, input]);
+function decisionKey(checked: CheckedToolCall, at: CallPlace): string {
+  const { name, input } = checked;
+  const text = JSON.stringify([callKey(checked, at), name, input]);
   return createHash('sha256').update(text).digest('base64');
 }
 

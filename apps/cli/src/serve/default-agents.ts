@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { AgentOptions } from '@millrace/agent';
+import { type AgentOptions, createAgent } from '@millrace/agent';
 import type { Log } from '@millrace/log';
 import type { LoopAgent, ServedAgent } from '@millrace/server';
 import { buildAgent } from '../agent/build-agent.ts';
@@ -35,8 +35,9 @@ export interface DefaultAgents {
 }
 
 /**
- * Creates the agents of a server without `--agents`. These are the coding agent, if a model is
- * available, an agent with a scripted model and real tools, and an agent that echoes messages.
+ * Creates the agents of a server without `--agents`. If a model is available, these are the coding agent and
+ * the plain model. There are always an agent with a scripted model and real tools, and an agent that echoes
+ * messages.
  */
 export async function defaultAgents(options: DefaultAgentsOptions): Promise<DefaultAgents> {
   const { cwd, env, data, mayChange } = options;
@@ -53,7 +54,8 @@ export async function defaultAgents(options: DefaultAgentsOptions): Promise<Defa
     return { agents: [demo, echo], notes: [note], close: async () => {} };
   }
   if (coder === undefined) return { agents: [demo, echo], notes: [], close: async () => {} };
-  return { agents: [coder.served, demo, echo], notes: config.warnings, close: coder.close };
+  const agents = [coder.served, coder.plain, demo, echo];
+  return { agents, notes: config.warnings, close: coder.close };
 }
 
 /**
@@ -78,7 +80,17 @@ async function codingAgent({ log, cwd, env, mayChange }: DefaultAgentsOptions, c
     agent: built.agent,
     models,
   };
-  return { served, close: () => built.close() };
+  const plain: ServedAgent = {
+    type: 'loop',
+    name: 'model',
+    description: `${chosen.label} without tools and instructions, for clients of the OpenAI API`,
+    agent: createAgent({
+      ...{ provider: chosen.provider, request: chosen.request, log, name: 'millrace serve' },
+      ...{ prepareStep: choice.prepareStep, callerOptions: 'accept', whileAsking: 'park' },
+    }),
+    models,
+  };
+  return { served, plain, close: () => built.close() };
 }
 
 /** Maximum number of models that the page offers. A local server can have hundreds. */

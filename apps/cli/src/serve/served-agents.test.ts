@@ -117,6 +117,7 @@ test('22.10: with a key in the environment, the coding agent is served beside th
   onTestFinished(close);
   expect(agents.map(({ type, name }) => [type, name])).toEqual([
     ['loop', 'coder'],
+    ['loop', 'model'],
     ['loop', 'demo'],
     ['sync', 'echo'],
   ]);

@@ -2,6 +2,24 @@ import { expect, test } from 'vitest';
 import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
+interface Pressable {
+  readonly document: { querySelector(selector: string): { click(): void } | null };
+}
+
+/** Presses the edit button as soon as it exists. Returns false if it does not exist. */
+function pressEdit(): boolean {
+  const { document } = globalThis as unknown as Pressable;
+  const button = document.querySelector('[aria-label="Edit this message in a branch"]');
+  button?.click();
+  return button !== null;
+}
+
+interface ScrollBox {
+  readonly scrollTop: number;
+  readonly scrollHeight: number;
+  readonly clientHeight: number;
+}
+
 describeInChromium()('editing a sent message', () => {
   const harness = useBrowserHarness();
 
@@ -39,5 +57,57 @@ describeInChromium()('editing a sent message', () => {
     await message.getByRole('button', { name: 'Previous branch' }).click();
     await message.getByText('First', { exact: true }).waitFor();
     expect(new URL(page.url()).pathname).toBe(path);
+  });
+
+  test('22.12: does not end when the list follows an answer and the row leaves the screen', async () => {
+    const tab = await (await harness.visitor({ viewport: { width: 1280, height: 480 } })).tab();
+    const { page } = tab;
+    const { promise: isLate, resolve: load } = Promise.withResolvers<void>();
+    await page.route('**/edit-form*.js', async (route) => {
+      await isLate;
+      await route.continue();
+    });
+    harness.server.send('go');
+    await tab.send('count');
+    // Programs that help to read a page press a button without scrolling to it.
+    await page.waitForFunction(pressEdit);
+    await tab.waitForCount(450);
+    load();
+    const field = page.getByRole('textbox', { name: 'Edit your message' });
+    await field.waitFor();
+    await page.keyboard.type(' again');
+    await tab.transcript.hover();
+    await page.mouse.wheel(0, 100_000);
+    await page.getByText(/\bw450\b/).waitFor();
+    await field.scrollIntoViewIfNeeded();
+    expect(await field.inputValue()).toBe('count again');
+    await field.press('Escape');
+    await field.waitFor({ state: 'detached' });
+    harness.server.send('enough');
+    await page.getByRole('button', { name: 'To the end' }).click();
+    await tab.waitForText('END');
+  });
+
+  test('nothing moves below a pressed pointer while an answer streams', async () => {
+    const tab = await (await harness.visitor({ viewport: { width: 1280, height: 480 } })).tab();
+    const { page, transcript } = tab;
+    harness.server.send('go');
+    await tab.send('count');
+    const count = await tab.waitForCount(200);
+    const isAtEnd = () =>
+      transcript.evaluate(({ scrollHeight, scrollTop, clientHeight }: ScrollBox) => {
+        return scrollHeight - scrollTop - clientHeight < 2;
+      });
+    await expect.poll(isAtEnd).toBe(true);
+    await transcript.hover();
+    await page.mouse.down();
+    const scrollTop = () => transcript.evaluate((box: ScrollBox) => box.scrollTop);
+    const before = await scrollTop();
+    await tab.waitForCount(count + 200);
+    expect(await scrollTop()).toBe(before);
+    await page.mouse.up();
+    harness.server.send('enough');
+    await tab.waitForText('END');
+    await expect.poll(isAtEnd).toBe(true);
   });
 });

@@ -63,4 +63,22 @@ describeInChromium()('layout shift', () => {
     shifts['open a session'] = await takeShifts(page);
     expect(shifts).toEqual(Object.fromEntries(Object.keys(shifts).map((when) => [when, []])));
   });
+
+  test('is zero in the row of a queued message when its words change', async () => {
+    harness.server.send('go');
+    const tab = await (await harness.visitor()).tab();
+    await tab.send('count');
+    await tab.waitForCount(1);
+    await tab.send('Later');
+    const row = tab.page.getByRole('list', { name: 'Queued messages' }).getByRole('listitem');
+    const boxes = async () => [
+      await row.locator('.queue-text').boundingBox(),
+      (await row.locator('.queue-when').boundingBox())?.x,
+    ];
+    await row.getByText('queued').waitFor();
+    const before = await boxes();
+    await tab.stop.click();
+    await row.getByText('stopped: sent with your next message').waitFor();
+    expect(await boxes()).toEqual(before);
+  });
 });

@@ -42,18 +42,13 @@ describeInChromium()('remote pictures', () => {
     await expect.poll(() => asked).toEqual(['https://one.example/a.png']);
     await answer.frameLocator('iframe').locator('img').waitFor();
     await answer.getByRole('button', { name: 'Always from this host' }).last().click();
-    // A frame that leaves the screen and comes back requests its picture again.
-    await expect.poll(() => new Set(asked).size).toBe(4);
-    expect([...new Set(asked)].slice(1).sort()).toEqual([
-      'https://two.example/c.png',
-      'https://two.example/d.png',
-      'https://two.example/e.png',
-    ]);
+    // The user's own message contains the same pictures, so the page requests each of them twice.
+    const agreed = ['c', 'c', 'd', 'd', 'e', 'e'].map((name) => `https://two.example/${name}.png`);
+    await expect.poll(() => asked.slice(1).sort()).toEqual(agreed);
     expect(await answer.locator('.picture-card').count()).toBe(1);
-    const before = asked.length;
     await page.reload();
     await expect.poll(() => tab.answer.locator('.picture-card').count()).toBe(5);
-    expect(asked).toHaveLength(before);
+    expect(asked.slice(1).sort()).toEqual(agreed);
     expect(await visitor.allFaults()).toEqual([]);
   });
 

@@ -50,6 +50,7 @@ export async function buildRequest(
   prepared: ResolvedStep = {},
 ): Promise<ModelRequest> {
   const { output, log } = settings;
+  const asked = prepared.output ?? (output && { name: 'answer', schema: output.schema });
   const tools = offeredTools(settings.tools, prepared.tools);
   const request = { ...settings.request, ...prepared.request };
   const instructions = prepared.instructions ?? settings.instructions;
@@ -68,7 +69,7 @@ export async function buildRequest(
     items: sent,
     ...(cache && { cache }),
     ...(definitions.length > 0 && { tools: definitions }),
-    ...(output && { output: { name: 'answer', schema: output.schema } }),
+    ...(asked && { output: asked }),
   };
 }
 

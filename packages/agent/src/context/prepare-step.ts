@@ -1,12 +1,27 @@
 import { nearestNames } from '@millrace/core';
 import { assertProviders, assertRequestOptions } from '../check-settings.ts';
 import { AgentError } from '../contract/agent-error.ts';
-import type { PreparedStep, ResolvedStep, Settings } from '../contract/settings.ts';
+import type { PreparedStep, ResolvedStep, Settings, StepToPrepare } from '../contract/settings.ts';
 import { assertKnownOptions } from '../known-options.ts';
 import { checkPrices } from '../run/limits.ts';
+import { callerTools, withCallerOptions } from './caller-options.ts';
 
-/** Validates the return value of `prepareStep`, and adds the agent's providers as fallbacks. */
+export { callerTools };
+
+/**
+ * Validates the return value of `prepareStep`, and adds the agent's providers as fallbacks. If `step` is given,
+ * it also adds the options of the caller.
+ */
 export function resolveStep(
+  prepared: PreparedStep | undefined,
+  settings: Settings,
+  step?: StepToPrepare,
+): ResolvedStep {
+  const resolved = resolveChanges(prepared, settings);
+  return step === undefined ? resolved : withCallerOptions(step, resolved);
+}
+
+function resolveChanges(
   prepared: PreparedStep | undefined,
   { providers, tools, limits }: Settings,
 ): ResolvedStep {

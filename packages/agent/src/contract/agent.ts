@@ -84,6 +84,8 @@ export interface Agent<
 > {
   /** The name that the options of `createAgent` set. */
   readonly name: string;
+  /** Whether callers can add tools, instructions and request options to a message. Default: `refuse`. */
+  readonly callerOptions?: 'accept' | 'refuse' | undefined;
   /**
    * Starts a run. One agent can have many runs at the same time, but only one per session. `context` is
    * passed to tools as `ctx.context`, and to the agent's options that are functions. The log does not store

@@ -1,6 +1,12 @@
 import type { Cost, Ids, Item, JsonObject, JsonValue, LogRecord } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import type { Clock, ModelRequest, Provider, ProviderErrorKind } from '@millrace/providers';
+import type {
+  Clock,
+  ModelRequest,
+  OutputSchema,
+  Provider,
+  ProviderErrorKind,
+} from '@millrace/providers';
 import type { Guardrail } from './guardrail.ts';
 import type { Observer } from './observer.ts';
 import type { CheckedToolCall, StepInfo, Tool, ValidationResult } from './tool.ts';
@@ -131,6 +137,8 @@ export interface ResolvedStep {
   readonly instructions?: string | undefined;
   readonly items?: readonly Item[] | undefined;
   readonly request?: RequestOptions | undefined;
+  /** The schema of the answer that the caller asked for. Undefined means the agent's schema. */
+  readonly output?: OutputSchema | undefined;
 }
 
 /** The state of a run that `stopWhen` gets. It depends only on the log. */
@@ -240,3 +248,34 @@ export interface Output {
   readonly schema: JsonObject;
   check(value: JsonValue | undefined): Promise<ValidationResult>;
 }
+
+/**
+ * The options that a caller sends with a message, for example through the OpenAI-compatible endpoints of the
+ * server. The log stores them in the metadata of the user's item, under the name `caller`. They apply until
+ * the next item of a user.
+ */
+export interface CallerOptions {
+  /** Tools that the caller runs. Their calls wait until the caller sends the outputs. */
+  readonly tools?: readonly CallerTool[] | undefined;
+  /** Instructions that are sent after the instructions of the agent. */
+  readonly instructions?: string | undefined;
+  /** Options of the model requests. They replace the options of the agent. */
+  readonly request?: CallerRequest | undefined;
+  /** The schema of the answer. */
+  readonly output?: OutputSchema | undefined;
+}
+
+/** A tool that the caller runs. */
+export interface CallerTool {
+  readonly name: string;
+  readonly description?: string | undefined;
+  /** JSON Schema of the input. Default: an object without properties. */
+  readonly parameters?: JsonObject | undefined;
+  readonly strict?: boolean | undefined;
+}
+
+/** The options of model requests that a caller can set. */
+export type CallerRequest = Pick<
+  RequestOptions,
+  'toolChoice' | 'temperature' | 'topP' | 'maxOutputTokens' | 'reasoning' | 'stopSequences'
+>;

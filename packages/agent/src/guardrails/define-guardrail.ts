@@ -108,3 +108,25 @@ function badOption(of: string, option: string, why: string): AgentError {
   const message = `Cannot use the option ${option} of ${of}: ${why}`;
   return new AgentError('bad_option', message, { of, option });
 }
+
+/** Checks the guardrails of an agent. Throws `bad_option` or `name_taken`. */
+export function readGuardrails(given: readonly Guardrail[] = []): readonly Guardrail[] {
+  const names = new Set<string>();
+  for (const { name, on, check } of given) {
+    if (typeof on !== 'string' || typeof check !== 'function') throw notAGuardrail();
+    if (names.has(name)) throw guardrailNameTaken(name);
+    names.add(name);
+  }
+  return given;
+}
+
+function notAGuardrail(): AgentError {
+  const message =
+    'Cannot use the option guardrails of createAgent: create each with inputGuardrail, outputGuardrail or toolGuardrail';
+  return new AgentError('bad_option', message, { of: 'createAgent', option: 'guardrails' });
+}
+
+function guardrailNameTaken(name: string): AgentError {
+  const message = `Cannot use two guardrails with the name ${name}. Rename one`;
+  return new AgentError('name_taken', message, { guardrail: name });
+}

@@ -86,11 +86,6 @@ export class SessionJournal implements Journal {
     return this.#failure;
   }
 
-  /** True while the log stores a write. */
-  get isWriting(): boolean {
-    return this.#inFlight > 0;
-  }
-
   /**
    * True if content was redacted since the journal was opened. The loop state may still contain that
    * content.
@@ -205,7 +200,7 @@ export function notFoldable(
 interface ForeignRecordsOptions {
   readonly log: Log;
   readonly session: SessionId;
-  readonly journal: Pick<SessionJournal, 'state' | 'write' | 'isWriting'>;
+  readonly journal: Journal;
   readonly clock: Clock;
   /** Aborts when the run has ended. */
   readonly ended: AbortSignal;
@@ -213,15 +208,10 @@ interface ForeignRecordsOptions {
 
 /** After this time without a write, the journal fetches records of other writers, in milliseconds. */
 const idleMs = 100;
-/**
- * Maximum number of idle periods for which a write in progress replaces a fetch. A replay stores a write only
- * after the records before it were fetched, so the number must be limited.
- */
-const maxWritingPeriods = 10;
 
 /**
  * Fetches records of other writers while the driver is idle. While the driver writes, the responses to its
- * own writes contain these records. A database then needs no further query for each run.
+ * own writes contain these records.
  */
 export async function receiveForeignRecords({
   log,
@@ -230,14 +220,10 @@ export async function receiveForeignRecords({
   clock,
   ended,
 }: ForeignRecordsOptions): Promise<void> {
-  let writingPeriods = 0;
   while (!ended.aborted) {
     const before = journal.state.through;
     await wait(clock, idleMs, ended);
-    const isIdle = !ended.aborted && journal.state.through === before;
-    const waitsForWrite = isIdle && journal.isWriting && writingPeriods < maxWritingPeriods;
-    writingPeriods = waitsForWrite ? writingPeriods + 1 : 0;
-    if (!isIdle || waitsForWrite) continue;
+    if (ended.aborted || journal.state.through !== before) continue;
     const batches = log.follow(session, { from: before, signal: ended })[Symbol.asyncIterator]();
     const { done } = await batches.next();
     await batches.return?.();

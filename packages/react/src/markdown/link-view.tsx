@@ -1,5 +1,6 @@
 import { hidesAddress, safeLink } from '@millrace/markdown';
 import { type Context, createContext, isValidElement, type ReactNode } from 'react';
+import { useLabels } from '../labels/use-labels.ts';
 
 /** Reads the blobs of the session that contains a text. */
 export interface BlobReader {
@@ -22,8 +23,9 @@ export interface LinkProps {
 
 /** Shows a link. If the address is not safe, only the text is shown. */
 export function LinkView({ address, children }: LinkProps) {
+  const t = useLabels();
   const safe = withoutToken(safeLink(address));
-  if (safe === undefined) return <span title="This link is not followed">{children}</span>;
+  if (safe === undefined) return <span title={t.linkNotFollowed}>{children}</span>;
   return (
     <>
       <a href={safe} target="_blank" rel="noopener noreferrer nofollow" title={safe}>
@@ -60,10 +62,11 @@ export function PictureLink({ address, children }: LinkProps) {
 
 /** The text that the page shows in place of a picture. */
 export function PictureText({ address, children }: LinkProps) {
+  const t = useLabels();
   const isNamed = Array.isArray(children) ? children.length > 0 : Boolean(children);
   return (
     <>
-      {'Picture: '}
+      {t.pictureOf}
       {isNamed ? children : address}
     </>
   );

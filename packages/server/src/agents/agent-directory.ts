@@ -44,7 +44,12 @@ export class AgentDirectory {
       const { name, description = '', type } = agent;
       const models = agent.type === 'loop' ? agent.models : undefined;
       const acp_type = type === 'async' ? 'async' : 'sync';
-      const registration_metadata = { kind: type, ...(models && { models }) };
+      const accepts = agent.type === 'loop' && agent.agent.callerOptions === 'accept';
+      const registration_metadata = {
+        kind: type,
+        ...(models && { models }),
+        ...(accepts && { caller_options: 'accept' }),
+      };
       await this.#options.rows.registerLocal({
         name,
         description,

@@ -1,4 +1,12 @@
-import type { Attempt, FilePart, JsonObject, MediaPart, RunId, TraceContext } from '@millrace/core';
+import type {
+  Attempt,
+  FilePart,
+  Item,
+  JsonObject,
+  MediaPart,
+  RunId,
+  TraceContext,
+} from '@millrace/core';
 import type { ContentOf } from './content.ts';
 import type { PastRequestInfo } from './inspection.ts';
 import type { TaskMessage, Update } from './message.ts';
@@ -98,6 +106,8 @@ export interface MessageExtras {
   /** Pictures and other files. They come after the text. */
   readonly files?: readonly (MediaPart | FilePart)[] | undefined;
   readonly metadata?: JsonObject | undefined;
+  /** The items of the message. They replace its content. Only `submit` accepts them. */
+  readonly items?: readonly Omit<Item, 'id'>[] | undefined;
 }
 
 export interface TasksService {

@@ -72,7 +72,8 @@ function readBody(route: Route, bytes: Buffer | undefined, limits: HttpLimits): 
     if (route.isBodyOptional === true) return validate(route.body, {}, 'the body');
     throw new ServerError('invalid', 'Cannot handle this request without a body. Send JSON');
   }
-  const body = readJson(bytes, limits);
+  const { maxFileBytes: maxBodyBytes } = limits;
+  const body = readJson(bytes, route.isLarge === true ? { ...limits, maxBodyBytes } : limits);
   if (body.ok) return validate(route.body, body.value, 'the body');
   throw new ServerError('bad_request', `Cannot read the body: ${body.why}`);
 }

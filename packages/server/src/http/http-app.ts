@@ -1,6 +1,7 @@
 import type { HttpRequest, HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
 import { allRoutes } from '../routes/all-routes.ts';
+import { isOpenAiPath, openAiErrorReply } from '../routes/openai/openai-error.ts';
 import { type AccessPolicy, checkAccess } from './access/check-access.ts';
 import { restrictedName, shareOf } from './access/fair-share.ts';
 import {
@@ -71,6 +72,7 @@ export class HttpApp {
     const { limits, access, ready } = this.#options;
     if (request.headBytes > limits.maxHeaderBytes) throw headersTooLarge();
     const target = readTarget(request.url, request.basePath);
+    if (target !== undefined && isOpenAiPath(target.path)) exchange.formatError = openAiErrorReply;
     const found = target && this.#find(request.method, target.path);
     const route = found instanceof ServerError ? undefined : found?.route;
     if ((await checkAccess(exchange, access, route)) === 'answered') return;
@@ -101,17 +103,19 @@ export class HttpApp {
   /** Reads the body as bytes. The routes parse the bytes with their own limits and error format. */
   async #readBody(
     { request, grant }: HttpExchange,
-    { takesFile }: Route,
+    { takesFile, isLarge }: Route,
   ): Promise<Buffer | undefined> {
     const { limits } = this.#options;
-    if (takesFile !== true) return this.#readBytes(request, jsonType, limits.maxBodyBytes);
+    if (takesFile !== true && isLarge !== true)
+      return this.#readBytes(request, jsonType, limits.maxBodyBytes);
     const caller = restrictedName(grant);
     const own = this.#uploads.filter((one) => one === caller).length;
     const isOverShare = caller !== undefined && own >= shareOf(limits.maxUploads);
     if (isOverShare || this.#uploads.length >= limits.maxUploads) throw tooManyUploads();
     this.#uploads.push(caller);
     try {
-      return await this.#readBytes(request, fileType, limits.maxFileBytes);
+      const type = takesFile === true ? fileType : jsonType;
+      return await this.#readBytes(request, type, limits.maxFileBytes);
     } finally {
       this.#uploads.splice(this.#uploads.indexOf(caller), 1);
     }

@@ -61,6 +61,8 @@ export class HttpExchange {
   /** The address of the client. */
   address: string;
   label: string | undefined;
+  /** Converts an error to a reply in the format of the route. */
+  formatError: (error: ServerError) => Reply = errorReply;
   readonly #log: RequestLog;
   readonly #storage: ExchangeOptions['storage'];
 
@@ -105,7 +107,7 @@ export class HttpExchange {
   };
 
   sendError(error: unknown): void {
-    this.send(errorReply(this.toServerError(error)));
+    this.send(this.formatError(this.toServerError(error)));
   }
 
   send({ body, status = 200, headers }: Reply): void {
@@ -152,7 +154,7 @@ export class HttpExchange {
     } catch (error) {
       const refusal = this.toServerError(error);
       if (this.response.headersSent) this.response.destroy();
-      else this.send(errorReply(refusal));
+      else this.send(this.formatError(refusal));
     }
   }
 }

@@ -71,6 +71,11 @@ interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly isBodyOptional?: boolean;
   /** True if the handler parses `bytes` itself. `body` is then used only in the OpenAPI document. */
   readonly readsBody?: boolean;
+  /**
+   * True if the body can contain files. The limit `maxFileBytes` then applies instead of `maxBodyBytes`, and
+   * the request counts as an upload. Default: false.
+   */
+  readonly isLarge?: boolean;
   /** True if the body is a file and not JSON. The handler then reads `bytes`. Default: the body is JSON. */
   readonly takesFile?: boolean;
   readonly reply: z.ZodType;

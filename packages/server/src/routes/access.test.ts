@@ -46,9 +46,11 @@ test('every operation of the OpenAPI document that has a JSON body is sent an un
   );
 });
 
+// The agents of this server are not loops, so the endpoints of OpenAI have no models and no responses of them.
 const reads = guarded.filter(
   ({ method, path }) =>
-    method === 'GET' && !/tokens|blobs|sub-agents|\{event_id\}|chat|request$/.test(path),
+    method === 'GET' &&
+    !/tokens|blobs|sub-agents|\{event_id\}|chat|request$|\{response_id\}|\{model\}/.test(path),
 );
 
 test('both kinds of token give access to their own things', async () => {

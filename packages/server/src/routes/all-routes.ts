@@ -4,6 +4,7 @@ import { chatRoutes } from './chat/chat-routes.ts';
 import { eventRoutes } from './events.ts';
 import { fileRoutes } from './files/file-routes.ts';
 import { messageRoutes } from './messages.ts';
+import { openAiRoutes } from './openai/openai-routes.ts';
 import { agentRpcRoutes } from './rpc/agent-rpc.ts';
 import { documentRoutes, healthRoutes } from './server.ts';
 import { spanRoutes } from './spans.ts';
@@ -30,6 +31,7 @@ const routes: readonly Route[] = [
   ...statisticsRoutes,
   ...tokenRoutes,
   ...chatRoutes,
+  ...openAiRoutes,
   ...healthRoutes,
 ];
 

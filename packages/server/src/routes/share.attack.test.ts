@@ -25,7 +25,10 @@ const named = (method: 'GET' | 'other') =>
   guarded
     .filter((operation) => (operation.method === 'GET') === (method === 'GET'))
     .filter(
-      ({ name }) => !['GET /access', 'GET /search', 'GET /statistics/attempts'].includes(name),
+      ({ name }) =>
+        !['GET /access', 'GET /search', 'GET /statistics/attempts', 'GET /v1/models'].includes(
+          name,
+        ),
     )
     .map((operation) => [operation.name, operation] as const);
 

@@ -29,8 +29,10 @@ const closedPlaces = [
 
 const places = withBody.flatMap((operation) => {
   const body = bodyOf(operation, {} as AgentData);
+  // Clients of OpenAI send messages back with all fields that they received.
+  const isOpen = (place: string) => operation.path.startsWith('/v1/') && place !== '';
   return closedPlaces
-    .filter((place) => isObject(valueAt(body, place)))
+    .filter((place) => isObject(valueAt(body, place)) && !isOpen(place))
     .map((place) => [operation.name, place === '' ? 'its root' : place, operation, place] as const);
 });
 
@@ -43,8 +45,9 @@ test.each(places)(
     const code = JSON.parse(text).error?.code;
     // JSON-RPC reports errors in its own envelope.
     const isRpc = operation.path.endsWith('/rpc');
+    const isOpenAi = operation.path.startsWith('/v1/');
     expect([status, isRpc ? [-32600, -32602].includes(code) : code]).toEqual(
-      isRpc ? [200, true] : [422, 'invalid'],
+      isRpc ? [200, true] : isOpenAi ? [400, 'invalid_value'] : [422, 'invalid'],
     );
     expect(text).not.toContain('"token"');
   },

@@ -82,7 +82,7 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       const name = key === undefined ? `server:${ids.execution()}` : `event:${key}`;
       return sendEventTo(options, { stored, agent, trace, extras }, body.content ?? null, name);
     },
-    async submit(taskId, command, { key, trace } = {}) {
+    async submit(taskId, command, { key, trace, extras } = {}) {
       const stored = await tasks.get({ id: taskId });
       const { info, agent } = await directory.get(stored.agentId);
       if (agent.type !== 'loop')
@@ -97,7 +97,7 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       const name = command.type === 'retry' ? await retryKey(options, taskId) : own;
       const resolved = await resolveCommand(options, taskId, command);
       const submit = () =>
-        loops.submit(stored, agent, resolved, { key: name, more: traceJson(trace) });
+        loops.submit(stored, agent, resolved, { key: name, more: traceJson(trace), extras });
       if (resolved.type !== 'approve' && resolved.type !== 'deny') return submit();
       // Decisions about a task run one after the other. The second of two answers therefore sees the first
       // one.

@@ -29,6 +29,10 @@ export interface AgentData {
   readonly token_id: string;
   readonly hash: string;
   readonly file_id: string;
+  /** The id of a response in the format of OpenAI. */
+  readonly response_id: string;
+  /** The name of the agent, as the OpenAI-compatible endpoints call it. */
+  readonly model: string;
 }
 
 /** Ids of resources that do not exist. */
@@ -37,7 +41,8 @@ export const nothing: AgentData = {
   ...{ task_name: 'no such task', chat_id: 'no such task' },
   ...{ message_id: `${'b'.repeat(24)}.0.0.x`, hash: '0'.repeat(64), file_id: 'file_0' },
   ...{ event_id: `${'b'.repeat(24)}.1`, state_id: 'no-state', span_id: 'no-span' },
-  ...{ tracker_id: 'b'.repeat(24), token_id: 'e'.repeat(64) },
+  ...{ tracker_id: 'b'.repeat(24), token_id: 'e'.repeat(64), model: 'no-agent' },
+  response_id: `resp_${'b'.repeat(24)}_1`,
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of any shape
@@ -80,6 +85,12 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
   'GET /tasks/{task_id}/request': { query: () => ({ turn: 1 }) },
   'POST /agents/name/{agent_name}/chat': {
     body: ({ task_name: id }) => ({ id, messages: [textChat] }),
+  },
+  'POST /v1/responses': {
+    body: ({ agent_name: model, task_id: conversation }) => ({ model, input: 'hi', conversation }),
+  },
+  'POST /v1/chat/completions': {
+    body: ({ agent_name: model }) => ({ model, messages: [{ role: 'user', content: 'hi' }] }),
   },
   'GET /messages': { query: ({ task_id }) => ({ task_id }) },
   'GET /messages/paginated': { query: ({ task_id }) => ({ task_id }) },
@@ -233,7 +244,8 @@ export class ScopeServer implements AsyncDisposable {
     return {
       ...{ agent_id, agent_name, task_id, task_name, chat_id: task_name, state_id },
       ...{ message_id: message.id, event_id: `${task_id}.1`, span_id, tracker_id: task_id },
-      ...{ token_id, hash: nothing.hash, file_id: file.file_id },
+      ...{ token_id, hash: nothing.hash, file_id: file.file_id, model: agent_name },
+      response_id: `resp_${task_id}_1`,
     };
   }
 }

@@ -10,6 +10,7 @@ import { markAsRemote } from '../permissions/tool-kinds.ts';
 import { approveInSandbox } from '../sandbox/approve-in-sandbox.ts';
 import { unaskedReading } from '../sandbox/unasked-reading.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
+import { testPlace } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { approveInMode, type PermissionMode } from './approve-in-mode.ts';
 
@@ -39,9 +40,12 @@ function deciding({ mode, rules = [], hasSandbox = true }: Setting) {
     const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name } as const;
     const call = { ...part, arguments: JSON.stringify(input) };
     const tool = isRemote ? markAsRemote({ name }) : { name };
-    const ruling: ApprovalDecision = await approve({
-      ...{ name, call, tool, input, summary: name },
-    } as unknown as CheckedToolCall);
+    const ruling: ApprovalDecision = await approve(
+      {
+        ...{ name, call, tool, input, summary: name },
+      } as unknown as CheckedToolCall,
+      testPlace,
+    );
     return typeof ruling === 'string' ? { decision: ruling, reason: '' } : ruling;
   };
   return {

@@ -10,7 +10,12 @@ import { writeProtection } from '../permissions/protected-paths.ts';
 import { splitCommand } from '../permissions/split-command.ts';
 import { allChangesRule } from '../permissions/suggest-rule.ts';
 import { isRemoteTool, type ToolKind, toolKindOf } from '../permissions/tool-kinds.ts';
-import { asksForMore, type UnaskedReading } from '../sandbox/unasked-reading.ts';
+import {
+  asksForMore,
+  type CallPlace,
+  callKey,
+  type UnaskedReading,
+} from '../sandbox/unasked-reading.ts';
 import { lexicalPath } from '../workspace/match-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
@@ -23,7 +28,7 @@ import type { Workspace } from '../workspace/workspace.ts';
  */
 export type PermissionMode = 'plan' | 'ask' | 'accept-edits' | 'auto';
 
-type Approve = (call: CheckedToolCall) => Promise<ApprovalDecision>;
+type Approve = (call: CheckedToolCall, at: CallPlace) => Promise<ApprovalDecision>;
 
 /** Options of `approveInMode`. */
 export interface ApproveInModeOptions {
@@ -64,8 +69,8 @@ const refusal =
 export function approveInMode(options: ApproveInModeOptions): Approve {
   assertKnownOptions('approveInMode', options, optionNames);
   const { mode: currentMode, policy: currentPolicy, workspace, approve, reading } = options;
-  return async (pending) => {
-    const ruling = await approve(pending);
+  return async (pending, at) => {
+    const ruling = await approve(pending, at);
     const decision = typeof ruling === 'string' ? ruling : ruling.decision;
     const mode = currentMode();
     if (decision === 'deny' || mode === 'ask') return ruling;
@@ -74,7 +79,7 @@ export function approveInMode(options: ApproveInModeOptions): Approve {
     const kind = toolKindOf(name, policy.kinds, isRemoteTool(pending.tool));
     switch (mode) {
       case 'plan':
-        return (await isReading(kind, pending, { policy, workspace, reading }))
+        return (await isReading(kind, pending, { policy, workspace, reading, at }))
           ? ruling
           : { decision: 'deny', reason: refusal };
       case 'accept-edits':
@@ -82,7 +87,7 @@ export function approveInMode(options: ApproveInModeOptions): Approve {
         if (decision === 'allow') return ruling;
         if (kind === 'write') return (await allowChange(pending, policy, workspace)) ?? ruling;
         if (kind !== 'run' || mode !== 'auto' || reading === undefined) return ruling;
-        return (await mayRunInSandbox(pending, policy, reading))
+        return (await mayRunInSandbox(pending, { policy, reading, at }))
           ? { decision: 'allow', reason: 'The sandbox confines it, and the mode is auto' }
           : ruling;
       default:
@@ -93,6 +98,7 @@ export function approveInMode(options: ApproveInModeOptions): Approve {
 
 interface ReadingContext extends Pick<ApproveInModeOptions, 'workspace' | 'reading'> {
   readonly policy: PermissionPolicy;
+  readonly at: CallPlace;
 }
 
 /**
@@ -102,7 +108,7 @@ interface ReadingContext extends Pick<ApproveInModeOptions, 'workspace' | 'readi
 async function isReading(
   kind: ToolKind,
   pending: CheckedToolCall,
-  { policy, workspace, reading }: ReadingContext,
+  { policy, workspace, reading, at }: ReadingContext,
 ): Promise<boolean> {
   if (kind === 'read' || kind === 'search' || kind === 'fetch' || kind === 'free') return true;
   const call = { tool: pending.call.name, input: pending.input };
@@ -115,7 +121,7 @@ async function isReading(
   });
   const ruling = await approveByPolicy(strict, workspace)(pending);
   if ((typeof ruling === 'string' ? ruling : ruling.decision) === 'allow') return true;
-  return (await reading?.allow(call, pending.call.toolCallId)) === true;
+  return (await reading?.allow(call, callKey(pending, at))) === true;
 }
 
 /** Returns the decision if all changes of files are allowed. Returns undefined if the call still needs an approval. */
@@ -138,8 +144,15 @@ async function allowChange(
  */
 async function mayRunInSandbox(
   pending: CheckedToolCall,
-  policy: PermissionPolicy,
-  reading: UnaskedReading,
+  {
+    policy,
+    reading,
+    at,
+  }: {
+    readonly policy: PermissionPolicy;
+    readonly reading: UnaskedReading;
+    readonly at: CallPlace;
+  },
 ): Promise<boolean> {
   const call = { tool: pending.call.name, input: pending.input };
   const line = commandOf(call);
@@ -153,9 +166,9 @@ async function mayRunInSandbox(
     remembered: policy.remembered.filter((rule) => !isAllow(rule)),
   });
   if (lenient.decide(call).decision !== 'allow' || namesProtected(line, policy.root)) return false;
-  const { toolCallId } = pending.call;
-  if ((await reading.hideDenied(call, toolCallId)) !== undefined) return false;
-  return reading.guardProtected(call, toolCallId);
+  const key = callKey(pending, at);
+  if ((await reading.hideDenied(call, key)) !== undefined) return false;
+  return reading.guardProtected(call, key);
 }
 
 /** True if a word of the line names a file that looks like a secret, or a file that runs code. */

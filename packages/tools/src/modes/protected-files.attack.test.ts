@@ -1,13 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { type JsonObject, toolCallId } from '@millrace/core';
+import { type JsonObject, sessionId, toolCallId } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { approveByPolicy } from '../permissions/approve-by-policy.ts';
 import { permissionPolicy } from '../permissions/permission-policy.ts';
 import type { PermissionRule } from '../permissions/permission-rule.ts';
 import { approveInSandbox } from '../sandbox/approve-in-sandbox.ts';
-import { unaskedReading } from '../sandbox/unasked-reading.ts';
+import { type CallPlace, callKey, unaskedReading } from '../sandbox/unasked-reading.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
+import { testPlace } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { approveInMode } from './approve-in-mode.ts';
 
@@ -18,7 +19,8 @@ interface Setting {
   readonly prepare?: (root: string) => void;
 }
 
-async function bash(command: string, { rules = [], prepare }: Setting = {}): Promise<string> {
+/** Returns functions that decide about a command in the mode `auto`, and that say how it is confined. */
+function autoMode({ rules = [], prepare }: Setting = {}) {
   const root = temporaryFolder();
   prepare?.(root);
   const workspace = createWorkspace({ root });
@@ -29,13 +31,37 @@ async function bash(command: string, { rules = [], prepare }: Setting = {}): Pro
     ...{ mode: () => 'auto', policy: () => policy, workspace, reading },
     approve: approveInSandbox(() => policy, byPolicy, reading),
   });
-  const input: JsonObject = { command };
   const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name: 'bash' } as const;
-  const call = { ...part, arguments: JSON.stringify(input) };
-  const pending = { name: 'bash', call, tool: { name: 'bash' }, input, summary: 'bash' };
-  const ruling = await approve(pending as unknown as Parameters<typeof approve>[0]);
-  return typeof ruling === 'string' ? ruling : ruling.decision;
+  return {
+    async decide(command: string, place: CallPlace = testPlace): Promise<string> {
+      const input: JsonObject = { command };
+      const call = { ...part, arguments: JSON.stringify(input) };
+      const pending = { name: 'bash', call, tool: { name: 'bash' }, input, summary: 'bash' };
+      const ruling = await approve(pending as unknown as Parameters<typeof approve>[0], place);
+      return typeof ruling === 'string' ? ruling : ruling.decision;
+    },
+    confinement: (command: string, place: CallPlace) =>
+      reading.placeOf(
+        { tool: 'bash', input: { command } },
+        callKey({ call: { ...part, arguments: '' } }, place),
+      ),
+  };
 }
+
+function bash(command: string, setting: Setting = {}): Promise<string> {
+  return autoMode(setting).decide(command);
+}
+
+test('18.177: attack: two sub-agents with the same call id both guard protected files', async () => {
+  const { decide, confinement } = autoMode();
+  const places = ['one', 'two'].map((name) => ({ session: sessionId(name), turn: 1 }));
+  for (const place of places) expect(await decide('make build', place)).toBe('allow');
+  for (const place of places)
+    expect(await confinement('make build', place)).toMatchObject({
+      place: 'profile',
+      protect: expect.arrayContaining([expect.stringContaining('.npmrc')]),
+    });
+});
 
 test.each([
   'mkdir -p .vscode; echo evil > .vscode/tasks.json',

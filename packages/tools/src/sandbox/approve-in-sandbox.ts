@@ -6,7 +6,7 @@ import { type PermissionPolicy, permissionPolicy } from '../permissions/permissi
 import type { PermissionRule } from '../permissions/permission-rule.ts';
 import { confinedRuleText } from '../permissions/standing-rule.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
-import { asksForMore, type UnaskedReading } from './unasked-reading.ts';
+import { asksForMore, type CallPlace, callKey, type UnaskedReading } from './unasked-reading.ts';
 
 /** The tool that a sandbox confines. */
 const confinedTool = 'bash';
@@ -17,7 +17,7 @@ const confinedTool = 'bash';
  */
 export const sandboxRuleNames = { network: 'bash+network', outside: 'bash+outside' } as const;
 
-type Approve = (call: CheckedToolCall) => Promise<ApprovalDecision>;
+type Approve = (call: CheckedToolCall, at: CallPlace) => Promise<ApprovalDecision>;
 
 /**
  * Adds the sandbox to an `approve` function. A command that only reads needs no approval, because the sandbox
@@ -32,13 +32,13 @@ export function approveInSandbox(
   approve: Approve,
   reading: UnaskedReading,
 ): Approve {
-  return async (pending) => {
+  return async (pending, at) => {
     const call = { tool: pending.call.name, input: pending.input };
-    const ruling = await approve(pending);
+    const ruling = await approve(pending, at);
     if (call.tool !== confinedTool) return ruling;
     if ((typeof ruling === 'string' ? ruling : ruling.decision) === 'deny') return ruling;
     const more = asksForMore(call);
-    const { toolCallId } = pending.call;
+    const key = callKey(pending, at);
     const decideWith = async (policy: PermissionPolicy): Promise<ApprovalDecision> =>
       more === undefined
         ? confined(await approveByPolicy(policy, createWorkspace({ root: policy.root }))(pending))
@@ -47,10 +47,10 @@ export function approveInSandbox(
     if (more === 'outside') return decideWith(unhidden(current()));
     const decided = more === undefined ? confined(ruling) : await decideWith(current());
     if (isAllowed(decided)) {
-      const gap = await reading.hideDenied(call, toolCallId);
+      const gap = await reading.hideDenied(call, key);
       return gap === undefined ? decided : withGap(await decideWith(unhidden(current())), gap);
     }
-    if (more !== undefined || !(await reading.allow(call, toolCallId))) return decided;
+    if (more !== undefined || !(await reading.allow(call, key))) return decided;
     return { decision: 'allow', reason: 'It only reads, and the sandbox confines it to reading' };
   };
 }
@@ -95,8 +95,8 @@ export function approveUnconfined(
   approve: Approve,
   { problem, reason: why }: { readonly problem: SandboxProblem; readonly reason: string },
 ): Approve {
-  return async (pending) => {
-    const ruling = await approve(pending);
+  return async (pending, at) => {
+    const ruling = await approve(pending, at);
     if (pending.call.name !== confinedTool) return ruling;
     const { decision, reason, ...rest } =
       typeof ruling === 'string' ? { decision: ruling, reason: undefined } : ruling;

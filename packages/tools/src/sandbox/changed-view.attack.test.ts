@@ -6,7 +6,7 @@ import { permissionPolicy } from '../permissions/permission-policy.ts';
 import type { PermissionRule } from '../permissions/permission-rule.ts';
 import { bashTool } from '../shell/bash-tool.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
-import { runTool } from '../testing/tool-context.ts';
+import { runTool, testPlace } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { approveInSandbox } from './approve-in-sandbox.ts';
 import { unaskedReading } from './unasked-reading.ts';
@@ -50,7 +50,7 @@ function agentIn(root: string) {
     async decide(command: string, id: string) {
       const call = { kind: 'tool_call', toolCallId: toolCallId(id), name: 'bash', arguments: '' };
       const pending = { name: 'bash', call, tool, input: { command }, summary: '' } as const;
-      const ruling = await approve(pending as Parameters<typeof approve>[0]);
+      const ruling = await approve(pending as Parameters<typeof approve>[0], testPlace);
       return typeof ruling === 'string' ? ruling : ruling.decision;
     },
     run: (command: string, id: string) =>

@@ -18,7 +18,7 @@ import { permissionPolicy } from '../permissions/permission-policy.ts';
 import type { PermissionRule } from '../permissions/permission-rule.ts';
 import { bashTool } from '../shell/bash-tool.ts';
 import { writeTree } from '../testing/temporary-folder.ts';
-import { runTool } from '../testing/tool-context.ts';
+import { runTool, testPlace } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { approveInSandbox } from './approve-in-sandbox.ts';
 import { findSandbox } from './find-sandbox.ts';
@@ -61,7 +61,10 @@ async function agentIn(context: Pick<TestContext, 'skip'>, more: readonly Permis
     const id = toolCallId(`c${++count}`);
     const call = { kind: 'tool_call', toolCallId: id, name: 'bash', arguments: '' } as const;
     const all = { command, ...input };
-    const ruling = await approve({ name: 'bash', call, tool, input: all, summary: command });
+    const ruling = await approve(
+      { name: 'bash', call, tool, input: all, summary: command },
+      testPlace,
+    );
     const decision = typeof ruling === 'string' ? { decision: ruling } : ruling;
     const run = async () => (await runTool(tool, all, { toolCallId: id })).text;
     return { ...decision, run };
@@ -102,6 +105,22 @@ test('attack 46: commands in the sandbox do not see denied paths', async (contex
   expect(existsSync(join(root, 'made'))).toBe(true);
   expect(readFileSync(join(root, 'secret.txt'), 'utf8')).toBe('hush');
   expect(readFileSync(join(root, 'keys/deep/token'), 'utf8')).toBe('hush');
+});
+
+test('18.179: attack: a command does not read the target of a denied link', async (context) => {
+  const { start, root } = await agentIn(context, [
+    { tool: '*', path: 'linked.env', decision: 'deny' },
+    { tool: '*', path: 'vault/**', decision: 'deny' },
+  ]);
+  writeTree(root, { 'config/prod.conf': 'hush', 'stored/key': 'hush' });
+  symlinkSync('config/prod.conf', join(root, 'linked.env'));
+  symlinkSync('stored', join(root, 'vault'));
+  const { run } = await start(
+    'cat link*; cat va*/k*; cat config/*; cat stored/*; echo end; touch made',
+  );
+  const text = await run();
+  expect(text).not.toContain('hush');
+  expect(text).toContain('end');
 });
 
 test('attack 46: a command with network does not see denied paths, and one outside is asked about', async (context) => {

@@ -69,14 +69,33 @@ async function findInside(policy: PermissionPolicy, tool: string): Promise<Found
       const path = join(folder, entry.name);
       if (entry.name.includes(undecodable))
         return { hide, gap: `the name ${path} cannot be checked` };
-      // A link is not hidden. If its target is denied, the target itself is hidden.
-      if (entry.isSymbolicLink() || isObjectFolder(path)) continue;
+      if (isObjectFolder(path)) continue;
+      if (entry.isSymbolicLink()) {
+        // A link is not hidden, because a rule can allow its target. If the link is denied, its target is hidden.
+        const target = await deniedTarget(policy, tool, path);
+        if (target !== undefined && isInside(target, root))
+          return { hide, gap: `${path} leads to a folder that contains the workspace` };
+        if (target !== undefined) hide.push(target);
+        continue;
+      }
       if (!policy.mayReach(tool, { path, kind: 'read' })) hide.push(path);
       else if (entry.isDirectory()) folders.push(path);
       if (hide.length > maxHidden) return { hide };
     }
   }
   return { hide };
+}
+
+/** Returns the real path of a link if a rule denies the link, or the files below it. */
+async function deniedTarget(
+  policy: PermissionPolicy,
+  tool: string,
+  link: string,
+): Promise<string | undefined> {
+  const isDenied = [link, join(link, 'file')].some(
+    (path) => !policy.mayReach(tool, { path, kind: 'read' }),
+  );
+  return isDenied ? realpath(link).catch(() => undefined) : undefined;
 }
 
 /** True for the objects of a repository. Their names are hashes, and there are many of them. */

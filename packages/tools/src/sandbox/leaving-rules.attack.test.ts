@@ -5,6 +5,7 @@ import { approveByPolicy } from '../permissions/approve-by-policy.ts';
 import { permissionPolicy } from '../permissions/permission-policy.ts';
 import { bashTool } from '../shell/bash-tool.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
+import { testPlace } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { approveInSandbox } from './approve-in-sandbox.ts';
 import { unaskedReading } from './unasked-reading.ts';
@@ -24,7 +25,7 @@ async function ruling(root: string, rule: string, command: string, field: string
   const call = { kind: 'tool_call', toolCallId: id, name: 'bash', arguments: '{}' } as const;
   const input = { command, [field]: true };
   const bash = { name: 'bash', tool: bashTool({ workspace }) };
-  const decided = await approve({ ...bash, call, input, summary: '' });
+  const decided = await approve({ ...bash, call, input, summary: '' }, testPlace);
   return typeof decided === 'string' ? { decision: decided, reason: '' } : decided;
 }
 

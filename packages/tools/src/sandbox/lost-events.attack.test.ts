@@ -65,3 +65,17 @@ test('attack: a name appears in a folder that the system cannot watch', async ()
   mkdirSync(join(folder, '.git'), { recursive: true });
   expect(await isBlocked(watch)).toBe(true);
 });
+
+test.each(['a'.repeat(240), '漢'.repeat(80)])(
+  '18.180: attack: a protected name is as long as a name can be: %s…',
+  (start) => {
+    const folder = temporaryFolder();
+    const isProtected = (name: string) => name.endsWith('.code-workspace');
+    const watch = watchNames([], [], new Map(), { folder, isProtected });
+    const name = join(folder, `${start}.code-workspace`);
+    writeFileSync(name, '{}');
+    expect(watch.finish().join()).toContain('The sandbox renamed');
+    expect(existsSync(name)).toBe(false);
+    expect(readdirSync(folder).join()).toContain('.blocked-by-sandbox-');
+  },
+);

@@ -9,6 +9,7 @@ import type { PermissionRule } from '../permissions/permission-rule.ts';
 import { parseStandingRule } from '../permissions/standing-rule.ts';
 import { bashTool } from '../shell/bash-tool.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
+import { testPlace } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { approveInSandbox } from './approve-in-sandbox.ts';
 import { unaskedReading } from './unasked-reading.ts';
@@ -28,7 +29,7 @@ function agentIn(root: string, rules: readonly PermissionRule[] = []) {
     async decide(input: Readonly<Record<string, unknown>>) {
       const id = toolCallId('c');
       const call = { kind: 'tool_call', toolCallId: id, name: 'bash', arguments: '{}' } as const;
-      const ruling = await approve({ name: tool.name, call, tool, input, summary: '' });
+      const ruling = await approve({ name: tool.name, call, tool, input, summary: '' }, testPlace);
       const { decision, ...rest } = typeof ruling === 'string' ? { decision: ruling } : ruling;
       const isClosed = (await reading.hiddenPaths({ tool: 'bash', input })) !== undefined;
       const place = input['outside_sandbox'] ? 'outside' : isClosed ? 'closed' : 'workspace';

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { CheckedToolCall, StepInfo } from '@millrace/agent';
 import type { SandboxRequest } from '../contract/sandbox.ts';
 import { commandOf, type PolicyCall } from '../permissions/decide.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
@@ -16,7 +17,7 @@ import { type DeniedPaths, findDeniedPaths } from './hidden-paths.ts';
 
 /**
  * Selects the commands that run without approval in a sandbox that only permits reading. Pass the same object
- * to `approveInSandbox` and `bashTool`.
+ * to `approveInSandbox` and `bashTool`. `key` identifies a call: it is `ToolContext.idempotencyKey`.
  */
 export interface UnaskedReading {
   /**
@@ -29,20 +30,34 @@ export interface UnaskedReading {
    * `placeOf` is called, so it cannot run with more permissions. Returns false if a user must approve the
    * call.
    */
-  allow(call: PolicyCall, toolCallId: string): Promise<boolean>;
+  allow(call: PolicyCall, key: string): Promise<boolean>;
   /**
    * Returns undefined if the sandbox can hide all paths that a rule denies for this call. The call is then
    * stored until `placeOf` is called, so it cannot run without the restriction. Otherwise it returns the
    * reason.
    */
-  hideDenied(call: PolicyCall, toolCallId: string): Promise<string | undefined>;
+  hideDenied(call: PolicyCall, key: string): Promise<string | undefined>;
   /**
    * Stores that a mode allowed a call without an approval, until `placeOf` is called. The sandbox then guards
    * the files that make other programs run code. Returns false if a user must approve the call.
    */
-  guardProtected(call: PolicyCall, toolCallId: string): boolean;
+  guardProtected(call: PolicyCall, key: string): boolean;
   /** Returns how the sandbox confines a tool call. Call it immediately before the command starts. */
-  placeOf(call: PolicyCall, toolCallId: string): Promise<ReadingPlace>;
+  placeOf(call: PolicyCall, key: string): Promise<ReadingPlace>;
+}
+
+/** The session and the turn of a call. An `approve` function gets them as its second argument. */
+export type CallPlace = Pick<StepInfo, 'session' | 'turn'>;
+
+/**
+ * Returns the key of a call for `UnaskedReading`. It equals `ToolContext.idempotencyKey`. The id of a call is not
+ * enough, because sub-agents and later turns can use the same id again.
+ */
+export function callKey(
+  { call }: Pick<CheckedToolCall, 'call'>,
+  { session, turn }: CallPlace,
+): string {
+  return `${session}:${turn}:${call.toolCallId}`;
 }
 
 /**
@@ -73,7 +88,7 @@ export function unaskedReading(current: () => PermissionPolicy): UnaskedReading 
   const allowed = new Set<string>();
   const hiding = new Set<string>();
   const guarding = new Set<string>();
-  const keyOf = (call: PolicyCall, id: string) => JSON.stringify([id, commandOf(call)]);
+  const markOf = (call: PolicyCall, key: string) => JSON.stringify([key, commandOf(call)]);
   const hiddenPaths: UnaskedReading['hiddenPaths'] = async (call) => {
     const policy = current();
     const line = commandOf(call);
@@ -87,29 +102,29 @@ export function unaskedReading(current: () => PermissionPolicy): UnaskedReading 
   };
   return {
     hiddenPaths,
-    async allow(call, id) {
+    async allow(call, key) {
       const isConfined = (await hiddenPaths(call)) !== undefined && allowed.size < maxAllowed;
-      if (isConfined) allowed.add(keyOf(call, id));
-      else allowed.delete(keyOf(call, id));
+      if (isConfined) allowed.add(markOf(call, key));
+      else allowed.delete(markOf(call, key));
       return isConfined;
     },
-    async hideDenied(call, id) {
+    async hideDenied(call, key) {
       if (current().deniedPaths(call.tool).length === 0) return undefined;
       const { gap } = await findDeniedPaths(current(), call.tool);
       const isFull = hiding.size >= maxAllowed;
-      if (gap === undefined && !isFull) hiding.add(keyOf(call, id));
-      else hiding.delete(keyOf(call, id));
+      if (gap === undefined && !isFull) hiding.add(markOf(call, key));
+      else hiding.delete(markOf(call, key));
       return gap ?? (isFull ? 'too many commands are waiting' : undefined);
     },
-    guardProtected(call, id) {
+    guardProtected(call, key) {
       if (guarding.size >= maxAllowed) return false;
-      guarding.add(keyOf(call, id));
+      guarding.add(markOf(call, key));
       return true;
     },
-    async placeOf(call, id) {
-      const mustGuard = guarding.delete(keyOf(call, id));
-      const wasAllowed = allowed.delete(keyOf(call, id));
-      const mustHide = hiding.delete(keyOf(call, id));
+    async placeOf(call, key) {
+      const mustGuard = guarding.delete(markOf(call, key));
+      const wasAllowed = allowed.delete(markOf(call, key));
+      const mustHide = hiding.delete(markOf(call, key));
       const readable = await hiddenPaths(call);
       if (readable !== undefined) return { place: 'closed', hide: readable };
       if (wasAllowed && !isAllowedByRule(current(), call)) return { place: 'refused' };

@@ -117,6 +117,9 @@ function checkNewNames(
   return { path: join(folder, '*'), isAbout, check };
 }
 
+/** Maximum number of characters of the old name in a new name. A character has at most 4 bytes. */
+const maxKeptName = 48;
+
 /** Matches the names that `restore` gives. */
 const renamed = /\.blocked-by-sandbox-[\w-]+$/;
 
@@ -205,7 +208,9 @@ function isUnchanged({ path, link }: WatchedName, modes: ReadonlyMap<string, num
  * changed.
  */
 function restore({ path, link }: WatchedName, modes: ReadonlyMap<string, number>): boolean {
-  const away = `${path}.blocked-by-sandbox-${randomUUID()}`;
+  // The new name keeps the start of the old one, and is short enough for every file system.
+  const name = [...basename(path)].slice(0, maxKeptName).join('');
+  const away = join(dirname(path), `${name}.blocked-by-sandbox-${randomUUID()}`);
   if (!moveAway(path, away)) {
     // The command may have made the folder read-only. Its permissions are restored again afterwards.
     restoreModes(modes, dirname(path));
@@ -260,7 +265,9 @@ function restorePlace(place: KeptPlace): string {
   const why = `The sandbox stopped the command, because another program replaced ${path} while it ran`;
   // A pinned folder itself is not restored, because the paths in it are restored one at a time.
   if (guard === 'pinned' || isAsBefore(path, file)) return `${why}. Run it again`;
-  const away = `${path}.blocked-by-sandbox-${randomUUID()}`;
+  // The new name keeps the start of the old one, and is short enough for every file system.
+  const name = [...basename(path)].slice(0, maxKeptName).join('');
+  const away = join(dirname(path), `${name}.blocked-by-sandbox-${randomUUID()}`);
   const isRestored = moveAway(path, away) && (file === undefined || writeAgain(path, file));
   if (!isRestored) return `${why}. ${path} could not be restored: tell the user to check it`;
   const now = file === undefined ? '' : ', and its earlier content is there again';

@@ -145,7 +145,7 @@ const reservedForNotes = 1000;
 
 async function executeCommand(
   input: BashInput,
-  { signal, update, blobs, trace, toolCallId, recordFileChange }: ToolContext,
+  { signal, update, blobs, trace, idempotencyKey, recordFileChange }: ToolContext,
   settings: Settings,
 ): Promise<ToolOutput> {
   const { workspace, clock, graceMs, maxOutputLength, maxKeptBytes } = settings;
@@ -157,7 +157,12 @@ async function executeCommand(
   const env = await protectGitLine(command, own, workspace.root);
   const shell = await findShell(settings.shell, workspace.root, env['PATH']);
   const unasked = traceEnv(safeEnv(inherited), trace);
-  const confinement = await confine(input, toolCallId, { env, unasked }, { ...settings, shell });
+  const confinement = await confine(
+    input,
+    idempotencyKey,
+    { env, unasked },
+    { ...settings, shell },
+  );
   const confined = confinement?.prepared;
   const mask = settings.maskSecrets ? secretMask(process.env) : undefined;
   const output = commandOutput({ update, clock, maxLength, maxKeptBytes, mask });
@@ -208,7 +213,7 @@ interface CommandEnv {
 /** Prepares the sandbox for a command. Returns undefined if the command runs without a sandbox. */
 async function confine(
   input: BashInput,
-  toolCallId: string,
+  key: string,
   { env, unasked }: CommandEnv,
   { sandbox, reading, shell, workspace: { root } }: Settings,
 ): Promise<Confinement | undefined> {
@@ -220,7 +225,7 @@ async function confine(
     await sandbox.settled();
     return undefined;
   }
-  const chosen = await reading?.placeOf(call, toolCallId);
+  const chosen = await reading?.placeOf(call, key);
   if (chosen?.place === 'refused') throw cannotConfine(root);
   const view = chosen?.place === 'closed' ? 'closed' : sandbox.profile;
   const { pin, protect, protectNew } = chosen?.place === 'profile' ? chosen : {};

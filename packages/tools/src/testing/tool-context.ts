@@ -2,15 +2,17 @@ import type { Tool, ToolContext, ToolExecution, ToolOutput, ToolReturn } from '@
 import { executionId, type JsonValue, runId, sessionId, toolCallId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 
+/** The place of the calls of `runTool`. Pass it to `approve` functions. */
+export const testPlace = { session: sessionId('session'), turn: 1 } as const;
+
 /** Returns a tool context as the agent loop creates it, with its own blobs. `given` overrides fields. */
 function toolContext(given: Partial<ToolContext> = {}): ToolContext {
   return {
     signal: new AbortController().signal,
-    session: sessionId('session'),
+    ...testPlace,
     runId: runId('run'),
-    turn: 1,
     toolCallId: toolCallId('call'),
-    idempotencyKey: 'session:1:call',
+    idempotencyKey: `${testPlace.session}:${testPlace.turn}:${given.toolCallId ?? 'call'}`,
     context: undefined,
     executionId: executionId('execution'),
     child: undefined,

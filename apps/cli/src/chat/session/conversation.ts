@@ -324,7 +324,10 @@ export class Conversation {
 
   /** Submits a message to the process that drives the session. */
   async #submitMessage(item: Item, when: 'steer' | 'follow_up'): Promise<void> {
-    this.#submittedMessages.add(await this.#submit(this.session, messageCommand(item, when)));
+    this.#lateMessages.add(item);
+    const submitted = this.#submit(this.session, messageCommand(item, when));
+    submitted.catch(() => this.#lateMessages.delete(item));
+    this.#submittedMessages.add(await submitted);
     this.#driverWatcher.start();
   }
 
@@ -419,7 +422,7 @@ export class Conversation {
     this.#options.onEvent?.(event);
   }
 
-  /** Answers the messages that this process sent to its last run too late. */
+  /** Answers the messages that this process sent too late for the last run. */
   #answerLateMessages(): void {
     if (!this.#hasLateMessages) return;
     const answer = async () => {

@@ -2,7 +2,7 @@ import type { AgentEvent, Item, JsonObject, JsonValue } from '@millrace/core';
 import type { ChatState } from '../contract/chat-state.ts';
 
 /**
- * The messages that this process sent to its run, but that the run did not answer because it was ending. A
+ * The messages that this process sent to a run, but that the run did not answer because it was ending. A
  * message is late if the log contains it after the command that stops the run, or after the end of the run.
  */
 export class LateMessages {

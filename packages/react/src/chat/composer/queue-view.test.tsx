@@ -16,12 +16,12 @@ const stopped = factDraft(
   1,
 );
 
-async function renderQueue() {
+async function renderQueue(facts = [run, queued, stopped], shown = [run, queued]) {
   const page = await openDomPage('http://localhost/');
   const { QueueView } = await import('./queue-view.tsx');
   const source = new GrowingSource();
-  for (const event of foldDrafts([run, queued, stopped]).events) source.facts.add(event);
-  source.add(numberDrafts([run, queued]));
+  for (const event of foldDrafts(facts).events) source.facts.add(event);
+  source.add(numberDrafts(shown));
   const withdrawn: string[] = [];
   await page.render(<QueueView source={source} onWithdraw={(key) => withdrawn.push(key)} />);
   const add = (draft: DraftRecord, at: number) =>
@@ -34,6 +34,16 @@ test('a queued message shows what it waits for, also after the run was stopped',
   expect(page.find('.queue-when').textContent).toBe('queued');
   await add(stopped, 3);
   expect(page.find('.queue-when').textContent).toBe('stopped: sent with your next message');
+});
+
+test('22.5: a message that starts a run is queued and does not look stopped', async () => {
+  const finished = factDraft(
+    { type: 'run_finished', runId: runId('r1'), stop: { reason: 'stop' } },
+    1,
+    1,
+  );
+  const { page } = await renderQueue([run, finished, queued], [run, finished, queued]);
+  expect(page.find('.queue-when').textContent).toBe('queued');
 });
 
 test('a queued message can be withdrawn', async () => {

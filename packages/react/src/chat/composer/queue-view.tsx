@@ -3,6 +3,7 @@ import { ClockIcon, CrossIcon } from '../../design/icons.tsx';
 import type { Labels } from '../../labels/labels.ts';
 import { useLabels } from '../../labels/use-labels.ts';
 import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
+import type { QueuedMessage } from '../state/fact-index.ts';
 import './queue-view.css';
 
 const selectQueued = ({ facts }: ChatSource) => facts.queued;
@@ -30,15 +31,19 @@ export function QueueView({ source, onWithdraw }: QueueViewProps) {
   if (queued.length === 0) return null;
   return (
     <ul className="queue" aria-label={t.queuedMessages}>
-      {queued.map(({ key, when, text }) => (
-        <li key={key}>
+      {queued.map((message) => (
+        <li key={message.key}>
           <ClockIcon />
-          <span className="queue-when">{deliveryText(when, reason, t)}</span>
           <span className="queue-text" dir="auto">
-            {text}
+            {message.text}
           </span>
+          <span className="queue-when">{deliveryText(message, reason, t)}</span>
           {onWithdraw && (
-            <IconButton size="small" label={t.withdrawThisMessage} onClick={() => onWithdraw(key)}>
+            <IconButton
+              size="small"
+              label={t.withdrawThisMessage}
+              onClick={() => onWithdraw(message.key)}
+            >
               <CrossIcon />
             </IconButton>
           )}
@@ -49,17 +54,17 @@ export function QueueView({ source, onWithdraw }: QueueViewProps) {
 }
 
 /**
- * Returns a text about when the agent reads a queued message. A stopped agent reads queued messages
- * together with the next message.
+ * Returns a text about when the agent reads a queued message. A stopped agent reads the messages
+ * that were left behind together with the next message. Without a run, any other message starts one.
  */
-function deliveryText(when: 'steer' | 'follow_up', reason: WaitsFor, t: Labels): string {
+function deliveryText({ when, isLeft }: QueuedMessage, reason: WaitsFor, t: Labels): string {
   switch (reason) {
     case 'answer':
       return t.sentAfterAnswer;
     case 'client':
       return t.sentAfterCall;
     case 'message':
-      return t.sentWithNext;
+      return isLeft ? t.sentWithNext : t.queued;
     case 'run':
       return when === 'steer' ? t.steersNext : t.queued;
   }

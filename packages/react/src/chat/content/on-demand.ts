@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 
 /** Code that loads when a component needs it. */
 export interface OnDemand<T> {
-  /** Loads the code. Later calls return the same promise. */
+  /** Loads the code. Later calls return the same promise, except after a failure. */
   load(): Promise<T>;
   /**
    * A hook that returns the code. It returns undefined until the code is loaded, or if `isNeeded`
@@ -19,10 +19,17 @@ export function onDemand<T extends object>(load: () => Promise<T>): OnDemand<T> 
   let loaded: T | undefined;
   let loading: Promise<T> | undefined;
   const loadOnce = () => {
-    loading ??= load().then((code) => {
-      loaded = code;
-      return code;
-    });
+    loading ??= load().then(
+      (code) => {
+        loaded = code;
+        return code;
+      },
+      (error: unknown) => {
+        // The next component that needs the code tries again.
+        loading = undefined;
+        throw error;
+      },
+    );
     return loading;
   };
   return {

@@ -124,6 +124,8 @@ export class FactIndex implements ChatFacts {
     if (event.type !== 'run_started' && event.type !== 'run_finished') return false;
     this.#runStartedAt = event.type === 'run_started' ? event.time : undefined;
     this.#lastStop = event.type === 'run_finished' ? event.stop : undefined;
+    const isCutShort = this.#lastStop !== undefined && this.#lastStop.reason !== 'stop';
+    if (isCutShort) this.#queued = this.#queued.map((message) => ({ ...message, isLeft: true }));
     return true;
   }
 }
@@ -187,6 +189,11 @@ export interface QueuedMessage {
   readonly key: string;
   readonly when: 'steer' | 'follow_up';
   readonly text: string;
+  /**
+   * True if a run that was stopped or failed left the message behind. The agent reads it together
+   * with the next message. Default: false. The agent reads the message as soon as it can.
+   */
+  readonly isLeft?: boolean;
 }
 
 /** Converts a command to a message. Returns undefined if the command contains none. */

@@ -1,8 +1,9 @@
 import type { Attachment } from '@millrace/client';
 import type { ItemId } from '@millrace/core';
-import { lazy, memo, Suspense, useRef } from 'react';
+import { createContext, memo, useContext, useLayoutEffect, useRef } from 'react';
 import type { Labels } from '../../labels/labels.ts';
 import { useLabels } from '../../labels/use-labels.ts';
+import { onDemand } from '../content/on-demand.ts';
 import { type ChatSource, type ItemHead, useItemHead } from '../state/chat-source.ts';
 import { useUnfolded } from '../state/use-unfolded.ts';
 import { PartView } from './part-view.tsx';
@@ -15,9 +16,14 @@ import { CopyButton } from '../../markdown/copy-button.tsx';
 import { BranchSwitch, useItemActions } from '../branch/branch-switch.tsx';
 import { Attachments, attachmentsIn } from '../composer/attachments.tsx';
 
-const EditForm = lazy(async () => ({
-  default: (await import('../branch/edit-form.tsx')).EditForm,
-}));
+// The message stays visible until the form is loaded, so that the row keeps its height.
+const editForm = onDemand(() => import('../branch/edit-form.tsx'));
+
+/**
+ * The function that keeps the row of an item mounted and in its place, also when it is out of sight.
+ * It returns a function that ends this. Default: all rows are always mounted.
+ */
+export const KeepRow = createContext<(id: ItemId) => () => void>(() => () => {});
 
 /** The properties of `ItemView`. */
 export interface ItemViewProps {
@@ -86,26 +92,27 @@ function UserItem({ source, item }: { readonly source: ChatSource; readonly item
   const [isEditing, setEditing] = useUnfolded(source, `edit ${item.id}`, false);
   const { edit } = actions;
   const editButton = useRef<HTMLButtonElement>(null);
-  if (isEditing && edit !== undefined)
+  const keepRow = useContext(KeepRow);
+  useLayoutEffect(() => (isEditing ? keepRow(item.id) : undefined), [isEditing, keepRow, item.id]);
+  const { EditForm } = editForm.useLoaded(isEditing) ?? {};
+  if (isEditing && edit !== undefined && EditForm !== undefined)
     return (
       <article className="item" data-kind="user" aria-label={t.yourMessage}>
-        <Suspense fallback={null}>
-          <EditForm
-            draftKey={`edit ${source.id} ${item.id}`}
-            text={itemText(source, item)}
-            hasFiles={filesOf(source, item).length > 0}
-            onClose={() => {
-              setEditing(false);
-              // The edit button appears again in the next render, so the focus moves after that
-              // render.
-              setTimeout(() => editButton.current?.focus());
-            }}
-            onSend={async (text) => {
-              await edit(item.id, text, filesOf(source, item));
-              setEditing(false);
-            }}
-          />
-        </Suspense>
+        <EditForm
+          draftKey={`edit ${source.id} ${item.id}`}
+          text={itemText(source, item)}
+          hasFiles={filesOf(source, item).length > 0}
+          onClose={() => {
+            setEditing(false);
+            // The edit button appears again in the next render, so the focus moves after that
+            // render.
+            setTimeout(() => editButton.current?.focus());
+          }}
+          onSend={async (text) => {
+            await edit(item.id, text, filesOf(source, item));
+            setEditing(false);
+          }}
+        />
       </article>
     );
   return (

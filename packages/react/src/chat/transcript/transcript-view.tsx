@@ -1,21 +1,12 @@
-import {
-  lazy,
-  memo,
-  type ReactNode,
-  type RefObject,
-  useCallback,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-} from 'react';
+import { lazy, memo, type ReactNode, useCallback, useMemo, useRef, useState } from 'react';
 import { Virtualizer } from 'virtua';
 import { Button } from '../../design/button.tsx';
 import { AlertIcon, ClockIcon, DownIcon } from '../../design/icons.tsx';
 import { useLabels } from '../../labels/use-labels.ts';
 import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
 import { SubAgentView } from '../sub-agent/lane-context.ts';
-import { ItemView } from './item-view.tsx';
+import { ItemView, KeepRow } from './item-view.tsx';
+import { useStickyEnd } from './sticky-end.ts';
 import './transcript-view.css';
 import type { ItemId } from '@millrace/core';
 import type { Notice } from '../state/notice.ts';
@@ -48,7 +39,8 @@ export function TranscriptView({
   const t = useLabels();
   const scroller = useRef<HTMLElement>(null);
   const rows = useRows(source);
-  const { isAtEnd, goToEnd } = useStickyEnd(scroller, `${source.id} ${sentCount}`);
+  const { isAtEnd, goToEnd, pause } = useStickyEnd(scroller, `${source.id} ${sentCount}`);
+  const [kept, keepRow] = useKeptRows(rows, pause);
   return (
     <div className="transcript-frame">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll */}
@@ -56,14 +48,17 @@ export function TranscriptView({
         {rows.length === 0 && <p className="transcript-empty">{emptyText}</p>}
         <div className="transcript-rows">
           <SubAgentView value={SubAgentLane}>
-            <Virtualizer
-              scrollRef={scroller}
-              data={rows}
-              startMargin={startMarginPx}
-              bufferSize={600}
-            >
-              {(row) => <RowView key={row.key} row={row} source={source} />}
-            </Virtualizer>
+            <KeepRow value={keepRow}>
+              <Virtualizer
+                scrollRef={scroller}
+                data={rows}
+                keepMounted={kept}
+                startMargin={startMarginPx}
+                bufferSize={600}
+              >
+                {(row) => <RowView key={row.key} row={row} source={source} />}
+              </Virtualizer>
+            </KeepRow>
           </SubAgentView>
           {children}
         </div>
@@ -152,68 +147,28 @@ function rowsOf(
   return [...rowsAfter(undefined), ...rows];
 }
 
-/** Up to this distance from the end, in pixels, the list counts as scrolled to its end. */
-const nearPx = 48;
+const noRows: readonly number[] = [];
 
-/** The events with which a user scrolls. */
-const scrollInputs = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
-
-interface StickyEnd {
-  /** True if the list follows new content. */
-  readonly isAtEnd: boolean;
-  readonly goToEnd: () => void;
-}
-
-/** Keeps the end of a growing list visible until the user scrolls up. */
-function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknown): StickyEnd {
-  const [isAtEnd, setAtEnd] = useState(true);
-  const isSticky = useRef(true);
-  const goToEnd = useCallback(() => {
-    isSticky.current = true;
-    setAtEnd(true);
-    scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
-  }, [scroller]);
-
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new list starts at its end
-  useEffect(goToEnd, [goToEnd, of]);
-
-  useEffect(() => {
-    const { current: element } = scroller;
-    if (element === null) return;
-    let last = { top: element.scrollTop, height: element.scrollHeight };
-    // Measuring rows also changes the scroll position. So only a scroll by the user can stop the
-    // list from following new content.
-    let isUserScrolling = false;
-    const onScrollInput = () => {
-      isUserScrolling = true;
-    };
-    const onScroll = () => {
-      const { scrollTop: top, scrollHeight: height } = element;
-      const isUp = top < last.top - 1 && (isUserScrolling || height === last.height);
-      last = { top, height };
-      if (height - top - element.clientHeight <= nearPx) isSticky.current = true;
-      else if (isUp) isSticky.current = false;
-      setAtEnd(isSticky.current);
-    };
-    const onScrollEnd = () => {
-      isUserScrolling = false;
-    };
-    const scrollToEnd = () => {
-      if (isSticky.current) element.scrollTop = element.scrollHeight;
-    };
-    const observer = new ResizeObserver(scrollToEnd);
-    observer.observe(element);
-    for (const child of element.children) observer.observe(child);
-    const controller = new AbortController();
-    const options = { passive: true, signal: controller.signal } as const;
-    element.addEventListener('scroll', onScroll, options);
-    element.addEventListener('scrollend', onScrollEnd, options);
-    for (const type of scrollInputs) element.addEventListener(type, onScrollInput, options);
-    return () => {
-      observer.disconnect();
-      controller.abort();
-    };
-  }, [scroller]);
-
-  return { isAtEnd, goToEnd };
+/**
+ * Returns the positions of the rows that stay mounted, and a function that keeps a row mounted. The
+ * list does not follow new content while a row is kept, because the user works in that row.
+ */
+function useKeptRows(rows: readonly Row[], pause: () => () => void) {
+  const [ids, setIds] = useState<readonly ItemId[]>([]);
+  const keep = useCallback(
+    (id: ItemId) => {
+      setIds((before) => [...before, id]);
+      const resume = pause();
+      return () => {
+        setIds((before) => before.filter((one) => one !== id));
+        resume();
+      };
+    },
+    [pause],
+  );
+  const kept = useMemo(() => {
+    if (ids.length === 0) return noRows;
+    return rows.flatMap((row, at) => (row.type === 'item' && ids.includes(row.id) ? [at] : []));
+  }, [rows, ids]);
+  return [kept, keep] as const;
 }

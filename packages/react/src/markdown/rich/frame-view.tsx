@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'react';
 import { useMillrace } from '../../context.ts';
+import { useLabels } from '../../labels/use-labels.ts';
 import { useFrameSlot } from './frame-slots.ts';
 import { useKeyboardGuard } from './keyboard-guard.ts';
 
@@ -23,12 +24,13 @@ interface FrameViewProps {
 const documentHeight = 420;
 const pictureHeight = 254;
 
+/** The labels that name a frame without a title. */
 const titles = {
-  document: 'Preview of the document',
-  react: 'Preview of the component',
-  diagram: 'Diagram',
-  picture: 'Picture',
-};
+  document: 'previewOfDocument',
+  react: 'previewOfComponent',
+  diagram: 'diagram',
+  picture: 'picture',
+} as const;
 
 /**
  * Shows untrusted content in a frame. The sandbox gives the frame a separate origin, so its scripts
@@ -47,7 +49,8 @@ export function FrameView(props: FrameViewProps) {
   );
 }
 
-function SandboxedFrame({ kind, text, title = titles[kind], onFailed }: FrameViewProps) {
+function SandboxedFrame({ kind, text, title, onFailed }: FrameViewProps) {
+  const t = useLabels();
   const { framesUrl = '' } = useMillrace();
   const frame = useRef<HTMLIFrameElement>(null);
   const { isInUse, use } = useKeyboardGuard(frame, runsCode(kind), onFailed);
@@ -68,7 +71,7 @@ function SandboxedFrame({ kind, text, title = titles[kind], onFailed }: FrameVie
       <iframe
         ref={frame}
         className="preview-frame"
-        title={title}
+        title={title ?? t[titles[kind]]}
         data-kind={kind}
         src={`${framesUrl}${kind}.html`}
         sandbox="allow-scripts"
@@ -78,7 +81,7 @@ function SandboxedFrame({ kind, text, title = titles[kind], onFailed }: FrameVie
       />
       {!isInUse && (
         <button type="button" className="preview-shield" onClick={use}>
-          <span>Press to use the preview</span>
+          <span>{t.pressToUsePreview}</span>
         </button>
       )}
     </>

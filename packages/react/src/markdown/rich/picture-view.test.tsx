@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { MillraceContext } from '../../context.ts';
+import { german } from '../../labels/de.ts';
+import { LabelsContext } from '../../labels/use-labels.ts';
 import { openDomPage } from '../../testing/dom-page.ts';
 import { loadExtras } from '../extras.ts';
 import { BlobSource } from '../link-view.tsx';
@@ -78,4 +80,21 @@ test.each([
   const page = await opened(`![a](${address})`, noBlob);
   expect(page.findAll('img')).toHaveLength(shown);
   expect(page.findAll('iframe, .picture-card')).toEqual([]);
+});
+
+test('22.8: links, pictures and frames are named in the language of the page', async () => {
+  const page = await openDomPage('http://localhost/app');
+  Object.defineProperty(page.window, 'IntersectionObserver', { value: undefined });
+  await loadExtras();
+  const text = '[a](javascript:b) ![c](http://d.example/e.png)\n\n```mermaid\ngraph TD\n```';
+  await page.render(
+    <LabelsContext value={german}>
+      <MillraceContext value={{ framesUrl: '/frames/' }}>
+        <MarkdownView text={text} isOpen={false} />
+      </MillraceContext>
+    </LabelsContext>,
+  );
+  expect(page.find('[title="Diesem Link wird nicht gefolgt"]').textContent).toBe('a');
+  expect(page.text()).toContain('Bild: c');
+  expect(page.find('iframe').getAttribute('title')).toBe(german.diagram);
 });

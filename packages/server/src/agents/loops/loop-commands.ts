@@ -11,6 +11,7 @@ import {
   sessionId,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
+import type { Content } from '../../contract/content.ts';
 import type { Command } from '../../contract/request-bodies.ts';
 import type { MessageExtras } from '../../contract/service.ts';
 import type { QueuedCommand } from '../../journal/journal-state.ts';
@@ -41,17 +42,21 @@ export function isAbort({ command }: QueuedCommand): boolean {
 /** Converts a client's command to the JSON that the agent loop reads from the log. */
 export function toLoopCommand(
   command: Command,
-  id: Item['id'],
-  { files = [], metadata }: MessageExtras = {},
+  newId: () => Item['id'],
+  { files = [], metadata, items }: MessageExtras = {},
 ): JsonObject {
   switch (command.type) {
     case 'message':
     case 'steer': {
       const when = command.type === 'steer' ? 'steer' : 'follow_up';
-      const parts = convertContent(() => contentToParts(command.content));
-      const all = withFiles(parts, files);
-      const item: Item = { id, kind: 'user', parts: all, ...metadataOf(metadata, command.model) };
-      return { type: 'message', when, items: convertContent(() => itemsJson([item])) };
+      const given = items ?? [{ kind: 'user', parts: messageParts(command.content, files) }];
+      const more = metadataOf({ ...metadata, ...given.at(-1)?.metadata }, command.model);
+      const all = given.map((item, index) => ({
+        ...item,
+        id: newId(),
+        ...(index === given.length - 1 && more),
+      }));
+      return { type: 'message', when, items: convertContent(() => itemsJson(all)) };
     }
     case 'retry':
       // A `message` command without items starts a run that sends the failed request again. If messages wait
@@ -86,8 +91,15 @@ export function toLoopCommand(
   }
 }
 
-function metadataOf(metadata: JsonObject | undefined, model: string | null | undefined) {
-  if (metadata === undefined && model == null) return {};
+function messageParts(content: Content, files: Item['parts']): Item['parts'] {
+  return withFiles(
+    convertContent(() => contentToParts(content)),
+    files,
+  );
+}
+
+function metadataOf(metadata: JsonObject, model: string | null | undefined) {
+  if (Object.keys(metadata).length === 0 && model == null) return {};
   return { metadata: { ...metadata, ...(model != null && { model }) } };
 }
 

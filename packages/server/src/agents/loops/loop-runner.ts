@@ -188,7 +188,7 @@ export class LoopRunner {
     const uploaded = await files.partsOf(task.id, content);
     const all = { ...extras, files: [...(extras?.files ?? []), ...uploaded] };
     const isSilent = silentCommandTypes.has(command.type);
-    const json = { ...toLoopCommand(command, ids.item(), all), ...more };
+    const json = { ...toLoopCommand(command, () => ids.item(), all), ...more };
     const { offset, isRepeat } = await log.submit(sessionId(task.id), json, key);
     onStored?.(offset);
     // The agent has already read this command. A repeated submission has no effect.

@@ -1,0 +1,114 @@
+import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
+
+/** Up to this distance from the end, in pixels, the list counts as scrolled to its end. */
+const nearPx = 48;
+
+/** The events with which a user scrolls. */
+const scrollInputs = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
+
+interface StickyEnd {
+  /** True if the list follows new content. */
+  readonly isAtEnd: boolean;
+  readonly goToEnd: () => void;
+  /**
+   * The list stops following new content. Returns a function that ends the pause. The list then
+   * follows new content again if it is at its end.
+   */
+  readonly pause: () => () => void;
+}
+
+/** Keeps the end of a growing list visible until the user scrolls up. */
+export function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknown): StickyEnd {
+  const [isAtEnd, setAtEnd] = useState(true);
+  const isSticky = useRef(true);
+  const pauses = useRef(0);
+  const goToEnd = useCallback(() => {
+    isSticky.current = true;
+    setAtEnd(true);
+    scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
+  }, [scroller]);
+
+  const pause = useCallback(() => {
+    pauses.current++;
+    isSticky.current = false;
+    setAtEnd(isNearEnd(scroller.current));
+    return () => {
+      pauses.current--;
+      if (pauses.current > 0) return;
+      isSticky.current = isNearEnd(scroller.current);
+      setAtEnd(isSticky.current);
+    };
+  }, [scroller]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new list starts at its end
+  useEffect(goToEnd, [goToEnd, of]);
+
+  useEffect(() => {
+    const { current: element } = scroller;
+    if (element === null) return;
+    let last = { top: element.scrollTop, height: element.scrollHeight };
+    // Measuring rows also changes the scroll position. So only a scroll by the user can stop the
+    // list from following new content.
+    let isUserScrolling = false;
+    const onScrollInput = () => {
+      isUserScrolling = true;
+    };
+    const onScroll = () => {
+      const { scrollTop: top, scrollHeight: height } = element;
+      const isUp = top < last.top - 1 && (isUserScrolling || height === last.height);
+      last = { top, height };
+      const isNear = isNearEnd(element);
+      if (isNear) isSticky.current ||= pauses.current === 0;
+      else if (isUp) isSticky.current = false;
+      setAtEnd(isSticky.current || isNear);
+    };
+    const onScrollEnd = () => {
+      isUserScrolling = false;
+    };
+    // A click counts only if the pointer is on the same element when it goes down and up. So nothing
+    // moves while it is down.
+    let isPressed = false;
+    const scrollToEnd = () => {
+      if (isPressed) return;
+      if (isSticky.current) element.scrollTop = element.scrollHeight;
+      else setAtEnd(isNearEnd(element));
+    };
+    const onPress = ({ target, button }: PointerEvent) => {
+      // The browser does not report when the user releases the scroll bar.
+      isPressed = button === 0 && target !== element;
+    };
+    const onRelease = () => {
+      if (!isPressed) return;
+      isPressed = false;
+      // The click comes directly after this event.
+      setTimeout(scrollToEnd);
+    };
+    const onMove = ({ buttons }: PointerEvent) => {
+      if (buttons === 0) onRelease();
+    };
+    const observer = new ResizeObserver(scrollToEnd);
+    observer.observe(element);
+    for (const child of element.children) observer.observe(child);
+    const controller = new AbortController();
+    const options = { passive: true, signal: controller.signal } as const;
+    element.addEventListener('scroll', onScroll, options);
+    element.addEventListener('scrollend', onScrollEnd, options);
+    for (const type of scrollInputs) element.addEventListener(type, onScrollInput, options);
+    element.addEventListener('pointerdown', onPress, options);
+    element.addEventListener('pointermove', onMove, options);
+    window.addEventListener('pointerup', onRelease, options);
+    window.addEventListener('pointercancel', onRelease, options);
+    return () => {
+      observer.disconnect();
+      controller.abort();
+    };
+  }, [scroller]);
+
+  return { isAtEnd, goToEnd, pause };
+}
+
+function isNearEnd(element: HTMLElement | null): boolean {
+  if (element === null) return true;
+  const { scrollHeight, scrollTop, clientHeight } = element;
+  return scrollHeight - scrollTop - clientHeight <= nearPx;
+}

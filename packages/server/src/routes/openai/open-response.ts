@@ -1,0 +1,325 @@
+import type { CallerOptions } from '@millrace/agent';
+import {
+  type Item,
+  isId,
+  type JsonObject,
+  type PartSlot,
+  sessionId,
+  toArray,
+} from '@millrace/core';
+import { readBackward, snapshot } from '@millrace/log';
+import type { Command } from '../../contract/request-bodies.ts';
+import { ServerError } from '../../contract/server-error.ts';
+import type { AgentInfo } from '../../contract/task.ts';
+import { type RouteContext, requestMetadata } from '../../http/route.ts';
+import { ensureSession } from '../../journal/session-lease.ts';
+import { readChatNear } from '../chat/chat-state.ts';
+import { type InputEntry, joinItems, type NewItem, refused } from './input-items.ts';
+import { modelNotFound } from './openai-error.ts';
+import type { DoorRequest } from './request-body.ts';
+import { parseItemId, parseResponseId, type ResponseRef } from './response-ids.ts';
+
+/**
+ * Sends the input of a request to its session, as commands on the log. The response is the answer to the last
+ * command, so its id consists of the session and the offset of that command.
+ */
+export async function openResponse(
+  request: DoorRequest,
+  context: RouteContext,
+): Promise<ResponseRef> {
+  const task = await continuedTask(request, context);
+  const { agent, model } = await findAgent(request, task, context);
+  assertAccepted(agent, request);
+  const entries = await resolveReferences(request.entries, context);
+  return task === undefined
+    ? startSession(agent, model, { ...request, entries }, context)
+    : continueSession(task.id, model, { ...request, entries }, context);
+}
+
+interface ContinuedTask {
+  readonly id: string;
+  readonly agent: AgentInfo;
+}
+
+async function continuedTask(
+  { continues }: DoorRequest,
+  { service, log }: RouteContext,
+): Promise<ContinuedTask | undefined> {
+  if (continues === undefined) return undefined;
+  const { by, id } = continues;
+  const taskId = by === 'conversation' ? id : parseResponseId(id)?.taskId;
+  const missing = () =>
+    by === 'conversation'
+      ? notFound('Conversation', id, by)
+      : notFound('Previous response', id, by);
+  if (taskId === undefined || !isId(taskId)) throw missing();
+  const task = await service.tasks.get({ id: taskId }).catch((error: unknown) => {
+    throw error instanceof ServerError && error.code === 'not_found' ? missing() : error;
+  });
+  const agent = task.agents?.[0];
+  if (agent === undefined) throw missing();
+  await ensureSession(log, sessionId(task.id));
+  return { id: task.id, agent };
+}
+
+/** Finds the agent, and the model if the name has the form `agent/model`. */
+async function findAgent(
+  { model: given }: DoorRequest,
+  task: ContinuedTask | undefined,
+  { service }: RouteContext,
+): Promise<{ readonly agent: AgentInfo; readonly model: string | undefined }> {
+  if (given === undefined) {
+    if (task === undefined)
+      throw refused('model', 'it is missing. GET /v1/models lists the models');
+    return { agent: task.agent, model: undefined };
+  }
+  const [, name = '', model] = /^([^/]*)(?:\/(.*))?$/s.exec(given) ?? [];
+  const agent = await service.agents.get({ name }).catch((error: unknown) => {
+    throw error instanceof ServerError && error.code === 'not_found' ? modelNotFound(given) : error;
+  });
+  if (!isOffered(agent)) throw modelNotFound(given);
+  if (model !== undefined && !modelsOf(agent).includes(model)) throw modelNotFound(given);
+  if (task !== undefined && task.agent.id !== agent.id)
+    throw refused('model', `this conversation belongs to the agent ${task.agent.name}`);
+  return { agent, model };
+}
+
+/** Returns whether the endpoints offer the agent. They need commands and runs, so they offer agent loops. */
+export function isOffered({ registration_metadata: metadata }: AgentInfo): boolean {
+  return metadata?.['kind'] === 'loop';
+}
+
+/** Returns the names of the models that a message to the agent can choose. */
+export function modelsOf({ registration_metadata: metadata }: AgentInfo): readonly string[] {
+  const models = metadata?.['models'];
+  return Array.isArray(models) ? models.map(String) : [];
+}
+
+/** Refuses options of the caller if the agent does not accept them. */
+function assertAccepted(agent: AgentInfo, { caller, entries, serverLabels }: DoorRequest): void {
+  const other = serverLabels.find((label) => label !== agent.name);
+  if (other !== undefined)
+    throw refused('tools', `the server does not connect to the MCP server ${other} of a request`);
+  if (agent.registration_metadata?.['caller_options'] === 'accept') return;
+  const param = firstOption(caller) ?? (entries.some(isInstruction) ? 'input' : undefined);
+  if (param === undefined) return;
+  const what = param === 'input' ? 'instructions in messages' : 'this field';
+  throw refused(
+    param,
+    `the agent ${agent.name} does not accept ${what} of its callers. Leave it out, or create the agent with callerOptions: 'accept'`,
+  );
+}
+
+function firstOption({ tools, instructions, request = {}, output }: CallerOptions) {
+  if (tools !== undefined) return 'tools';
+  if (instructions !== undefined) return 'instructions';
+  if (output !== undefined) return 'text.format';
+  // A value that is OpenAI's own default asks for nothing.
+  const { temperature, topP, ...rest } = request;
+  if (temperature !== undefined && temperature !== 1) return 'temperature';
+  if (topP !== undefined && topP !== 1) return 'top_p';
+  return Object.keys(rest)[0];
+}
+
+function isInstruction(entry: InputEntry): boolean {
+  return entry.type === 'item' && ['system', 'developer'].includes(entry.item.kind);
+}
+
+/** Replaces references to items of earlier responses by the items. */
+async function resolveReferences(
+  entries: readonly InputEntry[],
+  { service, log }: RouteContext,
+): Promise<readonly InputEntry[]> {
+  const resolved: InputEntry[] = [];
+  const known = new Map<string, readonly PartSlot[]>();
+  const slotsOf = async (taskId: string) => {
+    await service.tasks.get({ id: taskId });
+    const { items } = await snapshot(log, sessionId(taskId));
+    return toArray(items).flatMap(({ parts }) => parts);
+  };
+  for (const entry of entries) {
+    if (entry.type !== 'reference') {
+      resolved.push(entry);
+      continue;
+    }
+    const found = parseItemId(entry.id);
+    if (found === undefined) throw notFound('Item', entry.id, 'input');
+    const slots = known.get(found.taskId) ?? (await slotsOf(found.taskId));
+    known.set(found.taskId, slots);
+    const part = slots.find(({ id }) => id === found.partId)?.part;
+    if (part === undefined) throw notFound('Item', entry.id, 'input');
+    if (part.kind === 'reasoning') continue;
+    resolved.push({ type: 'item', item: { kind: 'assistant', parts: [part] } });
+    if (part.kind !== 'tool_call' || !entry.id.startsWith('mcp_')) continue;
+    const result = slots.find(
+      ({ part: one }) => one?.kind === 'tool_result' && one.toolCallId === part.toolCallId,
+    )?.part;
+    if (result !== undefined)
+      resolved.push({ type: 'item', item: { kind: 'tool', parts: [result] } });
+  }
+  return resolved;
+}
+
+async function startSession(
+  agent: AgentInfo,
+  model: string | undefined,
+  request: DoorRequest,
+  context: RouteContext,
+): Promise<ResponseRef> {
+  const items = withOptions(joinItems(request.entries), request);
+  if (items.length === 0) throw refused('input', 'it is empty');
+  const sent = requestMetadata(context);
+  const { id: taskId } = await context.service.tasks.create(agent.id, {}, sent);
+  return sendItems({ taskId, items, model }, context);
+}
+
+async function continueSession(
+  taskId: string,
+  model: string | undefined,
+  request: DoorRequest,
+  context: RouteContext,
+): Promise<ResponseRef> {
+  const { entries, continues, caller } = request;
+  const { fold } = await readChatNear(context.log, taskId);
+  const waiting = [...fold.awaited, ...fold.asked].map(({ toolCallId }) => String(toolCallId));
+  const answers = entries.filter((entry) => entry.type === 'output' || entry.type === 'approval');
+  const rest = entries.filter((entry) => entry.type === 'item');
+  if (answers.length === 0) {
+    const [open] = waiting;
+    if (open !== undefined) throw unanswered(open, fold.asked.length > 0);
+    if (rest.length === 0) throw refused('input', 'it is empty');
+    if (continues?.by === 'previous_response_id') await assertLast(continues.id, taskId, context);
+    return sendItems({ taskId, items: withOptions(joinItems(rest), request), model }, context);
+  }
+  const answered = new Set(answers.map(({ callId }) => callId));
+  const open = waiting.find((call) => !answered.has(call));
+  if (open !== undefined)
+    throw unanswered(open, !fold.awaited.some((one) => one.toolCallId === open));
+  await assertSameTools(taskId, caller, context);
+  // The message joins the request that follows the outputs, so it must be on the log before the last output.
+  if (rest.length > 0)
+    await sendItems({ taskId, items: joinItems(rest), model, isSteer: true }, context);
+  let offset = 0;
+  for (const answer of answers) {
+    const { service, trace } = context;
+    const sent = await service.tasks.submit(taskId, commandOf(answer), { trace });
+    offset = Math.max(offset, sent.offset);
+  }
+  return { taskId, offset };
+}
+
+interface SentItems {
+  readonly taskId: string;
+  readonly items: readonly NewItem[];
+  readonly model: string | undefined;
+  readonly isSteer?: boolean;
+}
+
+async function sendItems(
+  { taskId, items, model, isSteer = false }: SentItems,
+  context: RouteContext,
+): Promise<ResponseRef> {
+  const content = { type: 'text', author: 'user', content: '' } as never;
+  const command: Command = { type: isSteer ? 'steer' : 'message', content, model };
+  const metadata = isSteer ? { trace: context.trace } : requestMetadata(context);
+  const sent = { ...metadata, extras: { items } };
+  const { offset } = await context.service.tasks.submit(taskId, command, sent);
+  return { taskId, offset };
+}
+
+/** Adds the options of the caller to the last message of the user. The agent reads them there. */
+function withOptions(
+  items: readonly NewItem[],
+  { caller, echo }: Pick<DoorRequest, 'caller' | 'echo'>,
+): readonly NewItem[] {
+  const last = items.findLastIndex(({ kind }) => kind === 'user');
+  const at = last < 0 ? items.length - 1 : last;
+  const metadata: JsonObject = { caller: JSON.parse(JSON.stringify(caller)), openai: echo };
+  return items.map((item, index) => (index === at ? { ...item, metadata } : item));
+}
+
+function commandOf(answer: Extract<InputEntry, { readonly callId: string }>): Command {
+  const call = { tool_call_id: answer.callId, by: 'openai' };
+  if (answer.type === 'output') return { type: 'tool_output', ...call, output: answer.output };
+  if (answer.isApproved) return { type: 'approve', ...call };
+  return { type: 'deny', ...call, reason: answer.reason };
+}
+
+/**
+ * Refuses other tools than the tools of the message that made the calls. The agent offers the tools of the
+ * message until the next message.
+ */
+async function assertSameTools(
+  taskId: string,
+  { tools }: CallerOptions,
+  context: RouteContext,
+): Promise<void> {
+  if (tools === undefined) return;
+  const { caller } = await readOptions(taskId, context);
+  if (JSON.stringify(caller.tools ?? []) === JSON.stringify(tools)) return;
+  throw refused('tools', 'they cannot change between a call and its output. Send the same tools');
+}
+
+/** The options and the repeated fields of a message. */
+export interface StoredOptions {
+  readonly caller: CallerOptions;
+  readonly echo: JsonObject;
+}
+
+/** Reads the options of the last message of a user at or before an offset. */
+export async function readOptions(
+  taskId: string,
+  { log }: Pick<RouteContext, 'log'>,
+  through?: number,
+): Promise<StoredOptions> {
+  const range = through === undefined ? {} : { through };
+  for await (const records of readBackward(log, taskId, range)) {
+    const found = records.findLast(
+      ({ fact }) => fact?.type === 'item_started' && fact.kind === 'user',
+    );
+    if (found?.fact?.type === 'item_started') return optionsIn(found.fact.metadata);
+  }
+  return { caller: {}, echo: {} };
+}
+
+/** Reads the options from the metadata of an item. */
+export function optionsIn(metadata: Item['metadata']): StoredOptions {
+  const { caller = {}, openai = {} } = metadata ?? {};
+  return { caller: caller as CallerOptions, echo: openai as JsonObject };
+}
+
+/** Refuses a message to an earlier response. The answer would also depend on what came later. */
+async function assertLast(
+  id: string,
+  taskId: string,
+  { log }: Pick<RouteContext, 'log'>,
+): Promise<void> {
+  const { offset = 0 } = parseResponseId(id) ?? {};
+  const { through = 0 } = (await log.info(taskId)) ?? {};
+  if (offset > through) throw notFound('Previous response', id, 'previous_response_id');
+  for await (const records of readBackward(log, taskId, { maxRecords: through - offset })) {
+    const later = records.find(
+      ({ fact }) => fact?.type === 'command_queued' && fact.command['type'] === 'message',
+    );
+    if (later === undefined) continue;
+    throw refused(
+      'previous_response_id',
+      `the conversation continued after this response. Use the last response, or conversation: ${JSON.stringify(taskId)}`,
+    );
+  }
+}
+
+function unanswered(callId: string, isQuestion: boolean): ServerError {
+  const [what, type] = isQuestion
+    ? ['approval response', 'mcp_approval_response']
+    : ['tool output', 'function_call_output'];
+  const message = `No ${what} found for function call ${callId}. Send an item of the type ${type}, or cancel the response`;
+  const details = { param: 'input', reason: 'unanswered_call' };
+  return new ServerError('bad_state', message, {}, { details });
+}
+
+export function notFound(what: string, id: string, param: string): ServerError {
+  const message = `${what} with id ${JSON.stringify(id.slice(0, 256))} not found.`;
+  const reason = param === 'previous_response_id' ? 'previous_response_not_found' : 'not_found';
+  return new ServerError('not_found', message, {}, { details: { param, reason } });
+}

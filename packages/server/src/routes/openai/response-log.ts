@@ -1,0 +1,215 @@
+import { type Batch, type ErrorInfo, isCut, type JsonObject, type Stop } from '@millrace/core';
+import { waitsForClient } from '@millrace/core/streams';
+import type { Log } from '@millrace/log';
+import { ServerError } from '../../contract/server-error.ts';
+import { isExact, readExact } from '../../stream/exact-batch.ts';
+import {
+  type ChatState,
+  type ChatStep,
+  chatNear,
+  emptyChat,
+  foldChat,
+} from '../chat/chat-state.ts';
+import { notFound, optionsIn, readOptions, type StoredOptions } from './open-response.ts';
+import { type ResponseRef, responseId } from './response-ids.ts';
+
+/** How a response ended. */
+export interface ResponseEnd {
+  readonly stop: Stop;
+  readonly error: ErrorInfo | undefined;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** One record of a response, with the state before and after it. */
+export interface ResponseStep extends ChatStep {
+  /** The end of the response, if this record ends it. */
+  readonly end: ResponseEnd | undefined;
+}
+
+/** The command that a response answers. */
+export interface Question extends ResponseRef, StoredOptions {
+  readonly key: string;
+  /** True if the command is a message. False if it answers calls of the turn before. */
+  readonly isMessage: boolean;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** Reads the command that a response answers. Throws `not_found` if the log has no such command. */
+export async function readQuestion(ref: ResponseRef, log: Log): Promise<Question> {
+  const { taskId, offset } = ref;
+  const missing = () => notFound('Response', responseId(ref), 'response_id');
+  const { through = 0 } = (await log.info(taskId)) ?? {};
+  if (offset < 1 || offset > through) throw missing();
+  const { records } = await log.read(taskId, { from: offset - 1, maxBytes: 1 });
+  const record = records.find((one) => one.offset === offset);
+  if (record?.fact?.type !== 'command_queued') throw missing();
+  const { key, command } = record.fact;
+  const isMessage = command['type'] === 'message';
+  if (!isMessage && !['tool_output', 'approve', 'deny'].includes(String(command['type'])))
+    throw missing();
+  const options = isMessage
+    ? optionsIn(metadataIn(command))
+    : await readOptions(taskId, { log }, offset);
+  return { ...ref, ...options, key, isMessage, at: record.time };
+}
+
+function metadataIn({ items }: JsonObject): JsonObject {
+  const all = Array.isArray(items) ? (items as readonly JsonObject[]) : [];
+  return (all.findLast(({ metadata }) => metadata !== undefined)?.['metadata'] ?? {}) as JsonObject;
+}
+
+/**
+ * The part of a log that is one response: from the command up to the end of its run, or up to the calls for
+ * which the client must do something.
+ */
+export class ResponseLog {
+  readonly question: Question;
+  readonly #log: Log;
+  #state: ChatState;
+  #isRunning = false;
+  /** True after a turn of the response has started. */
+  #hasTurn = false;
+  #end: ResponseEnd | undefined;
+  #error: ErrorInfo | undefined;
+  /** The calls that the command answers, with the calls of the commands just before it. */
+  #answered: ReadonlySet<string> = new Set();
+  /** True if the message was withdrawn before the agent received it. */
+  #isWithdrawn = false;
+  /** The keys of the other queued messages that start an answer of their own. */
+  readonly #others = new Set<string>();
+
+  private constructor(question: Question, log: Log, state: ChatState) {
+    this.question = question;
+    this.#log = log;
+    this.#state = state;
+  }
+
+  /** Opens a response. `isWhole` reads the session from its start. */
+  static async open(question: Question, log: Log, { isWhole = false } = {}): Promise<ResponseLog> {
+    const { taskId, offset } = question;
+    const from = isWhole ? emptyChat(taskId) : await chatNear(log, taskId, offset - 1);
+    return new ResponseLog(question, log, from);
+  }
+
+  get state(): ChatState {
+    return this.#state;
+  }
+
+  get end(): ResponseEnd | undefined {
+    return this.#end;
+  }
+
+  /** False while the message waits for an earlier run. */
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+
+  /** Reads the records that are on the log now. Returns the steps of the response. */
+  async readStored(): Promise<readonly ResponseStep[]> {
+    const steps: ResponseStep[] = [];
+    while (this.#end === undefined) {
+      const { through } = this.#state;
+      const page = await this.#log.read(this.question.taskId, { from: through });
+      if (page.through <= through) break;
+      steps.push(...this.#add(page));
+    }
+    return steps;
+  }
+
+  /** Yields the steps of the response until its end. Throws if the message will get no answer. */
+  async *follow(signal: AbortSignal): AsyncGenerator<readonly ResponseStep[]> {
+    const session = this.#state.fold.session;
+    for await (const given of this.#log.follow(session, { from: this.#state.through, signal })) {
+      // A client can resume at every event, so the offsets of the events must be exact.
+      const batch = isExact(given) ? given : await readExact(this.#log, session, given);
+      yield this.#add(batch);
+      if (this.#end !== undefined) return;
+    }
+    if (!signal.aborted) throw logClosed(session);
+  }
+
+  #add(batch: Batch): readonly ResponseStep[] {
+    const { state, steps } = foldChat(this.#state, batch);
+    const own: ResponseStep[] = [];
+    for (const step of steps) {
+      if (this.#end !== undefined) break;
+      const isOwn = this.#isRunning;
+      this.#start(step);
+      if (!this.#isRunning) continue;
+      if (isOwn) this.#end = this.#endOf(step);
+      else if (this.#isWithdrawn) this.#end = withdrawn(step.record.time);
+      own.push({ ...step, end: this.#end });
+    }
+    this.#state = state;
+    return own;
+  }
+
+  /** Detects the start of the response. */
+  #start({ record, after }: ChatStep): void {
+    const { fact, offset } = record;
+    const { question } = this;
+    if (fact?.type === 'command_queued' && fact.command['type'] === 'message') {
+      if (fact.command['when'] !== 'steer' && offset !== question.offset)
+        this.#others.add(fact.key);
+    }
+    if (fact?.type === 'command_queued' && fact.command['type'] === 'withdraw')
+      this.#isWithdrawn ||= fact.command['key'] === question.key;
+    if (this.#isRunning || offset < question.offset) return;
+    if (!question.isMessage && offset === question.offset) {
+      this.#isRunning = true;
+      const { asked, awaited } = after.fold;
+      this.#answered = new Set([...asked, ...awaited].map(({ toolCallId }) => toolCallId));
+    }
+    if (!question.isMessage) return;
+    if (fact?.type === 'command_consumed' && fact.key === question.key) this.#isRunning = true;
+    else if (fact?.type === 'run_finished') assertContinues(question.taskId, fact.stop);
+  }
+
+  /** Returns the end of the response, if the step ends it. */
+  #endOf({ record, after, isParkBoundary }: ChatStep): ResponseEnd | undefined {
+    const { fact, time: at } = record;
+    const error = this.#error;
+    if (fact?.type === 'turn_started') this.#hasTurn = true;
+    if (fact?.type === 'error_reported') this.#error = fact.error;
+    if (fact?.type === 'run_finished' && !isParkBoundary) return { stop: fact.stop, error, at };
+    // The next message has its own response, even if the run continues with it.
+    const isNext = fact?.type === 'command_consumed' && this.#others.has(fact.key);
+    if (isNext && this.#hasTurn) return { stop: { reason: 'stop' }, error: undefined, at };
+    const { fold } = after;
+    const isAnswered = [...fold.asked, ...fold.awaited].some(({ toolCallId }) =>
+      this.#answered.has(toolCallId),
+    );
+    if (isAnswered || !waitsForClient(fold)) return undefined;
+    return { stop: { reason: 'parked' }, error: undefined, at };
+  }
+}
+
+/** Reads the stored records of a response. A cut state is too short if a record changes an earlier item. */
+export async function openStored(question: Question, log: Log) {
+  const near = await ResponseLog.open(question, log);
+  const isShort = isCut(near.state.fold.items);
+  try {
+    return { response: near, steps: await near.readStored() };
+  } catch (error) {
+    if (!isShort) throw error;
+    const whole = await ResponseLog.open(question, log, { isWhole: true });
+    return { response: whole, steps: await whole.readStored() };
+  }
+}
+
+function withdrawn(at: number): ResponseEnd {
+  return { stop: { reason: 'aborted' }, error: undefined, at };
+}
+
+function assertContinues(taskId: string, { reason }: Stop): void {
+  if (!['aborted', 'error', 'limit', 'parked', 'blocked'].includes(reason)) return;
+  const message = `Cannot answer in conversation ${taskId} now: the run before ended (${reason}). The message is queued and is answered together with the next one`;
+  throw new ServerError('bad_state', message, { task: taskId }, { details: { stop: reason } });
+}
+
+function logClosed(session: string): ServerError {
+  const message = `Cannot continue the response in conversation ${session}: its log was closed. Retry later`;
+  return new ServerError('unavailable', message, { session });
+}
