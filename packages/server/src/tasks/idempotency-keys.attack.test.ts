@@ -103,7 +103,7 @@ test('attack: an agent learns nothing about the task of another agent that has a
   expect(JSON.stringify(refused)).not.toContain(id);
 });
 
-test('18.179: attack: the opposite answer with the key of another client is refused', async () => {
+test('18.183: attack: the opposite answer with the key of another client is refused', async () => {
   const log = memoryLog();
   const refund = defineTool({
     ...{ name: 'refund', description: 'Refunds an order', input: z.object({}) },
