@@ -1,4 +1,12 @@
-import type { Cost, Ids, Item, JsonObject, JsonValue, LogRecord } from '@millrace/core';
+import type {
+  Cost,
+  Ids,
+  Item,
+  JsonObject,
+  JsonValue,
+  LogRecord,
+  ToolCallPart,
+} from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type {
   Clock,
@@ -59,6 +67,11 @@ export interface Settings {
     call: CheckedToolCall,
     step: StepInfo,
   ) => ApprovalDecision | Promise<ApprovalDecision>;
+  /**
+   * Resolves when the loop may reject a call with a missing tool or a wrong input. A replay uses it: if the
+   * recorded run was stopped before the call was rejected, the promise does not resolve.
+   */
+  readonly beforeRejection?: ((call: ToolCallPart) => Promise<void>) | undefined;
   /**
    * Decides what a run does while a call needs an approval. `wait`: the run stays alive. `park`: the run ends
    * with the reason `parked`. A parked session continues when it is resumed.
