@@ -268,13 +268,13 @@ export interface Output {
  * the next item of a user.
  */
 export interface CallerOptions {
-  /** Tools that the caller runs. Their calls wait until the caller sends the outputs. */
+  /** Tools that the caller runs. Their calls wait until the caller sends the outputs. Default: none. */
   readonly tools?: readonly CallerTool[] | undefined;
-  /** Instructions that are sent after the instructions of the agent. */
+  /** Instructions that are sent after the instructions of the agent. Default: none. */
   readonly instructions?: string | undefined;
-  /** Options of the model requests. They replace the options of the agent. */
+  /** Options of the model requests. They replace the options of the agent. Default: none. */
   readonly request?: CallerRequest | undefined;
-  /** The schema of the answer. */
+  /** The schema of the answer. Default: the schema of the agent. */
   readonly output?: OutputSchema | undefined;
 }
 
