@@ -93,6 +93,11 @@ export interface Settings {
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
   readonly onDiagnostic: (problem: string, record?: LogRecord) => void;
+  /**
+   * True if the run fetches records of other writers also while one of its writes is in progress. A replay
+   * needs it, because it stores some writes only after these records were fetched. Default: false.
+   */
+  readonly fetchesWhileWriting?: boolean | undefined;
 }
 
 /**

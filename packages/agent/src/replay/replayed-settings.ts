@@ -70,6 +70,7 @@ export function replayedSettings(
     clock: playback,
     ids: recordedIds({ ...replay.recording, drive, turn: () => turnOf(replay) }),
     random: () => 0,
+    fetchesWhileWriting: true,
   };
 }
 
