@@ -32,7 +32,8 @@ export async function diffCommand(options: DiffCommandOptions): Promise<number> 
     const diff = await diffSessions({ log, session: a }, { log, session: b });
     if (args.json) return output.writeData(`${JSON.stringify(diff, undefined, 2)}\n`);
     const theme = hasColor(stdout, { env, color: args.color }) ? colorTheme : plainTheme;
-    const columns = stdout.isTTY ? stdout.columns : undefined;
+    // A terminal without a size reports 0 columns.
+    const columns = (stdout.isTTY && stdout.columns) || undefined;
     for (const line of diffReport(diff, { theme, columns })) await output.write(line);
   });
   if (output.failure?.code === 'cannot_write') throw output.failure;

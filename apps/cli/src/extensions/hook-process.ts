@@ -39,6 +39,8 @@ const maxOutputBytes = 1024 * 1024;
  * pipe.
  */
 const drainMs = 250;
+/** How long to wait until the programs of a stopped hook have ended. */
+const killedMs = 5000;
 
 /**
  * Runs the command line of a hook. Resolves when the program has exited. At the time limit, or if
@@ -93,21 +95,32 @@ async function runProcess(line: readonly string[], options: ProcessOptions): Pro
     return { ...nothing, problem: `it did not start (${codeOf(error)})` };
   }
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+  let stopped: string | undefined;
+  let cancelDrain = () => {};
   const end = (problem: string) => {
+    stopped ??= problem;
     killGroup(child);
-    ended.resolve({ exitCode: undefined, problem });
+    // The sandbox checks the files when all its programs have ended, so the result waits for them.
+    cancelDrain();
+    cancelDrain = clock.after(killedMs, () => ended.resolve(byExit(null, null)));
   };
   const onAbort = () => end('it was stopped');
   signal.addEventListener('abort', onAbort, { once: true });
   const seconds = Math.round(timeoutMs / 1000);
   const cancel = clock.after(timeoutMs, () => end(`it took longer than ${seconds} s`));
-  let cancelDrain = () => {};
-  child.once('error', (error) => end(`it did not start (${codeOf(error)})`));
-  const byExit = (code: number | null, killer: NodeJS.Signals | null) =>
-    code === null
-      ? { exitCode: undefined, problem: `it died of ${killer ?? 'a signal'}`, isPrevented: true }
-      : { exitCode: code };
+  child.once('error', (error) => {
+    const problem = `it did not start (${codeOf(error)})`;
+    ended.resolve({ exitCode: undefined, problem });
+  });
+  const byExit = (code: number | null, killer: NodeJS.Signals | null) => {
+    if (stopped !== undefined) return { exitCode: undefined, problem: stopped };
+    if (code !== null) return { exitCode: code };
+    const problem = `it died of ${killer ?? 'a signal'}`;
+    return { exitCode: undefined, problem, isPrevented: true };
+  };
   child.once('exit', (code, killer) => {
+    if (stopped !== undefined) return;
+    cancelDrain();
     cancelDrain = clock.after(drainMs, () => ended.resolve(byExit(code, killer)));
   });
   child.once('close', (code, killer) => ended.resolve(byExit(code, killer)));

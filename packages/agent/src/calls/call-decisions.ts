@@ -62,7 +62,11 @@ export class CallDecisions {
     const work = prepareCall(call, this.tools, this.changedInput(call), offered);
     const ready = await raceAbort(work, stop);
     if (ready === halted) return 'left';
-    if (!ready.ok) return refusal(ready.code, ready.message);
+    if (!ready.ok) {
+      const { beforeRejection } = this.#context.settings;
+      const wait = beforeRejection && (await raceAbort(beforeRejection(call), stop));
+      return wait === halted ? 'left' : refusal(ready.code, ready.message);
+    }
     if (this.callState(call)?.execution?.isLost && ready.tool.afterCrash !== 'repeat')
       return 'lost';
     // The loop already asked a client to run this call, so the call was allowed. A forged record cannot allow

@@ -1,4 +1,12 @@
-import type { Cost, Ids, Item, JsonObject, JsonValue, LogRecord } from '@millrace/core';
+import type {
+  Cost,
+  Ids,
+  Item,
+  JsonObject,
+  JsonValue,
+  LogRecord,
+  ToolCallPart,
+} from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type {
   Clock,
@@ -60,6 +68,11 @@ export interface Settings {
     step: StepInfo,
   ) => ApprovalDecision | Promise<ApprovalDecision>;
   /**
+   * Resolves when the loop may reject a call with a missing tool or a wrong input. A replay uses it: if the
+   * recorded run was stopped before the call was rejected, the promise does not resolve.
+   */
+  readonly beforeRejection?: ((call: ToolCallPart) => Promise<void>) | undefined;
+  /**
    * Decides what a run does while a call needs an approval. `wait`: the run stays alive. `park`: the run ends
    * with the reason `parked`. A parked session continues when it is resumed.
    */
@@ -80,6 +93,11 @@ export interface Settings {
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number;
   readonly onDiagnostic: (problem: string, record?: LogRecord) => void;
+  /**
+   * True if the run fetches records of other writers also while one of its writes is in progress. A replay
+   * needs it, because it stores some writes only after these records were fetched. Default: false.
+   */
+  readonly fetchesWhileWriting?: boolean | undefined;
 }
 
 /**
@@ -255,13 +273,13 @@ export interface Output {
  * the next item of a user.
  */
 export interface CallerOptions {
-  /** Tools that the caller runs. Their calls wait until the caller sends the outputs. */
+  /** Tools that the caller runs. Their calls wait until the caller sends the outputs. Default: none. */
   readonly tools?: readonly CallerTool[] | undefined;
-  /** Instructions that are sent after the instructions of the agent. */
+  /** Instructions that are sent after the instructions of the agent. Default: none. */
   readonly instructions?: string | undefined;
-  /** Options of the model requests. They replace the options of the agent. */
+  /** Options of the model requests. They replace the options of the agent. Default: none. */
   readonly request?: CallerRequest | undefined;
-  /** The schema of the answer. */
+  /** The schema of the answer. Default: the schema of the agent. */
   readonly output?: OutputSchema | undefined;
 }
 

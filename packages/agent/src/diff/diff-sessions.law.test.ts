@@ -66,8 +66,8 @@ test('a fork that another agent continues differs only after the copied records'
         { log, session: 'cut' },
       ] as const;
       const { differences } = await diffSessions(...sources);
+      // A copied command takes effect after the copied records.
       for (const { a, b, message } of differences)
-        // A copied command takes effect after the copied records.
         for (const side of [a, b])
           if (side !== undefined && side.type !== 'command_queued')
             expect(side.offset, message).toBeGreaterThan(before.length);

@@ -246,7 +246,7 @@ export function decisionError(
 ): AgentError {
   if (outcome !== undefined) return alreadyDecided(session, toolCallId, outcome);
   const hint = waiting.length === 0 ? 'No call waits' : `These calls wait: ${waiting.join(', ')}`;
-  const message = `Cannot approve or deny call ${toolCallId} of session ${session}: the current turn has no such call. ${hint}`;
+  const message = `Cannot approve or deny call ${toolCallId}: the current turn has no such call. ${hint}`;
   return new AgentError('no_such_call', message, { session, toolCallId });
 }
 
@@ -274,7 +274,7 @@ function alreadyDecided(
 ): AgentError {
   const who = by === undefined ? '' : ` by ${by}`;
   const why = reason === undefined ? '' : ` (${reason})`;
-  const message = `Cannot approve or deny call ${toolCallId} of session ${session}: ${outcomeTexts[decision]}${who}${why}. This answer has no effect`;
+  const message = `Cannot approve or deny call ${toolCallId}: ${outcomeTexts[decision]}${who}${why}. This answer has no effect`;
   const place = { session, toolCallId, decision, ...(by !== undefined && { by }) };
   return new AgentError('already_decided', message, place);
 }

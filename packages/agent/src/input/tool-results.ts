@@ -121,7 +121,7 @@ async function assertOutputFits(
   if (error !== undefined || tool === undefined) return;
   const checked = await validateOutput(tool, output);
   if (checked.ok) return;
-  const message = `Cannot use the output for call ${toolCallId} of session ${session}: it does not fit the tool ${tool.name}. ${checked.problem}`;
+  const message = `Cannot use the output for call ${toolCallId}: it does not fit the tool ${tool.name}. ${checked.problem}`;
   throw new AgentError('bad_input', message, { session, toolCallId, tool: tool.name });
 }
 
@@ -155,11 +155,11 @@ function notAwaited(
 ): AgentError {
   const ids = awaited.map((one) => one.toolCallId).join(', ');
   const hint = ids === '' ? 'No call waits for an output' : `These calls wait: ${ids}`;
-  const message = `Cannot give an output to call ${toolCallId} of session ${session}: it does not wait for one. ${hint}`;
+  const message = `Cannot give an output to call ${toolCallId}: it does not wait for one. ${hint}`;
   return new AgentError('no_such_call', message, { session, toolCallId });
 }
 
 function answered(session: SessionId, toolCallId: ToolCallId): AgentError {
-  const message = `Cannot give an output to call ${toolCallId} of session ${session}: it has another output already. The first one counts`;
+  const message = `Cannot give an output to call ${toolCallId}: it has another output already. The first one counts`;
   return new AgentError('already_answered', message, { session, toolCallId });
 }

@@ -200,6 +200,16 @@ export function recordedDecisions(
   return decisions;
 }
 
+/** Returns the keys of the calls that were stopped before the loop could reject them for another reason. */
+export function stoppedCalls(records: readonly LogRecord[]): ReadonlySet<string> {
+  const stopped = new Set<string>();
+  const rejected = new Set<string>();
+  for (const { fact, turn } of records)
+    if (fact?.type === 'tool_call_rejected')
+      (fact.code === 'aborted' ? stopped : rejected).add(callKey(turn, fact.toolCallId));
+  return new Set([...stopped].filter((key) => !rejected.has(key)));
+}
+
 /**
  * Returns the id of the call that a decision is about. If a guardrail changed the input, the id of the
  * question differs from the id of the call.

@@ -6,6 +6,7 @@ import {
   type RecordedExecution,
   recordedDecisions,
   recordedExecutions,
+  stoppedCalls,
 } from './recorded-calls.ts';
 import { type RecordedDrive, recordedDrives } from './recorded-drives.ts';
 
@@ -17,6 +18,8 @@ export interface Recording {
   /** The recorded attempts. The key of each is `turn.attempt`. */
   readonly attempts: ReadonlyMap<string, RecordedAttempt>;
   readonly executions: ReadonlyMap<ExecutionId, RecordedExecution>;
+  /** The keys of the calls that were stopped before the loop decided about them. */
+  readonly stoppedCalls: ReadonlySet<string>;
   /** The decisions of the policy, by call key. */
   readonly decisions: ReadonlyMap<string, readonly RecordedDecision[]>;
   /** Returns true if the part came from a provider, or the item from a user. */
@@ -39,6 +42,7 @@ export function createRecording(session: SessionId, records: readonly LogRecord[
     attempts,
     executions: recordedExecutions(records),
     decisions: recordedDecisions(records),
+    stoppedCalls: stoppedCalls(records),
     isExternal: (id) => external.has(id),
   };
 }

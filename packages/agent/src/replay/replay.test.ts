@@ -1,4 +1,4 @@
-import { countingIds, type LogRecord, transcript } from '@millrace/core';
+import { countingIds, type LogRecord, sessionId, transcript } from '@millrace/core';
 import { memoryLog, snapshot } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import fc from 'fast-check';
@@ -60,6 +60,21 @@ test('random runs are replayed to the same log', async () => {
     }),
     { numRuns: runs(300), endOnFailure: true },
   );
+});
+
+test('a fork replays an answer that had no effect in its origin', async () => {
+  const clock = new VirtualClock();
+  const log = memoryLog({ clock });
+  const provider = scriptedProvider(['One. Two. Three.'], { clock, pieces: 'token', pauseMs: 5 });
+  const agent = createAgent({ log, clock, provider, ids: countingIds() });
+  const run = agent.run('Begin', { session });
+  const answer = { type: 'approve', toolCallId: 'none', by: 'a person' };
+  clock.after(20, () => void log.submit(session, answer, 'late'));
+  await runToEnd(clock, run.result);
+  const into = sessionId('fork');
+  const { through } = await snapshot(log, session);
+  await log.fork(session, { into, through });
+  expect((await agent.replay(into)).divergence).toBeUndefined();
 });
 
 test('sessions that were cut and resumed are replayed to the same log', async () => {

@@ -58,6 +58,10 @@ export function replayedSettings(
     log: replayedLogOf(replay),
     observers,
     approve: (call) => recordedDecision(replay, call),
+    beforeRejection: async ({ toolCallId }) => {
+      const key = callKey(turnOf(replay), toolCallId);
+      if (replay.recording.stoppedCalls.has(key)) await playback.reached(Number.POSITIVE_INFINITY);
+    },
     whileAsking: drive.whileAsking,
     onInterrupted: drive.onInterrupted,
     // The recording determines when calls start and how long retries wait, so the replay sets no limits here.
@@ -66,6 +70,7 @@ export function replayedSettings(
     clock: playback,
     ids: recordedIds({ ...replay.recording, drive, turn: () => turnOf(replay) }),
     random: () => 0,
+    fetchesWhileWriting: true,
   };
 }
 

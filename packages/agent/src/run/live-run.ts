@@ -460,11 +460,12 @@ export class LiveRun implements Run {
 
   /** Receives the records of other writers. Errors are ignored here, because the next write reports them. */
   #receiveForeignRecords(journal: SessionJournal): Promise<void> {
-    const { log, clock } = this.#settings;
+    const { log, clock, fetchesWhileWriting } = this.#settings;
     const { session } = this;
-    return receiveForeignRecords({ log, session, journal, clock, ended: this.#ended.signal }).catch(
-      () => {},
-    );
+    const ended = this.#ended.signal;
+    return receiveForeignRecords({
+      ...{ log, session, journal, clock, ended, fetchesWhileWriting },
+    }).catch(() => {});
   }
 }
 

@@ -86,6 +86,11 @@ export class SessionJournal implements Journal {
     return this.#failure;
   }
 
+  /** True while the log stores a write. */
+  get isWriting(): boolean {
+    return this.#inFlight > 0;
+  }
+
   /**
    * True if content was redacted since the journal was opened. The loop state may still contain that
    * content.
@@ -200,18 +205,25 @@ export function notFoldable(
 interface ForeignRecordsOptions {
   readonly log: Log;
   readonly session: SessionId;
-  readonly journal: Journal;
+  readonly journal: Pick<SessionJournal, 'state' | 'write' | 'isWriting'>;
   readonly clock: Clock;
   /** Aborts when the run has ended. */
   readonly ended: AbortSignal;
+  /** True if a write in progress never replaces a fetch. Default: false. */
+  readonly fetchesWhileWriting?: boolean | undefined;
 }
 
 /** After this time without a write, the journal fetches records of other writers, in milliseconds. */
 const idleMs = 100;
+/**
+ * Maximum number of idle periods for which a write in progress replaces a fetch. A write that takes longer
+ * must not keep commands of other processes away.
+ */
+const maxWritingPeriods = 10;
 
 /**
  * Fetches records of other writers while the driver is idle. While the driver writes, the responses to its
- * own writes contain these records.
+ * own writes contain these records. A database then needs no further query for each run.
  */
 export async function receiveForeignRecords({
   log,
@@ -219,11 +231,17 @@ export async function receiveForeignRecords({
   journal,
   clock,
   ended,
+  fetchesWhileWriting = false,
 }: ForeignRecordsOptions): Promise<void> {
+  const maxPeriods = fetchesWhileWriting ? 0 : maxWritingPeriods;
+  let writingPeriods = 0;
   while (!ended.aborted) {
     const before = journal.state.through;
     await wait(clock, idleMs, ended);
-    if (ended.aborted || journal.state.through !== before) continue;
+    const isIdle = !ended.aborted && journal.state.through === before;
+    const waitsForWrite = isIdle && journal.isWriting && writingPeriods < maxPeriods;
+    writingPeriods = waitsForWrite ? writingPeriods + 1 : 0;
+    if (!isIdle || waitsForWrite) continue;
     const batches = log.follow(session, { from: before, signal: ended })[Symbol.asyncIterator]();
     const { done } = await batches.next();
     await batches.return?.();

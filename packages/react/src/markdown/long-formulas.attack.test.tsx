@@ -46,7 +46,7 @@ test('18.151: attack: a long diagram is drawn only after a click', () => {
   expect(previewOf('mermaid', lines(1500), true)?.isFirst).toBe(false);
 });
 
-test('18.177: attack: a diagram with many nested subgraphs is drawn only after a click', () => {
+test('18.181: attack: a diagram with many nested subgraphs is drawn only after a click', () => {
   const nested = (count: number) =>
     `flowchart TB\n${'subgraph a\n'.repeat(count)}b\n${'end\n'.repeat(count)}`;
   expect(previewOf('mermaid', nested(10), true)?.isFirst).toBe(true);

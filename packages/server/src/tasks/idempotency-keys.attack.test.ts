@@ -103,7 +103,7 @@ test('attack: an agent learns nothing about the task of another agent that has a
   expect(JSON.stringify(refused)).not.toContain(id);
 });
 
-test('18.179: attack: the opposite answer with the key of another client is refused', async () => {
+test('18.183: attack: the opposite answer with the key of another client is refused', async () => {
   const log = memoryLog();
   const refund = defineTool({
     ...{ name: 'refund', description: 'Refunds an order', input: z.object({}) },
@@ -113,7 +113,11 @@ test('18.179: attack: the opposite answer with the key of another client is refu
   const provider = scriptedProvider([{ content: { parts: calls } }, 'Done.']);
   const agent = createAgent({ log, provider, tools: [refund], approve: () => 'ask' });
   const token = createToken();
-  const server = createServer({ log, tokens: [token], agents: [{ type: 'loop', name: 'd', agent }] });
+  const server = createServer({
+    log,
+    tokens: [token],
+    agents: [{ type: 'loop', name: 'd', agent }],
+  });
   onTestFinished(() => server.close());
   const { url } = await server.listen({ port: 0 });
   const post = async (path: string, body: object, key = '') => {

@@ -11,12 +11,12 @@ const addresses = [
   ['http://localhost/app#part', 'http://localhost/app#part'],
 ] as const;
 
-test.each(addresses)('18.178: attack: the source %s leads to %s', (url, safe) => {
+test.each(addresses)('18.182: attack: the source %s leads to %s', (url, safe) => {
   const metadata = { citations: [{ url, title: 'Weather', raw: {} }] };
   const shown = renderToStaticMarkup(<CitationsView metadata={metadata} />);
   expect(shown).toContain(`href="${safe}"`);
 });
 
-test.each(addresses)('18.178: attack: the file %s leads to %s', (url, safe) => {
+test.each(addresses)('18.182: attack: the file %s leads to %s', (url, safe) => {
   expect(renderToStaticMarkup(<RemoteMedia url={url} name="a.pdf" />)).toContain(`href="${safe}"`);
 });

@@ -3,8 +3,8 @@ import { safeLink } from '@millrace/markdown';
 import { useEffect, useState } from 'react';
 import { FileIcon } from '../../design/icons.tsx';
 import { Filled, useLabels } from '../../labels/use-labels.ts';
-import type { ChatSource } from '../state/chat-source.ts';
 import { withoutToken } from '../../markdown/link-view.tsx';
+import type { ChatSource } from '../state/chat-source.ts';
 import { VisibleText } from './visible-text.tsx';
 
 interface MediaContentProps {
