@@ -172,3 +172,25 @@ describe('the script of an MCP server of a trusted project', () => {
     expect(readFileSync(join(cwd, 'tools/mcp.mjs'), 'utf8')).toBe(files['project/tools/mcp.mjs']);
   });
 });
+
+test.for([
+  ['changes', 'tools/server.mjs'],
+  ['is created with a name that the interpreter prefers', 'tools/server'],
+])('18.190: attack: a server starts again after its script %s', async ([, file = '']) => {
+  const { stdio } = stdioServer();
+  const real = String(stdio?.args?.at(-1));
+  writeTree(project, { '.git/HEAD': 'ref: refs/heads/main\n' });
+  writeTree(project, { 'tools/server.mjs': `import ${JSON.stringify(real)};\n` });
+  const run = `exec node ${file === 'tools/server' ? '$(ls tools/server || echo tools/server.mjs)' : file}`;
+  const command = { command: 'sh', args: ['-c', run, 'tools/server'], cwd: project };
+  const connected = connectMcpServers([{ name: 's', stdio: command }], { cwd: project });
+  await connected.ready;
+  expect(connected.list()).toMatchObject([{ state: 'connected' }]);
+  writeTree(project, { [file]: `require('fs').writeFileSync(${JSON.stringify(mark)}, '')` });
+  await connected.reconnect('s');
+  expect(connected.list()).toMatchObject([
+    { state: 'failed', problem: expect.stringContaining('has changed') },
+  ]);
+  await connected.close();
+  expect(existsSync(mark)).toBe(false);
+});

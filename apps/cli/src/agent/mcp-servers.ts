@@ -1,5 +1,6 @@
 import type { Tool } from '@millrace/agent';
 import type { McpTools } from '@millrace/tools/mcp';
+import { guardServerScripts } from '../config/server-scripts.ts';
 import type { ServerState } from '../contract/agent.ts';
 import type { ConfiguredMcpServer } from '../contract/config.ts';
 import { oneLine } from '../text/cells/printable.ts';
@@ -35,6 +36,11 @@ interface ConnectOptions {
   readonly onProblem?: ((problem: string) => void) | undefined;
   /** Aborts the connection attempts. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * The folder of the session. A server whose files in the project change does not start again. Default: the
+   * files are not checked.
+   */
+  readonly cwd?: string | undefined;
 }
 
 const noServers: ServerTools = {
@@ -55,13 +61,17 @@ type Outcome = { readonly connected: McpTools } | { readonly problem: string };
  */
 export function connectMcpServers(
   servers: readonly ConfiguredMcpServer[],
-  { onProblem, signal }: ConnectOptions = {},
+  { onProblem, signal, cwd }: ConnectOptions = {},
 ): ServerTools {
   if (servers.length === 0 || signal?.aborted) return noServers;
   const outcomes = new Map<string, Outcome>();
   const listeners: (() => void)[] = [];
+  const guards = new Map(
+    servers.map((server) => [server.name, cwd && guardServerScripts(server, cwd)] as const),
+  );
   const connect = async (server: ConfiguredMcpServer) => {
-    const outcome = await connectServer(server, onProblem);
+    const beforeStart = guards.get(server.name) || undefined;
+    const outcome = await connectServer(server, onProblem, beforeStart);
     outcomes.set(server.name, outcome);
     for (const listener of listeners) listener();
     return outcome;
@@ -96,11 +106,12 @@ export function connectMcpServers(
 export async function connectServer(
   { connectTimeoutMs = defaultConnectTimeoutMs, ...server }: ConfiguredMcpServer,
   onProblem?: (problem: string) => void,
+  beforeStart?: () => Promise<void>,
 ): Promise<Outcome> {
   try {
     // The module is loaded on demand, because it is large and most users have no MCP servers.
     const { connectMcp } = await import('@millrace/tools/mcp');
-    return { connected: await connectMcp(server, { connectTimeoutMs, onProblem }) };
+    return { connected: await connectMcp(server, { connectTimeoutMs, onProblem, beforeStart }) };
   } catch (error) {
     const why = error instanceof Error ? error.message : 'The connection failed';
     return { problem: oneLine(why, maxProblemLength).replace(/(?<!\.)\.+$/, '') };

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import type { McpServer } from '@millrace/tools/mcp';
 import type { ConfigFile } from '../contract/config.ts';
 import { readFileSafely } from '../safe-files.ts';
 import { foldersUpToRoot } from './config-paths.ts';
@@ -35,6 +36,32 @@ export async function findServerScripts(
   const root = await realpath((await foldersUpToRoot(cwd)).at(-1) ?? cwd);
   const found = (await findNamedScripts(commands, { root, cwd })) ?? [''];
   return found.filter((path) => !dataNames.test(path));
+}
+
+/**
+ * Returns a function that checks the files of the project that a server executes, before each start of the
+ * server. It throws if a file has changed since the first start, or if there is a new file that the command can
+ * name. The agent may have written it, and the server runs outside of the sandbox.
+ */
+export function guardServerScripts(
+  { name, stdio }: Pick<McpServer, 'name' | 'stdio'>,
+  cwd: string,
+): () => Promise<void> {
+  const fingerprint = async () => {
+    const scripts = await findServerScripts({ mcpServers: stdio && { [name]: stdio } }, cwd);
+    return JSON.stringify(
+      await Promise.all(scripts.map(async (path) => [path, await fingerprintFile(path)])),
+    );
+  };
+  let first: string | undefined;
+  return async () => {
+    const now = await fingerprint();
+    first ??= now;
+    if (now !== first)
+      throw new Error(
+        'A file that it executes has changed. Start millrace again to use the server',
+      );
+  };
 }
 
 /** Returns a fingerprint of a file. If the file cannot be read, each fingerprint is different. */

@@ -46,9 +46,14 @@ export interface McpOptions {
    * Default: the problem is ignored.
    */
   readonly onProblem?: ((problem: string) => void) | undefined;
+  /**
+   * Called before each start of the server, also before a call starts a server again that has ended. If it
+   * throws, the server does not start, and the call gets the error. Default: nothing is checked.
+   */
+  readonly beforeStart?: (() => Promise<void>) | undefined;
 }
 
-type Hooks = Pick<McpOptions, 'onChange' | 'onProblem'>;
+type Hooks = Pick<McpOptions, 'onChange' | 'onProblem' | 'beforeStart'>;
 type Flags = Pick<McpOptions, 'trustAnnotations' | 'negotiate'>;
 type Numbers = Omit<McpOptions, keyof Hooks | keyof Flags>;
 
@@ -85,6 +90,7 @@ export function resolveMcpOptions(options: McpOptions, isHttp: boolean): McpSett
     negotiate: options.negotiate ?? isHttp,
     onChange: options.onChange,
     onProblem: options.onProblem,
+    beforeStart: options.beforeStart,
   };
 }
 

@@ -47,6 +47,7 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
     ...{ trustAnnotations: true, negotiate: true, connectTimeoutMs: true, timeoutMs: true },
     ...{ totalTimeoutMs: true, graceMs: true, maxMessageBytes: true, maxAttachmentBytes: true },
     ...{ maxDescriptionLength: true, maxOutputLength: true, onChange: true, onProblem: true },
+    beforeStart: true,
   });
   const settings = resolveMcpOptions(options, server.http !== undefined);
   const { connectTimeoutMs: timeoutMs } = settings;
@@ -73,6 +74,7 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
     const signal = AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)]);
     const onListChanged = (connection: Connection) => refresher.refresh(connection);
     try {
+      await settings.beforeStart?.();
       const connection = await openConnection(server, settings, { signal, onListChanged });
       // A restarted server may have a different version with different tools.
       if (remoteTools.isLoaded) refresher.refresh(connection);
