@@ -5,7 +5,7 @@ import { readToken, takeLinkToken } from './browser-storage.ts';
 // Each tab has its own token in its session storage. A new tab requests the token from the other
 // tabs. So a link that opens in a new tab does not ask the user for a token. Only pages of the same
 // origin receive these messages. If the server has a base path, other programs share its origin, so a
-// tab does not answer.
+// tab neither answers nor requests a token.
 
 const channelName = 'millrace:token';
 
@@ -34,9 +34,12 @@ export function shareToken(base: string = basePath): void {
  * one answer. Otherwise two tabs with wrong tokens could exchange them forever. Returns a function
  * that stops waiting for an answer.
  */
-export function requestToken(onToken: (token: string) => void): () => void {
+export function requestToken(
+  onToken: (token: string) => void,
+  base: string = basePath,
+): () => void {
   const hasAnswer = () => readStored(tabStorage, 'token-received') !== undefined;
-  const channel = hasAnswer() ? undefined : openChannel();
+  const channel = hasAnswer() || base !== '' ? undefined : openChannel();
   channel?.addEventListener('message', ({ data }: MessageEvent<TokenMessage>) => {
     const isNew = data?.type === 'token' && typeof data.token === 'string';
     if (!isNew || data.token === readToken() || hasAnswer()) return;
