@@ -425,6 +425,15 @@ describe('a guard of the user', () => {
     expect(conditionAccepts('Bash(rm:*)', call)).toBe(true);
   });
 
+  test.each([
+    ...['2>&1 rm victim.txt', '>o rm victim.txt', 'rm>o victim.txt', '{rm,victim.txt}'],
+    ...['time -p rm a', 'flock l rm a', 'taskset 1 rm a', "trap 'rm a' EXIT", 'ls a | xargs rm'],
+    ...['< a > b rm c', 'ls &>o; 2> /dev/null rm a'],
+  ])('18.192: attack: with the condition Bash(rm *) is not avoided by %j', (command) => {
+    const call = { names: ['Bash'], input: { command } };
+    expect(conditionAccepts('Bash(rm *)', call)).toBe(true);
+  });
+
   test.each(['ls rm a', 'echo rm a', 'git rm a', 'rmdir a', 'npm run rm'])(
     '18.120: with the condition Bash(rm *) does not run for %j',
     (command) => {

@@ -149,7 +149,7 @@ export function conditionAccepts(
   const wild = pattern.replace(/:\*$/, '*').trim().split(/\*+/).map(escaped).join('.*');
   if (typeof command === 'string')
     return commandStarts(command).some(
-      (start) => unknownCommand.test(start) || new RegExp(`^${wild}`, 's').test(start),
+      (start) => unknownCommand.test(start) || new RegExp(`^${wild}`, 's').test(`${start} `),
     );
   // A path can be relative in the pattern.
   return new RegExp(`(?:^|/)${wild}$`, 's').test(value);
@@ -157,13 +157,15 @@ export function conditionAccepts(
 
 /** Matches syntax after which a new command can start. Quotes are removed before. */
 const separators = /[;&|(){}`!\n<>]+/;
+/** Matches a redirection with its target, such as `2>&1` and `> file`. */
+const redirections = /(?:\b\d+|&)?(?:>[>|&]?|<[<>&]?<?)\s*[^\s;&|()<>]+/g;
 /** Matches words in front of a command that belong to it: assignments, and keywords of the shell. */
-const prefixes = /^(?:[A-Za-z_]\w*\+?=\S*|if|then|elif|else|while|until|do|time|coproc) /;
+const prefixes = /^(?:[A-Za-z_]\w*\+?=\S*|if|then|elif|else|while|until|do|coproc) /;
 /** Matches a command whose program is unknown: a variable, a wildcard, or a shell that reads its input. */
 const unknownCommand = /^\S*[$*?[]|^(?:ba|z|da|k|fi)?sh$/;
 /** Matches programs that start the program of one of their next words. */
 const launchers =
-  /^(?:\S*\/)?(?:env|exec|command|builtin|eval|sudo|doas|su|nohup|nice|ionice|setsid|stdbuf|timeout|xargs|find|parallel|watch|busybox|script|(?:ba|z|da|k|fi)?sh)(?: |$)/;
+  /^(?:\S*\/)?(?:time|flock|taskset|chrt|trap|chroot|unshare|nsenter|setarch|numactl|strace|ltrace|systemd-run|runuser|pkexec|fakeroot|firejail|bwrap|npx|env|exec|command|builtin|eval|sudo|doas|su|nohup|nice|ionice|setsid|stdbuf|timeout|xargs|find|parallel|watch|busybox|script|(?:ba|z|da|k|fi)?sh)(?: |$)/;
 
 /**
  * Returns every part of the line that may be a command, with single spaces and without quotes. A
@@ -173,7 +175,11 @@ const launchers =
 function commandStarts(line: string): readonly string[] {
   // A line break after a backslash joins two lines.
   const plain = line.replace(/\\\n/g, '').replace(/["'\\]/g, '');
-  return plain.split(separators).flatMap((part) => {
+  // A redirection can stand before or inside of a command, and `{rm,a}` becomes `rm a`.
+  const redirected = plain.replace(redirections, ' ');
+  const lines = new Set([plain, redirected, redirected.replaceAll(',', ' ')]);
+  const parts = [...lines].flatMap((one) => one.split(separators));
+  return parts.flatMap((part) => {
     let rest = `${part.trim().replace(/\s+/g, ' ')} `;
     const starts = [rest];
     for (let next = rest.replace(prefixes, ''); next !== rest; next = rest.replace(prefixes, '')) {
