@@ -63,20 +63,24 @@ export async function openSandbox(
 
 /**
  * Returns a function that prepares the sandbox for hooks of the project. A hook runs what is in the project at
- * that time, and the agent may have changed it. Paths that a rule denies are hidden.
+ * that time, and the agent may have changed it. Paths that a rule denies are hidden. If the sandbox cannot hide
+ * all of them, the returned function throws, and the hook does not run.
  */
 export function confineHooks(
   sandbox: Sandbox,
   { root }: { readonly root: string },
-  { reading }: { readonly reading: UnaskedReading | undefined },
+  { reading }: { readonly reading: UnaskedReading },
 ): (request: Pick<SandboxRequest, 'command' | 'env' | 'show'>) => Promise<PreparedCommand> {
   return async (request) => {
     const call = { tool: 'bash', input: { command: request.command.join(' ') } };
     // Nobody approved what the hook runs now, so the same files are protected as in the mode `auto`.
     const key = `hook ${crypto.randomUUID()}`;
-    reading?.guardProtected(call, key);
-    const place = await reading?.placeOf(call, key);
-    const { hide, pin, protect, protectNew } = place?.place === 'profile' ? place : {};
+    const gap = await reading.hideDenied(call, key);
+    if (gap !== undefined) throw new Error(`the sandbox cannot hide all denied paths: ${gap}`);
+    if (!reading.guardProtected(call, key)) throw new Error('too many commands are waiting');
+    const place = await reading.placeOf(call, key);
+    if (place.place !== 'profile') throw new Error('the sandbox cannot confine it');
+    const { hide, pin, protect, protectNew } = place;
     return sandbox.prepare({ ...request, root, hide, pin, protect, protectNew });
   };
 }

@@ -113,3 +113,22 @@ test.for(['n', '\r', 'no\r', '\u001b'])(
     expect(await answer([[quietMs, bytes]], longQuestions[0][1])).toBe(false);
   },
 );
+
+test('18.184: attack: a project that needs two answers gets the second answer too', async () => {
+  const stdin = new PassThrough();
+  const clock = new VirtualClock();
+  const stdout = Object.assign(new CapturedOutput({ isTTY: true }), { rows: 24, columns: 80 });
+  const { signal } = new AbortController();
+  const ask = async (bytes: string) => {
+    const given = askYesNo({ stdin, stdout, signal, clock }, 'Trust it?');
+    // A paused terminal does not keep the process alive, so the program would end here.
+    expect(stdin.isPaused()).toBe(false);
+    clock.advance(quietMs);
+    stdin.write(bytes);
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(settleMs);
+    return given;
+  };
+  expect(await ask('n')).toBe(false);
+  expect(await ask('y')).toBe(true);
+});

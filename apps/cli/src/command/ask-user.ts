@@ -55,6 +55,8 @@ export async function askYesNo(host: AskHost, question: string): Promise<boolean
   const cancel = () => resolve(undefined);
   stdin.setRawMode?.(true);
   stdin.on('data', listen);
+  // An earlier question paused the input, and a listener alone does not resume it.
+  stdin.resume();
   stdin.once('end', cancel);
   signal.addEventListener('abort', cancel, { once: true });
   showNext();
@@ -135,6 +137,7 @@ const riskDescriptions: Readonly<Record<string, string>> = {
   mcpServers: 'start programs',
   store: 'set where sessions are stored',
   'permissions.allow': 'let tools run without approval',
+  'permissions.deny': 'hide paths outside of the folder from commands',
   'permissions.mode': 'let tools do more than your own configuration allows',
   limits: 'exceed your own limits',
 };

@@ -42,3 +42,24 @@ test.for(['/bin/sh', '/usr/bin', '~/.nvm', '/proc/self/cwd/.git/config'])(
     expect((await load({ trust: true })).sandbox?.hide).toHaveLength(own.length + 1);
   },
 );
+
+test.for(['*:/usr/**', '*:/lib64/**', '* = /usr/bin/bash', 'read:/bin/sh'])(
+  '18.188: attack: an untrusted project does not hide programs with the rule %j',
+  async (rule) => {
+    const deny = [rule, '*:.env', 'bash:/bin/rm'];
+    const outer = folderWith({
+      'project/.git/HEAD': 'ref: refs/heads/main\n',
+      'project/millrace.json': JSON.stringify({ permissions: { deny } }),
+    });
+    const env = { HOME: join(outer, 'home') };
+    const load = (args = {}) => loadConfig({ args, env, cwd: join(outer, 'project') });
+    const rulesOf = ({ permissions }: Awaited<ReturnType<typeof load>>) =>
+      permissions.rules.map(({ path, command }) => path ?? command);
+    const untrusted = await load();
+    const denied = rule.replace(/^[^/]*/, '');
+    expect(untrusted.untrusted?.parts).toEqual(['permissions.deny']);
+    expect(rulesOf(untrusted)).not.toContain(denied);
+    expect(rulesOf(untrusted)).toEqual(expect.arrayContaining(['.env', '/bin/rm']));
+    expect(rulesOf(await load({ trust: true }))).toContain(denied);
+  },
+);

@@ -24,9 +24,20 @@ export function withoutRiskyParts(settings: ConfigFile, userSettings: ConfigFile
     ...(sandbox?.profile === strictestProfile && { sandbox: { profile: strictestProfile } }),
   };
   if (permissions === undefined) return harmless;
-  const { allow, mode, ...others } = permissions;
+  const { allow, mode, deny, ...others } = permissions;
   const isKept = mode !== undefined && !isLooser(mode, userSettings);
-  return { ...harmless, permissions: isKept ? { ...others, mode } : others };
+  const kept = deny?.filter((text) => !deniesOutside(text));
+  const strict = { ...others, ...(kept && { deny: kept }), ...(isKept && { mode }) };
+  return { ...harmless, permissions: strict };
+}
+
+/**
+ * True if a rule denies an absolute path. The sandbox hides such a path from commands, so a project could hide
+ * system programs, as with `sandbox.hide`. A rule for a command can name a program with an absolute path.
+ */
+function deniesOutside(text: string): boolean {
+  const [, tool = '', target = ''] = /^([^:=]*)[:=](.*)$/s.exec(text.trim()) ?? [];
+  return !/^bash\b/.test(tool.trim()) && target.trim().startsWith('/');
 }
 
 /**
@@ -51,6 +62,7 @@ function collectRiskyParts(settings: ConfigFile, userSettings: ConfigFile): obje
     sandbox: sandbox !== undefined && isStrictSandbox(sandbox) ? undefined : sandbox,
     commands,
     'permissions.allow': permissions?.allow,
+    'permissions.deny': permissions?.deny?.filter(deniesOutside),
     'permissions.mode': mode !== undefined && isLooser(mode, userSettings) ? mode : undefined,
     limits: isLimited ? undefined : limits,
   };

@@ -154,7 +154,10 @@ class Daemon {
     };
     this.served = {
       ...{ type: 'loop', name: agentName, description: 'The sessions of the terminal' },
-      agent: routingAgent({ name, agentFor: this.#agents.agentFor, onDriving }),
+      agent: routingAgent({
+        ...{ name, agentFor: this.#agents.agentFor, onDriving },
+        onFork: (origin, fork) => this.#agents.noteFork(origin, fork),
+      }),
       recovers: (session: string) => this.#handedOver.has(session),
     };
   }
@@ -260,7 +263,7 @@ class Daemon {
   async #keep(session: SessionId): Promise<void> {
     if (this.#handedOver.has(session)) return;
     this.#handedOver.add(session);
-    const stored = await this.#profiles.read(session);
+    const stored = await this.#agents.storedProfile(session);
     const found = stored ?? (await this.#summaryOf(session));
     if (found?.cwd === undefined) return;
     const incarnation = (await this.#log.info(session))?.incarnation;

@@ -39,6 +39,8 @@ export class FolderAgents {
   readonly #plain: Agent;
   /** The agents by profile and settings. Changed settings therefore give a new agent. */
   readonly #built = new Map<string, Promise<BuiltAgent>>();
+  /** The sessions that this process forked, with their origins. The log is no proof, because it can be imported. */
+  readonly #origins = new Map<string, SessionId>();
   readonly #failures = new Map<SessionId, { readonly error: unknown; readonly until: number }>();
 
   constructor(options: FolderAgentsOptions) {
@@ -60,6 +62,24 @@ export class FolderAgents {
     }
   };
 
+  /** Gives a new fork the profile of its origin. Call it before the fork exists. */
+  noteFork(origin: SessionId, fork: string): void {
+    this.#origins.set(fork, origin);
+  }
+
+  /**
+   * Returns the stored profile of a session, or of the session from which this process forked it. Throws if the
+   * session was replaced.
+   */
+  async storedProfile(session: SessionId): Promise<SessionProfile | undefined> {
+    const stored = await this.#options.profiles.read(session);
+    const origin = this.#origins.get(session);
+    if (stored === undefined) return origin && this.storedProfile(origin);
+    const incarnation = (await this.#options.log.info(session))?.incarnation;
+    if (stored.incarnation !== incarnation) throw replacedError(session);
+    return stored;
+  }
+
   /** Closes the MCP servers and the sandboxes of all agents. */
   async close(): Promise<void> {
     for (const building of this.#built.values()) await (await building).close();
@@ -70,9 +90,7 @@ export class FolderAgents {
    * folder would be.
    */
   async #profileOf(session: SessionId): Promise<SessionProfile | undefined> {
-    const stored = await this.#options.profiles.read(session);
-    const incarnation = (await this.#options.log.info(session))?.incarnation;
-    if (stored !== undefined && stored.incarnation !== incarnation) throw replacedError(session);
+    const stored = await this.storedProfile(session);
     if (stored !== undefined) return stored;
     const { cwd } = await findSession(this.#options.log, session, '');
     return cwd === undefined ? undefined : { cwd, args: {}, isHandedOver: false };

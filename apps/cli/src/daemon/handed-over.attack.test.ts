@@ -9,6 +9,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { userItem } from '../store/session-summaries.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { FolderAgents } from './folder-agents.ts';
+import { routingAgent } from './routing-agent.ts';
 import { SessionProfiles } from './session-profile.ts';
 
 // The daemon drives a session without its terminal. The session must not get more rights than the terminal
@@ -47,7 +48,7 @@ async function prepare(name: string) {
   const first = createAgent({ provider: scriptedProvider(['Hello.']), log, name: 'terminal' });
   await first.run(userItem(['Hi'], { cwd }), { session }).result;
   const incarnation = (await log.info(session))?.incarnation;
-  return { agents, profiles, cwd, incarnation };
+  return { agents, profiles, cwd, incarnation, server };
 }
 
 test.each([
@@ -78,4 +79,24 @@ test('23: attack: a session that was replaced does not get the rights of its pro
   const args = { permissions: 'allow' } as const;
   await profiles.write(session, { cwd, args, isHandedOver: true, incarnation: 'another' });
   await expect(agents.agentFor(session)).rejects.toMatchObject({ code: 'session_replaced' });
+});
+
+test('18.187: attack: a fork of a session that was left in the mode read-only stays in it', async () => {
+  const { agents, profiles, cwd, incarnation, server } = await prepare('fork');
+  const args = { permissions: 'read-only' } as const;
+  await profiles.write(session, { cwd, args, isHandedOver: true, incarnation });
+  const agent = routingAgent({
+    ...{ name: 'daemon', agentFor: agents.agentFor, onDriving: () => {} },
+    onFork: (origin, fork) => agents.noteFork(origin, fork),
+  });
+  await agent.regenerate(session, { into: 'branch' }).result;
+  server.answer({
+    text: 'I write again.',
+    toolCalls: [{ name: 'write', arguments: '{"path":"a.txt","content":"x"}' }],
+  });
+  server.answer({ text: 'It is over.' });
+  const branch = sessionId('branch');
+  expect((await agent.run('Write', { session: branch }).result).text).toBe('It is over.');
+  expect(existsSync(join(cwd, 'a.txt'))).toBe(false);
+  expect(await agents.storedProfile(branch)).toMatchObject({ cwd, args });
 });

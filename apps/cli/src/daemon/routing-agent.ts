@@ -10,13 +10,16 @@ interface RoutingAgentOptions {
   readonly agentFor: (session: SessionId) => Promise<Agent>;
   /** Called when a run has acquired the lease of its session. */
   readonly onDriving: (session: SessionId) => void;
+  /** Called before a session is forked. The fork must not get more rights than its origin. */
+  readonly onFork: (origin: SessionId, fork: string) => void;
 }
 
 /**
  * Creates an agent that drives each session with the agent of its own folder. A server serves it like any
  * other agent loop.
  */
-export function routingAgent({ name, agentFor, onDriving }: RoutingAgentOptions): Agent {
+export function routingAgent(options: RoutingAgentOptions): Agent {
+  const { name, agentFor, onDriving, onFork } = options;
   const route = (session: string): Promise<Agent> => agentFor(sessionId(session));
   const start = (session: string, use: (agent: Agent) => Run): Run => {
     const starting = route(session).then(use, (error: unknown) =>
@@ -27,13 +30,18 @@ export function routingAgent({ name, agentFor, onDriving }: RoutingAgentOptions)
     });
     return deferredRun(sessionId(session), starting);
   };
+  const fork = (session: string, into: string | undefined, use: (agent: Agent) => Run): Run => {
+    if (into !== undefined) onFork(sessionId(session), into);
+    return start(session, use);
+  };
   return {
     name,
     run: (input, options) => start(options?.session ?? 'new', (agent) => agent.run(input, options)),
     resume: (session, options) => start(session, (agent) => agent.resume(session, options)),
-    regenerate: (session, options) => start(session, (agent) => agent.regenerate(session, options)),
+    regenerate: (session, options) =>
+      fork(session, options?.into, (agent) => agent.regenerate(session, options)),
     edit: (session, item, input, options) =>
-      start(session, (agent) => agent.edit(session, item, input, options)),
+      fork(session, options?.into, (agent) => agent.edit(session, item, input, options)),
     approve: async (session, call, options) =>
       (await route(session)).approve(session, call, options),
     deny: async (session, call, options) => (await route(session)).deny(session, call, options),

@@ -23,8 +23,11 @@ export interface HookResult {
   readonly stderr: string;
   /** The reason why there is no exit code. */
   readonly problem?: string | undefined;
-  /** True if the sandbox could not confine the program, so that it did not run. */
-  readonly isRefused?: boolean | undefined;
+  /**
+   * True if the sandbox could not confine the program, or if the sandbox or a signal stopped it. The agent can
+   * cause this, so a guard that ended this way must not let a call pass.
+   */
+  readonly isPrevented?: boolean | undefined;
   /** Sentences about changes that the sandbox undid. */
   readonly notes?: readonly string[] | undefined;
 }
@@ -53,7 +56,7 @@ export async function runHookProcess(
   try {
     prepared = await confine(shellLine(command));
   } catch (error) {
-    return { ...nothing, problem: (error as Error).message, isRefused: true };
+    return { ...nothing, problem: (error as Error).message, isPrevented: true };
   }
   try {
     const { program, args, env, fds, cwd = options.cwd, blocked } = prepared;
@@ -61,11 +64,17 @@ export async function runHookProcess(
       ...{ ...options, env, cwd, fds },
       signal: AbortSignal.any([signal, blocked]),
     });
-    return { ...result, notes: await prepared.finish() };
+    const isPrevented = result.isPrevented || blocked.aborted || isSandboxFailure(result);
+    return { ...result, isPrevented, notes: await prepared.finish() };
   } catch (error) {
     await prepared.finish().catch(() => {});
     return { ...nothing, problem: (error as Error).message };
   }
+}
+
+/** True if bubblewrap could not start the program, or if a signal ended the program inside of the sandbox. */
+function isSandboxFailure({ exitCode = 0, stderr }: HookResult): boolean {
+  return exitCode > 128 || (exitCode !== 0 && stderr.startsWith('bwrap: '));
 }
 
 const nothing = { exitCode: undefined, stdout: '', stderr: '' } as const;
@@ -78,7 +87,7 @@ interface ProcessOptions extends HookProcessOptions {
 async function runProcess(line: readonly string[], options: ProcessOptions): Promise<HookResult> {
   const { input, timeoutMs, signal, clock } = options;
   if (signal.aborted) return { ...nothing, problem: 'it was stopped' };
-  const ended = Promise.withResolvers<Pick<HookResult, 'exitCode' | 'problem'>>();
+  const ended = Promise.withResolvers<Omit<HookResult, 'stdout' | 'stderr'>>();
   let child: ChildProcess;
   try {
     child = start(line, options);
@@ -105,7 +114,11 @@ async function runProcess(line: readonly string[], options: ProcessOptions): Pro
   });
   const byExit = (code: number | null, killer: NodeJS.Signals | null) =>
     code === null || stopped !== undefined
-      ? { exitCode: undefined, problem: stopped ?? `it died of ${killer ?? 'a signal'}` }
+      ? {
+          exitCode: undefined,
+          problem: stopped ?? `it died of ${killer ?? 'a signal'}`,
+          isPrevented: stopped === undefined,
+        }
       : { exitCode: code };
   child.once('exit', (code, killer) => {
     if (stopped !== undefined) return;

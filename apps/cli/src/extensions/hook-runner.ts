@@ -154,9 +154,9 @@ export class HookRunner {
       const why = problem ?? `it ended with the exit code ${exitCode}`;
       const said = clip(stderr.trim().split('\n')[0] ?? '', maxNoticeLength);
       this.#noteOnce(`${nameOf(hook)} failed: ${why}${said === '' ? '' : ` (${said})`}.`);
-      // A guard that cannot run must not let calls pass without a question.
-      return result.isRefused && hook.event === 'PreToolUse'
-        ? { asked: 'A hook that guards this call cannot run in the sandbox' }
+      // A guard that cannot run to its end must not let calls pass without a question.
+      return result.isPrevented && hook.event === 'PreToolUse'
+        ? { asked: 'A hook that guards this call could not run, or was stopped' }
         : {};
     }
     const text = stdout.trim();

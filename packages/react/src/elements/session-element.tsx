@@ -135,9 +135,22 @@ export abstract class SessionElement extends Base {
   }
 
   #clientFor(server: string): Client {
-    if (this.#client?.server !== server)
-      this.#client = { server, client: createClient({ url: server, token: () => this.token }) };
-    return this.#client.client;
+    if (this.#client?.server === server) return this.#client.client;
+    // A stream of the earlier client can reconnect for some seconds. It must not get the new token.
+    this.#client?.client.close();
+    const token = () => (this.#isServer(server) ? this.token : '');
+    const client = createClient({ url: server, token });
+    this.#client = { server, client };
+    return client;
+  }
+
+  /** True if `src` names a session of this server now. The page can set `src` before or after `token`. */
+  #isServer(server: string): boolean {
+    try {
+      return readAddress(this.src, document.baseURI).server === server;
+    } catch {
+      return false;
+    }
   }
 
   #choice<T extends string>(name: string, choices: readonly T[]): T | undefined {

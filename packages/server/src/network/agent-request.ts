@@ -42,6 +42,12 @@ export function requestAgent(
   // This listener stays attached, because an aborted request can emit an error after its response has
   // started.
   sent.on('error', reject);
+  // Without this listener, Node closes the connection of an unexpected upgrade and emits no error.
+  sent.once('upgrade', (_response, socket) => {
+    socket.destroy();
+    reject(new Error('The agent answered with an upgrade of the connection'));
+  });
+  sent.once('close', () => reject(new Error('The connection closed before the response')));
   sent.end(body);
   return promise;
 }

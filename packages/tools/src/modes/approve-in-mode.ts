@@ -10,6 +10,7 @@ import { writeProtection } from '../permissions/protected-paths.ts';
 import { splitCommand } from '../permissions/split-command.ts';
 import { allChangesRule } from '../permissions/suggest-rule.ts';
 import { isRemoteTool, type ToolKind, toolKindOf } from '../permissions/tool-kinds.ts';
+import { sandboxRuleNames } from '../sandbox/approve-in-sandbox.ts';
 import {
   asksForMore,
   type CallPlace,
@@ -84,7 +85,10 @@ export function approveInMode(options: ApproveInModeOptions): Approve {
           : { decision: 'deny', reason: refusal };
       case 'accept-edits':
       case 'auto':
-        if (decision === 'allow') return ruling;
+        if (decision === 'allow') {
+          if (kind !== 'run' || reading === undefined) return ruling;
+          return guardPrefixRule(pending, { policy, reading, at }) ? ruling : 'ask';
+        }
         if (kind === 'write') return (await allowChange(pending, policy, workspace)) ?? ruling;
         if (kind !== 'run' || mode !== 'auto' || reading === undefined) return ruling;
         return (await mayRunInSandbox(pending, { policy, reading, at }))
@@ -136,6 +140,38 @@ async function allowChange(
   return typeof ruling !== 'string' && ruling.decision === 'allow' ? ruling : undefined;
 }
 
+interface CommandContext {
+  readonly policy: PermissionPolicy;
+  readonly reading: UnaskedReading;
+  readonly at: CallPlace;
+}
+
+/**
+ * Guards the protected files from a command that a prefix rule allows, such as `npm test`. In these modes the
+ * agent can change what the command runs without a question, for example a script of `package.json`. A rule
+ * for exactly the line, or for all commands, lifts the guard. A hook that allows the call does not. Returns false if a user must approve the call.
+ */
+function guardPrefixRule(
+  pending: CheckedToolCall,
+  { policy, reading, at }: CommandContext,
+): boolean {
+  const call = { tool: pending.call.name, input: pending.input };
+  const more = asksForMore(call);
+  if (more === 'outside') return true;
+  const tool = more === undefined ? call.tool : sandboxRuleNames[more];
+  const isKept = ({ decision, command, exact, yields }: PermissionRule) =>
+    decision !== 'allow' || exact === true || (command === undefined && yields !== true);
+  const strict = permissionPolicy({
+    ...policy,
+    rules: policy.rules.filter(isKept),
+    remembered: policy.remembered.filter(isKept),
+    kinds: { ...policy.kinds, [tool]: 'run' },
+  });
+  const command = commandOf(call);
+  if (strict.decide({ tool, input: { command } }).decision === 'allow') return true;
+  return reading.guardProtected(call, callKey(pending, at));
+}
+
 /**
  * True if a command can run in the sandbox without an approval. A rule that asks, a command that leaves the
  * sandbox, and a word that names a secret or a protected file are reasons to ask. A program can change files
@@ -144,15 +180,7 @@ async function allowChange(
  */
 async function mayRunInSandbox(
   pending: CheckedToolCall,
-  {
-    policy,
-    reading,
-    at,
-  }: {
-    readonly policy: PermissionPolicy;
-    readonly reading: UnaskedReading;
-    readonly at: CallPlace;
-  },
+  { policy, reading, at }: CommandContext,
 ): Promise<boolean> {
   const call = { tool: pending.call.name, input: pending.input };
   const line = commandOf(call);

@@ -10,17 +10,19 @@ import { type CallPlace, callKey, unaskedReading } from '../sandbox/unasked-read
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { testPlace } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
-import { approveInMode } from './approve-in-mode.ts';
+import { approveInMode, type PermissionMode } from './approve-in-mode.ts';
 
 // A hostile model works in the mode `auto`, in which commands in the sandbox need no approval.
 
 interface Setting {
+  /** Default: `auto`. */
+  readonly mode?: PermissionMode;
   readonly rules?: readonly PermissionRule[];
   readonly prepare?: (root: string) => void;
 }
 
-/** Returns functions that decide about a command in the mode `auto`, and that say how it is confined. */
-function autoMode({ rules = [], prepare }: Setting = {}) {
+/** Returns functions that decide about a command in a mode, and that say how it is confined. */
+function autoMode({ mode = 'auto', rules = [], prepare }: Setting = {}) {
   const root = temporaryFolder();
   prepare?.(root);
   const workspace = createWorkspace({ root });
@@ -28,7 +30,7 @@ function autoMode({ rules = [], prepare }: Setting = {}) {
   const reading = unaskedReading(() => policy);
   const byPolicy = approveByPolicy(policy, workspace);
   const approve = approveInMode({
-    ...{ mode: () => 'auto', policy: () => policy, workspace, reading },
+    ...{ mode: () => mode, policy: () => policy, workspace, reading },
     approve: approveInSandbox(() => policy, byPolicy, reading),
   });
   const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name: 'bash' } as const;
@@ -61,6 +63,33 @@ test('18.177: attack: two sub-agents with the same call id both guard protected 
       place: 'profile',
       protect: expect.arrayContaining([expect.stringContaining('.npmrc')]),
     });
+});
+
+describe('a rule', () => {
+  const guarded = { protect: expect.arrayContaining([expect.stringContaining('.npmrc')]) };
+  const place = { session: sessionId('s'), turn: 1 };
+  const confinementWith = async (rule: PermissionRule, mode: PermissionMode) => {
+    const { decide, confinement } = autoMode({ mode, rules: [rule] });
+    expect(await decide('npm test', place)).toBe('allow');
+    return confinement('npm test', place);
+  };
+
+  test.each(['auto', 'accept-edits'] as const)(
+    '18.182: attack: for the prefix `npm test` lifts the guard of protected files in the mode %s',
+    async (mode) => {
+      const prefix = { tool: 'bash', command: 'npm test', decision: 'allow' } as const;
+      expect(await confinementWith(prefix, mode)).toMatchObject(guarded);
+      const broad = { tool: 'bash', decision: 'allow', yields: true } as const;
+      expect(await confinementWith(broad, mode)).toMatchObject(guarded);
+    },
+  );
+
+  test.each<PermissionRule>([
+    { tool: 'bash', command: 'npm test', exact: true, decision: 'allow' },
+    { tool: 'bash', decision: 'allow' },
+  ])('18.182: %j lifts the guard on purpose', async (rule) => {
+    expect(await confinementWith(rule, 'auto')).not.toMatchObject(guarded);
+  });
 });
 
 test.each([

@@ -40,50 +40,60 @@ export async function findDeniedPaths(
   if (globs.length === 0) return nothing;
   const outside = await findOutside(policy.root, globs);
   const inside = await findInside(policy, tool);
-  const hide = [...inside.hide, ...outside.hide];
+  const all = [...outside.hide, ...inside.hide];
+  // With a gap, the sandbox still hides the paths that were found, because a user can approve the command.
+  const hide = all.slice(0, maxHidden);
   const isByPath = globs.some((glob) => glob.includes('/'));
-  const pin = isByPath ? foldersAbove(policy.root, inside.hide) : [];
-  if (hide.length > maxHidden)
-    return { hide: [], pin: [], gap: `more than ${maxHidden} paths are denied` };
-  const gap = inside.gap ?? outside.gap ?? (await findTracked(policy, tool));
+  const pin = isByPath ? foldersAbove(policy.root, hide) : [];
+  const tooMany = all.length > maxHidden ? `more than ${maxHidden} paths are denied` : undefined;
+  const gap = tooMany ?? inside.gap ?? outside.gap ?? (await findTracked(policy, tool));
   return { hide, pin, ...(gap !== undefined && { gap }) };
 }
 
 type Found = Omit<DeniedPaths, 'pin'>;
 
+/**
+ * Finds the denied paths in the workspace. It searches the upper folders first, and it continues after a gap,
+ * so that many or strange names in one folder do not reveal the denied files of other folders.
+ */
 async function findInside(policy: PermissionPolicy, tool: string): Promise<Found> {
   const { root } = policy;
   const hide: string[] = [];
   const folders = [root];
   let entries = 0;
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+  let gap: string | undefined;
+  for (const folder of folders) {
     const found = await readdir(folder, { withFileTypes: true }).catch(codeOf);
     if (typeof found === 'string') {
-      if (found === 'ENOENT') continue;
-      return { hide, gap: `${folder} cannot be searched for denied paths` };
+      if (found !== 'ENOENT') gap ??= `${folder} cannot be searched for denied paths`;
+      continue;
     }
     entries += found.length;
     if (entries > maxEntries)
       return { hide, gap: `the workspace has more than ${maxEntries} entries` };
     for (const entry of found) {
       const path = join(folder, entry.name);
-      if (entry.name.includes(undecodable))
-        return { hide, gap: `the name ${path} cannot be checked` };
+      if (entry.name.includes(undecodable)) {
+        gap ??= `the name ${path} cannot be checked`;
+        continue;
+      }
       if (isObjectFolder(path)) continue;
       if (entry.isSymbolicLink()) {
         // A link is not hidden, because a rule can allow its target. If the link is denied, its target is hidden.
         const target = await deniedTarget(policy, tool, path);
-        if (target !== undefined && isInside(target, root))
-          return { hide, gap: `${path} leads to a folder that contains the workspace` };
-        if (target !== undefined) hide.push(target);
+        if (target === undefined) continue;
+        if (isProgramPlace(target)) gap ??= `${path} leads to programs of the system`;
+        else if (isInside(target, root))
+          gap ??= `${path} leads to a folder that contains the workspace`;
+        else hide.push(target);
         continue;
       }
       if (!policy.mayReach(tool, { path, kind: 'read' })) hide.push(path);
       else if (entry.isDirectory()) folders.push(path);
-      if (hide.length > maxHidden) return { hide };
+      if (hide.length > maxHidden) return { hide, gap };
     }
   }
-  return { hide };
+  return { hide, gap };
 }
 
 /** Returns the real path of a link if a rule denies the link, or the files below it. */
@@ -96,6 +106,24 @@ async function deniedTarget(
     (path) => !policy.mayReach(tool, { path, kind: 'read' }),
   );
   return isDenied ? realpath(link).catch(() => undefined) : undefined;
+}
+
+const programFolders = [
+  '/usr',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  dirname(process.execPath),
+];
+
+/**
+ * True for folders with programs of the system, and for what is in them. A project can contain a link to such a
+ * folder and a rule that denies the link. If the sandbox hid the folder, no command could run in the sandbox.
+ */
+function isProgramPlace(path: string): boolean {
+  return programFolders.some((folder) => isInside(folder, path) || isInside(path, folder));
 }
 
 /** True for the objects of a repository. Their names are hashes, and there are many of them. */

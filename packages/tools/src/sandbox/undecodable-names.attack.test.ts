@@ -1,9 +1,10 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { permissionPolicy } from '../permissions/permission-policy.ts';
 import { findSecretBelow } from '../permissions/read-only/find-secret.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
+import { findDeniedPaths } from './hidden-paths.ts';
 import { unaskedReading } from './unasked-reading.ts';
 
 // A file whose name is not valid UTF-8 cannot be hidden, because its decoded path does not lead to the file.
@@ -45,4 +46,32 @@ test('a folder that this user may not list is hidden without a question', async 
   );
   expect(await findSecretBelow(root, { root, mayRead: policy.mayRead })).toBe(undefined);
   chmodSync(join(root, 'closed'), 0o700);
+});
+
+test('18.181: attack: a name that is no text keeps denied files of other folders from being hidden', async (context) => {
+  const root = folderWithSecret(context);
+  writeTree(root, { 'private.txt': 'hush', 'z/private.txt': 'hush' });
+  const rules = [{ path: 'private.txt', decision: 'deny' }] as const;
+  const found = await findDeniedPaths(permissionPolicy({ root, rules }), 'bash');
+  expect(found.gap).toContain('cannot be checked');
+  expect(found.hide).toEqual([join(root, 'private.txt'), join(root, 'z/private.txt')]);
+});
+
+test('18.181: attack: many denied files below keep a denied file of the root from being hidden', async () => {
+  const root = temporaryFolder();
+  const many = Array.from({ length: 510 }, (_, index) => [`many/${index}/private.txt`, '']);
+  writeTree(root, { ...Object.fromEntries(many), 'private.txt': 'hush' });
+  const rules = [{ path: 'private.txt', decision: 'deny' }] as const;
+  const found = await findDeniedPaths(permissionPolicy({ root, rules }), 'bash');
+  expect(found.gap).toContain('more than 500');
+  expect(found.hide).toContain(join(root, 'private.txt'));
+  expect(found.hide).toHaveLength(500);
+});
+
+test('18.188: attack: a denied link to programs of the system does not hide the programs', async () => {
+  const root = temporaryFolder();
+  symlinkSync('/usr', join(root, 'vault'));
+  const rules = [{ path: 'vault/**', decision: 'deny' }] as const;
+  const found = await findDeniedPaths(permissionPolicy({ root, rules }), 'bash');
+  expect(found).toMatchObject({ hide: [], gap: expect.stringContaining('programs of the system') });
 });
