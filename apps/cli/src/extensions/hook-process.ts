@@ -112,12 +112,14 @@ async function runProcess(line: readonly string[], options: ProcessOptions): Pro
     const problem = `it did not start (${codeOf(error)})`;
     ended.resolve({ exitCode: undefined, problem });
   });
-  const byExit = (code: number | null, killer: NodeJS.Signals | null) => {
-    if (stopped !== undefined) return { exitCode: undefined, problem: stopped };
-    if (code !== null) return { exitCode: code };
-    const problem = `it died of ${killer ?? 'a signal'}`;
-    return { exitCode: undefined, problem, isPrevented: true };
-  };
+  const byExit = (code: number | null, killer: NodeJS.Signals | null) =>
+    code === null || stopped !== undefined
+      ? {
+          exitCode: undefined,
+          problem: stopped ?? `it died of ${killer ?? 'a signal'}`,
+          isPrevented: stopped === undefined,
+        }
+      : { exitCode: code };
   child.once('exit', (code, killer) => {
     if (stopped !== undefined) return;
     cancelDrain();

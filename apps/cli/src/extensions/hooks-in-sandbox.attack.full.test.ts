@@ -148,7 +148,7 @@ test.for<readonly [string, (cwd: string) => void]>([
     (cwd) => writeFileSync(Buffer.concat([Buffer.from(join(cwd, 'a')), Buffer.of(0xff)]), ''),
   ],
 ])(
-  '18.181: attack: a hook of the project prints a denied file, beside %s',
+  '18.193: attack: a hook of the project prints a denied file, beside %s',
   async ([, prepare], context) => {
     await requireSandbox(context);
     const deny = { tool: '*', path: 'private.txt', decision: 'deny' } as const;
@@ -177,7 +177,7 @@ test.for<readonly [string, (cwd: string) => void, string]>([
   ],
   ['a signal', () => {}, 'kill -9 $$'],
 ])(
-  '18.183: attack: %s stops a guard of the project, and the guarded call runs',
+  '18.194: attack: %s stops a guard of the project, and the guarded call runs',
   async ([, stop, end], context) => {
     await requireSandbox(context);
     const guard = `cat > /dev/null; touch started; ${end}; exit 2\n`;

@@ -48,7 +48,7 @@ test('a folder that this user may not list is hidden without a question', async 
   chmodSync(join(root, 'closed'), 0o700);
 });
 
-test('18.181: attack: a name that is no text keeps denied files of other folders from being hidden', async (context) => {
+test('18.193: attack: a name that is no text keeps denied files of other folders from being hidden', async (context) => {
   const root = folderWithSecret(context);
   writeTree(root, { 'private.txt': 'hush', 'z/private.txt': 'hush' });
   const rules = [{ path: 'private.txt', decision: 'deny' }] as const;
@@ -57,7 +57,7 @@ test('18.181: attack: a name that is no text keeps denied files of other folders
   expect(found.hide).toEqual([join(root, 'private.txt'), join(root, 'z/private.txt')]);
 });
 
-test('18.181: attack: many denied files below keep a denied file of the root from being hidden', async () => {
+test('18.193: attack: many denied files below keep a denied file of the root from being hidden', async () => {
   const root = temporaryFolder();
   const many = Array.from({ length: 510 }, (_, index) => [`many/${index}/private.txt`, '']);
   writeTree(root, { ...Object.fromEntries(many), 'private.txt': 'hush' });

@@ -73,16 +73,16 @@ export class ChatTab {
     if ((await head.getAttribute('aria-expanded')) === 'false') await head.click();
   }
 
-  /** Presses Tab until the element with this name has the focus. */
-  async tabTo(name: string): Promise<void> {
+  /** Presses Tab, or Shift+Tab, until the element with this name has the focus. */
+  async tabTo(name: string, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
     for (let presses = 0; presses < 100; presses++) {
       const at = await this.page.evaluate<string>(
         "document.activeElement?.ariaLabel ?? document.activeElement?.textContent ?? ''",
       );
       if (at === name) return;
-      await this.page.keyboard.press('Tab');
+      await this.page.keyboard.press(key);
     }
-    throw new Error(`Tab does not reach ${name}`);
+    throw new Error(`${key} does not reach ${name}`);
   }
 
   /** Waits until the records are loaded and the scrubber is enabled. */
