@@ -24,17 +24,19 @@ const all = ['{packages,apps}/*/src/**/*.test.{ts,tsx}', 'scripts/*.test.ts'];
 // Tests that need a service, a browser, a terminal or minutes.
 const slow = '**/*.full.test.{ts,tsx}';
 // Slow tests of what few changes touch: the documentation site, the project inside other frameworks,
-// runtimes and SDKs, the speed of regular expressions, crashes and limits of Temporal workers, and the
-// simulator. The workflow runs them in a
+// runtimes and SDKs, the speed of regular expressions, the suite of the log with Redis and Postgres together,
+// hand-offs between processes, crashes and limits of Temporal workers, and the simulator. The workflow runs them in a
 // job of their own, beside `.ci/run`.
 const ownJob = [
   'scripts/docs-site.full.test.ts',
   'scripts/examples-frameworks.full.test.ts',
+  'scripts/handoffs.full.test.ts',
   'scripts/regular-expressions.full.test.ts',
   'scripts/runtimes.full.test.ts',
   'scripts/simulate.full.test.ts',
   'scripts/types.full.test.ts',
   'packages/log/src/durable-object/suite.full.test.ts',
+  'packages/log/src/redis/suite-postgres.full.test.ts',
   'packages/openai-agents/src/temporal/workflow/run-agent.full.test.ts',
   'packages/temporal/src/activities/concurrent-streams.full.test.ts',
   'packages/temporal/src/client/workflow-agent.full.test.ts',

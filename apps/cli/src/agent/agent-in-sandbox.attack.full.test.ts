@@ -225,11 +225,12 @@ test('a command in the mode auto changes other files, and an approved one also p
   const input = { command: 'echo new > src/a.ts; mkdir docs; echo new > docs/b.md' };
   expect(await attempt(context, { input, cwd, args })).toMatchObject({ asked: [] });
   expect(readFileSync(join(cwd, 'docs/b.md'), 'utf8')).toBe('new\n');
-  const rules = [{ tool: 'bash', command: 'cp docs/b.md .npmrc', decision: 'allow' }] as const;
-  await attempt(context, {
-    input: { command: 'cp docs/b.md .npmrc' },
-    cwd,
-    args: { ...args, rules },
-  });
+  const copy = { command: 'cp docs/b.md .npmrc' };
+  const prefix = { tool: 'bash', ...copy, decision: 'allow' } as const;
+  // A rule for a prefix keeps the guard, and a rule for exactly this command lifts it.
+  await attempt(context, { input: copy, cwd, args: { ...args, rules: [prefix] } });
+  expect(readFileSync(join(cwd, '.npmrc'), 'utf8')).toBe('');
+  const exact = { ...prefix, exact: true };
+  await attempt(context, { input: copy, cwd, args: { ...args, rules: [exact] } });
   expect(readFileSync(join(cwd, '.npmrc'), 'utf8')).toBe('new\n');
 });

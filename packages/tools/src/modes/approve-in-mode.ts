@@ -149,7 +149,8 @@ interface CommandContext {
 /**
  * Guards the protected files from a command that a prefix rule allows, such as `npm test`. In these modes the
  * agent can change what the command runs without a question, for example a script of `package.json`. A rule
- * for exactly the line, or for all commands, lifts the guard. A hook that allows the call does not. Returns false if a user must approve the call.
+ * for exactly the line, or for all commands, lifts the guard. A hook that allows the call does not. Returns
+ * false if a user must approve the call.
  */
 function guardPrefixRule(
   pending: CheckedToolCall,

@@ -64,7 +64,8 @@ export function callKey(
  * Describes how a command is confined. `closed`: it can only read, and not the paths in `hide`. `profile`:
  * the profile of the sandbox applies, because a user, a rule or a mode allowed the command. The command
  * cannot use the paths in `hide`, cannot rename the folders in `pin`, cannot change or create the paths in
- * `protect`, and cannot create the names in `protectNew`. `refused`: the command was allowed only with a restriction, which is no longer possible.
+ * `protect`, and cannot create the names in `protectNew`. `refused`: the command was allowed only with a
+ * restriction, which is no longer possible.
  */
 export type ReadingPlace =
   | { readonly place: 'closed'; readonly hide: readonly string[] }
