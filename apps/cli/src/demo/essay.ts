@@ -150,8 +150,8 @@ export function isEssayFinished(answers: readonly string[]): boolean {
 }
 
 /**
- * Returns the essay, starting with a section. An interrupted section is written again from its
- * start.
+ * Returns the part of the essay that begins with the section of this index. An interrupted section
+ * is written again from its start.
  */
 export function essayParts(section: number): readonly (Part | string)[] {
   const title = section === 0 ? [essayTitle] : [];

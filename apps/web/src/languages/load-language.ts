@@ -28,7 +28,7 @@ export function chooseLanguage(language: Language | undefined): void {
   location.reload();
 }
 
-/** Returns the first language of the browser that the page has. */
+/** Returns the first preferred language that the page supports. Default: English. */
 export function languageOf(preferred: readonly string[]): Language {
   for (const tag of preferred) {
     const [primary] = tag.toLowerCase().split('-');

@@ -53,7 +53,7 @@ function familiesOf(tasks: readonly ListedTask[]): readonly TaskFamily[] {
   const byId = new Map(tasks.map((task) => [task.id, task]));
   const branches = Map.groupBy(tasks, (task) => rootOf(task, byId));
   const families = [...branches].map(([id, members]) => {
-    // The root is a member of its own family.
+    // `members` also contains the root task itself, which is not one of its branches.
     const task = byId.get(id) ?? (members[0] as ListedTask);
     return { task, branches: members.filter((member) => member !== task) };
   });

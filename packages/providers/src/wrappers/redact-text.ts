@@ -144,8 +144,8 @@ class StreamedRule {
 }
 
 /**
- * Limits how much text is held for one match. If a match is much longer than the rule allows, it is replaced
- * in pieces. The memory therefore stays bounded.
+ * Limits the text that is held while a match can still become longer. The limit is this number times the
+ * `maxLength` of the rule. A longer match is replaced in pieces, so the memory stays bounded.
  */
 const maxHeldMatches = 16;
 

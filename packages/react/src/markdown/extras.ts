@@ -23,7 +23,7 @@ export interface Extra<T> {
   load(): Promise<void>;
 }
 
-/** Maximum time that a text waits for code. */
+/** Maximum time that a text waits until the code of an extra is loaded, in milliseconds. */
 const maxWaitMs = 3000;
 
 function createExtra<T>(pattern: RegExp, load: () => Promise<T>): Extra<T> {

@@ -39,7 +39,7 @@ export interface Folder {
   close(): Promise<void>;
 }
 
-/** An open folder that closes without waiting. */
+/** An open folder that can also be closed synchronously. */
 interface OpenFolder extends Folder {
   closeNow(): void;
 }

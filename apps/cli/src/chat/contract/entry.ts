@@ -48,8 +48,8 @@ export interface CallEntry extends OfAttempt {
   readonly partId: PartId | undefined;
   readonly card: ToolCard;
   /**
-   * True if the model's own call is not in the log. In this case, the position of the call is
-   * unknown until its turn ends.
+   * True if the entry must not be printed before its turn ends. Either the events so far do not
+   * contain the model's own call, so its position is unknown, or a stop prevented the call.
    */
   readonly isUnplaced: boolean;
 }

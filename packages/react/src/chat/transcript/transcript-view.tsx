@@ -11,7 +11,7 @@ import './transcript-view.css';
 import type { ItemId } from '@millrace/core';
 import type { Notice } from '../state/notice.ts';
 
-// Few sessions have sub-agents.
+// Loaded only when it is needed, because few sessions have sub-agents.
 const SubAgentLane = lazy(async () => ({
   default: (await import('../sub-agent/sub-agent-lane.tsx')).SubAgentLane,
 }));

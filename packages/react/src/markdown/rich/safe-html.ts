@@ -162,11 +162,12 @@ interface HtmlElement {
   readonly children: HtmlNode[];
 }
 
+/** The names of the table cells. */
+const cellNames = ['td', 'th'];
 /**
- * The table cells. `implied` lists the open elements that each new tag closes, because they cannot
+ * Maps the name of a new tag to the open elements that it closes, because these elements cannot
  * contain it.
  */
-const cellNames = ['td', 'th'];
 const implied: Readonly<Record<string, readonly string[]>> = {
   ...{ li: ['li'], dt: ['dt', 'dd'], dd: ['dt', 'dd'], p: ['p'] },
   ...{ td: cellNames, th: cellNames, tr: [...cellNames, 'tr'] },

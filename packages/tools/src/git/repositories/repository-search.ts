@@ -28,9 +28,9 @@ export const maxRepositories = 200;
 /** Options of `RepositorySearch`. */
 interface SearchOptions {
   /**
-   * Minimum age of a folder's last change. A folder with a newer change is read again, because file systems
-   * store times with limited precision. Default: 3 s, because some file systems have a precision of two
-   * seconds.
+   * If a folder changed less than this time before it was read, the next search reads it again, even if its
+   * timestamp is the same. File systems store times with limited precision, so a later change can have the
+   * same timestamp. Default: 3 s, because some file systems have a precision of two seconds.
    */
   readonly settledAfterMs?: number | undefined;
   /** Maximum number of folders to search. Default: 50,000. */
