@@ -100,7 +100,12 @@ describeInChromium()('editing a sent message', () => {
       });
     await expect.poll(isAtEnd).toBe(true);
     await transcript.hover();
+    // A busy page handles the press later than the browser reports it.
+    await page.evaluate(
+      "addEventListener('pointerdown', () => document.body.classList.add('is-pressed'), { once: true })",
+    );
     await page.mouse.down();
+    await page.locator('body.is-pressed').waitFor();
     const scrollTop = () => transcript.evaluate((box: ScrollBox) => box.scrollTop);
     const before = await scrollTop();
     await tab.waitForCount(count + 200);
