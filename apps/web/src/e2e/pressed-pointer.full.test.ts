@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { useBrowserHarness } from './testing/browser-harness.ts';
+import { describeInChromium } from './testing/needs-chromium.ts';
+
+interface ScrollBox {
+  readonly scrollTop: number;
+  readonly scrollHeight: number;
+  readonly clientHeight: number;
+}
+
+describeInChromium()('a pressed pointer', () => {
+  const harness = useBrowserHarness();
+
+  test('keeps the content in place while an answer streams', async () => {
+    const tab = await (await harness.visitor({ viewport: { width: 1280, height: 480 } })).tab();
+    const { page, transcript } = tab;
+    harness.server.send('go');
+    await tab.send('count');
+    const count = await tab.waitForCount(200);
+    const isAtEnd = () =>
+      transcript.evaluate(({ scrollHeight, scrollTop, clientHeight }: ScrollBox) => {
+        return scrollHeight - scrollTop - clientHeight < 2;
+      });
+    await expect.poll(isAtEnd).toBe(true);
+    await transcript.hover();
+    // A busy page handles the press later than the browser reports it.
+    await page.evaluate(
+      "addEventListener('pointerdown', () => document.body.classList.add('is-pressed'), { once: true })",
+    );
+    await page.mouse.down();
+    await page.locator('body.is-pressed').waitFor();
+    const scrollTop = () => transcript.evaluate((box: ScrollBox) => box.scrollTop);
+    const before = await scrollTop();
+    await tab.waitForCount(count + 200);
+    expect(await scrollTop()).toBe(before);
+    await page.mouse.up();
+    harness.server.send('enough');
+    await tab.waitForText('END');
+    await expect.poll(isAtEnd).toBe(true);
+  });
+});
