@@ -2,10 +2,10 @@ import { isAbsolute, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ContentBlock, RequestError } from '@agentclientprotocol/sdk';
 import type { MediaPart, Part } from '@millrace/core';
-import { fileKind } from '@millrace/tools';
 import { isModeNote } from '../agent/session-mode.ts';
 import { promptOfPart, startOfPrompt } from '../extensions/slash-prompts.ts';
 import { attachedPart, attachmentOfPart } from '../input/attachments/attached-resource.ts';
+import { maxPictures, readSentPicture } from '../input/attachments/sent-picture.ts';
 import { mentionOf } from '../input/completion/file-completions.ts';
 
 /** The content of a prompt, in the form that `Conversation.send` takes. */
@@ -16,10 +16,6 @@ export interface PromptContent {
   readonly texts: readonly string[];
   readonly pictures: readonly MediaPart[];
 }
-
-/** Maximum size of a picture, as in the terminal. */
-const maxPictureBytes = 5_000_000;
-const maxPictures = 20;
 
 /**
  * Reads the content blocks of a prompt. A link becomes a mention such as `@src/index.ts`. Throws an
@@ -64,19 +60,9 @@ export function readPrompt(blocks: readonly ContentBlock[], cwd: string): Prompt
 }
 
 function picture(base64: string): MediaPart {
-  const bytes = new Uint8Array(Buffer.from(base64, 'base64'));
-  const kind = fileKind(bytes);
-  if (kind.type !== 'image')
-    throw RequestError.invalidParams(
-      undefined,
-      'only PNG, JPEG, GIF and WebP pictures are supported',
-    );
-  if (bytes.length > maxPictureBytes)
-    throw RequestError.invalidParams(
-      undefined,
-      `a picture can have at most ${maxPictureBytes} bytes`,
-    );
-  return { kind: 'media', mimeType: kind.mimeType, source: { type: 'bytes', bytes } };
+  const read = readSentPicture(base64);
+  if ('problem' in read) throw RequestError.invalidParams(undefined, read.problem);
+  return read.picture;
 }
 
 /** Returns the mention of a file, relative to the folder, or the URI of other resources. */

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import { z } from 'zod';
+import { maxPictures } from '../input/attachments/sent-picture.ts';
 
 /** The version of the protocol. It changes if a client of the earlier version would fail. */
 export const rpcVersion = 1;
@@ -112,7 +113,7 @@ const schemas: { readonly [Name in Method]: z.ZodType<RpcParams[Name]> } = {
     text,
     message: id.optional(),
     when: z.enum(['steer', 'follow_up']).optional(),
-    pictures: z.array(z.base64()).max(20).optional(),
+    pictures: z.array(z.base64()).max(maxPictures).optional(),
   }),
   'session.wait': onlySession,
   'session.read': onlySession,

@@ -14,13 +14,13 @@ import {
   type Stop,
 } from '@millrace/core';
 import { snapshot } from '@millrace/log';
-import { fileKind } from '@millrace/tools';
 import { modeTexts } from '../agent/session-mode.ts';
 import type { Block } from '../chat/contract/block.ts';
 import type { PendingApproval } from '../chat/contract/dialog.ts';
 import { Conversation } from '../chat/session/conversation.ts';
 import type { OpenedAgent } from '../command/open-agent.ts';
 import type { Env } from '../contract/host.ts';
+import { readSentPicture } from '../input/attachments/sent-picture.ts';
 import { type ParamsOf, RpcError } from './rpc-protocol.ts';
 
 interface RpcSessionOptions extends OpenedAgent {
@@ -35,8 +35,6 @@ interface RpcSessionOptions extends OpenedAgent {
   readonly notify: (method: string, params: string) => Promise<void>;
 }
 
-/** Maximum size of a picture, as in the terminal. */
-const maxPictureBytes = 5_000_000;
 /** Maximum number of requests of one session that wait for the end of its run. */
 const maxWaiting = 64;
 const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
@@ -306,11 +304,7 @@ function answerOf(items: readonly Item[]): string {
 }
 
 function picture(base64: string): MediaPart {
-  const bytes = new Uint8Array(Buffer.from(base64, 'base64'));
-  const kind = fileKind(bytes);
-  if (kind.type !== 'image')
-    throw new RpcError('invalidParams', 'Only PNG, JPEG, GIF and WebP pictures are supported');
-  if (bytes.length > maxPictureBytes)
-    throw new RpcError('invalidParams', `A picture can have at most ${maxPictureBytes} bytes`);
-  return { kind: 'media', mimeType: kind.mimeType, source: { type: 'bytes', bytes } };
+  const read = readSentPicture(base64);
+  if ('problem' in read) throw new RpcError('invalidParams', `session.send: ${read.problem}`);
+  return read.picture;
 }

@@ -37,7 +37,7 @@ describeOnPostgres()('21: streamed text of many sessions', () => {
     await log.close();
   });
 
-  test('is looked for with few statements, also if each session looks on its own', async () => {
+  test('needs few statements, also if each session reads it separately', async () => {
     const log = postgresLog({ url: postgres().url, schema: 'looked' });
     const sessions = Array.from({ length: 100 }, (_, index) => `s${index}`);
     await Promise.all(sessions.map((session) => log.submit(session, { type: 'abort' }, 'k')));

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { CitationsView } from './citations-view.tsx';
 import { RemoteMedia } from './media-content.tsx';
 
-// A provider names a page or a file with a link that signs the user in with the token of somebody else.
+// A provider names a page or a file with a link that signs the user in with a token of another user.
 
 const addresses = [
   ['http://127.0.0.1:5003/#token=mr_evil', 'http://127.0.0.1:5003/'],
