@@ -32,7 +32,7 @@ export class Elicitations {
     };
   }
 
-  /** Registers the handler of a client. The client must have the capability. */
+  /** Lets this object answer the questions that a client receives. The client must declare `elicitation`. */
   serve(client: Client): void {
     client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) =>
       this.#answer(params, mcpReq.signal),
