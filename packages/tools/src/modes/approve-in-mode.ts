@@ -106,7 +106,7 @@ interface ReadingContext extends Pick<ApproveInModeOptions, 'workspace' | 'readi
 }
 
 /**
- * True if a call only reads. Rules that allow do not count for commands, because a user may have allowed a
+ * True if a call only reads. For commands, it ignores the rules that allow, because a user may have allowed a
  * command that changes files.
  */
 async function isReading(

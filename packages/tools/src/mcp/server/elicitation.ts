@@ -12,7 +12,7 @@ import {
 export interface AskingCall {
   readonly session: ToolContext['session'];
   readonly ask: ToolContext['ask'];
-  /** Called when a question of the server opens and closes. The time of a user does not count. */
+  /** Called when a question of the server opens or closes. While it is open, no idle time limit applies. */
   onAsking(isAsking: boolean): void;
 }
 
