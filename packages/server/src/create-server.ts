@@ -69,7 +69,9 @@ export interface ServerOptions {
   /**
    * Authorizes a request without a token, for example with the session cookie of your application. It
    * returns the user and the user's rights, or undefined to refuse the request. Default: a request needs a
-   * token. With `tokens: 'none'`, a request must come from this machine.
+   * token. With `tokens: 'none'`, a request must come from this machine. The server calls it again every 15 s
+   * for each open stream, with the request that opened the stream. It closes the stream if the result is
+   * undefined, or has another user or scope.
    */
   readonly authorize?:
     | ((request: IncomingRequest) => RequestAccess | undefined | Promise<RequestAccess | undefined>)
