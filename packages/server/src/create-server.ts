@@ -5,7 +5,7 @@ import { type Clock, type Log, memoryLog, systemClock } from '@millrace/log';
 import type { IncomingRequest, RequestAccess } from './contract/http.ts';
 import type { Rows } from './contract/rows.ts';
 import type { ServedAgent } from './contract/served-agent.ts';
-import { errorReason, ServerError } from './contract/server-error.ts';
+import { diagnosticLine, errorReason, ServerError } from './contract/server-error.ts';
 import { isLoopback } from './http/access/host-and-origin.ts';
 import { TokenStore } from './http/access/token-store.ts';
 import { defaultHttpLimits, type HttpLimits } from './http/http-limits.ts';
@@ -104,8 +104,8 @@ export interface ServerOptions {
    */
   readonly requestLog?: RequestLogOptions | undefined;
   /**
-   * Receives descriptions of unexpected events that do not affect a result. They never contain content.
-   * Default: these events are ignored.
+   * Receives descriptions of unexpected events that do not affect a result. They never contain content. Each is
+   * one line without control characters. Default: these events are ignored.
    */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
   /**
@@ -200,7 +200,7 @@ export function createServer(options: ServerOptions): Server {
   const { basePath, authorize, clientAddress, trustedProxies } = options;
   const ready = once(() =>
     service.start().catch((error: unknown) => {
-      onDiagnostic?.(`Cannot start the server: ${errorReason(error)}`);
+      onDiagnostic?.(diagnosticLine(`Cannot start the server: ${errorReason(error)}`));
       throw error;
     }),
   );

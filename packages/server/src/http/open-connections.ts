@@ -83,13 +83,13 @@ export class OpenStreams {
     return () => cancel();
   }
 
-  /** Checks all callers after a while, and again as long as there are open streams. */
+  /** Every 5 s, checks whether the callers are still admitted. The checks stop when no stream is open. */
   #checkLater(): void {
     if (this.#isChecking) return;
     this.#isChecking = true;
     const check = async () => {
       for (const caller of [...this.#byCaller.keys()]) {
-        // An error of the store says nothing about the caller. The next check follows soon.
+        // If the store fails, the caller stays connected until the next check.
         if (!(await this.#isAdmitted(caller).catch(() => true))) this.disconnect(caller);
       }
       this.#isChecking = false;
