@@ -1,5 +1,6 @@
 import {
   decodeTranscript,
+  defaultContentLimits,
   emptyState,
   encodeTranscript,
   type FoldState,
@@ -13,6 +14,7 @@ import {
 import type { Log } from '@millrace/log';
 import type { Content } from '../../contract/content.ts';
 import type { Command } from '../../contract/request-bodies.ts';
+import { ServerError } from '../../contract/server-error.ts';
 import type { MessageExtras } from '../../contract/service.ts';
 import type { QueuedCommand } from '../../journal/journal-state.ts';
 import { loadRecentState } from '../../journal/local-journal.ts';
@@ -112,6 +114,10 @@ export function withFiles(parts: Item['parts'], files: Item['parts']): Item['par
 /** Converts items to JSON. Throws if an item is invalid or too long, because the agent would skip the message. */
 function itemsJson(items: readonly Item[]): JsonValue {
   const text = encodeTranscript(items);
+  // A command on the log is one value.
+  const { maxTextLength: max } = defaultContentLimits;
+  if (text.length > max)
+    throw new ServerError('too_large', `A message can have at most ${max} characters of JSON`);
   decodeTranscript(text);
   return (JSON.parse(text) as { readonly items: JsonValue }).items;
 }

@@ -120,8 +120,8 @@ function isInstruction(entry: InputEntry): boolean {
 
 /** Maximum number of sessions to whose items one request can refer. Each of them is loaded. */
 const maxReferencedSessions = 16;
-/** Maximum length of all items to which one request refers, as JSON. A body cannot be longer either. */
-const maxReferencedLength = 10 * 2 ** 20;
+/** Maximum length of all items to which one request refers, as JSON. A message cannot be longer. */
+const maxReferencedLength = defaultContentLimits.maxTextLength;
 
 /** Replaces references to items of earlier responses by the items. */
 async function resolveReferences(
