@@ -1,5 +1,13 @@
 import type { CallerOptions } from '@millrace/agent';
-import { type Item, isId, type JsonObject, type Part, sessionId, toArray } from '@millrace/core';
+import {
+  defaultContentLimits,
+  type Item,
+  isId,
+  type JsonObject,
+  type Part,
+  sessionId,
+  toArray,
+} from '@millrace/core';
 import { readBackward, snapshot } from '@millrace/log';
 import type { Command } from '../../contract/request-bodies.ts';
 import { ServerError } from '../../contract/server-error.ts';
