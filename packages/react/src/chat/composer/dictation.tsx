@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { IconButton } from '../../design/button.tsx';
 import { icon } from '../../design/icons.tsx';
 import { useLabels } from '../../labels/use-labels.ts';
@@ -33,7 +33,7 @@ interface DictationProps {
  * The button with which the user speaks a message instead of typing it. The browser records and recognizes the words, and some browsers send the
  * recording to a service of their vendor.
  */
-export function DictationButton(props: DictationProps) {
+export function DictationButton(props: DictationProps): ReactNode {
   const t = useLabels();
   const [current, setCurrent] = useState<Recognition>();
   const latest = useRef(props);
