@@ -52,5 +52,6 @@ export function mergeCommands(layers: readonly Layer[]): CommandsConfig {
   return {
     env: [...new Set(all.flatMap(({ env = [] }) => env))],
     maskSecrets: all.findLast((one) => one.maskSecrets !== undefined)?.maskSecrets ?? true,
+    onTimeout: all.findLast((one) => one.onTimeout !== undefined)?.onTimeout ?? 'stop',
   };
 }

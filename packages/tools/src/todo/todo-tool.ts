@@ -1,6 +1,7 @@
 import { type DefinedTool, defineTool } from '@millrace/agent';
 import { type Item, type JsonValue, parseJson } from '@millrace/core';
 import { z } from 'zod';
+import { keptText, withoutTags } from './kept-text.ts';
 
 /** One task of the list that the model keeps. */
 export interface TodoTask {
@@ -63,8 +64,7 @@ export function readTodo(value: JsonValue | undefined): readonly TodoTask[] | un
   return success ? data.tasks : undefined;
 }
 
-const openTag = '<open_tasks>';
-const closeTag = '</open_tasks>';
+const tag = 'open_tasks';
 
 /**
  * Returns the open tasks as a text for the model. It is for `compaction.keep`, so that a summary never loses
@@ -80,8 +80,8 @@ export function openTasks(items: readonly Item[]): string | undefined {
   );
   for (const { part, of } of parts.toReversed()) {
     // Only a summary has the kind `context`. The same text in any other message does not count.
-    if (of === 'context' && part.kind === 'text' && part.text.includes(openTag))
-      return keptTasks(part.text);
+    if (of === 'context' && part.kind === 'text' && part.text.includes(`<${tag}>`))
+      return keptText(part.text, tag);
     if (part.kind !== 'tool_call' || part.name !== toolName || failed.has(part.toolCallId))
       continue;
     const read = parseJson(part.arguments);
@@ -94,13 +94,8 @@ export function openTasks(items: readonly Item[]): string | undefined {
 function tasksText(tasks: readonly TodoTask[]): string | undefined {
   const open = tasks.filter(({ state }) => state !== 'done');
   if (open.length === 0) return undefined;
-  const lines = open.map(({ text, state }) => `- ${state === 'doing' ? '(in work) ' : ''}${text}`);
-  return [openTag, ...lines, closeTag].join('\n');
-}
-
-/** Returns the tasks that an earlier summary contains. They are at the end of the summary. */
-function keptTasks(summary: string): string | undefined {
-  const start = summary.lastIndexOf(openTag);
-  const end = summary.indexOf(closeTag, start);
-  return end === -1 ? undefined : summary.slice(start, end + closeTag.length);
+  const lines = open.map(
+    ({ text, state }) => `- ${state === 'doing' ? '(in work) ' : ''}${withoutTags(text)}`,
+  );
+  return [`<${tag}>`, ...lines, `</${tag}>`].join('\n');
 }

@@ -1,7 +1,9 @@
 import { AgentError, type Clock, type Run, type RunResult } from '@millrace/agent';
 import type { AgentEvent, Item, JsonObject, RunId, SessionId } from '@millrace/core';
 import { type Log, LogError } from '@millrace/log';
+import { type BackgroundCommand, type LoggedCommand, stoppedByUser } from '@millrace/tools';
 import type { BuiltAgent } from '../../contract/agent.ts';
+import { oneLine } from '../../text/cells/printable.ts';
 import { type Block, note } from '../contract/block.ts';
 import type { ChatState, QueuedMessage } from '../contract/chat-state.ts';
 import type { PendingApproval } from '../contract/dialog.ts';
@@ -30,7 +32,7 @@ interface ConversationOptions {
   readonly takeOutputs: () => readonly string[];
   readonly clock: Clock;
   /** The current agent. Its model can change. */
-  readonly built: () => Pick<BuiltAgent, 'agent' | 'mode' | 'extensions'>;
+  readonly built: () => Pick<BuiltAgent, 'agent' | 'mode' | 'extensions' | 'background'>;
   /** Returns a new idempotency key for a command. */
   readonly newKey: () => string;
   /** Prints blocks to the scrollback. Pass each block only once. */
@@ -55,10 +57,19 @@ interface ConversationOptions {
    * continues the run.
    */
   readonly takesOver?: (() => boolean) | undefined;
+  /**
+   * If true, the end of a background command starts a run while the session is idle. Default: true.
+   */
+  readonly wakes?: boolean | undefined;
   /** The name that the log records for answers to approvals. Default: `you, in the terminal`. */
   readonly answeredBy?: string | undefined;
 }
 
+/**
+ * Maximum number of runs that background commands start without a message of the user between them. The
+ * model could otherwise start commands and runs without end.
+ */
+const maxWakes = 20;
 const defaultAnsweredBy = 'you, in the terminal';
 
 /**
@@ -89,6 +100,12 @@ export class Conversation {
   #holder: string | undefined;
   /** The folder of the first message that was sent from a different folder. */
   #otherFolder: string | undefined;
+  /** The number of runs that background commands have started since the last message of the user. */
+  #wakes = 0;
+  /** True if the last run did not end normally. The user then decides when the work continues. */
+  #isHeld = false;
+  /** The background commands that were lost with an earlier process. The next run reports them to the model. */
+  #lost: readonly LoggedCommand[] = [];
   #isClosed = false;
 
   constructor(options: ConversationOptions) {
@@ -135,8 +152,16 @@ export class Conversation {
   /**
    * Reads the session and returns its last blocks. Print them before you call `resumeInterrupted`.
    */
-  open(): Promise<Pick<EarlierBlocks, 'blocks' | 'count'>> {
-    return this.#view.open();
+  async open(): Promise<Pick<EarlierBlocks, 'blocks' | 'count'>> {
+    const earlier = await this.#view.open();
+    const { built, log } = this.#options;
+    this.#lost = (await built().background?.findLost(log, this.session)) ?? [];
+    return earlier;
+  }
+
+  /** The background commands that were lost with an earlier process, and that no run has reported yet. */
+  get lostCommands(): readonly LoggedCommand[] {
+    return this.#lost;
   }
 
   /** Resumes interrupted work, unless a different process drives the session. */
@@ -240,9 +265,19 @@ export class Conversation {
       await run.abort('the chat was left').catch(() => {});
       await run.result;
     }
+    await this.endCommands();
     this.#isClosed = true;
     this.#driverWatcher.stop();
     this.#view.close();
+  }
+
+  /** Ends the background commands of the session. Returns them. */
+  async endCommands(): Promise<readonly BackgroundCommand[]> {
+    const ended = (await this.#options.built().background?.end(this.session)) ?? [];
+    const names = ended.map(({ id, command }) => `${id} (${oneLine(command, 60)})`);
+    if (names.length > 0)
+      this.#options.print([note('mark', `■ ended with the session: ${names.join(', ')}`)]);
+    return ended;
   }
 
   get #answeredBy(): string {
@@ -256,7 +291,9 @@ export class Conversation {
   }
 
   get #lastQueued(): QueuedMessage | undefined {
-    return this.state.queued.findLast(({ key }) => !this.#withdrawals.has(key));
+    return this.state.queued.findLast(
+      ({ key, ended }) => ended === undefined && !this.#withdrawals.has(key),
+    );
   }
 
   /**
@@ -265,7 +302,8 @@ export class Conversation {
    */
   async #withdrawAll(): Promise<void> {
     for (const message of this.state.queued.toReversed())
-      if (!this.#withdrawals.has(message.key)) await this.#withdraw(message);
+      if (message.ended === undefined && !this.#withdrawals.has(message.key))
+        await this.#withdraw(message);
   }
 
   async #withdraw(message: QueuedMessage): Promise<void> {
@@ -333,12 +371,24 @@ export class Conversation {
 
   #startRun(item: Item): void {
     const { agent } = this.#options.built();
+    this.#reportLost();
     const { signal: leave } = this.#leaving;
     this.#drive(agent.run(item, { session: this.session, leave }), item);
   }
 
+  /** Tells the model about lost commands. The log gets the messages before the run that starts now. */
+  #reportLost(): void {
+    const { built, log } = this.#options;
+    const lost = this.#lost;
+    this.#lost = [];
+    built()
+      .background?.reportLost(log, this.session, lost)
+      .catch((error: unknown) => this.#printError(error));
+  }
+
   #resume(): void {
     const { agent } = this.#options.built();
+    this.#reportLost();
     this.#drive(agent.resume(this.session, { leave: this.#leaving.signal }), undefined);
   }
 
@@ -402,7 +452,9 @@ export class Conversation {
 
   #handleEvent(event: AgentEvent): void {
     const { type } = event;
+    if (type === 'run_finished') this.#isHeld = event.stop.reason !== 'stop';
     if (type === 'item_started' && event.kind === 'user') {
+      this.#wakes = 0;
       this.#unrecordedText = undefined;
       const folder = event.metadata?.['cwd'];
       const isOther = typeof folder === 'string' && folder !== this.#options.cwd;
@@ -429,6 +481,7 @@ export class Conversation {
       const { holder, hasWork } = await driverStatus(this.#options.log, this.session);
       // The view can be older than the log. A run may have answered the message in the meantime.
       if (!hasWork || !this.#hasLateMessages) return;
+      if (this.#hasEndedCommand) this.#wakes++;
       const keys = this.#lateMessages.take();
       if (holder === undefined) return this.#resume();
       for (const key of keys) this.#submittedMessages.add(key);
@@ -440,7 +493,21 @@ export class Conversation {
   /** True if a late message waits and no process drives the session. */
   get #hasLateMessages(): boolean {
     const isOver = this.#isClosed || this.#leaving.signal.aborted;
-    return !this.isBusy && !isOver && this.#lateMessages.isIn(this.state);
+    const isWaiting = this.#lateMessages.isIn(this.state) || this.#hasEndedCommand;
+    return !this.isBusy && !isOver && isWaiting;
+  }
+
+  /**
+   * True if a background command of this process has ended and the model does not know it yet. The user
+   * knows about a command that the user stopped, so that end starts no run.
+   */
+  get #hasEndedCommand(): boolean {
+    const { wakes = true, built } = this.#options;
+    if (!wakes || this.#isHeld || this.#wakes >= maxWakes) return false;
+    const own = built().background?.list(this.session) ?? [];
+    return this.state.queued.some(({ ended }) =>
+      own.some(({ id, end }) => id === ended?.id && end === ended.end && end !== stoppedByUser),
+    );
   }
 
   async #submit(session: SessionId, command: JsonObject): Promise<string> {
