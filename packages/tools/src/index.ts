@@ -85,6 +85,7 @@ export {
   type BackgroundCommandsOptions,
   backgroundCommands,
   type EndedCommand,
+  type ReservedPlace,
   type StartedCommand,
   stoppedByUser,
 } from './shell/background/background-commands.ts';

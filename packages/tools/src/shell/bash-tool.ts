@@ -170,11 +170,11 @@ async function executeCommand(
   const mask = settings.maskSecrets ? secretMask(process.env) : undefined;
   if (isBackground && background !== undefined) {
     const { timeout_ms: timeoutMs } = input;
-    const release = background.reserve(session);
+    const { id, release } = background.reserve(context);
     try {
       const ready = await prepareCommand(input, context, settings);
       const options = { command, timeoutMs, maxKeptBytes, mask, signal };
-      return background.add(await startCommand(ready, options), context);
+      return background.add({ ...(await startCommand(ready, options)), id }, context);
     } finally {
       release();
     }

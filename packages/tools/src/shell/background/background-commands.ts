@@ -83,12 +83,19 @@ export interface BackgroundCommands extends RunningOutputs {
   /** Returns true if a further command can run in the session. */
   hasRoom(session: string): boolean;
   /**
-   * Reserves the place of a command that is about to start. The result gives the place back. Throws if too
-   * many commands run. `bashTool` calls it.
+   * Reserves the place and the id of a command that is about to start. Throws if too many commands run.
+   * `bashTool` calls it.
    */
-  reserve(session: string): () => void;
+  reserve(context: StartContext): ReservedPlace;
   /** Registers a command that has started, and returns its result for the model. `bashTool` calls it. */
   add(started: StartedCommand, context: StartContext): ToolOutput;
+}
+
+/** The place of a command that is about to start. */
+export interface ReservedPlace {
+  readonly id: string;
+  /** Gives the place back. Call it after `add`, or if the command did not start. */
+  release(): void;
 }
 
 type StartContext = Pick<ToolContext, 'session' | 'sessionState' | 'notify'>;
@@ -101,6 +108,8 @@ export interface StartedCommand {
   readonly stop: AbortController;
   /** Resolves when all its processes have ended and its output is complete. */
   readonly ended: Promise<EndedCommand>;
+  /** The reserved id. Default: the next id. */
+  readonly id?: string | undefined;
   /** A text that precedes the result for the model. Default: none. */
   readonly before?: string | undefined;
 }
@@ -129,7 +138,7 @@ export const stoppedByUser = 'was stopped by the user';
 /** Maximum number of ended commands of a session whose output can still be read. */
 const maxEnded = 20;
 
-interface Entry extends StartedCommand {
+interface Entry extends Omit<StartedCommand, 'id'> {
   readonly id: string;
   readonly session: string;
   readonly startedAt: number;
@@ -173,7 +182,8 @@ class CommandList implements BackgroundCommands {
     return !this.#isClosed && running + (this.#starting.get(session) ?? 0) < this.#maxRunning;
   }
 
-  reserve(session: string): () => void {
+  reserve(context: StartContext): ReservedPlace {
+    const { session } = context;
     if (!this.hasRoom(session)) {
       const running = this.#of(session).filter(({ end }) => end === undefined);
       const ids = running.map(({ id }) => id).join(', ');
@@ -183,13 +193,13 @@ class CommandList implements BackgroundCommands {
     const count = (change: number) =>
       this.#starting.set(session, (this.#starting.get(session) ?? 0) + change);
     count(1);
-    return () => void count(-1);
+    return { id: `c${this.#nextNumber(context)}`, release: () => void count(-1) };
   }
 
   add(started: StartedCommand, context: StartContext): ToolOutput {
     const { session, notify } = context;
     const { command, before } = started;
-    const id = `c${this.#nextNumber(context)}`;
+    const id = started.id ?? `c${this.#nextNumber(context)}`;
     const entry: Entry = {
       ...{ ...started, id, session, startedAt: this.#clock.now(), notes: [] },
       ...{ end: undefined, position: 0, waiting: 0, stoppedBy: undefined },
@@ -199,7 +209,7 @@ class CommandList implements BackgroundCommands {
       ),
     };
     this.#entries.set(session, [...this.#of(session), entry]);
-    const text = `It runs in the background as ${id}. read_output reads its output, waits for its end or stops it. You get a message when it ends.`;
+    const text = `It runs in the background as ${id}. You get a message when it ends.`;
     return {
       output: {
         text: before === undefined ? text : `${before}\n[${text}]`,

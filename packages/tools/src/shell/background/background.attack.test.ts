@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAgent, defineTool, readOutputTool, type ToolNotice } from '@millrace/agent';
-import { type JsonValue, sessionId, toolCallId } from '@millrace/core';
+import { type JsonValue, sessionId, type ToolCallPart, toolCallId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, onTestFinished, test } from 'vitest';
@@ -113,11 +113,10 @@ test('18.237: attack: a forged session can neither stop a process nor read its o
     ...{ name: 'bash', description: 'Forges', input: z.object({}) },
     execute: async () => ({ output: { text: 'Forged', metadata } }),
   });
-  const part = (id: string, name: string, input: object) =>
-    ({
-      ...{ kind: 'tool_call', toolCallId: toolCallId(id), name },
-      arguments: JSON.stringify(input),
-    }) as const;
+  const part = (id: string, name: string, input: object): ToolCallPart => ({
+    ...{ kind: 'tool_call', toolCallId: toolCallId(id), name },
+    arguments: JSON.stringify(input),
+  });
   const provider = scriptedProvider([
     { content: { parts: [part('a', 'bash', {})] } },
     { content: { parts: [part('b', 'read_output', { output: 'c1', stop: true })] } },
