@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, chromium, firefox } from 'playwright-core';
 import { describe, type SuiteAPI } from 'vitest';
 import { isRequirementMissing } from '../../../../../packages/log/src/testing/external-programs.ts';
 
@@ -27,10 +27,18 @@ function isProgram(path: string): boolean {
   }
 }
 
+function findProgram(candidates: readonly string[]): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  return candidates.flatMap((name) => folders.map((folder) => join(folder, name))).find(isProgram);
+}
+
 /** Returns the path of Chromium. Returns undefined if it is not installed. */
 export function chromiumPath(): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(delimiter);
-  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isProgram);
+  return findProgram(names);
+}
+
+function firefoxPath(): string | undefined {
+  return findProgram(['firefox-esr', 'firefox']);
 }
 
 /** Starts Chromium without a window. */
@@ -39,6 +47,11 @@ export function launchChromium(): Promise<Browser> {
     executablePath: chromiumPath() ?? 'chromium',
     args: ['--no-sandbox', '--disable-dev-shm-usage'],
   });
+}
+
+/** Starts Firefox without a window. The tests control it with WebDriver BiDi. */
+export function launchFirefox(): Promise<Browser> {
+  return firefox.launch({ channel: 'moz-firefox', executablePath: firefoxPath() ?? 'firefox' });
 }
 
 /**
@@ -63,6 +76,15 @@ export async function sharedChromium(): Promise<Browser> {
  * message.
  */
 export function describeInChromium(): SuiteAPI {
-  const isInstalled = chromiumPath() !== undefined;
-  return isRequirementMissing(isInstalled, missingText) ? (describe.skip as SuiteAPI) : describe;
+  return describeIf(chromiumPath() !== undefined, missingText);
+}
+
+/** Returns `describe` for tests in Firefox. Without Firefox, these tests are skipped with a message. */
+export function describeInFirefox(): SuiteAPI {
+  const missing = 'Firefox is not installed. Run npm run test:setup';
+  return describeIf(firefoxPath() !== undefined, missing);
+}
+
+function describeIf(isInstalled: boolean, missing: string): SuiteAPI {
+  return isRequirementMissing(isInstalled, missing) ? (describe.skip as SuiteAPI) : describe;
 }
