@@ -40,6 +40,7 @@ test('/tasks lists commands with their last line, and stops one without waking t
   await chat.send('Go');
   await chat.waitForText('It runs.');
   await chat.until(() => background.list(chat.session)[0]?.lastLine.includes('ready') === true);
+  expect(chat.terminal.screen).toContain('1 in the background (/tasks)');
   await chat.send('/tasks');
   await chat.waitForText('(runs for');
   expect(chat.terminal.text).toContain('│ ready');
@@ -50,6 +51,7 @@ test('/tasks lists commands with their last line, and stops one without waking t
   await chat.waitForText('■ c1 was stopped');
   expect(background.running).toBe(0);
   await chat.idle();
+  expect(chat.terminal.screen).not.toContain('in the background (/tasks)');
   expect(chat.terminal.text).not.toContain('I know.');
   await chat.send('What happened?');
   await chat.waitForText('I know.');

@@ -57,7 +57,7 @@ export const background: SlashCommand = {
     const profile = createProfile({ cwd, flags, config, built, isHandedOver: true });
     await askDaemon(files.socket, { type: 'adopt', session, profile });
     await conversation.leave();
-    const ended = await conversation.endCommands();
+    const ended = await conversation.commandEnds.endAll();
     const end = 'was stopped, because the session moved to the daemon';
     await context.built.background?.reportLost(context.log, session, ended, end);
     // The daemon may have been killed meanwhile.

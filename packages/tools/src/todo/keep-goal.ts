@@ -1,6 +1,5 @@
 import type { Item } from '@millrace/core';
-import { keptText, withoutTags } from './kept-text.ts';
-import { openTasks } from './todo-tool.ts';
+import { keptText, openTasks, withoutTags } from './todo-tool.ts';
 
 /** Maximum length of a request in a summary, in characters. The middle of a longer request is left out. */
 const maxRequestLength = 4000;

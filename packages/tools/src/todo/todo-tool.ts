@@ -1,7 +1,6 @@
 import { type DefinedTool, defineTool } from '@millrace/agent';
 import { type Item, type JsonValue, parseJson } from '@millrace/core';
 import { z } from 'zod';
-import { keptText, withoutTags } from './kept-text.ts';
 
 /** One task of the list that the model keeps. */
 export interface TodoTask {
@@ -98,4 +97,23 @@ function tasksText(tasks: readonly TodoTask[]): string | undefined {
     ({ text, state }) => `- ${state === 'doing' ? '(in work) ' : ''}${withoutTags(text)}`,
   );
   return [`<${tag}>`, ...lines, `</${tag}>`].join('\n');
+}
+
+/** The names of the tags that mark kept texts in a summary. */
+type KeptTag = 'open_tasks' | 'first_request' | 'current_request';
+
+/**
+ * Returns the text with its tags that an earlier compaction added to a summary. Kept texts are at the end of a
+ * summary, so the last one counts. The model can repeat or invent such a text only before it.
+ */
+export function keptText(summary: string, tag: KeptTag): string | undefined {
+  const [open, close] = [`<${tag}>`, `</${tag}>`];
+  const start = summary.lastIndexOf(open);
+  const end = summary.indexOf(close, start);
+  return start === -1 || end === -1 ? undefined : summary.slice(start, end + close.length);
+}
+
+/** Changes the tags in a text, so that the text cannot end its own tag or imitate a different one. */
+export function withoutTags(text: string): string {
+  return text.replaceAll(/<(\/?)(open_tasks|first_request|current_request)>/g, '<$1 $2>');
 }

@@ -41,7 +41,7 @@ function runningOf({ built, conversation }: CommandContext): readonly Background
 
 function listCommands({ built, conversation, clock, print }: CommandContext): void {
   const known = built.background?.list(conversation.session) ?? [];
-  const lost = conversation.lostCommands;
+  const lost = conversation.commandEnds.lost;
   if (known.length + lost.length === 0)
     return print(note('dim', 'This session has no background commands.'));
   print({

@@ -1,12 +1,11 @@
 import { AgentError, type Clock, type Run, type RunResult } from '@millrace/agent';
 import type { AgentEvent, Item, JsonObject, RunId, SessionId } from '@millrace/core';
 import { type Log, LogError } from '@millrace/log';
-import { type BackgroundCommand, type LoggedCommand, stoppedByUser } from '@millrace/tools';
 import type { BuiltAgent } from '../../contract/agent.ts';
-import { oneLine } from '../../text/cells/printable.ts';
 import { type Block, note } from '../contract/block.ts';
 import type { ChatState, QueuedMessage } from '../contract/chat-state.ts';
 import type { PendingApproval } from '../contract/dialog.ts';
+import { CommandEnds } from './command-ends.ts';
 import { type DriverStatus, DriverWatcher, driverStatus } from './driver-watcher.ts';
 import { LateMessages } from './late-messages.ts';
 import { type MessageContent, messageItem, messageText } from './message-item.ts';
@@ -65,11 +64,6 @@ interface ConversationOptions {
   readonly answeredBy?: string | undefined;
 }
 
-/**
- * Maximum number of runs that background commands start without a message of the user between them. The
- * model could otherwise start commands and runs without end.
- */
-const maxWakes = 20;
 const defaultAnsweredBy = 'you, in the terminal';
 
 /**
@@ -80,6 +74,8 @@ const defaultAnsweredBy = 'you, in the terminal';
  */
 export class Conversation {
   readonly session: SessionId;
+  /** The ends of the background commands. */
+  readonly commandEnds: CommandEnds;
   readonly #options: ConversationOptions;
   readonly #view: SessionView;
   readonly #driverWatcher: DriverWatcher;
@@ -100,18 +96,13 @@ export class Conversation {
   #holder: string | undefined;
   /** The folder of the first message that was sent from a different folder. */
   #otherFolder: string | undefined;
-  /** The number of runs that background commands have started since the last message of the user. */
-  #wakes = 0;
-  /** True if the last run did not end normally. The user then decides when the work continues. */
-  #isHeld = false;
-  /** The background commands that were lost with an earlier process. The next run reports them to the model. */
-  #lost: readonly LoggedCommand[] = [];
   #isClosed = false;
 
   constructor(options: ConversationOptions) {
     const { session, log, clock, print, onChange, onBatch } = options;
     this.session = session;
     this.#options = options;
+    this.commandEnds = new CommandEnds(options);
     const onError = (error: unknown) => this.#printError(error);
     const onEvent = (event: AgentEvent) => this.#handleEvent(event);
     this.#view = new SessionView({ session, log, print, onChange, onEvent, onBatch, onError });
@@ -154,14 +145,8 @@ export class Conversation {
    */
   async open(): Promise<Pick<EarlierBlocks, 'blocks' | 'count'>> {
     const earlier = await this.#view.open();
-    const { built, log } = this.#options;
-    this.#lost = (await built().background?.findLost(log, this.session)) ?? [];
+    await this.commandEnds.open();
     return earlier;
-  }
-
-  /** The background commands that were lost with an earlier process, and that no run has reported yet. */
-  get lostCommands(): readonly LoggedCommand[] {
-    return this.#lost;
   }
 
   /** Resumes interrupted work, unless a different process drives the session. */
@@ -265,19 +250,10 @@ export class Conversation {
       await run.abort('the chat was left').catch(() => {});
       await run.result;
     }
-    await this.endCommands();
+    await this.commandEnds.endAll();
     this.#isClosed = true;
     this.#driverWatcher.stop();
     this.#view.close();
-  }
-
-  /** Ends the background commands of the session. Returns them. */
-  async endCommands(): Promise<readonly BackgroundCommand[]> {
-    const ended = (await this.#options.built().background?.end(this.session)) ?? [];
-    const names = ended.map(({ id, command }) => `${id} (${oneLine(command, 60)})`);
-    if (names.length > 0)
-      this.#options.print([note('mark', `■ ended with the session: ${names.join(', ')}`)]);
-    return ended;
   }
 
   get #answeredBy(): string {
@@ -371,24 +347,14 @@ export class Conversation {
 
   #startRun(item: Item): void {
     const { agent } = this.#options.built();
-    this.#reportLost();
+    this.commandEnds.report().catch((error: unknown) => this.#printError(error));
     const { signal: leave } = this.#leaving;
     this.#drive(agent.run(item, { session: this.session, leave }), item);
   }
 
-  /** Tells the model about lost commands. The log gets the messages before the run that starts now. */
-  #reportLost(): void {
-    const { built, log } = this.#options;
-    const lost = this.#lost;
-    this.#lost = [];
-    built()
-      .background?.reportLost(log, this.session, lost)
-      .catch((error: unknown) => this.#printError(error));
-  }
-
   #resume(): void {
     const { agent } = this.#options.built();
-    this.#reportLost();
+    this.commandEnds.report().catch((error: unknown) => this.#printError(error));
     this.#drive(agent.resume(this.session, { leave: this.#leaving.signal }), undefined);
   }
 
@@ -452,9 +418,8 @@ export class Conversation {
 
   #handleEvent(event: AgentEvent): void {
     const { type } = event;
-    if (type === 'run_finished') this.#isHeld = event.stop.reason !== 'stop';
+    this.commandEnds.handle(event);
     if (type === 'item_started' && event.kind === 'user') {
-      this.#wakes = 0;
       this.#unrecordedText = undefined;
       const folder = event.metadata?.['cwd'];
       const isOther = typeof folder === 'string' && folder !== this.#options.cwd;
@@ -481,7 +446,7 @@ export class Conversation {
       const { holder, hasWork } = await driverStatus(this.#options.log, this.session);
       // The view can be older than the log. A run may have answered the message in the meantime.
       if (!hasWork || !this.#hasLateMessages) return;
-      if (this.#hasEndedCommand) this.#wakes++;
+      if (this.commandEnds.wakes(this.state)) this.commandEnds.countWake();
       const keys = this.#lateMessages.take();
       if (holder === undefined) return this.#resume();
       for (const key of keys) this.#submittedMessages.add(key);
@@ -493,21 +458,8 @@ export class Conversation {
   /** True if a late message waits and no process drives the session. */
   get #hasLateMessages(): boolean {
     const isOver = this.#isClosed || this.#leaving.signal.aborted;
-    const isWaiting = this.#lateMessages.isIn(this.state) || this.#hasEndedCommand;
+    const isWaiting = this.#lateMessages.isIn(this.state) || this.commandEnds.wakes(this.state);
     return !this.isBusy && !isOver && isWaiting;
-  }
-
-  /**
-   * True if a background command of this process has ended and the model does not know it yet. The user
-   * knows about a command that the user stopped, so that end starts no run.
-   */
-  get #hasEndedCommand(): boolean {
-    const { wakes = true, built } = this.#options;
-    if (!wakes || this.#isHeld || this.#wakes >= maxWakes) return false;
-    const own = built().background?.list(this.session) ?? [];
-    return this.state.queued.some(({ ended }) =>
-      own.some(({ id, end }) => id === ended?.id && end === ended.end && end !== stoppedByUser),
-    );
   }
 
   async #submit(session: SessionId, command: JsonObject): Promise<string> {
