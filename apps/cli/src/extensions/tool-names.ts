@@ -15,6 +15,8 @@ const otherNames: Readonly<Record<string, readonly [string, ...string[]]>> = {
   task: ['Task', 'Agent'],
   ask_user: ['AskUserQuestion'],
   skill: ['Skill'],
+  web_fetch: ['WebFetch'],
+  todo: ['TodoWrite'],
 };
 
 /** Returns our name of a tool for a name in a file, such as `Bash(git diff:*)`. */

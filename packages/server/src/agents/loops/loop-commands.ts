@@ -1,4 +1,5 @@
 import {
+  decodeTranscript,
   emptyState,
   encodeTranscript,
   type FoldState,
@@ -7,7 +8,6 @@ import {
   type JsonValue,
   type LogRecord,
   type Part,
-  parseJson,
   sessionId,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
@@ -109,9 +109,11 @@ export function withFiles(parts: Item['parts'], files: Item['parts']): Item['par
   return [...parts.filter((part) => !isEmptyText(part) || files.length === 0), ...files];
 }
 
+/** Converts items to JSON. Throws if an item is invalid or too long, because the agent would skip the message. */
 function itemsJson(items: readonly Item[]): JsonValue {
-  const parsed = parseJson(encodeTranscript(items));
-  return parsed.ok ? ((parsed.value as JsonObject)['items'] ?? []) : [];
+  const text = encodeTranscript(items);
+  decodeTranscript(text);
+  return (JSON.parse(text) as { readonly items: JsonValue }).items;
 }
 
 /** Converts a client's idempotency key to the key of the message on the log. */
