@@ -80,8 +80,12 @@ function toHookInput(name: string, fields: Fields, cwd: string): Fields {
       return { ...file, ...joined, ...(edits.length > 1 && { edits }) };
     }
     case 'bash': {
-      const { timeout_ms: timeout, ...others } = fields;
-      return { ...others, ...(timeout !== undefined && { timeout }) };
+      const { timeout_ms: timeout, background, ...others } = fields;
+      return {
+        ...others,
+        ...(timeout !== undefined && { timeout }),
+        ...(background !== undefined && { run_in_background: background }),
+      };
     }
     case 'task': {
       const { agent, task } = fields;
