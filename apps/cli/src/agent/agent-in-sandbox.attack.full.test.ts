@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type JsonObject, toolCallId, toolCallPart } from '@millrace/core';
+import { type JsonObject, sessionId, toolCallId, toolCallPart } from '@millrace/core';
+import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { findSandbox } from '@millrace/tools';
 import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
@@ -281,4 +282,38 @@ describe('a variable of `commands.env`', () => {
     const { text } = await attempt(context, { input: { command }, settings, args });
     expect(text).toContain(encoded);
   });
+});
+
+test('18.259: attack: an approval on the log lets a changed script write protected files', async (context) => {
+  const found = await findSandbox();
+  if (found.sandbox === undefined) return context.skip(found.reason);
+  found.sandbox.close();
+  const write = (name: string) =>
+    JSON.stringify({ scripts: { test: `echo a=b > .npm''rc; echo x > ${name}` } });
+  const cwd = folderWith({ 'package.json': write('first') });
+  const env = { HOME: folderWith() };
+  const config = await loadConfig({ args: { permissions: 'accept-edits' }, env, cwd });
+  const log = memoryLog();
+  /** Runs `npm test` with a new agent, as a new process does. Each question is answered for the session. */
+  const runTest = async (id: string) => {
+    const call = toolCallPart(toolCallId(id), 'bash', { command: 'npm test' });
+    const provider = scriptedProvider([{ content: { parts: [call] } }, 'Done.']);
+    const { agent } = await testAgent({ provider, config, cwd, log });
+    const run = agent.run('Go', { session: sessionId('s') });
+    let asked = 0;
+    for await (const event of run.events) {
+      if (event.type !== 'approval_asked') continue;
+      asked++;
+      await run.approve(event.toolCallId, { until: 'session' });
+    }
+    await run.result;
+    return asked;
+  };
+  expect(await runTest('a')).toBe(1);
+  // The person saw exactly this call, so the command may write the file.
+  expect(readdirSync(cwd)).toEqual(expect.arrayContaining(['first', '.npmrc']));
+  rmSync(join(cwd, '.npmrc'));
+  writeFileSync(join(cwd, 'package.json'), write('second'));
+  expect(await runTest('b')).toBe(0);
+  expect(readdirSync(cwd)).not.toContain('.npmrc');
 });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { NewSessionRequest } from '@agentclientprotocol/sdk';
 import { expect, type TestContext, test } from 'vitest';
 import { builtProgram } from '../testing/built-program.ts';
 import { editorHarness } from './testing/test-editor.ts';
@@ -107,7 +108,8 @@ test('18.257: attack: the script of a server of the editor is not replaced, in t
   const editor = await open({ flags: ['--mode', 'accept-edits'] });
   const newSession = () => {
     const handed = { name: 's', command: process.execPath, args: ['tools/server.js'], env: [] };
-    return editor.agent.request('session/new', { cwd, mcpServers: [handed] });
+    const params: NewSessionRequest = { cwd, mcpServers: [handed] };
+    return editor.agent.request('session/new', params);
   };
   const { sessionId } = await newSession();
   await expect.poll(() => existsSync(first)).toBe(true);

@@ -208,7 +208,8 @@ test.for([
     const files = { [`${place}/.claude/settings.json`]: hookSettings('PostToolUse', command) };
     const script = [calls('write', { path: 'a.txt', content: 'x' }), 'Done.'];
     const env = { ...process.env, PRIVATE_NAME: 'canary' };
-    const given = { config: { ...config, commands: { env: ['PRIVATE_NAME'] } }, env };
+    const commands = { env: ['PRIVATE_NAME'], maskSecrets: true };
+    const given = { config: { ...config, commands }, env };
     const { built, cwd } = await extendedAgent(files, script, given);
     await built.agent.run('Go', { session: sessionId('s') }).result;
     const seen = Buffer.from(readFileSync(join(cwd, 'seen.txt'), 'utf8'), 'base64').toString();

@@ -145,7 +145,7 @@ export class Questions {
    */
   #answeredDecision(call: CheckedToolCall): Promise<PolicyDecision> {
     const { toolCallId } = call.call;
-    const known = this.#answeredDecisions.get(toolCallId) ?? this.#approvals.askPolicy(call);
+    const known = this.#answeredDecisions.get(toolCallId) ?? this.#approvals.askPolicy(call, true);
     this.#answeredDecisions.set(toolCallId, known);
     return known;
   }
@@ -163,7 +163,9 @@ export class Questions {
 
   async #decideOnChange(call: CheckedToolCall): Promise<PolicyDecision> {
     const reason = reasonAgainstChange(call) ?? (await this.#guardrailAgainst(call));
-    return reason === undefined ? this.#approvals.askPolicy(call) : { decision: 'deny', reason };
+    return reason === undefined
+      ? this.#approvals.askPolicy(call, true)
+      : { decision: 'deny', reason };
   }
 
   /**
