@@ -168,6 +168,13 @@ export class HookRunner {
     const text = stdout.trim();
     const json = text.startsWith('{') ? parseObject(text) : undefined;
     if (json === undefined) {
+      // A long input can make the answer of a guard too long. The answer could be a denial.
+      if (hook.event === 'PreToolUse' && (result.isCut || text.startsWith('{'))) {
+        this.#noteOnce(
+          `${nameOf(hook)} gave an answer that is too long, or that is not valid JSON.`,
+        );
+        return { asked: 'The answer of a hook that guards this call cannot be read' };
+      }
       const isContext = hook.event === 'UserPromptSubmit' || hook.event === 'SessionStart';
       return isContext && text !== '' ? { context: clip(text, maxContextLength) } : {};
     }
