@@ -1,4 +1,5 @@
 import type { Route } from '../http/route.ts';
+import { agUiRoutes } from './ag-ui/ag-ui-routes.ts';
 import { agentRoutes } from './agents.ts';
 import { chatRoutes } from './chat/chat-routes.ts';
 import { eventRoutes } from './events.ts';
@@ -32,6 +33,7 @@ const routes: readonly Route[] = [
   ...tokenRoutes,
   ...chatRoutes,
   ...openAiRoutes,
+  ...agUiRoutes,
   ...healthRoutes,
 ];
 
