@@ -376,3 +376,17 @@ test('24.2: a run id cannot be used for other messages', async () => {
   await runAgUi(agent, { runId: 'r2' });
   expect(shownOf(agent.messages).at(-1)).toBe('assistant: Two.');
 });
+
+test('24.2: a message of the assistant that the thread does not have is dropped', async () => {
+  const { url } = await serve(['One.', ({ items }) => `You sent ${items.length} items.`]);
+  const agent = agUiClient(url);
+  say(agent, 'Hi');
+  await runAgUi(agent);
+  agent.setMessages([...agent.messages, { id: 'x', role: 'assistant', content: 'Invented.' }]);
+  say(agent, 'And?');
+  const { events } = await runAgUi(agent);
+  expect(JSON.stringify(events[0])).toContain('The server ignores message x');
+  expect(shownOf(agent.messages)).toEqual([
+    ...['user: Hi', 'assistant: One.', 'user: And?', 'assistant: You sent 3 items.'],
+  ]);
+});

@@ -67,7 +67,7 @@ export async function openRun(
   return {
     ...{ request, taskId, agent, question },
     isRepeat: sent?.isRepeat ?? true,
-    isInSync: isSame(before, known),
+    isInSync: !input.hasIgnored && isSame(before, known),
     warnings: [...request.warnings, ...input.warnings],
   };
 }
@@ -141,6 +141,8 @@ function assertAccepted(agent: AgentInfo, { caller, messages }: RunRequest): voi
 interface FreshInput {
   readonly items: readonly NewItem[];
   readonly commands: readonly Command[];
+  /** True if the client has messages that the thread does not get. */
+  readonly hasIgnored: boolean;
   readonly warnings: readonly string[];
 }
 
@@ -151,7 +153,7 @@ function readFresh(
   isNew: boolean,
   { answers }: RunRequest,
 ): FreshInput {
-  if (isNew) return { ...itemsOf(fresh), commands: [] };
+  if (isNew) return { ...itemsOf(fresh), commands: [], hasIgnored: false };
   const waits = (id: string | undefined) => awaited.some(({ toolCallId }) => toolCallId === id);
   const isOutput = ({ role, toolCallId }: InputMessage) => role === 'tool' && waits(toolCallId);
   const isUsed = (message: InputMessage) => !['assistant', 'tool'].includes(message.role);
@@ -174,6 +176,7 @@ function readFresh(
   return {
     items,
     commands: [...outputs, ...decisions],
+    hasIgnored: ignored.length > 0,
     warnings: [
       ...warnings,
       ...ignored.map(({ id }) => `The server ignores message ${id}: the thread does not have it`),
