@@ -4,13 +4,13 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { build, defineConfig, type Plugin } from 'vite';
-import { bundleElements } from '../../scripts/packages/elements-bundle.ts';
+import { bundleElements, bundleReplay } from '../../scripts/packages/elements-bundle.ts';
 import { noticeFile, thirdPartyNotices } from '../../scripts/third-party.ts';
 
 export default defineConfig({
   plugins: [
     ...[onlyChosenLanguage(), react(), onlyWoff2(), preloadFonts(), frames(), elements()],
-    ...[serviceWorker(), notices()],
+    ...[replay(), serviceWorker(), notices()],
   ],
   resolve: {
     conditions: ['@millrace/source', 'module', 'browser', 'production'],
@@ -159,6 +159,18 @@ function elements(): Plugin {
       const { code, moduleIds } = await bundleElements();
       for (const id of moduleIds) frameModules.add(id);
       this.emitFile({ type: 'asset', fileName: 'elements.js', source: code });
+    },
+  };
+}
+
+/** Adds `replay.html`, the document of a session that is exported as a file. */
+function replay(): Plugin {
+  return {
+    name: 'replay',
+    async generateBundle() {
+      const { code, moduleIds } = await bundleReplay();
+      for (const id of moduleIds) frameModules.add(id);
+      this.emitFile({ type: 'asset', fileName: 'replay.html', source: code });
     },
   };
 }

@@ -80,6 +80,7 @@ export { type GlobInput, globTool } from './search/glob-tool.ts';
 export { type GrepInput, grepTool } from './search/grep-tool.ts';
 export type { SearchToolOptions } from './search/search-options.ts';
 export { type BashInput, type BashToolOptions, bashTool } from './shell/bash-tool.ts';
+export { type SecretMask, secretMasks } from './shell/mask-secrets.ts';
 export { type ShellEnv, safeEnv } from './shell/safe-env.ts';
 export {
   type OfferedAgent,

@@ -83,6 +83,7 @@ const sessionCommands: readonly FlagOwner[] = [
   'doctor',
   'backup',
   'restore',
+  'init',
   'acp',
   'rpc',
   'ps',
@@ -91,7 +92,7 @@ const sessionCommands: readonly FlagOwner[] = [
 ];
 const allCommands: readonly FlagOwner[] = [...sessionCommands, 'serve'];
 const agentRuns: readonly FlagOwner[] = ['run', 'print'];
-const agents: readonly FlagOwner[] = [...agentRuns, 'acp', 'rpc'];
+const agents: readonly FlagOwner[] = [...agentRuns, 'init', 'acp', 'rpc'];
 
 /** All flags, in the order of the help text. A flag has the same meaning in all commands. */
 const flags: Readonly<Record<FlagName, Flag>> = {

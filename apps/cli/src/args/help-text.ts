@@ -76,6 +76,7 @@ const mainPage: HelpPage = {
     ['millrace --allow "bash:npm test" --deny "*:.env"', 'set permission rules in advance'],
   ],
   footer: `Commands:
+  init      Let the agent write AGENTS.md, if the folder has none
   sessions  List, show, delete, export and import sessions
   replay    Show a past session with its timing
   inspect   Show the records of a session, its time and its tokens
@@ -100,6 +101,13 @@ $XDG_CONFIG_HOME/millrace. AGENTS.md of the project is read as instructions.`,
 };
 
 const pages: Readonly<Record<HelpTopic, HelpPage>> = {
+  init: {
+    usage: ['millrace init [flags]'],
+    about:
+      'Lets the agent write AGENTS.md, the instructions for agents in this folder. In a terminal it opens the chat and asks before it writes. An existing file is not overwritten.',
+    flagOwners: ['init'],
+    examples: [['millrace init', 'look at the project and propose the file']],
+  },
   acp: {
     usage: ['millrace acp [flags]'],
     about:
@@ -126,6 +134,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       'millrace sessions show <id> [--json]',
       'millrace sessions delete <id>… [--yes]',
       'millrace sessions export <id>… [--output <file>]',
+      'millrace sessions export <id>… <file.html>',
       'millrace sessions import [file]…',
     ],
     about:
@@ -137,6 +146,10 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       [
         'millrace sessions export last -o talk.jsonl',
         'write a file for import, here or on another machine',
+      ],
+      [
+        'millrace sessions export last talk.html',
+        'write a page that replays the session in any browser, without a server',
       ],
     ],
   },

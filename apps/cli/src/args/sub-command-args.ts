@@ -20,6 +20,11 @@ const actions: readonly SessionsAction[] = ['list', 'show', 'delete', 'export', 
 export function sessionsArgs(line: CommandLine): SessionsArgs {
   const [word = 'list', ...operands] = line.operands;
   const action = actions.find((name) => name === word) ?? unknownAction(word);
+  const named = flagText(line, 'output');
+  // `export <id> x.html` is short for `export <id> --output x.html`.
+  const isFile =
+    action === 'export' && named === undefined && /\.html?$/i.test(operands.at(-1) ?? '');
+  const output = isFile ? operands.pop() : named;
   checkOperands(action, operands);
   checkFlags(action, line);
   return {
@@ -29,7 +34,7 @@ export function sessionsArgs(line: CommandLine): SessionsArgs {
     operands,
     all: hasFlag(line, 'all'),
     json: hasFlag(line, 'json'),
-    output: flagText(line, 'output'),
+    output,
     yes: hasFlag(line, 'yes'),
   };
 }

@@ -7,6 +7,8 @@ import type { Config } from '../contract/config.ts';
 import type { Extensions } from '../contract/extensions.ts';
 import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
+import type { FirstChoice } from '../first-contact/first-contact.ts';
+import { hasVendorKey } from '../models/vendors.ts';
 import { OpenResources } from '../store/open-resources.ts';
 import type { Store } from '../store/open-store.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
@@ -47,16 +49,23 @@ async function printAnswer(args: PrintArgs, host: Host, isDemo: boolean): Promis
   );
 }
 
-async function openChat(args: ChatArgs, host: Host): Promise<number> {
-  const { env, signal } = host;
+async function openChat(args: ChatArgs, given: Host): Promise<number> {
+  const { signal } = given;
   // Loading React takes as long as the work below, so it starts first. If it fails, the error is
   // thrown when the module is used.
   const chatting = import('../chat/run-chat.ts');
   chatting.catch(() => {});
-  const cwd = await untilStopped(signal, resolveWorkFolder(args, host.cwd));
-  const config = await untilStopped(signal, trustedConfig(args, host, cwd));
-  if (config === undefined) return exitCodes.aborted;
-  printWarnings(config, host);
+  const cwd = await untilStopped(signal, resolveWorkFolder(args, given.cwd));
+  const loaded = await untilStopped(signal, trustedConfig(args, given, cwd));
+  if (loaded === undefined) return exitCodes.aborted;
+  printWarnings(loaded, given);
+  const first = await untilStopped(signal, chooseFirstModel(loaded, given));
+  if (first === undefined) return exitCodes.aborted;
+  const { env, model } = first;
+  const [host, config] = [
+    { ...given, env },
+    { ...loaded, model: model ?? loaded.model },
+  ];
   const extended = await untilStopped(signal, trustedExtensions(args, { env, cwd, config }, host));
   if (extended === undefined) return exitCodes.aborted;
   const { extensions, warning } = extended;
@@ -69,6 +78,14 @@ async function openChat(args: ChatArgs, host: Host): Promise<number> {
     const chosen = { config, session, picks, prompt: args.prompt };
     return runChat({ ...run, ...chosen, args, cwd, env, signal });
   });
+}
+
+/** Asks for a model if none is known. The code of the question is loaded only then. */
+async function chooseFirstModel(config: Config, host: Host): Promise<FirstChoice | undefined> {
+  const { env } = host;
+  if (config.model?.trim() || hasVendorKey(env)) return { env };
+  const { firstContact } = await import('../first-contact/first-contact.ts');
+  return firstContact({ config, env }, host);
 }
 
 function printWarnings({ warnings }: Config, { stderr }: Host): void {

@@ -5,6 +5,7 @@ import type { SandboxSetting, SessionMode } from './config.ts';
 export type Args =
   | AcpArgs
   | RpcArgs
+  | InitArgs
   | ChatArgs
   | PrintArgs
   | SessionsArgs
@@ -85,6 +86,11 @@ export interface AcpArgs extends Omit<RunArgs, 'session' | 'otlp'> {
 /** Arguments of the agent for programs. The program chooses the sessions and their folders. */
 export interface RpcArgs extends Omit<RunArgs, 'session' | 'otlp'> {
   readonly command: 'rpc';
+}
+
+/** Arguments of `millrace init`. */
+export interface InitArgs extends Omit<RunArgs, 'session' | 'otlp'> {
+  readonly command: 'init';
 }
 
 /** The values of `--stream`. */
@@ -243,6 +249,7 @@ interface HelpArgs {
 }
 
 export type HelpTopic =
+  | 'init'
   | 'acp'
   | 'rpc'
   | 'sessions'
