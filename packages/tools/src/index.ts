@@ -18,6 +18,11 @@ export {
   type SandboxSearch,
 } from './contract/sandbox.ts';
 export { WorkspaceError, type WorkspaceErrorCode } from './contract/workspace-error.ts';
+export {
+  type ExtensionToolOptions,
+  extensionTool,
+  isReservedToolName,
+} from './extension/extension-tool.ts';
 export type { Edit } from './files/apply-edits.ts';
 export { type EditInput, editTool } from './files/edit-tool.ts';
 export { type FileKind, fileKind } from './files/file-kind.ts';

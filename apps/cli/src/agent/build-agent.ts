@@ -23,6 +23,7 @@ import { forgetRule, readRememberedRules, rememberRule } from '../config/folders
 import type { AgentChanges, BuildOptions, BuiltAgent } from '../contract/agent.ts';
 import type { SandboxConfig, SessionMode } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
+import { withRenderer } from '../extensions/code/with-renderer.ts';
 import {
   type ConnectedExtensions,
   connectExtensions,
@@ -89,6 +90,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     ...{ approveFreely: policy.approveFreely, mode: policy.mode, confine },
     servers: config.mcpServers.map(({ name }) => toolPrefix(name)),
   });
+  const codeTools = extended.extensions.code?.tools ?? [];
   const servers = connectMcpServers(isReadOnly ? [] : config.mcpServers, options);
   // A script needs all tools in its first request, so it waits for the servers. The chat does not
   // wait, so that it can show its prompt immediately.
@@ -115,7 +117,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     reading: [...readingTools(workspace, policy.current), ...extended.tools].map(withShortSchema),
     changing: isReadOnly
       ? []
-      : [...changingTools(workspace, commands), webFetchTool()].map(withShortSchema),
+      : [...changingTools(workspace, commands), webFetchTool(), ...codeTools].map(withShortSchema),
     protection: protection?.summary,
     // The chat already shows `protection`, so it does not need this second text.
     unconfined:
@@ -168,7 +170,8 @@ interface AgentParts {
 function assemble(parts: AgentParts): BuiltAgent {
   const { options, servers, instructions, extended } = parts;
   const { hooks } = extended;
-  const wrap = (tool: Tool) => hooks?.wrap(tool) ?? tool;
+  const { code } = extended.extensions;
+  const wrap = (tool: Tool) => withRenderer(code, hooks?.wrap(tool) ?? tool);
   const [reading, changing] = [parts.reading.map(wrap), parts.changing.map(wrap)];
   const approveByRules = parts.policy.approve;
   const policy = { ...parts.policy, approve: hooks?.approve(approveByRules) ?? approveByRules };

@@ -15,7 +15,7 @@ import { writeText } from '../text/terminal/terminal-gate.ts';
 import { chooseSession } from './choose-session.ts';
 import { resolveWorkFolder } from './paths.ts';
 import { untilStopped } from './stop-signals.ts';
-import { trustedConfig, trustedExtensions } from './trusted-config.ts';
+import { trustedConfig, trustedExtensions, withExtensionCode } from './trusted-config.ts';
 import { hasTerminal, printInsteadOfChat } from './without-terminal.ts';
 
 /** Runs a chat, or prints one answer. */
@@ -110,7 +110,7 @@ interface ReadyAgent extends Pick<Store, 'log'> {
 
 /** Opens all resources of a run, calls `use`, and closes the resources. */
 async function withAgent(
-  { args, config, extensions, host, cwd, approve, isDemo }: AgentSetup,
+  { args, host, cwd, approve, isDemo, ...given }: AgentSetup,
   use: (ready: ReadyAgent) => Promise<number>,
 ): Promise<number> {
   const { env, signal } = host;
@@ -124,6 +124,9 @@ async function withAgent(
     signal,
     loading,
   );
+  const { extensions, config } = isDemo
+    ? { ...given, extensions: undefined }
+    : await untilStopped(signal, withExtensionCode(given.extensions, { ...given, env, cwd }));
   const choosing = isDemo ? openDemoModel(cwd, host) : chooseModel({ config, env, cwd });
   // The code below handles the error when the store is open. This empty handler prevents an
   // unhandled rejection.
@@ -139,7 +142,7 @@ async function withAgent(
   const building = buildAgent({
     ...{ config, chosen, log, cwd, approve, observers, copies, signal, env },
     onInterrupted: args.command === 'chat' && args.takesOver ? 'retry' : undefined,
-    extensions: isDemo ? undefined : extensions,
+    extensions,
     openModel: (model) => chooseModel({ config: { ...config, model }, env, cwd }),
   });
   const built = await untilStopped(signal, building);

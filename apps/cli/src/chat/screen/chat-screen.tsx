@@ -201,6 +201,7 @@ function layoutOf(
       ...{ chosen, stats: state.stats, holder: conversation.holder },
       mode: built.mode(),
       connecting: built.servers.connecting(),
+      texts: built.extensions.code?.status(),
     }),
     activity: isBusy
       ? activityLine(look, state, { moment, label: chosen.label, isDialogOpen: needsAnswer })
