@@ -27,9 +27,7 @@ const slow = '**/*.full.test.{ts,tsx}';
 // runtimes and SDKs, the speed of regular expressions, the suite of the log with Redis and Postgres together,
 // hand-offs between processes, crashes and limits of Temporal workers, and the simulator. The workflow runs them in a
 // job of their own, beside `.ci/run`.
-// The list still moves once by 60 pixels in about one of five runs of `pressed-pointer`.
 const ownJob = [
-  'apps/web/src/e2e/pressed-pointer.full.test.ts',
   'scripts/docs-site.full.test.ts',
   'scripts/examples-frameworks.full.test.ts',
   'scripts/handoffs.full.test.ts',

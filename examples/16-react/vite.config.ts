@@ -7,7 +7,7 @@ import { defineConfig, type Plugin } from 'vite';
 const target = `http://127.0.0.1:${process.env['AGENTS_PORT'] ?? 5003}`;
 const proxy = { '^/(agents|tasks|spans)': { target, changeOrigin: false } };
 
-/** Serves the elements as a file of their own, as a page without a bundler has them. */
+/** Serves the elements as a separate file, for pages that use no bundler. */
 function elements(): Plugin {
   const file = fileURLToPath(import.meta.resolve('@millrace/react/elements'));
   return {

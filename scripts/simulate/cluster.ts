@@ -114,9 +114,9 @@ export class Cluster {
   }
 
   /**
-   * Restores an earlier state of the store. The database server is stopped for this. If there is
-   * none, all servers are stopped. With `withRows`, the rows are restored too. Otherwise they do
-   * not change.
+   * Restores an earlier state of the store. It restarts the database server. If the cluster has no
+   * database server, it restarts all servers. With `withRows`, it also restores the rows. Without
+   * `withRows`, the rows do not change.
    */
   restore(commits: number, afterMs: number, { what, withRows }: RestoreOptions): void {
     if (this.firstCommit === undefined || commits < this.firstCommit) return;

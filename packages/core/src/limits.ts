@@ -2,9 +2,9 @@
  * The limits on accepted content. Text lengths are in UTF-16 units, and byte lengths are in bytes.
  */
 export interface ContentLimits {
-  /** The maximum length of one append. Default: 4 Mi units or bytes. */
+  /** The maximum length of one append. Default: 4 Mi UTF-16 units for text, 4 MiB for bytes. */
   readonly maxChunkLength: number;
-  /** The maximum length of the text of one part. Default: 8 Mi units. */
+  /** The maximum length of the text of one part. Default: 8 Mi UTF-16 units. */
   readonly maxTextLength: number;
   /** The maximum number of bytes in one part. Store larger media as a blob. Default: 32 MiB. */
   readonly maxBytesLength: number;
@@ -12,7 +12,7 @@ export interface ContentLimits {
   readonly maxOpenParts: number;
   /** The maximum number of parts in one item. Default: 4096. */
   readonly maxParts: number;
-  /** The maximum length of a name, media type, reason or signature. Default: 256 Ki units. */
+  /** The maximum length of a name, media type, reason or signature. Default: 256 Ki UTF-16 units. */
   readonly maxNameLength: number;
   /**
    * The maximum nesting of arrays and objects in a value: arguments, metadata, structured output.
@@ -20,7 +20,8 @@ export interface ContentLimits {
    */
   readonly maxDepth: number;
   /**
-   * The maximum length of a JSON document, such as a record or a transcript. Default: 64 Mi units.
+   * The maximum length of a JSON document, such as a record or a transcript. Default: 64 Mi UTF-16
+   * units.
    */
   readonly maxDocumentLength: number;
 }

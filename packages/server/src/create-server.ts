@@ -5,7 +5,7 @@ import { type Clock, type Log, memoryLog, systemClock } from '@millrace/log';
 import type { IncomingRequest, RequestAccess } from './contract/http.ts';
 import type { Rows } from './contract/rows.ts';
 import type { ServedAgent } from './contract/served-agent.ts';
-import { errorReason, ServerError } from './contract/server-error.ts';
+import { diagnosticLine, errorReason, ServerError } from './contract/server-error.ts';
 import { isLoopback } from './http/access/host-and-origin.ts';
 import { TokenStore } from './http/access/token-store.ts';
 import { defaultHttpLimits, type HttpLimits } from './http/http-limits.ts';
@@ -69,7 +69,9 @@ export interface ServerOptions {
   /**
    * Authorizes a request without a token, for example with the session cookie of your application. It
    * returns the user and the user's rights, or undefined to refuse the request. Default: a request needs a
-   * token. With `tokens: 'none'`, a request must come from this machine.
+   * token. With `tokens: 'none'`, a request must come from this machine. The server calls it again every 15 s
+   * for each open stream, with the request that opened the stream. It closes the stream if the result is
+   * undefined, or has another user or scope.
    */
   readonly authorize?:
     | ((request: IncomingRequest) => RequestAccess | undefined | Promise<RequestAccess | undefined>)
@@ -102,8 +104,8 @@ export interface ServerOptions {
    */
   readonly requestLog?: RequestLogOptions | undefined;
   /**
-   * Receives descriptions of unexpected events that do not affect a result. They never contain content.
-   * Default: these events are ignored.
+   * Receives descriptions of unexpected events that do not affect a result. They never contain content. Each is
+   * one line without control characters. Default: these events are ignored.
    */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
   /**
@@ -198,7 +200,7 @@ export function createServer(options: ServerOptions): Server {
   const { basePath, authorize, clientAddress, trustedProxies } = options;
   const ready = once(() =>
     service.start().catch((error: unknown) => {
-      onDiagnostic?.(`Cannot start the server: ${errorReason(error)}`);
+      onDiagnostic?.(diagnosticLine(`Cannot start the server: ${errorReason(error)}`));
       throw error;
     }),
   );

@@ -42,6 +42,7 @@ export { type GitResult, type RunGitOptions, runGit } from './git/run-git.ts';
 export {
   type ApproveInModeOptions,
   approveInMode,
+  namesProtected,
   type PermissionMode,
 } from './modes/approve-in-mode.ts';
 export { type ApproveByPolicyOptions, approveByPolicy } from './permissions/approve-by-policy.ts';

@@ -222,7 +222,7 @@ export class AcpSession {
         await this.#conversation.compact();
       } else await this.#conversation.send(text, { id, texts, pictures });
       if (this.#isCancelled) await this.#conversation.stop();
-      // A question of an earlier run may wait.
+      // A question of an earlier run may still be open.
       this.#askUser();
       return await prompt.end.promise;
     } finally {

@@ -234,3 +234,17 @@ test('a command in the mode auto changes other files, and an approved one also p
   await attempt(context, { input: copy, cwd, args: { ...args, rules: [exact] } });
   expect(readFileSync(join(cwd, '.npmrc'), 'utf8')).toBe('new\n');
 });
+
+test('18.199: attack: in the mode auto, a command creates a file that a server would run', async (context) => {
+  const settings = { mcpServers: { s: { command: 'node', args: ['tools/server'] } } };
+  const { cwd } = homeAndProject({
+    'project/millrace.json': JSON.stringify(settings),
+    'project/tools/server.js': 'process.exit(1);',
+  });
+  const args = { permissions: 'auto', trust: true } as const;
+  const create = (name: string) => `n=${name}; echo evil > tools/$n`;
+  const other = await attempt(context, { input: { command: create('other') }, cwd, args });
+  expect([other.asked, readdirSync(join(cwd, 'tools'))]).toEqual([[], ['other', 'server.js']]);
+  await attempt(context, { input: { command: create('server') }, cwd, args });
+  expect(readdirSync(join(cwd, 'tools'))).not.toContain('server');
+});

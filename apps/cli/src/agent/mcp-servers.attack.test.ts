@@ -6,7 +6,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { sessionId, toolCallId, toolCallPart } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -193,4 +193,59 @@ test.for([
   ]);
   await connected.close();
   expect(existsSync(mark)).toBe(false);
+});
+
+describe('18.198: attack: in the mode accept-edits, the agent does not create', () => {
+  const serverWith = (args: readonly string[]) =>
+    JSON.stringify({ mcpServers: { s: { command: args[0], args: args.slice(1) } } });
+  /** Writes a file with the tool `write`. Returns whether the file exists afterwards. */
+  async function writes(files: Readonly<Record<string, string>>, path: string) {
+    const { cwd, env } = homeAndProject(files);
+    const config = await loadConfig({ args: { trust: true }, env, cwd });
+    expect(config.mcpServers).toHaveLength(1);
+    const call = toolCallPart(toolCallId('a'), 'write', { path, content: 'evil' });
+    const provider = scriptedProvider([{ content: { parts: [call] } }, 'Done.']);
+    const permissions = { mode: 'accept-edits', rules: [] } as const;
+    const { serverFiles } = config;
+    const options = { provider, cwd, env, approve: 'park' } as const;
+    const built = await testAgent({ ...options, config: { permissions, serverFiles } });
+    await built.agent.run('Go', { session: sessionId('s') }).result;
+    return existsSync(join(cwd, path)) && readFileSync(join(cwd, path), 'utf8') === 'evil';
+  }
+
+  test.each([
+    ['tools/server', ['node', 'tools/server'], 'tools/server.js'],
+    ['tools/server.json', ['node', 'tools/server'], 'tools/server.mjs'],
+    ['mcp.js', ['node', './mcp'], 'mcp/index.js'],
+    ['mcp/package.json', ['node', './mcp'], 'mcp/index.js'],
+    ['package.json', ['node', '.'], 'index.js'],
+    ['tools/server/__init__.py', ['python3', '-m', 'tools.server'], 'tools/server.py'],
+    ['tools/__init__.py', ['python3', '-m', 'tools'], 'tools/__main__.py'],
+  ])('%s, which %j would run in place of %s', async (created, args, script) => {
+    const files = { 'project/millrace.json': serverWith(args), [`project/${script}`]: 'one' };
+    expect(await writes(files, created)).toBe(false);
+    expect(await writes(files, 'src/other.js')).toBe(true);
+  });
+});
+
+describe('18.198: attack: for a server of the user, the policy protects', () => {
+  const serverFiles = async (command: string, args: readonly string[], script: string) => {
+    const file = 'home/.config/millrace/config.json';
+    const settings = JSON.stringify({ mcpServers: { s: { command, args } } });
+    const { cwd, env } = homeAndProject({ [file]: settings, [`project/${script}`]: 'one' });
+    const config = await loadConfig({ args: {}, env: { ...env, ROOT: cwd }, cwd });
+    return config.serverFiles?.map((path) => relative(cwd, path));
+  };
+  const root = '$'.concat('{ROOT}');
+
+  test('a script in the workspace, and the names that would run in place of it', async () => {
+    const exact = await serverFiles('node', [`${root}/tools/server.js`], 'tools/server.js');
+    expect(exact).toEqual(['tools/server.js']);
+    const short = await serverFiles('node', [`${root}/tools/server`], 'tools/server.js');
+    expect(short).toEqual(expect.arrayContaining(['tools/server', 'tools/server.js']));
+  });
+
+  test('no file of a folder that the server gets as data', async () => {
+    expect(await serverFiles('npx', ['-y', 'files-mcp', root], 'index.js')).toEqual([]);
+  });
 });

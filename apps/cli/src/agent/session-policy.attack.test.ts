@@ -2,9 +2,17 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sessionId, toolCallId } from '@millrace/core';
-import { bashTool, createWorkspace, editTool, readTool, writeTool } from '@millrace/tools';
-import { expect, onTestFinished, test } from 'vitest';
+import { type JsonObject, sessionId, toolCallId } from '@millrace/core';
+import {
+  bashTool,
+  callKey,
+  createWorkspace,
+  editTool,
+  readTool,
+  webFetchTool,
+  writeTool,
+} from '@millrace/tools';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { mergePermissions } from '../config/permissions.ts';
 import { ruleFromText } from '../config/rule-text.ts';
 import { createSessionPolicy } from './session-policy.ts';
@@ -130,4 +138,55 @@ test.each([
   const decided = await policy.approveFreely(asked, { session: sessionId('s'), turn: 1 });
   expect(typeof decided === 'string' ? decided : decided.decision).toBe(decision);
   expect(policy.current().remembered).toEqual([]);
+});
+
+describe('18.195: attack: a hook of the user that allows every call', () => {
+  const freely = async (name: string, input: object, isConfined: boolean) => {
+    const root = realpathSync(mkdtempSync(join(tmpdir(), 'policy-')));
+    onTestFinished(() => rmSync(root, { recursive: true }));
+    const workspace = createWorkspace({ root });
+    const nothing = async () => {};
+    const policy = createSessionPolicy({
+      ...{ workspace, rules: [], saveRule: nothing, deleteRule: nothing, isConfined },
+    });
+    const tool = name === 'bash' ? bashTool({ workspace }) : webFetchTool();
+    const part = { kind: 'tool_call', toolCallId: toolCallId('c'), name } as const;
+    const call = { ...part, arguments: JSON.stringify(input) };
+    const asked = { name, call, tool, input: input as JsonObject, summary: name };
+    const at = { session: sessionId('s'), turn: 1 };
+    const decided = await policy.approveFreely(asked, at);
+    const decision = typeof decided === 'string' ? decided : decided.decision;
+    return {
+      decision,
+      place: () => policy.reading?.placeOf({ tool: name, input }, callKey(asked, at)),
+    };
+  };
+
+  const commands = [
+    'mkdir .vscode; echo {} > .vscode/tasks.json',
+    'echo x > CLAUDE.md',
+    'cat .env',
+    'python3 -c "print(open(\'.env\').read())"',
+  ];
+  test.each(
+    commands.flatMap((command) =>
+      [true, false].map((isConfined) => [command, isConfined] as const),
+    ),
+  )('does not allow %j (sandbox: %s)', async (command, isConfined) => {
+    expect((await freely('bash', { command }, isConfined)).decision).toBe('ask');
+  });
+
+  test.each([true, false])('allows npm test (sandbox: %s)', async (isConfined) => {
+    expect((await freely('bash', { command: 'npm test' }, isConfined)).decision).toBe('allow');
+  });
+
+  test('does not lift the guard of protected files', async () => {
+    const { place } = await freely('bash', { command: 'npm test' }, true);
+    expect(await place()).toMatchObject({ place: 'profile', protect: expect.any(Array) });
+  });
+
+  test('does not allow a request to the network', async () => {
+    const { decision } = await freely('web_fetch', { url: 'https://example.com' }, true);
+    expect(decision).toBe('ask');
+  });
 });

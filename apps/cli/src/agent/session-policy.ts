@@ -5,6 +5,8 @@ import {
   approveInSandbox,
   approveUnconfined,
   type CallPlace,
+  namesProtected,
+  type PermissionMode,
   type PermissionPolicy,
   type PermissionRule,
   permissionPolicy,
@@ -34,8 +36,9 @@ export interface SessionPolicy {
   /** Decides about a call according to the current rules. */
   approve(call: CheckedToolCall, at: CallPlace): Promise<ApprovalDecision>;
   /**
-   * Decides about a call as if a weak rule allowed its tool. Rules that deny or ask, and protected
-   * paths, still apply. Hooks of the user that allow a call use it.
+   * Decides about a call as if a weak rule allowed its tool. Rules that deny or ask, protected paths and
+   * secrets still apply. A command gets the checks of the mode `auto`. A request to the network needs a rule
+   * or an approval. Hooks of the user that allow a call use this function.
    */
   approveFreely(call: CheckedToolCall, at: CallPlace): Promise<ApprovalDecision>;
 }
@@ -79,14 +82,16 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
   const current = () => withModeRules(policy, mode);
   const reading = isConfined ? unaskedReading(current) : undefined;
   const place = `a command ${isConfined ? 'in the sandbox' : 'without a sandbox'} in ${workspace.root}`;
-  const approveWith = (use: () => PermissionPolicy): SessionPolicy['approve'] => {
+  const approveWith = (
+    use: () => PermissionPolicy,
+    // The rules of `withModeRules` decide in the other two modes.
+    modeNow = (): PermissionMode => (mode === 'allow' || mode === 'read-only' ? 'ask' : mode),
+  ): SessionPolicy['approve'] => {
     const byPolicy: SessionPolicy['approve'] = (call) =>
       approveByPolicy(use(), workspace, { lasting: 'wide' })(call);
     const open = unconfined ? approveUnconfined(use, byPolicy, unconfined) : byPolicy;
     const inMode = approveInMode({
-      // The rules of `withModeRules` decide in the other two modes.
-      mode: () => (mode === 'allow' || mode === 'read-only' ? 'ask' : mode),
-      ...{ policy: use, workspace, reading },
+      ...{ mode: modeNow, policy: use, workspace, reading },
       approve: reading === undefined ? open : approveInSandbox(use, open, reading),
     });
     return async (call, at) => {
@@ -98,6 +103,8 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
       return { ...decided, judged: place };
     };
   };
+  const approve = approveWith(current);
+  const confinedFreely = approveWith(current, () => (mode === 'plan' ? mode : 'auto'));
   return {
     mode: () => mode,
     setMode: (next) => {
@@ -127,16 +134,31 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
       lastWrite = dropping.catch(() => {});
       await dropping;
     },
-    approve: approveWith(current),
-    approveFreely: (call, at) => {
+    approve,
+    approveFreely: async (call, at) => {
+      // The address could contain secrets.
+      if (call.name === fetchTool) return approve(call, at);
+      const isCommand = call.name === commandTool;
+      if (isCommand && reading !== undefined) return byHook(await confinedFreely(call, at));
+      const { command } = (call.input ?? {}) as { readonly command?: unknown };
+      const line = typeof command === 'string' ? command : '';
+      if (isCommand && namesProtected(line, workspace.root)) return approve(call, at);
       const rule = { tool: call.name, decision: 'allow', yields: true } as const;
       return approveWith(() => withModeRules(policy.remember(rule), mode))(call, at);
     },
   };
 }
 
+/** Names the hook as the reason of a decision. */
+function byHook(ruling: ApprovalDecision): ApprovalDecision {
+  if (typeof ruling === 'string' || ruling.decision !== 'allow') return ruling;
+  return { ...ruling, reason: 'A hook of the user allows it, and the sandbox confines it' };
+}
+
 /** The tool that runs commands. */
 const commandTool = 'bash';
+/** The tool that loads pages. */
+const fetchTool = 'web_fetch';
 
 const readOnlyRules: readonly PermissionRule[] = ['write', 'edit', 'bash'].map((tool) => ({
   tool,

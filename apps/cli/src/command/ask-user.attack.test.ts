@@ -1,9 +1,11 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
+import { loadExtensions } from '../extensions/load-extensions.ts';
 import { quietMs, settleMs } from '../input/answer/answer-guard.ts';
 import { CapturedOutput } from '../testing/output-streams.ts';
-import { askForTrust, askYesNo } from './ask-user.ts';
+import { homeAndProject, hookSettings } from '../testing/test-agent.ts';
+import { askForExtensions, askForTrust, askYesNo } from './ask-user.ts';
 
 /** Simulates a person who answers a question. Each step waits and then delivers one read. */
 async function answer(
@@ -81,6 +83,20 @@ test('attack 11: names and settings of a project cannot control the terminal', a
   expect(stdout.text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
   expect(stdout.text).not.toContain('\nTrusted already');
   expect(stdout.text).toContain('sh‹U+200B›');
+});
+
+test('the question about hooks of a project says where they run', async () => {
+  const stdout = new CapturedOutput({ isTTY: true });
+  const stdin = new PassThrough();
+  const files = { 'project/.claude/settings.json': hookSettings('Stop', 'make lint') };
+  const { untrusted } = await loadExtensions(homeAndProject(files));
+  if (untrusted === undefined) throw new Error('Nothing needs trust');
+  const { signal } = new AbortController();
+  const asked = askForExtensions(untrusted, { stdin, stdout, signal, clock: new VirtualClock() });
+  stdin.end();
+  await asked;
+  expect(stdout.text).toContain('run programs (hooks), in the sandbox if there is one');
+  expect(stdout.text).toContain('Stop: make lint');
 });
 
 const longQuestions = [

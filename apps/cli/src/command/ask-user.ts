@@ -189,7 +189,7 @@ function extensionsQuestion({ root, found }: UntrustedExtensions): string {
   const { hooks, modules, instructions, skills, commands, agents } = found;
   const parts = [
     list(
-      'run programs outside of the sandbox (hooks)',
+      'run programs (hooks), in the sandbox if there is one',
       hooks.map(({ event, matcher, condition, command, isAsync, timeoutMs }) => {
         const on = [event, matcher, condition].filter((one) => one !== undefined).join(' ');
         const how = isAsync ? 'in the background, ' : '';

@@ -43,14 +43,14 @@ export async function trustedExtensions(
   const options = { env, cwd, config, trust: args.trust };
   const first = await loadExtensions(options);
   if (first.untrusted === undefined) return { extensions: first.extensions };
-  const isTrusted = host === undefined ? false : await askForExtensions(first.untrusted, host);
+  const skipped = { extensions: first.extensions, warning: skippedText(first.untrusted) };
+  if (host === undefined) return skipped;
+  // The scripts are read before the question. A script that changes afterwards is not trusted.
+  const trustedFingerprint = await first.untrusted.fingerprint();
+  const isTrusted = await askForExtensions(first.untrusted, host);
   if (isTrusted === undefined) return undefined;
-  if (!isTrusted) return { extensions: first.extensions, warning: skippedText(first.untrusted) };
-  const { fingerprint } = first.untrusted;
-  const { extensions, untrusted } = await loadExtensions({
-    ...options,
-    trustedFingerprint: fingerprint,
-  });
+  if (!isTrusted) return skipped;
+  const { extensions, untrusted } = await loadExtensions({ ...options, trustedFingerprint });
   return { extensions, warning: untrusted && skippedText(untrusted) };
 }
 

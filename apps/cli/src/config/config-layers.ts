@@ -8,7 +8,7 @@ import { findProjectFile, foldersUpToRoot, isInside, userConfigFolder } from './
 import { configSchema } from './config-schema.ts';
 import { type FolderDecisions, readFoldersFile, updateFolder } from './folders-file.ts';
 import { checkJsonFile, type JsonFile, readJsonFile } from './json-file.ts';
-import { findServerScripts, fingerprintFile } from './server-scripts.ts';
+import { findServerScripts, fingerprintFiles } from './server-scripts.ts';
 import { fingerprintRiskyParts, riskyContent, riskyParts, withoutRiskyParts } from './trust.ts';
 
 interface LayersOptions {
@@ -91,13 +91,11 @@ async function readScripts(
   root: string,
   { trusted, scripts: known = {} }: FolderDecisions = {},
 ): Promise<readonly ServerScript[]> {
-  return Promise.all(
-    (await findServerScripts(settings, cwd)).map(async (file) => {
-      const path = relative(root, file);
-      const fingerprint = await fingerprintFile(file);
-      return { path, fingerprint, isChanged: trusted !== undefined && known[path] !== fingerprint };
-    }),
-  );
+  const { files } = await findServerScripts(Object.values(settings.mcpServers ?? {}), cwd);
+  return (await fingerprintFiles(files)).map(({ path: file, fingerprint }) => {
+    const path = relative(root, file);
+    return { path, fingerprint, isChanged: trusted !== undefined && known[path] !== fingerprint };
+  });
 }
 
 interface TrustOptions extends Pick<LayersOptions, 'args' | 'trusted'> {

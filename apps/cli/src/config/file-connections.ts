@@ -31,9 +31,19 @@ export function fileModels(
     if (provider === 'compatible' && baseUrl === undefined) {
       throw errorAt(file, ['models', name], 'needs a baseUrl, because its server is unknown');
     }
-    return [[name, value] as const];
+    const secrets = pathSecrets(baseUrl, expandEnv(given.baseUrl, env).used);
+    return [[name, secrets.length === 0 ? value : { ...value, secrets }] as const];
   });
   return Object.fromEntries(models);
+}
+
+/** Minimum length of a variable in a path that can be a key. Shorter values are names. */
+const minKeyLength = 16;
+
+/** Returns the values of variables in the path of a URL. Some gateways have a key there. */
+function pathSecrets(url: string | undefined, values: readonly string[]): readonly string[] {
+  const { pathname = '' } = URL.parse(url ?? '') ?? {};
+  return values.filter((value) => value.length >= minKeyLength && pathname.includes(value));
 }
 
 function isHttpUrl(url: string): boolean {
@@ -116,6 +126,8 @@ interface Expanded<Value> {
   readonly value: Value;
   /** The variables that the value uses but that are not set. */
   readonly missing: readonly string[];
+  /** The values of the variables that the value uses. */
+  readonly used: readonly string[];
 }
 
 const variablePattern = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\}/g;
@@ -126,10 +138,12 @@ const variablePattern = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\}/g;
  */
 function expandEnv<Value>(value: Value, env: Env): Expanded<Value> {
   const missing: string[] = [];
+  const used: string[] = [];
   const expandText = (text: string) =>
     text.replace(variablePattern, (_, name: string, otherwise: string | undefined) => {
       const found = (Object.hasOwn(env, name) && env[name]) || otherwise;
       if (found === undefined) missing.push(name);
+      else used.push(found);
       return found ?? '';
     });
   const expand = (part: unknown): unknown => {
@@ -138,5 +152,5 @@ function expandEnv<Value>(value: Value, env: Env): Expanded<Value> {
     if (typeof part !== 'object' || part === null) return part;
     return Object.fromEntries(Object.entries(part).map(([name, each]) => [name, expand(each)]));
   };
-  return { value: expand(value) as Value, missing: [...new Set(missing)] };
+  return { value: expand(value) as Value, missing: [...new Set(missing)], used };
 }

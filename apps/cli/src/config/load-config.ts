@@ -10,7 +10,7 @@ import { type Layer, readConfigLayers } from './config-layers.ts';
 import { fileMcpServers, fileModels, type ServerContext } from './file-connections.ts';
 import { denyOwnPaths, mergePermissions } from './permissions.ts';
 import { findServerPlace } from './server-place.ts';
-import { findServerScripts } from './server-scripts.ts';
+import { protectedServerFiles } from './server-scripts.ts';
 
 interface LoadConfigOptions {
   readonly args: ConfigArgs;
@@ -38,18 +38,21 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const warn = (warning: string) => void warnings.push(warning);
   const fromFiles = <Name extends keyof ConfigFile>(name: Name) =>
     layers.findLast(({ settings }) => settings[name] !== undefined)?.settings[name];
+  const models = Object.assign({}, ...layers.map((layer) => fileModels(layer, env, warn)));
+  const place = await findServerPlace(env, cwd);
+  const mcpServers = mergeMcpServers(layers, { env, cwd, place }, warn);
   const store = resolveStore(args.store ?? fromEnv.store, layers, cwd);
   return {
     model: args.model ?? fromEnv.model ?? fromFiles('model'),
-    models: Object.assign({}, ...layers.map((layer) => fileModels(layer, env, warn))),
+    models,
     reasoning: fromFiles('reasoning'),
     system: args.system ?? fromEnv.system ?? fromFiles('system'),
     limits: mergeLimits(args, fromEnv, layers),
     permissions: denyOwnPaths(await mergePermissions(layered, args), storeFiles(store)),
     sandbox: mergeSandbox({ layers, args, env, store }),
     commands: mergeCommands(layers),
-    serverFiles: await projectServerFiles(layers, cwd),
-    mcpServers: mergeMcpServers(layers, { env, cwd, place: await findServerPlace(env, cwd) }, warn),
+    serverFiles: await protectedServerFiles(mcpServers, cwd),
+    mcpServers,
     store,
     compactAtTokens: fromFiles('compactAtTokens'),
     cache: fromFiles('cache'),
@@ -60,16 +63,6 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     foldersFile,
     untrusted,
   };
-}
-
-/** Returns the files that MCP servers of the project execute. The user's own servers start elsewhere. */
-async function projectServerFiles(
-  layers: readonly Layer[],
-  cwd: string,
-): Promise<readonly string[]> {
-  const project = layers.filter(({ owner }) => owner === 'project');
-  const files = await Promise.all(project.map(({ settings }) => findServerScripts(settings, cwd)));
-  return files.flat().filter((file) => file !== '');
 }
 
 function mergeLimits(

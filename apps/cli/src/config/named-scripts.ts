@@ -1,15 +1,23 @@
 import { statSync } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { extname, join, resolve } from 'node:path';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 import { isInside } from './config-paths.ts';
 
 /** Maximum number of files and folders that are searched for scripts. */
 const maxSearched = 50_000;
-/** Maximum number of paths that the words of all commands can name. */
-const maxCandidates = 50_000;
+/** Maximum number of paths without an ending that the words of all commands can name. */
+const maxStems = 4000;
+/** Maximum number of times that a word of a command is resolved from a folder. */
+const maxResolved = 50_000;
 /** Maximum number of folders from which the words of a command are resolved. */
 const maxBases = 16;
+/** Maximum number of words with an unknown part in all commands. */
+const maxUnknown = 1000;
+/** Maximum number of names in a path of a word with an unknown part. */
+const maxNames = 32;
+/** Maximum number of characters that a search for words with wildcards compares. */
+const maxCompared = 20_000_000;
 
 interface At {
   /** The real path of the repository root. */
@@ -22,33 +30,54 @@ export interface ProjectCommand {
   readonly command: string;
   /** The folder that `CLAUDE_PROJECT_DIR` names. Paths can be relative to it, or to the working folder. */
   readonly projectFolder: string;
+  /** True if the command can run a script in a folder that it names, as `node tools` does. Default: true. */
+  readonly runsFolders?: boolean | undefined;
+}
+
+/** The files of a project that commands can execute. */
+export interface NamedScripts {
+  /** The absolute paths of the files that commands name. The real path of a link is included. */
+  readonly files: readonly string[];
+  /**
+   * Paths that do not exist. A file there would run in place of a file in `files`, for example `tools/server` in
+   * place of `tools/server.js`.
+   */
+  readonly shadows: readonly string[];
 }
 
 /**
- * Finds the files of a project that command lines name. The real path of a file that is a link is included.
- * Returns undefined if the commands have too many words, or if the project has too many files to search.
+ * Finds the files of a project that command lines name. Returns undefined if the commands have too many words,
+ * or if the project has too many files to search. The time has a limit, because nobody may trust the commands.
  */
 export async function findNamedScripts(
   commands: readonly ProjectCommand[],
   at: At,
   others: readonly string[] = [],
-): Promise<readonly string[] | undefined> {
-  const candidates = new Set(others);
-  const patterns: FilePattern[] = [];
-  for (const { command, projectFolder } of commands) {
-    const words = wordsOf(command, projectFolder, at);
-    const named = await namedFiles(words, [...new Set([projectFolder, at.cwd])], candidates);
-    if (!named) return undefined;
-    patterns.push(...patternsOf(words, command));
+): Promise<NamedScripts | undefined> {
+  const stems: Stems = { all: new Map(), left: maxResolved };
+  const patterns: FilePatterns = { ends: new Set(), lengths: new Set(), globs: [] };
+  for (const one of commands) {
+    const words = wordsOf(one.command, one.projectFolder, at);
+    const isAdded =
+      (await addStems(words, one, at, stems)) && addPatterns(words, one.command, patterns);
+    if (!isAdded) return undefined;
   }
-  const searched = patterns.length === 0 ? [] : await searchFiles(at.root, patterns);
+  const isSearched = patterns.ends.size + patterns.globs.length > 0;
+  const searched = isSearched ? await searchFiles(at.root, patterns) : noFiles;
   if (searched === undefined) return undefined;
-  const all = [...new Set([...candidates, ...searched])];
-  const areFiles = await Promise.all(all.map(isFile));
-  const files = all.filter((_, index) => areFiles[index]);
+  for (const stem of searched.stems) stems.all.set(stem, true);
+  const named = [...stems.all].flatMap(([stem, runsFolders]) => endingsOf(stem, runsFolders));
+  const files = await keepFiles([...new Set([...others, ...named, ...searched.files])]);
   const targets = await Promise.all(files.map((path) => realpath(path).catch(() => path)));
-  const inside = [...new Set([...files, ...targets])].filter((path) => isInside(path, at.root));
-  return inside.toSorted();
+  const isFound = new Set(files);
+  const shadows = [...stems.all.keys()].flatMap((stem) => shadowsOf(stem, isFound));
+  const existing = new Set(await keepExisting(shadows));
+  const inside = (paths: readonly string[]) =>
+    [...new Set(paths)].filter((path) => isInside(path, at.root)).toSorted();
+  return {
+    files: inside([...files, ...targets]),
+    shadows: inside(shadows.filter((path) => !existing.has(path))),
+  };
 }
 
 /** Returns true if a file in a folder of hooks can be a script. */
@@ -59,10 +88,36 @@ export function isScript(file: string, path: string): boolean {
 const scriptNames = /\.(?:sh|bash|zsh|fish|py|m?js|cjs|m?ts|rb|pl|php|lua|ps1|cmd|bat)$/i;
 const shellNames = /\.(?:sh|bash|zsh|fish|ps1|cmd|bat)$/i;
 /** Endings that interpreters add to a name. */
-const addedEndings = [
-  ...['', '.js', '.mjs', '.cjs', '.ts', '.mts', '.py', '.sh', '.rb'],
-  ...['/index.js', '/index.mjs', '/index.cjs', '/index.ts', '/__main__.py'],
-];
+const fileEndings = ['', '.js', '.mjs', '.cjs', '.ts', '.mts', '.py', '.sh', '.rb'];
+const folderEndings = ['/index.js', '/index.mjs', '/index.cjs', '/index.ts', '/__main__.py'];
+/** Further endings that interpreters try before some of the endings above. */
+const triedEndings = [...fileEndings, '.jsx', '.tsx', '.json', '.node', '.so'];
+const triedInFolders = [...folderEndings, '/package.json', '/__init__.py'];
+
+/** Paths without an ending. The value is true if the path can be a folder with a script. */
+interface Stems {
+  readonly all: Map<string, boolean>;
+  /** The number of times that a word can still be resolved. */
+  left: number;
+}
+
+function endingsOf(stem: string, runsFolders: boolean): readonly string[] {
+  const endings = runsFolders ? [...fileEndings, ...folderEndings] : fileEndings;
+  return endings.map((ending) => `${stem}${ending}`);
+}
+
+/** Returns the paths that an interpreter can try before the file that it finds now. */
+function shadowsOf(stem: string, isFound: ReadonlySet<string>): readonly string[] {
+  // No interpreter prefers another name to the exact name.
+  if (isFound.has(stem)) return [];
+  const found = endingsOf(stem, true).filter((path) => isFound.has(path));
+  if (found.length === 0) return [];
+  // For `python -m`, a package has precedence over a module. A script in a folder runs after the folder's own
+  // settings, such as `package.json`.
+  const isFolderTried = found.some((path) => path === `${stem}.py` || path.startsWith(`${stem}/`));
+  const tried = [...triedEndings, ...(isFolderTried ? triedInFolders : [])];
+  return tried.map((ending) => `${stem}${ending}`);
+}
 
 /** Stands for an expansion whose value is unknown. */
 const unknown = '*';
@@ -100,84 +155,106 @@ function wordsOf(command: string, projectFolder: string, { root, cwd }: At): rea
  * Adds the paths that words without an unknown part can name. A word that names a folder can be the folder
  * of another word, for example after `cd` or `--prefix`. Returns false if there are too many paths.
  */
-async function namedFiles(
+async function addStems(
   words: readonly string[],
-  starts: readonly string[],
-  candidates: Set<string>,
+  { projectFolder, runsFolders = true }: ProjectCommand,
+  { cwd }: At,
+  stems: Stems,
 ): Promise<boolean> {
-  const bases = new Set(starts);
+  const bases = new Set([projectFolder, cwd]);
   const plain = words.filter((word) => !hasUnknown.test(word));
   for (const base of bases) {
-    if (bases.size * plain.length > maxCandidates) return false;
-    const folders = plain.map((word) => resolve(base, word));
-    const found = await Promise.all(folders.map(isFolder));
-    for (const [index, folder] of folders.entries())
-      if (found[index] && bases.size < maxBases) bases.add(folder);
-  }
-  for (const base of bases)
-    for (const word of plain) {
-      if (candidates.size > maxCandidates) return false;
+    stems.left -= plain.length;
+    if (stems.left < 0) return false;
+    const paths = plain.map((word) => resolve(base, word));
+    const areFolders = await Promise.all(paths.map(isFolder));
+    for (const [index, path] of paths.entries()) {
+      if (areFolders[index] && bases.size < maxBases) bases.add(path);
       // `python -m scripts.check` runs scripts/check.py.
-      for (const name of new Set([word, word.replaceAll('.', '/')]))
-        for (const ending of addedEndings) candidates.add(resolve(base, `${name}${ending}`));
+      for (const stem of [path, resolve(base, plain[index]?.replaceAll('.', '/') ?? '')])
+        stems.all.set(stem, runsFolders || stems.all.get(stem) === true);
+      if (stems.all.size > maxStems) return false;
     }
+  }
   return true;
 }
 
-/** Decides whether a command with an unknown part can start a file. */
-type FilePattern = (path: string) => boolean;
+/** The files that commands with unknown parts can start. */
+interface FilePatterns {
+  /** The last names of paths, such as `scripts/check`. The file can have an ending in addition. */
+  readonly ends: Set<string>;
+  /** The numbers of names in `ends`. */
+  readonly lengths: Set<number>;
+  readonly globs: Glob[];
+}
+
+/** A word with a wildcard in its last name, such as `scripts/*` or `check*.sh`. */
+interface Glob {
+  /** The last name with letters. */
+  readonly name: string;
+  /** The number of names after it. */
+  readonly after: number;
+  /** True if more names can be between them. */
+  readonly isDeep: boolean;
+  /** True if the command names an interpreter. Scripts then need not be executable. */
+  readonly isInterpreted: boolean;
+}
 
 /** Matches words after which the other words are paths in a different folder. */
 const changesFolder = /(?:^|[\s;&|("'])(?:cd|pushd|-C|--prefix|--cwd|--dir)(?=[\s=])/;
 const interpreters = /\b(?:node|bun|deno|tsx|ts-node|python[\d.]*|ruby|perl|php|lua)\b/;
 
-/**
- * Returns the patterns of the words with an unknown part, such as `$X/scripts/check.sh`. If the command changes
- * to an unknown folder, each word can be a path in that folder.
- */
-function patternsOf(words: readonly string[], command: string): readonly FilePattern[] {
-  const unclear = words.filter((word) => hasUnknown.test(word));
-  if (unclear.length === 0) return [];
-  const others = changesFolder.test(command) ? words : [];
-  const canRun = (path: string) =>
-    shellNames.test(path) ||
-    (interpreters.test(command) && scriptNames.test(path)) ||
-    isExecutable(path);
-  return [...unclear, ...others].flatMap((word): readonly FilePattern[] => {
-    const parts = word.split('/').filter((part) => part !== '' && part !== '.');
-    // A word without letters, such as a variable alone, is an argument and names no file.
-    if (!parts.some((part) => /\w/.test(part))) return [];
-    const known = parts.slice(parts.findLastIndex((part) => hasUnknown.test(part)) + 1);
-    if (known.length > 0) {
-      const end = `/${known.join('/')}`;
-      return [(path) => addedEndings.some((ending) => path.endsWith(`${end}${ending}`))];
-    }
-    const pattern = globPattern(parts.slice(parts.findLastIndex((part) => /\w/.test(part))));
-    return [(path) => pattern.test(path) && canRun(path)];
-  });
+/** Returns true if a command line names an interpreter of scripts. */
+export function namesInterpreter(command: string): boolean {
+  return interpreters.test(command);
 }
 
-/** Returns the regular expression for the last parts of a path. */
-function globPattern(parts: readonly string[]): RegExp {
-  const sources = parts.map((part) =>
-    part === '**'
-      ? '.*'
-      : part
-          .replace(/\[[^\]]*\]/g, '?')
-          .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-          .replace(/\*+/g, '[^/]*')
-          .replaceAll('?', '[^/]'),
-  );
-  return new RegExp(`/${sources.join('/')}$`, 's');
+/**
+ * Adds the patterns of the words with an unknown part, such as `$X/scripts/check.sh`. If the command changes
+ * to an unknown folder, each word can be a path in that folder. Returns false if there are too many words.
+ */
+function addPatterns(words: readonly string[], command: string, patterns: FilePatterns): boolean {
+  const unclear = words.filter((word) => hasUnknown.test(word));
+  if (unclear.length === 0) return true;
+  const isInterpreted = namesInterpreter(command);
+  for (const word of [...unclear, ...(changesFolder.test(command) ? words : [])]) {
+    const names = word.split('/').filter((name) => name !== '' && name !== '.');
+    // A word without letters, such as a variable alone, is an argument and names no file.
+    const at = names.findLastIndex((name) => /\w/.test(name));
+    if (at < 0) continue;
+    const known = names.slice(names.findLastIndex((name) => hasUnknown.test(name)) + 1);
+    if (known.length > 0) {
+      patterns.ends.add(known.join('/'));
+      patterns.lengths.add(known.length);
+    } else {
+      const after = names.slice(at + 1);
+      const name = (names[at] ?? '').replace(/\[[^\]]*\]/g, '?').replace(/\*+/g, '*');
+      const isDeep = after.includes('**');
+      patterns.globs.push({ name, after: after.length, isDeep, isInterpreted });
+    }
+    if (Math.max(known.length, names.length - at) > maxNames) return false;
+    if (patterns.ends.size + patterns.globs.length > maxUnknown) return false;
+  }
+  return true;
 }
+
+interface SearchedFiles {
+  readonly files: readonly string[];
+  /** The paths of these files without the endings that an interpreter adds. */
+  readonly stems: readonly string[];
+}
+
+const noFiles: SearchedFiles = { files: [], stems: [] };
 
 /** Finds the files below a folder. Returns undefined if there are too many files and folders. */
 async function searchFiles(
   root: string,
-  patterns: readonly FilePattern[],
-): Promise<readonly string[] | undefined> {
-  const found: string[] = [];
+  patterns: FilePatterns,
+): Promise<SearchedFiles | undefined> {
+  const files: string[] = [];
+  const stems: string[] = [];
   const queue = [root];
+  const budget = { left: maxCompared };
   let count = 0;
   for (let folder = queue.pop(); folder !== undefined; folder = queue.pop()) {
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
@@ -185,12 +262,85 @@ async function searchFiles(
     if (count > maxSearched) return undefined;
     for (const entry of entries) {
       const path = join(folder, entry.name);
-      if (!entry.isDirectory()) {
-        if (patterns.some((matches) => matches(path))) found.push(path);
-      } else if (entry.name !== '.git' && entry.name !== 'node_modules') queue.push(path);
+      if (entry.isDirectory()) {
+        if (entry.name !== '.git' && entry.name !== 'node_modules') queue.push(path);
+        continue;
+      }
+      const stem = stemsOf(path).find((one) => hasEnd(one, patterns));
+      if (stem !== undefined) stems.push(stem);
+      if (stem !== undefined || matchesGlobs(path, patterns.globs, budget)) files.push(path);
+      if (budget.left < 0) return undefined;
     }
   }
-  return found;
+  return { files, stems };
+}
+
+/** Returns the path, and the paths to which an interpreter could have added an ending. */
+function stemsOf(path: string): readonly string[] {
+  const ending = extname(path);
+  return [
+    path,
+    ...(ending !== '' && fileEndings.includes(ending) ? [path.slice(0, -ending.length)] : []),
+    ...(folderEndings.includes(`/${basename(path)}`) ? [dirname(path)] : []),
+  ];
+}
+
+/** True if the last names of a path are in the patterns. The time does not depend on their number. */
+function hasEnd(path: string, { ends, lengths }: FilePatterns): boolean {
+  let at = path.length;
+  for (let length = 1; length <= maxNames && at > 0; length++) {
+    at = path.lastIndexOf('/', at - 1);
+    if (lengths.has(length) && ends.has(path.slice(at + 1))) return true;
+  }
+  return false;
+}
+
+function matchesGlobs(path: string, globs: readonly Glob[], budget: { left: number }): boolean {
+  if (globs.length === 0) return false;
+  const names = path.split('/');
+  const isShell = shellNames.test(path);
+  const isScriptName = scriptNames.test(path);
+  let canExecute: boolean | undefined;
+  return globs.some(({ name, after, isDeep, isInterpreted }) => {
+    const last = names.length - 1 - after;
+    const tried = isDeep ? names.slice(0, Math.max(0, last + 1)) : [names[last] ?? ''];
+    if (!tried.some((one) => matchesName(one, name, budget))) return false;
+    canExecute ??= isExecutable(path);
+    return isShell || (isInterpreted && isScriptName) || canExecute;
+  });
+}
+
+/**
+ * True if a name matches a pattern with `*` and `?`. After a mismatch, only the last `*` takes more characters,
+ * so the time is at most the product of both lengths. A regular expression could need much longer.
+ */
+function matchesName(name: string, pattern: string, budget: { left: number }): boolean {
+  let [at, from, star, starred] = [0, 0, -1, 0];
+  while (at < name.length) {
+    if (budget.left-- < 0) return false;
+    if (pattern[from] === '*') {
+      star = from++;
+      starred = at;
+    } else if (from < pattern.length && (pattern[from] === '?' || pattern[from] === name[at])) {
+      from++;
+      at++;
+    } else if (star >= 0) {
+      from = star + 1;
+      at = ++starred;
+    } else return false;
+  }
+  while (pattern[from] === '*') from++;
+  return from === pattern.length;
+}
+
+async function keepFiles(paths: readonly string[]): Promise<readonly string[]> {
+  const areFiles = await Promise.all(paths.map(isFile));
+  return paths.filter((_, index) => areFiles[index]);
+}
+
+async function keepExisting(paths: readonly string[]): Promise<readonly string[]> {
+  const entries = await Promise.all(paths.map((path) => stat(path).catch(() => undefined)));
+  return paths.filter((_, index) => entries[index] !== undefined);
 }
 
 async function isFile(path: string): Promise<boolean> {

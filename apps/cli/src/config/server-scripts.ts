@@ -2,40 +2,62 @@ import { createHash, randomUUID } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { McpServer } from '@millrace/tools/mcp';
-import type { ConfigFile } from '../contract/config.ts';
 import { readFileSafely } from '../safe-files.ts';
 import { foldersUpToRoot } from './config-paths.ts';
-import { findNamedScripts } from './named-scripts.ts';
+import { findNamedScripts, type NamedScripts, namesInterpreter } from './named-scripts.ts';
 
+/** Maximum size of all files of the servers together. */
 const maxScriptBytes = 64 * 1024 * 1024;
 
 /** Matches files with data. They change while a server runs, and no server executes them. */
 const dataNames = /\.(?:db|sqlite3?|duckdb|log|jsonl|csv|tsv|parquet)(?:-wal|-shm|-journal)?$/i;
 
+/** The parts of an MCP server that can name files. */
+export interface ServerCommand {
+  readonly command?: string | undefined;
+  readonly args?: readonly string[] | undefined;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** The folder in which the server starts, relative to the working folder. Default: the working folder. */
+  readonly cwd?: string | undefined;
+  readonly disabled?: boolean | undefined;
+}
+
 /**
- * Returns the absolute paths of the project's files that the MCP servers of a file execute: all files of the
- * repository that the command, the arguments and the environment of a server name. If the repository has too
- * many files to search, the result has the empty path, whose content is unknown.
+ * Finds the project's files that MCP servers execute: all files of the repository that the command, the
+ * arguments and the environment of a server name. If the repository has too many files to search, the result
+ * has the empty path, whose content is unknown.
  */
 export async function findServerScripts(
-  { mcpServers = {} }: ConfigFile,
+  servers: readonly ServerCommand[],
+  cwd: string,
+): Promise<NamedScripts> {
+  const commands = servers.flatMap(({ command, args = [], env = {}, ...server }) => {
+    if (command === undefined || server.disabled === true) return [];
+    const words = [command, ...args, ...Object.values(env)];
+    const [program = ''] = args.filter((arg) => !arg.startsWith('-'));
+    // Other servers get folders as data, for example the folder whose files they show.
+    const runsFolders = namesInterpreter([command, ...args].join(' ')) || /^[./~$]/.test(program);
+    const projectFolder = resolve(cwd, server.cwd ?? '.');
+    return [{ command: words.map(quoted).join(' '), projectFolder, runsFolders }];
+  });
+  if (commands.length === 0) return { files: [], shadows: [] };
+  const root = await realpath((await foldersUpToRoot(cwd)).at(-1) ?? cwd);
+  const found = await findNamedScripts(commands, { root, cwd });
+  const { files, shadows } = found ?? { files: [''], shadows: [] };
+  return { files: files.filter((path) => !dataNames.test(path)), shadows };
+}
+
+/**
+ * Returns the paths in the project that no call may change without an approval, because servers run outside of
+ * the sandbox: the files that servers execute, and paths at which a new file would run in place of them.
+ */
+export async function protectedServerFiles(
+  servers: readonly Pick<McpServer, 'stdio'>[],
   cwd: string,
 ): Promise<readonly string[]> {
-  const commands = Object.values(mcpServers).flatMap(
-    ({ command, args = [], env = {}, ...server }) =>
-      command === undefined || server.disabled === true
-        ? []
-        : [
-            {
-              command: [command, ...args, ...Object.values(env)].map(quoted).join(' '),
-              projectFolder: resolve(cwd, server.cwd ?? '.'),
-            },
-          ],
-  );
-  if (commands.length === 0) return [];
-  const root = await realpath((await foldersUpToRoot(cwd)).at(-1) ?? cwd);
-  const found = (await findNamedScripts(commands, { root, cwd })) ?? [''];
-  return found.filter((path) => !dataNames.test(path));
+  const commands = servers.flatMap(({ stdio }) => stdio ?? []);
+  const { files, shadows } = await findServerScripts(commands, cwd);
+  return [...files, ...shadows].filter((path) => path !== '');
 }
 
 /**
@@ -44,14 +66,12 @@ export async function findServerScripts(
  * name. The agent may have written it, and the server runs outside of the sandbox.
  */
 export function guardServerScripts(
-  { name, stdio }: Pick<McpServer, 'name' | 'stdio'>,
+  { stdio }: Pick<McpServer, 'stdio'>,
   cwd: string,
 ): () => Promise<void> {
   const fingerprint = async () => {
-    const scripts = await findServerScripts({ mcpServers: stdio && { [name]: stdio } }, cwd);
-    return JSON.stringify(
-      await Promise.all(scripts.map(async (path) => [path, await fingerprintFile(path)])),
-    );
+    const { files } = await findServerScripts(stdio === undefined ? [] : [stdio], cwd);
+    return JSON.stringify(await fingerprintFiles(files));
   };
   let first: string | undefined;
   return async () => {
@@ -64,14 +84,25 @@ export function guardServerScripts(
   };
 }
 
-/** Returns a fingerprint of a file. If the file cannot be read, each fingerprint is different. */
-export async function fingerprintFile(path: string): Promise<string> {
-  const read = readFileSafely(path, { maxBytes: maxScriptBytes });
-  const content = await read.then(
-    ({ bytes }) => bytes,
-    () => randomUUID(),
-  );
-  return createHash('sha256').update(content).digest('hex');
+/**
+ * Returns the path and a fingerprint of each file. If a file cannot be read, or if the files are too large, each
+ * fingerprint is different.
+ */
+export async function fingerprintFiles(
+  paths: readonly string[],
+): Promise<readonly { readonly path: string; readonly fingerprint: string }[]> {
+  let left = maxScriptBytes;
+  const found: { readonly path: string; readonly fingerprint: string }[] = [];
+  for (const path of paths) {
+    const read = readFileSafely(path, { maxBytes: left });
+    const content = await read.then(
+      ({ bytes }) => bytes,
+      () => Buffer.from(randomUUID()),
+    );
+    left = Math.max(0, left - content.length);
+    found.push({ path, fingerprint: createHash('sha256').update(content).digest('hex') });
+  }
+  return found;
 }
 
 function quoted(word: string): string {

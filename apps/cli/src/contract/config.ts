@@ -88,6 +88,8 @@ export interface ModelConfig {
    */
   readonly apiKey?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Values of environment variables in the path of `baseUrl`. They are never shown. Default: none. */
+  readonly secrets?: readonly string[] | undefined;
   readonly contextTokens?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
   readonly reasoning?: ReasoningEffort | undefined;

@@ -178,6 +178,9 @@ export interface UntrustedExtensions {
   /** The root of the project. */
   readonly root: string;
   readonly found: Omit<Extensions, 'areHooksUnchanged' | 'hookFiles' | 'problems' | 'code'>;
-  /** Changes when a hook, one of its scripts, or the list of files changes. */
-  readonly fingerprint: string;
+  /**
+   * Returns a text that changes when a hook, one of its scripts, an extension, or the list of files changes. The first call can
+   * search the project for scripts.
+   */
+  readonly fingerprint: () => Promise<string>;
 }

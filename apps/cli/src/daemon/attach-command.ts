@@ -31,7 +31,7 @@ export async function attachCommand(args: AttachArgs, host: Host): Promise<numbe
     cwd: profile?.cwd ?? found.cwd ?? cwd,
     takesOver: true,
   };
-  // If no daemon runs, nobody has to release the session.
+  // If a daemon runs, it must release the session. If no daemon runs, this request has no effect.
   await askDaemon(files.socket, { type: 'release', session: found.id });
   return runAgent(chat, host);
 }

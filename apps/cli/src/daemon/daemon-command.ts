@@ -275,7 +275,7 @@ class Daemon {
     return findSession(this.#log, session, '').catch(() => undefined);
   }
 
-  /** Lists new sessions from time to time, because terminals create them without a message to the daemon. */
+  /** Lists new sessions every 3 s, because terminals create them without a message to the daemon. */
   async #scan(): Promise<void> {
     try {
       const infos = await this.#log.list();

@@ -234,7 +234,7 @@ function readDecision({ event, origin }: Hook, json: Readonly<Record<string, unk
   const context = textOf(specific['additionalContext']);
   const common = { stopped, ...(context && { context: clip(context, maxContextLength) }) };
   if (event !== 'PreToolUse') {
-    // Without a reason, the model would not learn what to do, so an empty reason blocks nothing.
+    // The reason tells the model what to do. A block without a reason is ignored, except after a tool call.
     const isBlocked =
       json['decision'] === 'block' && (reason !== undefined || event === 'PostToolUse');
     return isBlocked ? { ...common, ...blockDecision(event, reason ?? '') } : common;

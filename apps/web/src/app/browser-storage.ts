@@ -10,8 +10,8 @@ export function readToken(): string {
 }
 
 /**
- * Returns the character because of which a request cannot contain the token. Returns undefined if the
- * request can contain it.
+ * Returns the first character of the token that an HTTP header cannot contain. Returns undefined if the
+ * token is valid.
  */
 export function tokenProblem(token: string): string | undefined {
   const invalid = /[^\u0020-\u007e\u0080-\u00ff]/u.exec(token)?.[0];

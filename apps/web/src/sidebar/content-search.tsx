@@ -116,7 +116,7 @@ interface SearchState {
 
 function useContentSearch(api: Pick<Api, 'get'>, text: string): SearchState {
   const [found, setFound] = useState<Found>();
-  /** The cursor of the request in progress. Undefined is the first request, and null is none. */
+  /** The request in progress. Undefined if there is none. The first request of a search has no cursor. */
   const [asked, setAsked] = useState<{ readonly text: string; readonly cursor?: string }>();
   useEffect(() => {
     if (text.length < minLength) return;

@@ -64,7 +64,7 @@ export interface InputVerdicts {
    * the inputs of the last request.
    */
   readonly verdicts: ReadonlyMap<string, GuardrailVerdict>;
-  /** True after a response to these inputs. The next verdict then clears the map first. */
+  /** True if the model has answered these inputs. The next verdict then replaces all of `verdicts`. */
   readonly isAnswered: boolean;
   /** For each changed input: its id, and the id of the item that replaces it in requests. */
   readonly replaced: ReadonlyMap<ItemId, ItemId>;

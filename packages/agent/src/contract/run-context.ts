@@ -44,7 +44,7 @@ export interface Journal {
   readonly state: FoldState;
   /** The state of the loop: run, turn, calls and queued commands. */
   readonly loop: LoopState;
-  /** The error because of which the journal rejects all further writes. Undefined while the journal works. */
+  /** The error that stopped the journal. It rejects all further writes. Undefined while the journal works. */
   readonly failure: Error | undefined;
   /**
    * Resolves after the records are committed, applied to the state, and passed to observers. Rejects if they

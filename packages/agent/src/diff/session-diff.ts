@@ -60,8 +60,8 @@ export interface DiffedSession extends WorkTotals {
 /** The time, tokens and costs of a turn or a session. */
 export interface WorkTotals {
   /**
-   * The time from the start to the end of the turn, in milliseconds. For a session, the sum of its turns. The
-   * time between two turns does not count.
+   * The time from the start to the end of the turn, in milliseconds. For a session, it is the sum of its
+   * turns, without the time between turns.
    */
   readonly durationMs: number;
   /** The time of the requests to models, in milliseconds. */

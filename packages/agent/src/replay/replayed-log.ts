@@ -41,7 +41,10 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     this.#moveTo(drive.first);
   }
 
-  /** Resolves with undefined when the driver has written the whole drive again, or with the divergence. */
+  /**
+   * Resolves with undefined when the replay has written all recorded records of the drive. If the replay
+   * diverges, it resolves with the divergence.
+   */
   get finished(): Promise<Divergence | undefined> {
     return this.#finished.promise;
   }

@@ -61,7 +61,7 @@ export class RunLoop {
   #repairs = 0;
   /** The validated value of the answer. */
   #value: unknown;
-  /** The value that user code threw and because of which the run ended. */
+  /** The value that user code threw. It ended the run. */
   #cause: unknown;
 
   constructor(context: RunContext, { abort, flushCommands = async () => {} }: RunLoopOptions) {

@@ -64,7 +64,7 @@ export class SessionJournal implements Journal {
   #observedRun: ObservedRun | undefined;
   #inFlight = 0;
   #last: Promise<void> = Promise.resolve();
-  /** The error because of which all further writes are refused. Undefined while the journal works. */
+  /** The error that stopped the journal. It rejects all further writes. Undefined while the journal works. */
   #failure: Error | undefined;
   #hasRedaction = false;
 
@@ -216,8 +216,8 @@ interface ForeignRecordsOptions {
 /** After this time without a write, the journal fetches records of other writers, in milliseconds. */
 const idleMs = 100;
 /**
- * Maximum number of idle periods for which a write in progress replaces a fetch. A write that takes longer
- * must not keep commands of other processes away.
+ * Maximum number of idle periods without a fetch while a write is in progress. After that, the journal fetches
+ * records even during the write, so that a slow write does not delay commands of other processes.
  */
 const maxWritingPeriods = 10;
 

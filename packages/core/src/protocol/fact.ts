@@ -126,8 +126,8 @@ export type ToolFact =
        */
       readonly rule?: string;
       /**
-       * The object of the question, for example the real path of a file. An answer applies only to this
-       * object.
+       * The thing that the user decides about, for example the real path of a file. An answer applies
+       * only to this thing.
        */
       readonly judged?: string;
       /**

@@ -175,8 +175,8 @@ export class SpanFold {
   }
 
   /**
-   * Stores the time at which the message of the run was queued. If there are several messages, the first
-   * counts.
+   * Stores the time at which the message of the run was queued. If there are several messages, it stores the
+   * time of the first one.
    */
   #consume(key: string): void {
     const time = this.#queued.get(key);

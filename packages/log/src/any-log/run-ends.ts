@@ -24,7 +24,7 @@ export interface RunEndOptions {
   readonly incarnation?: string | undefined;
 }
 
-/** The number of records that are read first to find the end of a run. If there is none, more are read. */
+/** The number of records in the first search for the end of a run. If it finds none, it reads more records. */
 const firstSearch = 256;
 /** The size of one read. A read may go beyond the range, so it is small. */
 const pageBytes = 2 ** 16;

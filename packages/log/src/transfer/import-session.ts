@@ -4,6 +4,7 @@ import {
   type FoldState,
   foldBatch,
   type LogRecord,
+  type Metadata,
   type SessionId,
   type Snapshot,
   sessionId,
@@ -29,6 +30,11 @@ export interface ImportOptions {
    * false.
    */
   readonly isTrusted?: boolean | undefined;
+  /**
+   * Replaces the fields with these names in the metadata of all items. Items without such a field stay the
+   * same. Use it for fields that an application trusts, such as the folder of a session. Default: none.
+   */
+  readonly metadata?: Metadata | undefined;
 }
 
 /**
@@ -43,11 +49,12 @@ export interface ImportOptions {
 export async function importSession(
   log: Log,
   lines: LineSource,
-  { into, isTrusted = false }: ImportOptions = {},
+  { into, isTrusted = false, metadata = {} }: ImportOptions = {},
 ): Promise<SessionInfo> {
   const reader = new SessionReader(log, into === undefined ? undefined : sessionId(into));
   const last = await readLines(lines, 'a session', (line) => reader.take(line));
-  const { session, header, records: all } = reader.end(last + 1);
+  const { session, header, records: read } = reader.end(last + 1);
+  const all = read.map((record) => withMetadata(record, metadata));
   await assertBlobs(log, reader.blobs);
   const { createdAt, changedAt, isClosed } = header;
   if (isTrusted) {
@@ -64,6 +71,16 @@ export async function importSession(
     changedAt: Math.min(changedAt, latest),
   };
   return log.restore(session, records, { ...times, isClosed, origin, through });
+}
+
+/** Replaces fields in the metadata of an item that starts. */
+function withMetadata(record: LogRecord, metadata: Metadata): LogRecord {
+  if (record.fact === undefined || record.fact.type !== 'item_started') return record;
+  const { fact } = record;
+  const own = fact.metadata ?? {};
+  const replaced = Object.entries(metadata).filter(([name]) => Object.hasOwn(own, name));
+  if (replaced.length === 0) return record;
+  return { ...record, fact: { ...fact, metadata: { ...own, ...Object.fromEntries(replaced) } } };
 }
 
 /** Returns the sessions of this log that the lines name as the origin or as sub-agents. */

@@ -76,8 +76,7 @@ export class ModelStream {
    * available. Throws `Interrupted`, or the error of the stream.
    */
   async read(): Promise<readonly StreamPart[]> {
-    // The deadline for idle time runs only during reads. The time that the consumer needs between two reads
-    // does not count.
+    // The deadline for idle time runs only during reads. It stops while the consumer works between two reads.
     this.#deadlines.resume();
     try {
       return await this.#readParts();

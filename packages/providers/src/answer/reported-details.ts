@@ -145,7 +145,7 @@ export function billedIn(
  */
 const tickDecimals = 10;
 
-/** Returns the cost in a usage report, which is in US dollars or in ticks. */
+/** Returns the cost in a usage report. Providers report it in US dollars, and xAI reports it in ticks. */
 export function reportedCosts(usage: JsonObject): readonly Cost[] {
   const { cost, cost_in_usd_ticks: ticks } = usage;
   if (typeof ticks === 'number' && Number.isSafeInteger(ticks) && ticks > 0) {

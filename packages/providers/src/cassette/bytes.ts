@@ -26,7 +26,8 @@ export function tryDecodeUtf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-// The number of bytes per call. Every JavaScript engine accepts this number of arguments.
+// The number of bytes that one call of `String.fromCharCode` converts. Each byte is an argument of the call.
+// Every JavaScript engine accepts this number of arguments.
 const stride = 8192;
 
 /**

@@ -152,8 +152,9 @@ function vendorsOf(provider: string, model: string): readonly VendorOfModel[] {
 }
 
 /**
- * Returns the part of a server's name that must be kept. AI SDK packages put the name of their API after a
- * point, as in `anthropic.messages`. The name `llama.cpp` itself contains a point.
+ * Receives the end of a server's name, from the first point on. Returns it for `llama.cpp`, because the point
+ * is part of this name. Returns an empty text for other names: AI SDK packages put the name of their API after
+ * the point, as in `anthropic.messages`.
  */
 function familyRest(rest: string): string {
   return rest === '.cpp' ? rest : '';

@@ -39,8 +39,9 @@ export function chatMessages(
 }
 
 /**
- * Converts the text of instructions and user messages to a list of parts, with or without a mark. If only
- * marked messages were lists, a message would change when the mark moves, and the cache would not match.
+ * Converts the text of instructions and user messages to a list of parts, even if the message has no cache
+ * mark. If only marked messages were lists, a message would change when its mark moves, and the cache would
+ * not match.
  */
 function asParts(message: JsonObject): JsonObject {
   const { role, content } = message;
@@ -49,8 +50,8 @@ function asParts(message: JsonObject): JsonObject {
 }
 
 /**
- * Adds marks for cache points. `ends` contains positions between messages. For each position, the last
- * message before it that accepts a mark gets one.
+ * Adds the cache mark `control` to messages. `ends` contains positions between messages. For each position,
+ * the mark goes to the last message before the position that can have a mark.
  */
 function withMarks(
   messages: readonly JsonObject[],
@@ -61,7 +62,7 @@ function withMarks(
   return messages.map((message, index) => {
     const { role, content } = message;
     if (!points.has(index)) return message;
-    // In a tool result, the mark is next to the text.
+    // In a tool result, the cache mark is a field beside the text.
     if (role === 'tool' || !Array.isArray(content)) return { ...message, ...control };
     const at = content.findLastIndex(isVisible);
     return { ...message, content: content.with(at, { ...Object(content[at]), ...control }) };
@@ -74,7 +75,7 @@ function canHaveMark({ role, content }: JsonObject): boolean {
 }
 
 /**
- * Returns whether a part has visible content. Claude rejects a mark on a text without visible
+ * Returns whether a part has visible content. Claude rejects a cache mark on a text without visible
  * characters.
  */
 function isVisible(part: JsonValue): boolean {

@@ -26,8 +26,8 @@ export class StoredResponses {
   readonly #byInput = new Map<string, StoredResponse>();
 
   /**
-   * Finds the longest part at the start of an input that the provider has stored. Returns undefined if there
-   * is none.
+   * Finds the longest prefix of an input that the provider has stored. Returns undefined if the provider has
+   * stored no prefix.
    */
   find(input: readonly JsonObject[], prints: readonly string[]): Continuation | undefined {
     for (let length = input.length - 1; length > 0; length--) {

@@ -23,6 +23,11 @@ export interface ApiOptions extends TransportOptions, ModelInfoOptions {
    * default header. Default: none.
    */
   readonly headers?: HeaderOptions | undefined;
+  /**
+   * Further values that errors and details of an answer must not contain, for example a key in the path of
+   * `baseUrl`. The API key, and secrets in headers and in the query, need not be listed. Default: none.
+   */
+  readonly secrets?: readonly string[] | undefined;
 }
 
 /** The names of the options of every HTTP provider. */
@@ -31,6 +36,7 @@ export const apiOptionNames: OptionNames<ApiOptions> = {
   apiKey: true,
   baseUrl: true,
   headers: true,
+  secrets: true,
   fetch: true,
   clock: true,
   timeouts: true,

@@ -45,6 +45,16 @@ test('attack 49: a provider of Messages repeats the key in the name of the model
   expect(JSON.stringify(end)).not.toContain(apiKey);
 });
 
+test('18.202: attack: a provider repeats a key in the path of the base URL', async () => {
+  const options = { model: 'm', baseUrl: `http://localhost:9/${apiKey}/v1`, secrets: [apiKey] };
+  const end = await openaiChat({ ...options, fetch: sending(chunk, last) }).complete({ items: [] });
+  expect(JSON.stringify(end)).not.toContain(apiKey);
+  const refusing: typeof fetch = async (url) => new Response(`No route ${url}`, { status: 404 });
+  const { error } = await openaiChat({ ...options, fetch: refusing }).complete({ items: [] });
+  expect(error?.message).toContain('/[redacted]/v1');
+  expect(error?.message).not.toContain(apiKey);
+});
+
 test('other names and ids do not change', async () => {
   const plain = { ...chunk, id: 'chatcmpl-1', model: 'gpt-2023-06-01' };
   const fetch = sending(plain, { ...last, id: 'chatcmpl-1', model: 'gpt-2023-06-01' });

@@ -18,6 +18,7 @@ import {
   type Transport,
   type TransportOptions,
 } from '../transport/transport-options.ts';
+import type { ApiOptions } from './api-options.ts';
 import { ResponseReader } from './response-reader.ts';
 import type { Wire } from './wire.ts';
 
@@ -25,8 +26,12 @@ import type { Wire } from './wire.ts';
  * Creates a provider that uses a wire format over HTTP. Only this code connects the wire formats to the
  * network.
  */
-export function wireProvider(wire: Wire, options: TransportOptions): Provider {
+export function wireProvider(
+  given: Wire,
+  options: TransportOptions & Pick<ApiOptions, 'secrets'>,
+): Provider {
   const transport = createTransport(options);
+  const wire = withMoreSecrets(given, options.secrets);
   const { model, tokenCounter, windowSource } = wire;
   const provider = providerOf(
     wire.provider,
@@ -48,6 +53,15 @@ export function wireProvider(wire: Wire, options: TransportOptions): Provider {
       },
     }),
   };
+}
+
+function withMoreSecrets(wire: Wire, more: readonly string[] = []): Wire {
+  if (more.length === 0) return wire;
+  const http = (request: ModelRequest) => {
+    const built = wire.http(request);
+    return { ...built, secrets: [...built.secrets, ...more] };
+  };
+  return { ...wire, http };
 }
 
 /**

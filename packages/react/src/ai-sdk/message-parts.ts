@@ -112,7 +112,7 @@ function outcomeOf(part: ChatPart, state: string, id: string, name: string): Out
     }
     case 'output-error':
       return { ...none, result: result(textField(part, 'errorText') ?? 'The call failed', true) };
-    // A call of which only the input is known runs, or waits for the client.
+    // The call has only its input yet. It runs now, or waits for the client.
     default:
       return none;
   }

@@ -126,7 +126,7 @@ export class MessagesSource implements ChatSource {
   }
 
   #stateOf(isBusy: boolean): FoldState {
-    // The earlier messages are a chunk of their own, because lookups cache what they find in a chunk.
+    // All messages except the newest form one chunk, which rarely changes. Lookups cache what they find in it.
     const settled = this.#converted.slice(0, -1).flatMap(({ items }) => items.map(stateIn));
     if (!isSameList(settled, this.#settled)) this.#settled = settled;
     const newest = this.#converted.at(-1)?.items.map(stateIn) ?? [];

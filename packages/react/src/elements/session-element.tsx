@@ -123,7 +123,7 @@ export abstract class SessionElement extends Base {
     );
   }
 
-  /** Returns the session of `src`, or why there is none. An element without `src` is empty. */
+  /** Returns the session of `src`, or an error text if `src` is invalid. Undefined if there is no `src`. */
   #content(): ElementContent | string | undefined {
     if (this.src === '') return undefined;
     try {

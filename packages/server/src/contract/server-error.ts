@@ -87,6 +87,17 @@ export function errorReason(error: unknown): string {
   return text.slice(0, maxLength);
 }
 
+/** Matches control characters, line ends, and characters that change the direction of text. */
+const controlCharacters = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+/**
+ * Returns a diagnostic as one line without control characters. A diagnostic can contain a message of a remote
+ * agent, which must not add lines to a log or control a terminal.
+ */
+export function diagnosticLine(problem: string): string {
+  return problem.replace(controlCharacters, '?').toWellFormed();
+}
+
 /** Returns a code for any thrown value. Programs can compare it. */
 export function errorCode(error: unknown): string {
   if (error instanceof ProviderError) return error.kind;

@@ -49,7 +49,7 @@ export async function handleRoute(
     // The limit applies only to GET. A request with a different method has already changed data, so its
     // answer must be sent.
     if (route.method === 'GET') openStreams.assertCapacity(exchange.caller);
-    openStreams.add(exchange.caller, exchange.response, exchange.grant.expiresAt);
+    openStreams.add(exchange);
     return exchange.stream(result);
   }
   const reply = result instanceof Reply ? result : new Reply(result);

@@ -5,6 +5,7 @@ import type { HttpRequest, HttpResponse } from '../contract/http.ts';
 import type { ServerError } from '../contract/server-error.ts';
 import { fullGrant, type Grant } from '../contract/service.ts';
 import type { StorageHealth } from '../stores/storage-health.ts';
+import type { IsUserAdmitted } from './access/user-checks.ts';
 import { asServerError, errorReply, internalError } from './error-reply.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Reply, StreamReply } from './route.ts';
@@ -58,6 +59,11 @@ export class HttpExchange {
    * it.
    */
   caller = '';
+  /**
+   * Asks the application again whether it admits the user with the same rights. Undefined if the caller is not
+   * a user of `authorize`. `checkAccess` sets it.
+   */
+  isUserAdmitted: IsUserAdmitted | undefined;
   /** The address of the client. */
   address: string;
   label: string | undefined;

@@ -3,30 +3,44 @@ import type { Socket } from 'node:net';
 import type { Clock } from '@millrace/log';
 import type { HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
+import type { Grant } from '../contract/service.ts';
+import { type IsUserAdmitted, UserChecks } from './access/user-checks.ts';
 
 const maxTimerMs = 2 ** 31 - 1;
 
 /** Time between two checks whether the callers of open streams are still admitted, in milliseconds. */
 const checkEveryMs = 5000;
 
+/** The caller of a streamed reply. */
+interface StreamCaller {
+  readonly caller: string;
+  readonly response: HttpResponse;
+  readonly grant: Pick<Grant, 'expiresAt'>;
+  /** Undefined if the caller is not a user of `authorize`. */
+  readonly isUserAdmitted?: IsUserAdmitted | undefined;
+}
+
 /** Returns false if a caller is no longer admitted, for example because its token was revoked. */
 type IsAdmitted = (caller: string) => Promise<boolean>;
 
 /**
- * The open streamed replies of each caller. This class limits their number, and closes them when a token is
- * revoked or expires. Another server can revoke a token too, so the class checks the callers at intervals.
+ * The open streamed replies of each caller. This class limits their number. It closes them when a token is
+ * revoked or expires, and when the application no longer admits a user. Another server can revoke a token too,
+ * so the class checks the callers at intervals.
  */
 export class OpenStreams {
   readonly #maxPerCaller: number;
   readonly #clock: Clock;
   readonly #isAdmitted: IsAdmitted;
   readonly #byCaller = new Map<string, Set<HttpResponse>>();
+  readonly #users: UserChecks;
   #isChecking = false;
 
   constructor(maxPerCaller: number, clock: Clock, isAdmitted: IsAdmitted) {
     this.#maxPerCaller = maxPerCaller;
     this.#clock = clock;
     this.#isAdmitted = isAdmitted;
+    this.#users = new UserChecks(clock);
   }
 
   /** Throws `rate_limited` if the caller already has the maximum number of open streams. */
@@ -36,8 +50,13 @@ export class OpenStreams {
     throw new ServerError('rate_limited', message, {}, { retryAfterMs: 1000 });
   }
 
-  /** Counts a stream until its connection closes. When the caller's token expires, the stream is closed. */
-  add(caller: string, response: HttpResponse, expiresAt: number | null = null): void {
+  /**
+   * Counts a stream until its connection closes. The stream is closed when the caller's token expires, and when
+   * the application no longer admits the user of its request.
+   */
+  add({ caller, response, grant, isUserAdmitted }: StreamCaller): void {
+    const { expiresAt } = grant;
+    if (isUserAdmitted !== undefined) this.#users.watch(response, isUserAdmitted);
     const open = this.#byCaller.get(caller) ?? new Set();
     this.#byCaller.set(caller, open.add(response));
     this.#checkLater();
@@ -64,13 +83,13 @@ export class OpenStreams {
     return () => cancel();
   }
 
-  /** Checks all callers after a while, and again as long as there are open streams. */
+  /** Every 5 s, checks whether the callers are still admitted. The checks stop when no stream is open. */
   #checkLater(): void {
     if (this.#isChecking) return;
     this.#isChecking = true;
     const check = async () => {
       for (const caller of [...this.#byCaller.keys()]) {
-        // An error of the store says nothing about the caller. The next check follows soon.
+        // If the store fails, the caller stays connected until the next check.
         if (!(await this.#isAdmitted(caller).catch(() => true))) this.disconnect(caller);
       }
       this.#isChecking = false;

@@ -6,11 +6,10 @@ import { ServerError } from '../contract/server-error.ts';
 interface LineOptions<T> {
   readonly closing: AbortSignal;
   readonly line: (value: T) => string;
-  /** Returns the last line for values that end with an error. */
+  /** Returns the last line of a response that ends with an error. */
   readonly errorLine: (error: unknown) => string;
   /**
-   * A text that is written when no value arrives for a while. It is needed because proxies close silent
-   * connections. Default: none.
+   * A text that is written at intervals, because proxies close silent connections. Default: none.
    */
   readonly heartbeat?: Heartbeat | undefined;
 }

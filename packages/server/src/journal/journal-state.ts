@@ -145,8 +145,8 @@ const haltingReasons: readonly StopReason[] = ['aborted', 'error', 'limit', 'par
 
 /**
  * Returns the queued commands for which a run must be started. After a run that was aborted, failed, reached
- * a limit or parked, only newer commands count. An abort command that stayed in the queue when the run parked
- * also counts.
+ * a limit or parked, it returns only newer commands. It also returns an abort command that stayed in the queue
+ * when the run parked.
  */
 export function runnableCommands({ commands, lastRun }: JournalState): readonly QueuedCommand[] {
   if (lastRun === undefined || !isHalted(lastRun.stop)) return commands;

@@ -19,7 +19,7 @@ export interface Subscriber {
   sendControl(bytes: Buffer): void;
   /** Continues from the current position if possible. */
   resume(): void;
-  /** Disconnects the subscriber if it lags behind by more than one of these limits. */
+  /** Disconnects the subscriber if its lag is more than `maxRecords` or more than `maxBytes`. */
   checkLag(maxRecords: number, maxBytes: number): void;
   /** Closes the connection with a hint to reconnect. */
   disconnect(end: StreamEnd): void;

@@ -27,7 +27,7 @@ interface FeedOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly limits: StreamLimits;
-  /** Called when no viewer has been connected for a while. */
+  /** Called when no viewer has been connected for `lingerMs`. */
   readonly onIdle: (feed: SessionFeed) => void;
   /** Called when the feed has ended. */
   readonly onEnd: (feed: SessionFeed, end: FeedEnd) => void;

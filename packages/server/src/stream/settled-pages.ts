@@ -118,7 +118,7 @@ class PageBuilder {
     return this.state.through;
   }
 
-  /** The approximate size in characters. Records up to the cursor of the client do not count. */
+  /** The approximate size in characters, without the records up to the cursor of the client. */
   get length(): number {
     return this.#length;
   }

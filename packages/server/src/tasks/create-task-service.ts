@@ -17,6 +17,7 @@ import type { RunnerOptions } from '../agents/runner-options.ts';
 import { TaskQueues } from '../agents/task-queues.ts';
 import type { Rows } from '../contract/rows.ts';
 import type { LoopAgent, ServedAgent } from '../contract/served-agent.ts';
+import { diagnosticLine } from '../contract/server-error.ts';
 import type { TaskService } from '../contract/service.ts';
 import { JournalPool } from '../journal/journal-pool.ts';
 import { messageService, type WithJournal } from '../messages/message-service.ts';
@@ -71,7 +72,10 @@ export interface TaskServiceOptions {
   readonly watchMs?: number | undefined;
   readonly health?: { readonly everyMs: number; readonly timeoutMs: number } | undefined;
   readonly remote?: RemoteLimits | undefined;
-  /** Receives descriptions of unexpected events that do not affect a result. They never contain content. */
+  /**
+   * Receives descriptions of unexpected events that do not affect a result. They never contain content. Each is
+   * one line without control characters.
+   */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
   /** Logs failures of runs. Default: failures are not logged. */
   readonly logEvent?: LogEvent | undefined;
@@ -95,7 +99,8 @@ export interface RunningTaskService extends TaskService {
 }
 
 export function createTaskService(options: TaskServiceOptions): RunningTaskService {
-  const { log, rows, clock, ids, graceMs = 1000, idleMs, onDiagnostic = () => {} } = options;
+  const { log, rows, clock, ids, graceMs = 1000, idleMs } = options;
+  const onDiagnostic = (problem: string) => options.onDiagnostic?.(diagnosticLine(problem));
   const { leaseWaitMs = 2000, watchMs = 3000, random = Math.random } = options;
   const changes = new TaskChanges();
   const tasks = new TaskStore({ rows, log, ids, onChange: (task) => changes.publish(task) });

@@ -349,7 +349,7 @@ async function assertDecidable(
 
 /**
  * Throws `conflict` if a command repeats the key of a different answer. The log would return the earlier
- * command, and the client would assume that its own answer counts.
+ * command, and the client would assume that its own answer was accepted.
  */
 function assertSameAnswer(
   repeated: CallDecision,

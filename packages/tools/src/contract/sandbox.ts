@@ -51,6 +51,11 @@ export interface SandboxLimits {
   readonly openFiles?: number | undefined;
   /** Maximum size of one file that is written. Default: 16 GiB. */
   readonly fileBytes?: number | undefined;
+  /**
+   * Maximum memory that one process can allocate. Default: 4 GiB for a command that runs without an approval
+   * because it only reads, and no limit for other commands.
+   */
+  readonly memoryBytes?: number | undefined;
 }
 
 /**

@@ -106,7 +106,7 @@ interface ReadingContext extends Pick<ApproveInModeOptions, 'workspace' | 'readi
 }
 
 /**
- * True if a call only reads. Rules that allow do not count for commands, because a user may have allowed a
+ * True if a call only reads. For commands, it ignores the rules that allow, because a user may have allowed a
  * command that changes files.
  */
 async function isReading(
@@ -200,8 +200,13 @@ async function mayRunInSandbox(
   return reading.guardProtected(call, key);
 }
 
-/** True if a word of the line names a file that looks like a secret, or a file that runs code. */
-function namesProtected(line: string, root: string): boolean {
+/**
+ * True if a word of a command line names a file that looks like a secret, or a file that makes other programs
+ * run code. Relative paths start at `root`.
+ *
+ * @example namesProtected('cat .env', '/srv/project'); // true
+ */
+export function namesProtected(line: string, root: string): boolean {
   const words = splitCommand(line).parts.flatMap((part) => part.map(({ text }) => text));
   // Syntax that the parser does not support hides words, so the whole line is also split at such characters.
   const pieces = [...words, ...line.split(/[\s'"`$(){}<>|&;=:,]+/)].filter((word) => word !== '');

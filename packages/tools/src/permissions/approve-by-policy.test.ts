@@ -68,7 +68,7 @@ test('allowed calls run, and denied ones do not, even through links', async () =
   expect(told.join()).not.toContain('hush');
 });
 
-test('a lasting approval covers only the same command or path', async () => {
+test('a standing approval covers only the same command or path', async () => {
   const calls: readonly Called[] = [
     ['bash', { command: 'echo 1 > a' }],
     ['bash', { command: 'echo 1 > a' }],

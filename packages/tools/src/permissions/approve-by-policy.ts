@@ -16,7 +16,7 @@ import { isPathKind, isRemoteTool, toolKindOf } from './tool-kinds.ts';
 /** Options of `approveByPolicy`. */
 export interface ApproveByPolicyOptions {
   /**
-   * The scope of a lasting approval (`until`). `exact`: the same command or path. `wide`: commands with the
+   * The scope of a standing approval (`until`). `exact`: the same command or path. `wide`: commands with the
    * same prefix, or all file changes in the root. If a wide scope would be too broad, `wide` is the same as
    * `exact`. Default: `exact`.
    */
@@ -28,7 +28,7 @@ export interface ApproveByPolicyOptions {
  *
  * The policy also checks the real path behind symbolic links. The decision applies only to that path
  * (`judged`). If the path leads to a different file when the tool runs, the file tools refuse the call. A
- * lasting approval (`run.approve(id, { until })`) covers only that command, path or tool in this folder,
+ * standing approval (`run.approve(id, { until })`) covers only that command, path or tool in this folder,
  * unless `lasting` is `wide`.
  *
  * @example createAgent({ provider, tools, approve: approveByPolicy(policy, workspace) });
@@ -49,7 +49,7 @@ export function approveByPolicy(
       (await deniedTarget(usedPaths ?? [], call.tool, policy));
     if (risk !== undefined) return { decision: 'ask', reason: risk, rule: exactRule(policy, call) };
     if (decision !== 'ask') return { decision, reason };
-    // A lasting approval must not cover safety warnings that the provider reports later.
+    // A standing approval must not cover safety warnings that the provider reports later.
     if (called.answers === 'openai.computer' && hasSafetyChecks(input))
       return { decision, reason: `${reason}, and the provider sees a danger` };
     if (called.answers === 'openai.mcp_approval')
@@ -73,7 +73,7 @@ export function approveByPolicy(
 }
 
 /**
- * Returns the rule for a lasting approval, and the reason to ask. It does not offer the wide rule for a risky
+ * Returns the rule for a standing approval, and the reason to ask. It does not offer the wide rule for a risky
  * call, because an earlier approval with that rule would allow the call.
  */
 async function suggestion(
@@ -147,7 +147,7 @@ function hasSafetyChecks(input: unknown): boolean {
 }
 
 /**
- * Returns the rule text for a lasting approval of a tool of a provider's MCP server. It covers one tool of
+ * Returns the rule text for a standing approval of a tool of a provider's MCP server. It covers one tool of
  * one server. This text is not a rule of the policy, because the policy sees all these tools under the same
  * name.
  */
@@ -159,7 +159,7 @@ function hostedToolRule(input: unknown): string | undefined {
 
 /**
  * Returns the narrowest rule that allows the call: a rule for the path, or for the file behind a link. A
- * lasting approval covers later calls with the same rule, so a changed link must not redirect it to a
+ * standing approval covers later calls with the same rule, so a changed link must not redirect it to a
  * different file. Returns undefined if there is no such rule, or if the input is unclear.
  */
 function exactRule(policy: PermissionPolicy, call: PolicyCall): string | undefined {

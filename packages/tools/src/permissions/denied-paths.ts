@@ -22,7 +22,10 @@ export function mayShowHistory([program, subcommand]: readonly Word[]): boolean 
   return !subcommand?.isPlain || !silentGitCommands.has(subcommand.text);
 }
 
-/** True if the use of a path cannot show content that a rule denies. Links must be resolved before. */
+/**
+ * Returns false if a rule denies this path. For a search, it also returns false if a rule may deny a path
+ * below. The caller must resolve links before the call.
+ */
 export function mayReach(
   rules: readonly CompiledRule[],
   root: string,

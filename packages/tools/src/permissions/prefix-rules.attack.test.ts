@@ -240,7 +240,7 @@ test.for(['bun run sh a.sh', 'yarn run node a.js', 'yarn run python3 a.py', 'bun
   },
 );
 
-describe('a lasting approval, which covers later calls with the same suggested rule', () => {
+describe('a standing approval, which covers later calls with the same suggested rule', () => {
   const suggested = (command: string) =>
     policyRuling(root, ['bash', { command }], { lasting: 'wide' });
   const exact = (command: string) => ({ tool: 'bash', command, exact: true, decision: 'allow' });

@@ -106,6 +106,17 @@ describe('in a workspace that is the home folder', () => {
     expect(decision).toBe('ask');
   });
 
+  test.for(
+    lines(
+      `.local/share/bash-completion/completions/git .pyenv/shims/python3 .rbenv/shims/ruby .xsessionrc
+      .config/alacritty/alacritty.toml .config/pip/pip.conf .config/lazygit/config.yml .node_modules/x.js
+      .node_libraries/x.js .bash_completion .asdf/shims/node .config/starship.toml .mailcap`,
+    ),
+  )('18.201: attack: a broad rule does not write %s', async (path) => {
+    const { decision } = await policyRuling(root, ['write', { path, content: '' }], { rules });
+    expect(decision).toBe('ask');
+  });
+
   test.for(lines('.oci/config .config/Slack/x .mozilla/firefox/logins.json .terraform.d/x'))(
     'attack 25: %s is not read unasked',
     async (path) => {

@@ -11,7 +11,7 @@ import { permissionPolicy } from './permission-policy.ts';
 const root = process.cwd();
 const workspace = { root, resolve: () => Promise.reject(new Error('It has no path')) };
 
-/** Returns the rule that a lasting approval of a call adds. */
+/** Returns the rule that a standing approval of a call adds. */
 async function ruleOf(server_label: string, name: string, lasting: 'exact' | 'wide') {
   const tool = mcpApprovalTool();
   const input = { server_label, name, arguments: {} };

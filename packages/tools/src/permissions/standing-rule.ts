@@ -1,7 +1,7 @@
 import { parseJson } from '@millrace/core';
 import type { PermissionRule } from './permission-rule.ts';
 
-/** The rule of a lasting approval, and the folder for which it was granted. */
+/** The rule of a standing approval, and the folder for which it was granted. */
 export interface StandingRule {
   readonly rule: PermissionRule;
   /** The real path of the workspace. Undefined in logs of older versions. */
@@ -11,7 +11,7 @@ export interface StandingRule {
 }
 
 /**
- * Returns the `rule` text of a lasting approval. The text contains the folder. If a session continues in a
+ * Returns the `rule` text of a standing approval. The text contains the folder. If a session continues in a
  * different folder, the text differs there, and the approval does not cover calls in that folder.
  */
 export function standingRuleText(rule: PermissionRule, folder: string): string {
@@ -29,7 +29,7 @@ export function confinedRuleText(text: string): string {
 }
 
 /**
- * Parses the `rule` text of a lasting approval that `approveByPolicy` created. Returns undefined for any
+ * Parses the `rule` text of a standing approval that `approveByPolicy` created. Returns undefined for any
  * other text.
  */
 export function parseStandingRule(text: string): StandingRule | undefined {

@@ -6,7 +6,7 @@ import { splitCommand } from './split-command.ts';
 import { toolKindOf, toolsOfKind } from './tool-kinds.ts';
 
 /**
- * Returns a wider rule for a lasting approval. It covers a known command with all its known arguments, or all
+ * Returns a wider rule for a standing approval. It covers a known command with all its known arguments, or all
  * file changes in the root. Returns undefined if no wider rule allows the call, or if the rule would allow
  * too much.
  */

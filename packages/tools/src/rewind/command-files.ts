@@ -176,15 +176,17 @@ async function changesBetween(
 const clockStepMs = 50;
 
 /**
- * Returns a function that tells whether taking back a change of a path loses nothing. A file that appears at a
- * path may have been there before: a scan leaves out ignored files, and a command can move them or change the
- * ignore rules. Deleting such a file would delete work of the user. So only three kinds of files count:
+ * Returns a function that returns true if the change of a path can be undone without a loss. A file that
+ * appears at a path may have existed before: a scan omits ignored files, and a command can move them or change
+ * the ignore rules. Deleting such a file would delete work of the user. The function therefore returns true
+ * only for three kinds of files:
  *
  * - The scan before has the same file at this path.
  * - The scan before has the same file at one other path, the file has left that path, and it is not at two
  *   new paths.
- * - The file was created and written after the command started. A move between file systems keeps the time
- *   of the content. Without a time of creation, no file counts.
+ * - The file was created and written after the command started. Both times are needed, because a move between
+ *   file systems keeps the time of the content. If the file system stores no time of creation, no file is of
+ *   this kind.
  */
 function ownFiles(before: FolderScan, after: FolderScan, startedMs: number) {
   const left = new Set<string>();

@@ -71,7 +71,7 @@ function withGap(ruling: ApprovalDecision, gap: string): ApprovalDecision {
 }
 
 /**
- * Returns the decision with a rule that applies only inside the sandbox. A lasting approval for commands in
+ * Returns the decision with a rule that applies only inside the sandbox. A standing approval for commands in
  * the sandbox must not cover commands outside of it.
  */
 function confined(ruling: ApprovalDecision): ApprovalDecision {

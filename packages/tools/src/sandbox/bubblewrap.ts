@@ -23,7 +23,7 @@ import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { bubblewrapArgs, sandboxEnv, splitEnv } from './bubblewrap-args.ts';
 import { commandLimits } from './command-limits.ts';
 import { keyPlaces } from './key-places.ts';
-import { createPrivateFolder, isAway } from './private-folder.ts';
+import { claimFolder, createPrivateFolder, isAway } from './private-folder.ts';
 import { probeSandbox } from './probe-sandbox.ts';
 import { extendPlan, type GuardPlan, type PlanOptions, planGuards } from './protected-paths.ts';
 import { seccompFilter } from './seccomp-filter.ts';
@@ -82,6 +82,7 @@ interface SandboxHome {
 }
 
 const homes = new Set<() => void>();
+const homePrefix = 'millrace-sandbox-';
 
 function removeHomes(): void {
   for (const remove of homes) remove();
@@ -92,7 +93,8 @@ function removeHomes(): void {
  * may change.
  */
 function createHome(filter: Uint8Array, away: readonly string[]): SandboxHome {
-  const folder = createPrivateFolder('millrace-sandbox-', away, 'files');
+  const folder = createPrivateFolder(homePrefix, away, 'files');
+  claimFolder(folder, homePrefix);
   const [temporary, emptyFile, filterFile] = ['tmp', 'empty', 'filter'].map((name) =>
     join(folder, name),
   ) as [string, string, string];
@@ -163,7 +165,7 @@ class Bubblewrap implements Sandbox {
       const plan = canChange
         ? extendPlan(shared, { root, writable: [root, ...writable], protect })
         : shared;
-      const limits = commandLimits(this.#options.limits);
+      const limits = commandLimits(this.#options.limits, view);
       const places = { root, writable, temporary, emptyFile, guarded: plan.guarded };
       const { outer, inner } = splitEnv(sandboxEnv(env));
       const args = [

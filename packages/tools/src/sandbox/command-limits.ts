@@ -1,14 +1,23 @@
 import type { SandboxLimits, SandboxRequest } from '../contract/sandbox.ts';
 
 /** The limits of one command, with the defaults filled in. */
-export type CommandLimits = { readonly [Name in keyof SandboxLimits]-?: number };
+export type CommandLimits = {
+  readonly [Name in Exclude<keyof SandboxLimits, 'memoryBytes'>]-?: number;
+} & Pick<SandboxLimits, 'memoryBytes'>;
 
-/** Returns the limits with the defaults filled in. */
-export function commandLimits(given: SandboxLimits = {}): CommandLimits {
+/**
+ * Returns the limits with the defaults filled in. In the closed view, nobody approved the command, so it must
+ * not use up the memory of the machine.
+ */
+export function commandLimits(
+  given: SandboxLimits = {},
+  view?: SandboxRequest['view'],
+): CommandLimits {
   return {
     processes: given.processes ?? 4096,
     openFiles: given.openFiles ?? 65_536,
     fileBytes: given.fileBytes ?? 16 * 2 ** 30,
+    memoryBytes: given.memoryBytes ?? (view === 'closed' ? 4 * 2 ** 30 : undefined),
   };
 }
 
@@ -18,7 +27,7 @@ export function commandLimits(given: SandboxLimits = {}): CommandLimits {
  */
 export function withLimits(
   command: SandboxRequest['command'],
-  { processes, openFiles, fileBytes }: CommandLimits,
+  { processes, openFiles, fileBytes, memoryBytes }: CommandLimits,
 ): readonly string[] {
   const blocks = Math.ceil(fileBytes / 512);
   const script = [
@@ -26,6 +35,10 @@ export function withLimits(
     `ulimit -n ${openFiles} 2>/dev/null`,
     `ulimit -f ${blocks} 2>/dev/null`,
     `ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes} 2>/dev/null`,
+    // This limit does not count reserved addresses. Some programs reserve much more than they use.
+    ...(memoryBytes === undefined
+      ? []
+      : [`ulimit -d ${Math.ceil(memoryBytes / 1024)} 2>/dev/null`]),
     'exec "$@"',
   ].join('\n');
   return ['/bin/sh', '-c', script, 'sh', ...command];

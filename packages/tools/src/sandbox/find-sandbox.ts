@@ -47,7 +47,7 @@ function isPathList(value: unknown): value is readonly string[] {
 }
 
 function isLimits(value: unknown): boolean {
-  const names = ['processes', 'openFiles', 'fileBytes'];
+  const names = ['processes', 'openFiles', 'fileBytes', 'memoryBytes'];
   const isLimit = (limit: unknown) =>
     limit === undefined || (Number.isSafeInteger(limit) && Number(limit) > 0);
   if (typeof value !== 'object' || value === null) return false;

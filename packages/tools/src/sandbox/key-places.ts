@@ -102,6 +102,25 @@ const startUpInHome: readonly string[] = [
   // Settings of version control systems, interpreters and debuggers.
   ...['.hgrc', '.config/hg', '.jjconfig.toml', '.config/jj', '.subversion', '.local/lib'],
   ...['.ipython', '.Rprofile', '.irbrc', '.pryrc', '.gdbinit', '.lldbinit', '.yarnrc'],
+  // Completions that shells run, and plugins of shells.
+  ...['.bash_completion', '.bash_completion.d', '.local/share/bash-completion', '.oh-my-bash'],
+  ...['.bash_it', '.zinit', '.local/share/zinit', '.zplug', '.zim', '.antigen', '.p10k.zsh'],
+  ...['.config/starship.toml', '.config/sheldon'],
+  // Folders that installers and version managers add to PATH, or from which interpreters load code.
+  ...['.pyenv/bin', '.pyenv/shims', '.rbenv/bin', '.rbenv/shims', '.nodenv/shims', '.goenv/shims'],
+  ...['.jenv/shims', '.asdf/bin', '.asdf/shims', '.local/share/mise', '.nvm/versions', '.sdkman'],
+  ...['.yarn/bin', '.config/yarn', '.nix-profile', '.ghcup/bin', '.cabal/bin'],
+  ...['.opam', '.juliaup/bin', '.julia/config', '.krew/bin', '.foundry/bin', '.dotnet/tools'],
+  ...['.pub-cache/bin', '.rvm', '.node_modules', '.node_libraries', '.perl5', 'perl5'],
+  // Settings of package managers that name a registry or a program.
+  ...['.config/pip', '.pip', '.config/uv', '.config/pypoetry', '.condarc', '.gemrc', '.bundle'],
+  // Start-up files of more desktops, and settings of terminals and tools that name programs.
+  ...['.xsessionrc', '.gnomerc', '.xbindkeysrc', '.config/sxhkd', '.config/openbox'],
+  ...['.config/bspwm', '.config/awesome', '.config/lxsession', '.config/xfce4', '.config/labwc'],
+  ...['.config/niri', '.config/waybar', '.config/rofi', '.config/alacritty', '.alacritty.toml'],
+  ...['.alacritty.yml', '.config/foot', '.config/ghostty', '.config/lazygit', '.config/k9s'],
+  ...['.config/ranger', '.config/yazi', '.config/lf', '.mailcap', '.curlrc', '.wgetrc'],
+  ...['.local/share/nvim', '.jupyter', '.ansible.cfg'],
 ];
 
 /** Places outside of a workspace that need protection, as absolute paths. The paths may not exist. */

@@ -191,6 +191,16 @@ describe.for(sandboxUsers)('as %s', (user) => {
     expect(Number(/refused at (\d+)/.exec(text)?.[1])).toBeLessThan(60);
   });
 
+  test('18.203: attack: a command that nobody approved uses up the memory', async (context) => {
+    const agent = await attackAgent(user, context);
+    const program = 'my $x = "x" x (300 * 1024 * 1024); print "allocated"';
+    const options = { limits: { memoryBytes: 100 * 1024 * 1024 } };
+    const closed: readonly string[] = [];
+    expect(await agent.run(`perl -e '${program}'`, { options, closed })).toMatch(/out of memory/i);
+    expect(await agent.run('ulimit -d', { closed })).toBe(String(4 * 1024 * 1024));
+    expect(await agent.run('ulimit -d')).toBe('unlimited');
+  });
+
   test('attack: a fork bomb that nothing limits ends with the time limit', async (context) => {
     const agent = await attackAgent(user, context);
     const mark = `${3000 + process.pid}.5`;

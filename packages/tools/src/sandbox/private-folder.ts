@@ -1,6 +1,14 @@
-import { mkdtempSync, realpathSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
 import { isBelow } from './protected-paths.ts';
 
@@ -39,4 +47,73 @@ export function createPrivateFolder(
     'Cannot run the command: there is no folder for temporary files outside of the workspace. Set TMPDIR to one',
     { path: tmpdir() },
   );
+}
+
+/** The file in a private folder that names the process that uses the folder. */
+const ownerFile = 'owner';
+/** Maximum number of old folders that one process removes. */
+const maxRemoved = 100;
+/** The places in which this process has already removed old folders. */
+const cleaned = new Set<string>();
+
+/**
+ * Stores which process uses a private folder. A process that is killed leaves its folder behind, so the first call
+ * also removes old folders with this prefix in the background.
+ */
+export function claimFolder(folder: string, prefix: string): void {
+  const owner = ownerOf(process.pid);
+  if (owner === undefined) return;
+  writeFileSync(join(folder, ownerFile), owner, { mode: 0o400, flag: 'wx' });
+  const place = dirname(folder);
+  if (cleaned.has(place)) return;
+  cleaned.add(place);
+  void removeAbandoned(place, prefix).catch(() => {
+    // The folders stay. The next process tries again.
+  });
+}
+
+async function removeAbandoned(place: string, prefix: string): Promise<void> {
+  const names = (await readdir(place)).filter((name) => name.startsWith(prefix));
+  const abandoned = names.map((name) => join(place, name)).filter(isAbandoned);
+  // `rm` does not follow links.
+  for (const folder of abandoned.slice(0, maxRemoved))
+    await rm(folder, { recursive: true, force: true }).catch(() => {});
+}
+
+/**
+ * True if the process of a folder has ended. Another user can create a folder or a link with the same prefix, so
+ * only a real folder of this user counts that no other user can open.
+ */
+function isAbandoned(folder: string): boolean {
+  try {
+    const entry = lstatSync(folder);
+    const isOwn = entry.uid === process.getuid?.() && (entry.mode & 0o77) === 0;
+    if (!entry.isDirectory() || !isOwn) return false;
+    const path = join(folder, ownerFile);
+    if (!lstatSync(path).isFile()) return false;
+    const owner = readFileSync(path, 'utf8');
+    const [boot, namespace, pid = ''] = owner.split(' ');
+    const own = ownerOf(process.pid)?.split(' ');
+    // In a different container, the same number can be the id of a different process.
+    if (own === undefined || boot !== own[0] || namespace !== own[1]) return false;
+    return /^\d+$/.test(pid) && ownerOf(Number(pid)) !== owner;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Returns a text that identifies a process of this machine: the start of the machine, the namespace of process
+ * ids, the id, and the start of the process. Returns undefined if there is no such process, or no `/proc`.
+ */
+function ownerOf(pid: number): string | undefined {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name of the program can contain spaces and brackets. The start is the 20th field after the name.
+    const start = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+    return [boot, readlinkSync('/proc/self/ns/pid'), pid, start].join(' ');
+  } catch {
+    return undefined;
+  }
 }

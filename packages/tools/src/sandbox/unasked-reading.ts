@@ -164,7 +164,7 @@ function isDecidedByRule(policy: PermissionPolicy, call: PolicyCall): boolean {
   const { decision, readOnlyCommands } = policy.decide(call);
   if (decision === 'deny' || (decision === 'allow' && readOnlyCommands === undefined)) return true;
   // Adds a first rule that allows all commands. If the decision is still not `allow`, a later rule asks or
-  // denies. The closed view hides all denied paths.
+  // denies. `hidesDenied` is true, because the closed sandbox hides all denied paths.
   const allowing = { tool: call.tool, decision: 'allow' } as const;
   const rules = [allowing, ...policy.rules];
   const lenient = permissionPolicy({ ...policy, rules, hidesDenied: true });

@@ -153,7 +153,7 @@ describe('the policy decides by host', () => {
     expect(decide([{ decision: 'deny' }], url)).toBe('deny');
   });
 
-  test('a lasting approval covers the host', () => {
+  test('a standing approval covers the host', () => {
     const policy = permissionPolicy({ root: '/work' });
     const call = { tool: 'web_fetch', input: { url: 'https://docs.example/a?b=c' } };
     expect(policy.ruleFor(call, 'allow')).toEqual(docs);

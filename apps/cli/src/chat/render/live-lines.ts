@@ -114,8 +114,8 @@ interface FoldedCalls {
 const maxIdleCalls = 3;
 
 /**
- * If there are many waiting and finished calls, replaces them by one line with their number. Only
- * finished calls that are not printed yet count.
+ * If there are many waiting and finished calls, replaces them by one line with their number. The
+ * number does not include finished calls that are already printed.
  */
 export function foldIdleCalls(entries: readonly Entry[]): FoldedCalls {
   const waiting = entries.filter((one) => one.kind === 'call' && isWaiting(one.card));

@@ -82,8 +82,8 @@ export function blockLines(
 }
 
 /**
- * Returns true if an empty line must separate two blocks. There is none between consecutive calls
- * and notes.
+ * Returns true if an empty line must separate two blocks. Consecutive calls and notes have no empty
+ * line between them.
  */
 export function needsGap(before: Block | undefined, block: Block): boolean {
   if (before === undefined) return true;

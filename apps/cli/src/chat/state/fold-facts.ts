@@ -115,7 +115,7 @@ function reportError(state: ChatState, event: EventOf<'error_reported'>): ChatSt
 
 /**
  * Removes the content of a superseded attempt. Content that is already printed stays in the
- * scrollback, and a note tells that it no longer counts.
+ * scrollback, and a note explains that it is no longer part of the answer.
  */
 function supersedeAttempt(state: ChatState, event: EventOf<'attempt_superseded'>): ChatState {
   const { turn, attempt, reason } = event;

@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, chromium, firefox } from 'playwright-core';
 import { describe, type SuiteAPI } from 'vitest';
 import { isRequirementMissing } from '../../../../../packages/log/src/testing/external-programs.ts';
 
@@ -27,10 +27,21 @@ function isProgram(path: string): boolean {
   }
 }
 
+function findProgram(candidates: readonly string[]): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  return candidates.flatMap((name) => folders.map((folder) => join(folder, name))).find(isProgram);
+}
+
 /** Returns the path of Chromium. Returns undefined if it is not installed. */
 export function chromiumPath(): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(delimiter);
-  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isProgram);
+  return findProgram(names);
+}
+
+/** True if the tests run in Firefox. Default: they run in Chromium. */
+const usesFirefox = process.env['MILLRACE_TEST_BROWSER'] === 'firefox';
+
+function firefoxPath(): string | undefined {
+  return findProgram(['firefox-esr', 'firefox']);
 }
 
 /** Starts Chromium without a window. */
@@ -39,6 +50,11 @@ export function launchChromium(): Promise<Browser> {
     executablePath: chromiumPath() ?? 'chromium',
     args: ['--no-sandbox', '--disable-dev-shm-usage'],
   });
+}
+
+function launchFirefox(): Promise<Browser> {
+  // This channel speaks WebDriver BiDi, which every Firefox understands.
+  return firefox.launch({ channel: 'moz-firefox', executablePath: firefoxPath() ?? 'firefox' });
 }
 
 /**
@@ -54,7 +70,7 @@ const shared = globalThis as { millraceChromium?: Promise<Browser> };
 export async function sharedChromium(): Promise<Browser> {
   const running = await shared.millraceChromium?.catch(() => undefined);
   if (running?.isConnected()) return running;
-  shared.millraceChromium = launchChromium();
+  shared.millraceChromium = usesFirefox ? launchFirefox() : launchChromium();
   return shared.millraceChromium;
 }
 
@@ -63,6 +79,6 @@ export async function sharedChromium(): Promise<Browser> {
  * message.
  */
 export function describeInChromium(): SuiteAPI {
-  const isInstalled = chromiumPath() !== undefined;
+  const isInstalled = (usesFirefox ? firefoxPath() : chromiumPath()) !== undefined;
   return isRequirementMissing(isInstalled, missingText) ? (describe.skip as SuiteAPI) : describe;
 }

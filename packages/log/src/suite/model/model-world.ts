@@ -17,7 +17,10 @@ import { nextMacrotask, type TestClock } from '../test-clock.ts';
 import type { CutReader, UncutReader } from './readers.ts';
 import { stateOf } from './script.ts';
 
-/** A driver or producer of both logs, together with the two logs. */
+/**
+ * A driver or producer of the log under test, and its counterpart of the reference log. `log` contains these
+ * two logs.
+ */
 export type Opened<T> = Pair<T> & { readonly log: Pair<Log> };
 
 export type OpenProducer = Opened<Producer> & {

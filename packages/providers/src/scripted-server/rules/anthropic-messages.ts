@@ -38,7 +38,7 @@ interface Message {
   readonly at: string;
 }
 
-/** Returns the reasons for which the API would reject the messages of a request. */
+/** Returns the reasons why the API would reject the messages of a request. */
 export function anthropicMessageFaults(
   given: readonly JsonObject[],
   rules: AnthropicRules,

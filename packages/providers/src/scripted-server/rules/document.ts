@@ -14,7 +14,7 @@ export function faultIf(isFault: boolean, fault: string): readonly string[] {
 }
 
 /**
- * Returns the reasons for which every provider would reject a request: values that are not JSON, lone
+ * Returns the reasons why every provider would reject a request: values that are not JSON, lone
  * surrogates, and internal keys of this package.
  */
 export function documentFaults(body: unknown): readonly string[] {

@@ -162,7 +162,7 @@ function kindOf(extension: string | undefined): ArtifactKind | undefined {
   return Object.hasOwn(kinds, name) ? kinds[name] : undefined;
 }
 
-/** Returns the artifact and the version that a code block is. Undefined if the block is none. */
+/** Finds the version of an artifact that has this text. Returns undefined if there is no such version. */
 export function findVersion(
   artifacts: readonly Artifact[],
   text: string,

@@ -43,7 +43,7 @@ export function QuestionField(props: QuestionFieldProps) {
     return (
       <fieldset
         className="question-field"
-        // Only a group of which one is chosen can be required.
+        // ARIA allows `aria-required` on a group of radio buttons, but not on a group of checkboxes.
         {...(field.kind === 'choice'
           ? { role: 'radiogroup', ...common }
           : { 'aria-describedby': common['aria-describedby'] })}

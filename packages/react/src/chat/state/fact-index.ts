@@ -190,8 +190,8 @@ export interface QueuedMessage {
   readonly when: 'steer' | 'follow_up';
   readonly text: string;
   /**
-   * True if a run that was stopped or failed left the message behind. The agent reads it together
-   * with the next message. Default: false. The agent reads the message as soon as it can.
+   * True if the run stopped or failed before the agent read the message. The agent then reads it
+   * together with the next message. Default: false, because a running agent reads its messages.
    */
   readonly isLeft?: boolean;
 }

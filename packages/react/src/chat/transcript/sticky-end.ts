@@ -15,6 +15,14 @@ interface StickyEnd {
    * follows new content again if it is at its end.
    */
   readonly pause: () => () => void;
+  /** Must be called after the rows of the list got new sizes, before the browser paints. */
+  readonly onResize: () => void;
+}
+
+/** The element below a pressed pointer, and where it was. */
+interface PressedElement {
+  readonly element: Element;
+  readonly top: number;
 }
 
 /** Keeps the end of a growing list visible until the user scrolls up. */
@@ -22,6 +30,7 @@ export function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknow
   const [isAtEnd, setAtEnd] = useState(true);
   const isSticky = useRef(true);
   const pauses = useRef(0);
+  const pressed = useRef<PressedElement | undefined>(undefined);
   const goToEnd = useCallback(() => {
     isSticky.current = true;
     setAtEnd(true);
@@ -38,6 +47,15 @@ export function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknow
       isSticky.current = isNearEnd(scroller.current);
       setAtEnd(isSticky.current);
     };
+  }, [scroller]);
+
+  // The virtual list scrolls when a row above grows. For some time after a scroll it also does this
+  // for a row that is partly visible, which would move the pressed element.
+  const onResize = useCallback(() => {
+    const { current: element } = scroller;
+    if (element === null || pressed.current?.element.isConnected !== true) return;
+    const moved = topOf(pressed.current.element) - pressed.current.top;
+    if (moved !== 0) element.scrollTop += moved;
   }, [scroller]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new list starts at its end
@@ -57,6 +75,7 @@ export function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknow
       const { scrollTop: top, scrollHeight: height } = element;
       const isUp = top < last.top - 1 && (isUserScrolling || height === last.height);
       last = { top, height };
+      if (pressed.current !== undefined) pressed.current = positionOf(pressed.current.element);
       const isNear = isNearEnd(element);
       if (isNear) isSticky.current ||= pauses.current === 0;
       else if (isUp) isSticky.current = false;
@@ -67,19 +86,19 @@ export function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknow
     };
     // A click counts only if the pointer is on the same element when it goes down and up. So nothing
     // moves while it is down.
-    let isPressed = false;
     const scrollToEnd = () => {
-      if (isPressed) return;
+      if (pressed.current !== undefined) return;
       if (isSticky.current) element.scrollTop = element.scrollHeight;
       else setAtEnd(isNearEnd(element));
     };
     const onPress = ({ target, button }: PointerEvent) => {
       // The browser does not report when the user releases the scroll bar.
-      isPressed = button === 0 && target !== element;
+      const isContent = target instanceof Element && target !== element;
+      pressed.current = button === 0 && isContent ? positionOf(target) : undefined;
     };
     const onRelease = () => {
-      if (!isPressed) return;
-      isPressed = false;
+      if (pressed.current === undefined) return;
+      pressed.current = undefined;
       // The click comes directly after this event.
       setTimeout(scrollToEnd);
     };
@@ -104,7 +123,15 @@ export function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknow
     };
   }, [scroller]);
 
-  return { isAtEnd, goToEnd, pause };
+  return { isAtEnd, goToEnd, pause, onResize };
+}
+
+function positionOf(element: Element): PressedElement {
+  return { element, top: topOf(element) };
+}
+
+function topOf(element: Element): number {
+  return element.getBoundingClientRect().top;
 }
 
 function isNearEnd(element: HTMLElement | null): boolean {

@@ -39,7 +39,7 @@ export function TranscriptView({
   const t = useLabels();
   const scroller = useRef<HTMLElement>(null);
   const rows = useRows(source);
-  const { isAtEnd, goToEnd, pause } = useStickyEnd(scroller, `${source.id} ${sentCount}`);
+  const { isAtEnd, goToEnd, pause, onResize } = useStickyEnd(scroller, `${source.id} ${sentCount}`);
   const [kept, keepRow] = useKeptRows(rows, pause);
   return (
     <div className="transcript-frame">
@@ -55,6 +55,7 @@ export function TranscriptView({
                 keepMounted={kept}
                 startMargin={startMarginPx}
                 bufferSize={600}
+                onResize={onResize}
               >
                 {(row) => <RowView key={row.key} row={row} source={source} />}
               </Virtualizer>

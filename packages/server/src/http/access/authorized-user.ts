@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
 import { findUnknownOption, type OptionNames } from '@millrace/core';
 import type { HttpRequest, IncomingRequest, RequestAccess } from '../../contract/http.ts';
 import { ServerError } from '../../contract/server-error.ts';
@@ -46,6 +47,15 @@ function isScope(scope: unknown): scope is Scope | undefined {
   const names = typeof kind === 'string' && Object.hasOwn(fields, kind) && fields[kind as 'all'];
   if (!names || Object.keys(rest).length !== names.length) return false;
   return names.every((name) => typeof rest[name] === 'string');
+}
+
+/**
+ * Returns true if `authorize` admits the same user to the same resources as before. `isReadOnly` makes no
+ * difference, because an open stream only reads.
+ */
+export function hasSameAccess(now: RequestAccess | undefined, before: RequestAccess): boolean {
+  if (now === undefined || now.user !== before.user) return false;
+  return isDeepStrictEqual(grantOf(now).scope, grantOf(before).scope);
 }
 
 /** Returns the rights of a user of the application. */

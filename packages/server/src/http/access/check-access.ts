@@ -4,7 +4,13 @@ import { ServerError } from '../../contract/server-error.ts';
 import { fullGrant, type Grant } from '../../contract/service.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { Reply, type Route } from '../route.ts';
-import { type Authorize, authorizedBy, grantOf, incomingRequest } from './authorized-user.ts';
+import {
+  type Authorize,
+  authorizedBy,
+  grantOf,
+  hasSameAccess,
+  incomingRequest,
+} from './authorized-user.ts';
 import { checkHost, checkOrigin, isLoopback, preflightHeaders } from './host-and-origin.ts';
 import type { GuessLimit, RateLimit } from './rate-limit.ts';
 import { type TokenStore, tokenId } from './token-store.ts';
@@ -114,7 +120,11 @@ async function authorize(
     return grant;
   }
   const access = isPublic ? undefined : await authorizedBy(policy.authorize, exchange.request);
-  if (access !== undefined) exchange.caller = `user ${access.user}`;
+  if (access !== undefined) {
+    exchange.caller = `user ${access.user}`;
+    exchange.isUserAdmitted = async () =>
+      hasSameAccess(await authorizedBy(policy.authorize, exchange.request), access);
+  }
   rateLimit.take(exchange.caller);
   if (access !== undefined) return grantOf(access);
   if (isPublic) return fullGrant;

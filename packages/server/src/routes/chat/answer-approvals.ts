@@ -44,8 +44,8 @@ export async function answerApprovals(
   const ran = new Set(outputs.map(({ callId }) => callId));
   const answeredCalls = new Set([...answers.map(({ callId }) => callId), ...ran]);
   const open = answers.filter(({ callId }) => isPending(now.fold, new Set([callId])));
-  // A repeated answer has no effect, and the message continues. An answer that differs from the one on the
-  // log is refused.
+  // If the client repeats an answer, the log does not change, and the client gets the rest of the message. The
+  // server refuses an answer that differs from the answer on the log.
   for (const answer of answers)
     if (!open.includes(answer)) assertSameAnswer(taskId, answer, decided.get(answer.callId));
   for (const { callId, output, error } of outputs) {
@@ -59,7 +59,7 @@ export async function answerApprovals(
   return { from: pendingState, opening: hideCalls(opening, ran), answeredCalls };
 }
 
-/** The number of records that are searched for the questions. Older questions count as not pending. */
+/** The number of records that are searched for the questions. A question in an older record is not found. */
 const searchedRecords = 100_000;
 
 /** Returns the offset before the last question about one of the calls. Undefined if there is none. */

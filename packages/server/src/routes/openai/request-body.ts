@@ -26,7 +26,7 @@ export interface DoorRequest {
     | { readonly by: 'conversation' | 'previous_response_id'; readonly id: string }
     | undefined;
   readonly caller: CallerOptions;
-  /** The labels of agents whose own tools the caller knows as an MCP server. */
+  /** The labels of the MCP servers in `tools`. Only a label with the name of the agent is accepted. */
   readonly serverLabels: readonly string[];
   /** The fields that the response repeats. The log stores them with the message. */
   readonly echo: JsonObject;

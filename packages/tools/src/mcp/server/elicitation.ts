@@ -12,7 +12,7 @@ import {
 export interface AskingCall {
   readonly session: ToolContext['session'];
   readonly ask: ToolContext['ask'];
-  /** Called when a question of the server opens and closes. The time of a user does not count. */
+  /** Called when a question of the server opens or closes. While it is open, no idle time limit applies. */
   onAsking(isAsking: boolean): void;
 }
 
@@ -32,7 +32,7 @@ export class Elicitations {
     };
   }
 
-  /** Registers the handler of a client. The client must have the capability. */
+  /** Lets this object answer the questions that a client receives. The client must declare `elicitation`. */
   serve(client: Client): void {
     client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) =>
       this.#answer(params, mcpReq.signal),

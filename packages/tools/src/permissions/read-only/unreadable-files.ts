@@ -111,8 +111,8 @@ async function leadsOut(root: string, path: string): Promise<boolean> {
 }
 
 /**
- * True if a line may follow one of the links. The line contains the link in a path, or has a wildcard that
- * could match it. An option that follows all links in a folder also counts.
+ * True if a line may follow one of the links. The line contains the link in a path, has a wildcard that could
+ * match it, or has an option that follows all links in a folder.
  */
 export function mayFollow(line: string, links: ReadonlySet<string>): boolean {
   if (links.size === 0) return false;

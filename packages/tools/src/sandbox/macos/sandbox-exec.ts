@@ -37,7 +37,6 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
   };
   process.once('exit', close);
   const { profile = 'workspace', network = false, unixSockets = false } = options;
-  const limits = commandLimits(options.limits);
   const search = new RepositorySearch();
   const packages = new PackageRepositories(search);
   const prepareWith = async (
@@ -69,7 +68,7 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
     });
     return {
       program,
-      args: ['-p', text, '--', ...withLimits(request.command, limits)],
+      args: ['-p', text, '--', ...withLimits(request.command, commandLimits(options.limits, view))],
       env: { ...request.env, TMPDIR: temporary, XDG_CACHE_HOME: join(temporary, '.cache') },
       ...{ fds: [], endsTogether: false },
       blocked: AbortSignal.any([created, names].flatMap((one) => one?.blocked ?? [])),

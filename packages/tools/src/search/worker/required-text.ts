@@ -15,7 +15,7 @@ export function requiredText({
   };
   for (let at = 0; at < source.length; ) {
     const { text, length } = tokenAt(source, at);
-    // The function does not know the rest of an expression with this token.
+    // This token can change the meaning of the rest of the expression, so no text is certain.
     if (length === 0) return undefined;
     at += length;
     const quantifier = quantifierAt(source, at);

@@ -13,7 +13,7 @@ import { createWorkspace } from '../../workspace/workspace.ts';
 export interface Ruling {
   readonly decision: 'allow' | 'ask' | 'deny';
   readonly reason: string;
-  /** The rule that a lasting approval would add. */
+  /** The rule that a standing approval would add. */
   readonly rule: PermissionRule | undefined;
 }
 

@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { sessionId } from '@millrace/core';
+import { type Log, readRecords } from '@millrace/log';
+import { expect, test } from 'vitest';
+import { openStore } from '../store/open-store.ts';
+import { findSession } from '../store/session-summaries.ts';
+import { CapturedOutput } from '../testing/output-streams.ts';
+import { collect, withSubAgent } from '../testing/sessions.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { sessionsCommand } from './sessions-command.ts';
+
+// Somebody sends an export that names another folder of the user. The daemon drives a session in its folder.
+
+const folder = temporaryFolder('import-attack');
+
+async function run(action: 'export' | 'import', store: string, input = '') {
+  const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()];
+  const operands = action === 'export' ? ['one'] : [];
+  await sessionsCommand({
+    args: {
+      ...{ command: 'sessions', action, operands, all: false, json: false },
+      ...{ yes: false, color: true },
+    },
+    config: { store },
+    stdin: Readable.from([Buffer.from(input)]),
+    ...{ stdout, stderr, cwd: '/srv/project', env: {}, signal: new AbortController().signal },
+  });
+  return stdout.text;
+}
+
+async function inStore<T>(store: string, use: (log: Log) => Promise<T>): Promise<T> {
+  const { log, close } = await openStore({ config: { store }, env: {} });
+  try {
+    return await use(log);
+  } finally {
+    await close();
+  }
+}
+
+test('18.196: attack: an imported session does not choose the folder in which it continues', async () => {
+  const [source, target] = ['source.db', 'target.db'].map((name) => join(folder(), name)) as [
+    string,
+    string,
+  ];
+  const { session, child } = await inStore(source, (log) =>
+    withSubAgent(log, 'one', '/srv/private'),
+  );
+  await run('import', target, await run('export', source));
+  const { summary, ofChild, records } = await inStore(target, async (log) => ({
+    summary: await findSession(log, session, ''),
+    ofChild: await findSession(log, child, ''),
+    records: await collect(readRecords(log, sessionId('one'))),
+  }));
+  expect(summary.cwd).toBe('/srv/project');
+  expect(ofChild.cwd).toBeUndefined();
+  expect(JSON.stringify(records)).not.toContain('/srv/private');
+});
