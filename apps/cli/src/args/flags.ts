@@ -84,6 +84,7 @@ const sessionCommands: readonly FlagOwner[] = [
   'backup',
   'restore',
   'init',
+  'plugins',
   'acp',
   'rpc',
   'ps',
@@ -172,10 +173,11 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   },
   yes: {
     short: 'y',
-    owners: [...agents, 'sessions', 'serve'],
+    owners: [...agents, 'sessions', 'serve', 'plugins'],
     help: 'Run every tool without asking, including commands and file changes, unless a rule denies it or a command leaves the sandbox',
     helpByOwner: {
       sessions: 'Delete without asking',
+      plugins: 'Add without asking',
       serve:
         'Allow the agents of a server without --agents to change files and run programs. Default: they ask first',
     },

@@ -77,6 +77,7 @@ const mainPage: HelpPage = {
   ],
   footer: `Commands:
   init      Let the agent write AGENTS.md, if the folder has none
+  plugins   List, add and remove plugins
   sessions  List, show, delete, export and import sessions
   replay    Show a past session with its timing
   inspect   Show the records of a session, its time and its tokens
@@ -126,6 +127,20 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     examples: [
       ['millrace rpc', 'the command that your program starts'],
       ['millrace rpc --mode plan', 'new sessions start in plan mode'],
+    ],
+  },
+  plugins: {
+    usage: [
+      'millrace plugins [list]',
+      'millrace plugins add <folder or package> [--yes]',
+      'millrace plugins remove <name>',
+    ],
+    about:
+      'Manages plugins: folders or npm packages with skills, commands, agents, hooks.json and extensions, for all your projects. Adding a plugin copies its files and runs no script of it. A plugin whose files change is not used until you add it again.',
+    flagOwners: ['plugins'],
+    examples: [
+      ['millrace plugins add ./my-plugin', 'show its files, and add it'],
+      ['millrace plugins add @acme/millrace-plugin', 'the same for a package of npm'],
     ],
   },
   sessions: {

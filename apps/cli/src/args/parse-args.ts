@@ -31,6 +31,7 @@ import {
   doctorArgs,
   inspectArgs,
   modelsArgs,
+  pluginsArgs,
   replayArgs,
   serveArgs,
   sessionsArgs,
@@ -38,7 +39,7 @@ import {
 
 const topics: readonly HelpTopic[] = [
   ...(['sessions', 'replay', 'inspect', 'diff', 'models', 'doctor', 'serve'] as const),
-  ...(['backup', 'restore', 'acp', 'rpc', 'ps', 'attach', 'share', 'init'] as const),
+  ...(['backup', 'restore', 'acp', 'rpc', 'ps', 'attach', 'share', 'init', 'plugins'] as const),
 ];
 
 /**
@@ -66,6 +67,8 @@ export function parseArgs(argv: readonly string[]): Args {
       return programArgs(rest, command);
     case 'sessions':
       return sessionsArgs(rest);
+    case 'plugins':
+      return pluginsArgs(rest);
     case 'replay':
       return replayArgs(rest);
     case 'inspect':

@@ -5,6 +5,7 @@ import type {
   HelpTopic,
   InspectArgs,
   ModelsArgs,
+  PluginsArgs,
   ReplayArgs,
   ServeArgs,
   SessionsAction,
@@ -70,6 +71,20 @@ function checkOperands(action: SessionsAction, operands: readonly string[]): voi
   if (hasTooMany) throw tooManyOperands(command);
   const hasNone = operands.length === 0 || operands.includes('');
   if (hasNone && action !== 'list' && action !== 'import') throw missingId(command);
+}
+
+export function pluginsArgs(line: CommandLine): PluginsArgs {
+  const [word = 'list', operand = '', ...more] = line.operands;
+  const action = (['list', 'add', 'remove'] as const).find((name) => name === word);
+  if (action === undefined)
+    throw new UsageError('Unknown action of millrace plugins. Actions: list, add, remove');
+  if (more.length > 0 || (action === 'list' && operand !== ''))
+    throw tooManyOperands('millrace plugins');
+  if (action !== 'list' && operand === '')
+    throw new UsageError(
+      `millrace plugins ${action} needs ${action === 'add' ? 'a folder or a package' : 'the name of a plugin'}`,
+    );
+  return { ...sharedArgs(line), command: 'plugins', action, operand, yes: hasFlag(line, 'yes') };
 }
 
 export function replayArgs(line: CommandLine): ReplayArgs {

@@ -62,6 +62,10 @@ async function dispatch(args: Args, host: Host): Promise<number> {
       const { initCommand } = await import('../first-contact/init-command.ts');
       return initCommand(args, host);
     }
+    case 'plugins': {
+      const { pluginsCommand } = await import('../plugins/plugins-command.ts');
+      return pluginsCommand(args, host);
+    }
     case 'acp': {
       const { acpCommand } = await import('../acp/acp-command.ts');
       return acpCommand(args, host);

@@ -1,3 +1,4 @@
+import type { Clock } from '@millrace/agent';
 import { loadConfig } from '../config/load-config.ts';
 import type { ConfigArgs } from '../contract/args.ts';
 import type { Config } from '../contract/config.ts';
@@ -54,6 +55,13 @@ export async function trustedExtensions(
   return { extensions, warning: untrusted && skippedText(untrusted) };
 }
 
+interface CodeOptions {
+  readonly env: Env;
+  readonly cwd: string;
+  readonly config: Config;
+  readonly clock?: Clock | undefined;
+}
+
 interface LoadedCode {
   readonly extensions: Extensions | undefined;
   /** The configuration with the models of extensions. A configured model of the same name has precedence. */
@@ -66,12 +74,12 @@ interface LoadedCode {
  */
 export async function withExtensionCode(
   extensions: Extensions | undefined,
-  { env, cwd, config }: { readonly env: Env; readonly cwd: string; readonly config: Config },
+  { env, cwd, config, clock }: CodeOptions,
 ): Promise<LoadedCode> {
   if (extensions === undefined || extensions.modules.length === 0) return { extensions, config };
   // Loaded on demand, because most users have no extensions.
   const { loadExtensionCode } = await import('../extensions/code/load-code.ts');
-  const code = await loadExtensionCode(extensions.modules, { env, cwd });
+  const code = await loadExtensionCode(extensions.modules, { env, cwd, clock });
   const models = { ...code?.models, ...config.models };
   return { extensions: { ...extensions, code }, config: { ...config, models } };
 }

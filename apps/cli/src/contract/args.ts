@@ -6,6 +6,7 @@ export type Args =
   | AcpArgs
   | RpcArgs
   | InitArgs
+  | PluginsArgs
   | ChatArgs
   | PrintArgs
   | SessionsArgs
@@ -91,6 +92,16 @@ export interface RpcArgs extends Omit<RunArgs, 'session' | 'otlp'> {
 /** Arguments of `millrace init`. */
 export interface InitArgs extends Omit<RunArgs, 'session' | 'otlp'> {
   readonly command: 'init';
+}
+
+/** Arguments of `millrace plugins`. */
+export interface PluginsArgs extends SharedArgs {
+  readonly command: 'plugins';
+  readonly action: 'list' | 'add' | 'remove';
+  /** The folder, package or plugin. Empty for `list`. */
+  readonly operand: string;
+  /** If true, adds without asking. */
+  readonly yes: boolean;
 }
 
 /** The values of `--stream`. */
@@ -250,6 +261,7 @@ interface HelpArgs {
 
 export type HelpTopic =
   | 'init'
+  | 'plugins'
   | 'acp'
   | 'rpc'
   | 'sessions'

@@ -11,6 +11,7 @@ import type {
   UntrustedExtensions,
 } from '../contract/extensions.ts';
 import type { Env } from '../contract/host.ts';
+import { trustedPlugins } from '../plugins/plugin-store.ts';
 import { findAgentFiles } from './agent-files.ts';
 import { findExtensionModules } from './code/module-files.ts';
 import { findCustomCommands } from './custom-commands.ts';
@@ -50,7 +51,14 @@ export async function loadExtensions(options: LoadOptions): Promise<LoadedExtens
   const warn = (problem: string) => void problems.push(problem);
   const folders = await foldersUpToRoot(cwd);
   const root = await realpath(folders.at(-1) ?? cwd);
-  const user = await findAll(await userPlaces(env, { root, cwd }), userInstructions(env), warn);
+  const plugins = (await trustedPlugins(env, warn)).map(
+    (folder) => ({ folder, parent: root, origin: 'user', root, cwd }) as const,
+  );
+  const user = await findAll(
+    [...(await userPlaces(env, { root, cwd })), ...plugins],
+    userInstructions(env),
+    warn,
+  );
   const ofProject: string[] = [];
   const project = await findAll(
     await projectPlaces(folders, env, { root, cwd }),

@@ -20,7 +20,7 @@ const execArgv = isSource ? ['--conditions=@millrace/source'] : [];
 const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
 
 /** The time in which an extension must have registered everything. */
-const loadMs = 5_000;
+const loadMs = 10_000;
 /** Maximum number of lines that an extension may print in a session. */
 const maxPrintedLines = 50;
 const maxLineLength = 500;

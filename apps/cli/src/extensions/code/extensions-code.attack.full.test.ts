@@ -46,7 +46,12 @@ const find = async () => {
   return findExtensionModules({ ...place, origin: 'project' }, () => {});
 };
 
-async function load(modules: readonly ExtensionModule[], env = {}, clock?: VirtualClock) {
+async function load(
+  modules: readonly ExtensionModule[],
+  env = {},
+  // On a busy machine, a start can need longer than its time limit.
+  clock = new VirtualClock(),
+) {
   const loading = loadExtensionCode(modules, { cwd: root, env, clock });
   void loading.then((code) => onTestFinished(() => code?.close()));
   return loading;
@@ -57,7 +62,9 @@ async function start({ trust = false } = {}) {
   const env = { HOME: home };
   const config = await loadConfig({ args: {}, env, cwd: root });
   const extended = await trustedExtensions({ trust }, { env, cwd: root, config });
-  const { extensions } = await withExtensionCode(extended?.extensions, { env, cwd: root, config });
+  const { extensions } = await withExtensionCode(extended?.extensions, {
+    ...{ env, cwd: root, config, clock: new VirtualClock() },
+  });
   onTestFinished(() => extensions?.code?.close());
   return { extensions, warning: extended?.warning };
 }
@@ -125,9 +132,9 @@ test.each([
   [
     'waits forever',
     'await new Promise(() => setInterval(() => {}, 1000));',
-    /did not load within 5 s/,
+    /did not load within 10 s/,
   ],
-  ['never ends', 'for (;;);', /did not load within 5 s/],
+  ['never ends', 'for (;;);', /did not load within 10 s/],
   ['ends its process', 'process.exit(0);', /thread ended/],
   [
     'fails later',
@@ -217,7 +224,8 @@ test('18.255: attack: a tool that ends its thread or never answers takes the pro
     'b.ts',
     'export default (m: any) => m.tool({ name: "hang", description: "", timeoutMs: 50, execute: () => { for (;;); } });',
   );
-  const code = await load(await find());
+  const clock = new VirtualClock();
+  const code = await load(await find(), {}, clock);
   const { signal } = new AbortController();
   const notices: string[] = [];
   code?.onNotice((text) => notices.push(text));
@@ -227,6 +235,8 @@ test('18.255: attack: a tool that ends its thread or never answers takes the pro
       ?.execute({}, { signal } as never) as Promise<unknown>;
   await expect(call('leave')).rejects.toThrow('its thread ended');
   await expect(call('leave')).rejects.toThrow('The extension a has stopped');
-  await expect(call('hang')).rejects.toThrow('hang did not answer within 0.05 s');
+  const hanging = expect(call('hang')).rejects.toThrow('hang did not answer within 0.05 s');
+  await clock.advance(50);
+  await hanging;
   expect(notices).toHaveLength(2);
 });

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { VirtualClock } from '../../../../../packages/providers/src/testing/virtual-clock.ts';
 import type { Env } from '../../contract/host.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { loadExtensionCode } from './load-code.ts';
@@ -22,7 +23,7 @@ async function load(files: Readonly<Record<string, string>>, env: Env = {}) {
   }
   const place = { folder: join(root, '.millrace'), parent: root, origin: 'project', root } as const;
   const modules = await findExtensionModules({ ...place, cwd: root }, () => {});
-  const code = await loadExtensionCode(modules, { cwd: root, env });
+  const code = await loadExtensionCode(modules, { cwd: root, env, clock: new VirtualClock() });
   if (code === undefined) throw new Error('There is no extension');
   onTestFinished(() => code.close());
   return { code, modules };
