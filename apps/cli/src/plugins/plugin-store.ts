@@ -40,7 +40,7 @@ function pluginsFolder(env: Env): string | undefined {
 }
 
 /** Returns the folder with the files of a plugin. */
-export function folderOf(env: Env, name: string): string {
+function folderOf(env: Env, name: string): string {
   const folder = pluginsFolder(env);
   if (folder === undefined)
     throw new ConfigError('There is no folder for plugins: set XDG_CONFIG_HOME or HOME');

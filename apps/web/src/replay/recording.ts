@@ -1,7 +1,7 @@
 import { decodeRecord, fromBase64, type LogRecord } from '@millrace/core';
 
 /** A session in an exported file. */
-export interface RecordedSession {
+interface RecordedSession {
   readonly id: string;
   /** The first words of the first message, as the name of the session. */
   readonly title: string;
