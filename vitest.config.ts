@@ -24,10 +24,11 @@ const all = ['{packages,apps}/*/src/**/*.test.{ts,tsx}', 'scripts/*.test.ts'];
 // Tests that need a service, a browser, a terminal or minutes.
 const slow = '**/*.full.test.{ts,tsx}';
 // Slow tests of what few changes touch: the documentation site, the project inside other frameworks,
-// runtimes and SDKs, the speed of regular expressions, the suite of the log with Redis and Postgres together,
+// runtimes and SDKs, the page in Firefox, the speed of regular expressions, the suite of the log with Redis and Postgres together,
 // hand-offs between processes, crashes and limits of Temporal workers, and the simulator. The workflow runs them in a
 // job of their own, beside `.ci/run`.
 const ownJob = [
+  'apps/web/src/e2e/firefox.full.test.ts',
   'scripts/docs-site.full.test.ts',
   'scripts/examples-frameworks.full.test.ts',
   'scripts/handoffs.full.test.ts',

@@ -60,6 +60,13 @@ const requirements: readonly Requirement[] = [
     debian: headlessShell,
   },
   {
+    name: 'Firefox',
+    for: 'tests of the web page in a second browser',
+    isInstalled: () => succeeds('firefox-esr', '--version') || succeeds('firefox', '--version'),
+    debian: 'firefox-esr',
+    isForJob: true,
+  },
+  {
     name: 'Postgres',
     for: 'tests of the store for several machines',
     // Debian does not add the programs of Postgres to PATH.

@@ -13,7 +13,7 @@ const maxScriptBytes = 64 * 1024 * 1024;
 const dataNames = /\.(?:db|sqlite3?|duckdb|log|jsonl|csv|tsv|parquet)(?:-wal|-shm|-journal)?$/i;
 
 /** The parts of an MCP server that can name files. */
-export interface ServerCommand {
+interface ServerCommand {
   readonly command?: string | undefined;
   readonly args?: readonly string[] | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;

@@ -12,7 +12,8 @@ import { indexOfMoment, momentText, stepFrom } from './playback/moment.ts';
 import { usePlayback } from './playback/playback.ts';
 import { PlaybackControls } from './playback/playback-controls.tsx';
 import { Scrubber } from './playback/scrubber.tsx';
-import { previewOf, wholeTrack } from './playback/track.ts';
+import { wholeTrack } from './playback/track.ts';
+import { turnSummary } from './playback/turn-preview.tsx';
 import './inspector.css';
 import './timeline/timeline.css';
 
@@ -109,7 +110,7 @@ export function Replay({ session, records: given, blob = noBlob, header }: Repla
           {...{ track, text, moments: noMoments }}
           offset={records[index]?.offset ?? 0}
           last={records.at(-1)?.offset ?? 0}
-          preview={(mark) => previewOf(model, mark)}
+          preview={(mark, next) => turnSummary(model, mark.offset, next?.offset)}
           onOffset={select}
         />
       </footer>

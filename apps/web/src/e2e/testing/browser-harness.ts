@@ -28,15 +28,16 @@ export function useBrowserHarness(): BrowserHarness {
   return useBrowserHarnessFor(() => PageServer.start());
 }
 
-/** Starts a browser with a custom server. */
+/** Starts a browser with a custom server. `launch` starts the browser. Default: the shared Chromium. */
 export function useBrowserHarnessFor<S extends PageHost>(
   start: () => Promise<S>,
+  launch: () => Promise<Browser> = sharedChromium,
 ): BrowserHarness<S> {
   let server: S | undefined;
   let browser: Browser | undefined;
   beforeAll(async () => {
     server = await start();
-    browser = await sharedChromium();
+    browser = await launch();
     // On a busy machine, it takes long to build the page and to start a browser.
   }, patientMs(60_000));
   afterAll(async () => {

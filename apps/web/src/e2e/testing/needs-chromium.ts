@@ -37,9 +37,6 @@ export function chromiumPath(): string | undefined {
   return findProgram(names);
 }
 
-/** True if the tests run in Firefox. Default: they run in Chromium. */
-const usesFirefox = process.env['MILLRACE_TEST_BROWSER'] === 'firefox';
-
 function firefoxPath(): string | undefined {
   return findProgram(['firefox-esr', 'firefox']);
 }
@@ -52,8 +49,8 @@ export function launchChromium(): Promise<Browser> {
   });
 }
 
-function launchFirefox(): Promise<Browser> {
-  // This channel speaks WebDriver BiDi, which every Firefox understands.
+/** Starts Firefox without a window. The tests control it with WebDriver BiDi. */
+export function launchFirefox(): Promise<Browser> {
   return firefox.launch({ channel: 'moz-firefox', executablePath: firefoxPath() ?? 'firefox' });
 }
 
@@ -70,7 +67,7 @@ const shared = globalThis as { millraceChromium?: Promise<Browser> };
 export async function sharedChromium(): Promise<Browser> {
   const running = await shared.millraceChromium?.catch(() => undefined);
   if (running?.isConnected()) return running;
-  shared.millraceChromium = usesFirefox ? launchFirefox() : launchChromium();
+  shared.millraceChromium = launchChromium();
   return shared.millraceChromium;
 }
 
@@ -79,6 +76,15 @@ export async function sharedChromium(): Promise<Browser> {
  * message.
  */
 export function describeInChromium(): SuiteAPI {
-  const isInstalled = (usesFirefox ? firefoxPath() : chromiumPath()) !== undefined;
-  return isRequirementMissing(isInstalled, missingText) ? (describe.skip as SuiteAPI) : describe;
+  return describeIf(chromiumPath() !== undefined, missingText);
+}
+
+/** Returns `describe` for tests in Firefox. Without Firefox, these tests are skipped with a message. */
+export function describeInFirefox(): SuiteAPI {
+  const missing = 'Firefox is not installed. Run npm run test:setup';
+  return describeIf(firefoxPath() !== undefined, missing);
+}
+
+function describeIf(isInstalled: boolean, missing: string): SuiteAPI {
+  return isRequirementMissing(isInstalled, missing) ? (describe.skip as SuiteAPI) : describe;
 }
