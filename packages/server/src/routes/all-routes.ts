@@ -10,6 +10,7 @@ import { documentRoutes, healthRoutes } from './server.ts';
 import { spanRoutes } from './spans.ts';
 import { stateRoutes } from './states.ts';
 import { statisticsRoutes } from './statistics.ts';
+import { streamRoutes } from './streams/stream-routes.ts';
 import { subAgentRoutes } from './sub-agents.ts';
 import { taskLogRoutes } from './task-log.ts';
 import { taskRoutes } from './tasks.ts';
@@ -32,6 +33,7 @@ const routes: readonly Route[] = [
   ...tokenRoutes,
   ...chatRoutes,
   ...openAiRoutes,
+  ...streamRoutes,
   ...healthRoutes,
 ];
 
