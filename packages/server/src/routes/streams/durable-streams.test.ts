@@ -1,16 +1,20 @@
+import { join } from 'node:path';
 import { DurableStream, IdempotentProducer, stream } from '@durable-streams/client';
 import { decodeRecord, Folder, sessionId, transcript } from '@millrace/core';
 import { type Log, memoryLog, snapshot } from '@millrace/log';
+import { sqliteLog } from '@millrace/log/sqlite';
+import { TestClock } from '@millrace/log/suite';
 import { expect, onTestFinished, test } from 'vitest';
 import { createServer } from '../../create-server.ts';
 import { CuttingProxy } from '../../testing/cutting-proxy.ts';
 import { serveOpenAi } from '../../testing/openai-client.ts';
+import { temporaryFolder } from '../../testing/servers/task-harness.ts';
 
 const json = { 'content-type': 'application/json' };
 
-async function serveStreams(log: Log = memoryLog()) {
+async function serveStreams(log: Log = memoryLog(), clock?: TestClock) {
   const server = createServer({
-    ...{ tokens: 'none', log, limits: { longPollTimeoutMs: 200, closeTimeoutMs: 200 } },
+    ...{ tokens: 'none', log, clock, limits: { longPollTimeoutMs: 200, closeTimeoutMs: 200 } },
   });
   const { url } = await server.listen({ port: 0 });
   onTestFinished(async () => {
@@ -91,6 +95,44 @@ test('24.6: a reader whose connection is cut at any byte gets the same data', as
     proxy.cutNext(first, first + 31);
     expect(await readEvents(`http://127.0.0.1:${proxy.port}/streams/letters`)).toBe(lines.join(''));
   }
+});
+
+test('24.6: two servers with one store write a stream at the same time', async () => {
+  const path = join(temporaryFolder(), 'log.db');
+  const servers = [
+    await serveStreams(sqliteLog({ path })),
+    await serveStreams(sqliteLog({ path })),
+  ];
+  const [first = '', second = ''] = servers.map(({ url }) => `${url}/orders`);
+  const created = await Promise.all(
+    [first, second].map(async (url) => (await fetch(url, { method: 'PUT', headers: json })).status),
+  );
+  expect(created.toSorted()).toEqual([200, 201]);
+  // Both servers get every batch, so one of the two requests is a repetition.
+  const post = async (url: string, seq: number) => {
+    const producer = { 'producer-id': 'shop', 'producer-epoch': '0', 'producer-seq': String(seq) };
+    const body = JSON.stringify({ seq });
+    return (await fetch(url, { method: 'POST', headers: { ...json, ...producer }, body })).status;
+  };
+  for (let seq = 0; seq < 20; seq++) {
+    const statuses = await Promise.all([post(first, seq), post(second, seq)]);
+    expect(statuses.toSorted()).toEqual([200, 204]);
+  }
+  const expected = Array.from({ length: 20 }, (_, seq) => ({ seq }));
+  for (const url of [first, second]) expect(await (await fetch(url)).json()).toEqual(expected);
+});
+
+test('24.6: a read postpones the expiry, and an expired stream does not exist', async () => {
+  const clock = new TestClock();
+  const { url } = await serveStreams(memoryLog({ clock }), clock);
+  const headers = { 'content-type': 'text/plain', 'stream-ttl': '100' };
+  await fetch(`${url}/short`, { method: 'PUT', headers, body: 'a' });
+  clock.jump(90_000);
+  expect(await (await fetch(`${url}/short`)).text()).toBe('a');
+  clock.jump(90_000);
+  expect((await fetch(`${url}/short`, { method: 'HEAD' })).status).toBe(200);
+  clock.jump(20_000);
+  expect((await fetch(`${url}/short`)).status).toBe(404);
 });
 
 /** Reads a stream to its end as events. After a cut, it continues after the last control event. */

@@ -189,7 +189,7 @@ function headerOf(headers: IncomingHttpHeaders, name: string): string | undefine
 }
 
 /** A position in a stream: the offset of a record, and the incarnation that the offset belongs to. */
-export interface StreamOffset {
+interface StreamOffset {
   readonly at: number;
   readonly incarnation: string;
 }

@@ -16,7 +16,7 @@ export interface StreamConfig {
 }
 
 /** The source of a fork. */
-export interface StreamFork {
+interface StreamFork {
   /** The path of the source. */
   readonly from: string;
   /** The offset up to which the fork has the records of the source. */

@@ -34,7 +34,7 @@ export interface Decision<T> {
 }
 
 /** A result, and the stream after the facts were written. */
-export interface Written<T> {
+interface Written<T> {
   readonly result: T;
   readonly stream: StoredStream | undefined;
 }
