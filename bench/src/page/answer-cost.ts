@@ -1,5 +1,4 @@
-import type { MeasuredTab, Metrics } from './measured-tab.ts';
-import { deltas } from './page-content.ts';
+import type { MeasuredTab, Metrics, Smoothness } from './measured-tab.ts';
 
 /** Milliseconds of the main thread per 1,000 deltas. */
 export interface Cost {
@@ -13,29 +12,32 @@ export interface AnswerCost {
   /** The mean cost of all deltas until the last one is shown. It includes deferred work. */
   readonly mean: Cost;
   readonly perSecond: number;
+  readonly smoothness: Smoothness;
 }
-
-const marks = [1, 1000, deltas - 1000, deltas] as const;
 
 /** Measures a tab while an answer streams into it. Call `onWord` for each word. */
 export class AnswerMeter {
   readonly #tab: MeasuredTab;
+  readonly #deltas: number;
+  readonly #marks: readonly number[];
   readonly #metrics = new Map<number, Promise<Metrics>>();
   #from = 0;
   #to = 0;
   readonly #streamed = Promise.withResolvers<void>();
 
-  constructor(tab: MeasuredTab) {
+  constructor(tab: MeasuredTab, deltas: number) {
     this.#tab = tab;
+    this.#deltas = deltas;
+    this.#marks = [1, 1000, deltas - 1000, deltas];
   }
 
   readonly onWord = (count: number): void => {
     if (count === 1) this.#from = performance.now();
-    if (count === deltas) {
+    if (count === this.#deltas) {
       this.#to = performance.now();
       this.#streamed.resolve();
     }
-    if ((marks as readonly number[]).includes(count)) this.#metrics.set(count, this.#tab.metrics());
+    if (this.#marks.includes(count)) this.#metrics.set(count, this.#tab.metrics());
   };
 
   /**
@@ -49,11 +51,13 @@ export class AnswerMeter {
   /** Returns the cost of the answer. Call it when the last word is shown. */
   async cost(): Promise<AnswerCost> {
     const end = await this.#tab.metrics();
-    const [a, b, c, d] = await Promise.all(marks.map(async (mark) => this.#metrics.get(mark)));
-    const perSecond = Math.round(deltas / ((this.#to - this.#from) / 1000));
+    const smoothness = await this.#tab.smoothness();
+    const [a, b, c, d] = await Promise.all(this.#marks.map(async (at) => this.#metrics.get(at)));
+    const perSecond = Math.round(this.#deltas / ((this.#to - this.#from) / 1000));
     const all = between(a, end);
-    const mean = { task: (all.task * 1000) / deltas, script: (all.script * 1000) / deltas };
-    return { first: between(a, b), last: between(c, d), mean, perSecond };
+    const share = 1000 / this.#deltas;
+    const mean = { task: all.task * share, script: all.script * share };
+    return { first: between(a, b), last: between(c, d), mean, perSecond, smoothness };
   }
 }
 

@@ -3,22 +3,32 @@ import { build } from 'vite';
 import { builtPage } from '../../../apps/web/src/e2e/testing/built-page.ts';
 import { processFolder } from '../../../scripts/process-folder.ts';
 
+/** The folders of the built pages. */
 export interface BuiltPages {
   readonly ours: string;
   readonly useChat: string;
+  readonly assistantUi: string;
 }
 
-/** Builds both pages for production. */
+/** Builds all pages for production. */
 export async function buildPages(): Promise<BuiltPages> {
-  const useChat = processFolder('use-chat-page');
+  const useChat = await buildPeer('use-chat-page');
+  const assistantUi = await buildPeer('assistant-ui-page');
+  return { ours: builtPage(), useChat, assistantUi };
+}
+
+async function buildPeer(name: string): Promise<string> {
+  const outDir = processFolder(name);
   await build({
-    root: fileURLToPath(new URL('../peers/use-chat-page', import.meta.url)),
-    mode: 'production',
-    logLevel: 'error',
-    // The hook depends on its own copy of `ai`. Without this option, the page would contain two
-    // copies.
-    resolve: { dedupe: ['ai', 'react', 'react-dom'] },
-    build: { outDir: useChat, emptyOutDir: true, modulePreload: { polyfill: false } },
+    root: fileURLToPath(new URL(`../peers/${name}`, import.meta.url)),
+    ...{ mode: 'production', logLevel: 'error' },
+    // The libraries depend on their own copies of these packages. Without this option, a page would
+    // contain two copies.
+    resolve: { dedupe: ['ai', '@ai-sdk/react', 'react', 'react-dom'] },
+    build: {
+      ...{ outDir, emptyOutDir: true, modulePreload: { polyfill: false } },
+      chunkSizeWarningLimit: 5_000,
+    },
   });
-  return { ours: builtPage(), useChat };
+  return outDir;
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { deltas, itemAt, items, pauseMs, wordAt } from './page-content.ts';
+import { itemAt, pauseMs, wordAt } from './page-content.ts';
 
 export interface ChunkServer extends AsyncDisposable {
   readonly url: string;
@@ -12,15 +12,20 @@ export interface ChunkServer extends AsyncDisposable {
 
 const types: Readonly<Record<string, string>> = { '.html': 'text/html', '.js': 'text/javascript' };
 
-/** Starts a server for useChat. It sends each delta immediately as one chunk, like the AI SDK. */
+/**
+ * Starts a server for pages with useChat. It sends each delta immediately as one chunk, like the AI
+ * SDK. The path `/api/messages/12` returns a chat with 12 messages.
+ */
 export async function serveChunks(
   page: string,
+  deltas: number,
   onWord: (count: number) => void,
 ): Promise<ChunkServer> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://server');
-    if (pathname === '/api/chat') return void streamAnswer(response, onWord);
-    if (pathname === '/api/messages') return void response.end(storedMessages());
+    if (pathname === '/api/chat') return void streamAnswer(response, deltas, onWord);
+    const [, count] = /^\/api\/messages\/(\d+)$/.exec(pathname) ?? [];
+    if (count !== undefined) return void response.end(storedMessages(Number(count)));
     const file = join(page, pathname === '/' ? 'index.html' : pathname);
     if (!existsSync(file)) return void response.writeHead(404).end();
     const type = types[extname(file)] ?? 'application/octet-stream';
@@ -39,6 +44,7 @@ export async function serveChunks(
 
 async function streamAnswer(
   response: ServerResponse,
+  deltas: number,
   onWord: (count: number) => void,
 ): Promise<void> {
   const headers = { 'x-vercel-ai-ui-message-stream': 'v1', 'cache-control': 'no-cache' };
@@ -58,9 +64,9 @@ async function streamAnswer(
   response.end('data: [DONE]\n\n');
 }
 
-function storedMessages(): string {
+function storedMessages(count: number): string {
   const text = (index: number) => [{ type: 'text', text: itemAt(index) }];
   return JSON.stringify(
-    Array.from({ length: items }, (_, at) => ({ id: `${at}`, role: 'assistant', parts: text(at) })),
+    Array.from({ length: count }, (_, at) => ({ id: `${at}`, role: 'assistant', parts: text(at) })),
   );
 }

@@ -1,21 +1,11 @@
-import { chromium } from 'playwright-core';
+import { type Browser, chromium } from 'playwright-core';
 import { chromiumPath } from '../../../apps/web/src/e2e/testing/needs-chromium.ts';
-import type { AnswerCost } from './answer-cost.ts';
-import { buildPages } from './built-pages.ts';
-import {
-  measureChunkAnswer,
-  measureOurAnswer,
-  measureOurPage,
-  measureUseChatAnswer,
-  measureUseChatPage,
-  type PageSize,
-} from './measure-pages.ts';
-import { deltas, items } from './page-content.ts';
+import { type BuiltPages, buildPages } from './built-pages.ts';
+import { answerCandidates, pageCandidates } from './candidates.ts';
+import { measureAnswer, measurePage, type PageCost } from './measure-pages.ts';
+import { deltas, fewItems, items, slowDeltas, slowdown } from './page-content.ts';
 
-/** The throttle of useChat. The AI SDK's guide recommends this value for slow rendering. */
-const throttleMs = 50;
-
-/** Measures Millrace's page in Chromium, compared with the plain page of the useChat guide. */
+/** Measures Millrace's page in Chromium, compared with pages of useChat and of assistant-ui. */
 export async function comparePage(): Promise<void> {
   const path = chromiumPath();
   if (path === undefined)
@@ -23,74 +13,78 @@ export async function comparePage(): Promise<void> {
   const pages = await buildPages();
   const browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox'] });
   try {
-    const [mine, theirs] = [
-      await measureOurPage(browser, pages),
-      await measureUseChatPage(browser, pages),
-    ];
-    printPageSizes(mine, theirs);
-    console.log(
-      `\nMain thread per 1,000 of ${count(deltas)} deltas, ms: all tasks, and script alone`,
-    );
-    const own = await measureOurAnswer(browser, pages);
-    printAnswer('ours, with Markdown', own, own);
-    printAnswer('useChat, same stream', await measureUseChatAnswer(browser, pages, undefined), own);
-    const slow = `throttle ${throttleMs}`;
-    printAnswer(
-      `useChat, same stream, ${slow}`,
-      await measureUseChatAnswer(browser, pages, throttleMs),
-      own,
-    );
-    printAnswer(
-      'useChat, one chunk per delta',
-      await measureChunkAnswer(browser, pages, undefined),
-      own,
-    );
-    printAnswer(
-      `useChat, one chunk per delta, ${slow}`,
-      await measureChunkAnswer(browser, pages, throttleMs),
-      own,
-    );
+    await compareAnswers(browser, pages);
+    await compareSlowAnswers(browser, pages);
+    await comparePages(browser, pages);
   } finally {
     await browser.close();
   }
 }
 
 const count = (value: number) => Math.round(value).toLocaleString('en');
-const ratio = (theirs: number, ours: number) => `${(theirs / ours).toFixed(2)} × ours`;
 
-function printPageSizes(ours: PageSize, theirs: PageSize): void {
-  console.log(`\nThe page in Chromium: a session of ${count(items)} items, and the first load`);
-  row('', 'ours', 'useChat', '');
-  const figures: readonly (readonly [string, keyof PageSize])[] = [
-    ['opened, median of 5, ms', 'openedMs'],
-    ['elements', 'elements'],
-    ['heap, MB', 'heapMb'],
-    ['scrolled up: 95 % of frames take at most, ms', 'scrollFrameMs'],
-    ['first load, bytes', 'firstLoadBytes'],
-  ];
-  for (const [name, key] of figures) {
-    const [own = 0, other = 0] = [ours[key], theirs[key]];
-    const format = (value: number) => (value < 100 ? value.toFixed(1) : count(value));
-    row(name, format(own), format(other), ratio(other, own));
-  }
-  const { openedMs, emptyMs = openedMs } = ours;
-  row(
-    'opened with 3 items, ms',
-    count(emptyMs),
-    '',
-    `5,000 items take ${(openedMs / emptyMs).toFixed(2)} × that`,
+const figures: readonly (readonly [name: string, read: (cost: PageCost) => number])[] = [
+  ['first load, bytes', ({ firstLoadBytes }) => firstLoadBytes],
+  [`opened with ${fewItems} items, median of 5, ms`, ({ fewMs }) => fewMs],
+  [`opened with ${count(items)} items, median of 5, ms`, ({ openedMs }) => openedMs],
+  [
+    `${count(items)} items, as a multiple of ${fewItems}`,
+    ({ openedMs, fewMs }) => openedMs / fewMs,
+  ],
+  [`main thread for ${fewItems} items, median of 5, ms`, ({ fewWorkMs }) => fewWorkMs],
+  [`main thread for ${count(items)} items, median of 5, ms`, ({ workMs }) => workMs],
+  [`${count(items)} items: longest task, ms (0: below 50)`, ({ opening }) => opening.longestMs],
+  [`${count(items)} items: elements`, ({ elements }) => elements],
+  [`${count(items)} items: heap, MB`, ({ heapMb }) => heapMb],
+  ['scrolled up: 95 % of frames take at most, ms', ({ scrollFrameMs }) => scrollFrameMs],
+];
+
+async function comparePages(browser: Browser, pages: BuiltPages): Promise<void> {
+  const candidates = pageCandidates(pages);
+  const costs: PageCost[] = [];
+  for (const candidate of candidates) costs.push(await measurePage(browser, candidate));
+  console.log('\nThe page in Chromium: the first load, and a session that opens');
+  printRow('', ['ours', ...candidates.slice(1).map(({ name }) => name)]);
+  const format = (value: number) =>
+    value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : count(value);
+  for (const [name, read] of figures) printRow(name, costs.map(read).map(format));
+}
+
+async function compareAnswers(browser: Browser, pages: BuiltPages): Promise<void> {
+  console.log(
+    `\nAn answer of ${count(deltas)} deltas: ms of the main thread per 1,000 deltas, and tasks over 50 ms`,
   );
+  printRow('', ['first', 'last', 'mean', 'script', 'long tasks', 'longest', 'deltas/s', 'mean ×']);
+  let ourMean: number | undefined;
+  for (const candidate of answerCandidates(pages)) {
+    const { first, last, mean, perSecond, smoothness } = await measureAnswer(browser, candidate, {
+      deltas,
+    });
+    ourMean ??= mean.task;
+    printRow(candidate.name, [
+      ...[first.task, last.task, mean.task, mean.script, smoothness.longTasks].map(count),
+      ...[smoothness.longestMs, perSecond].map(count),
+      (mean.task / ourMean).toFixed(2),
+    ]);
+  }
 }
 
-function row(name: string, ours: string, theirs: string, note: string): void {
-  console.log(`${name.padEnd(46)} ${ours.padStart(10)} ${theirs.padStart(10)}   ${note}`.trimEnd());
+async function compareSlowAnswers(browser: Browser, pages: BuiltPages): Promise<void> {
+  console.log(
+    `\nAn answer of ${count(slowDeltas)} deltas on a processor that is ${slowdown} times slower`,
+  );
+  printRow('', ['frames/s', '95 % ms', 'long tasks', 'longest', 'deltas/s']);
+  for (const candidate of answerCandidates(pages)) {
+    const options = { deltas: slowDeltas, slowdown, hasFrames: true };
+    const { perSecond, smoothness } = await measureAnswer(browser, candidate, options);
+    const { framesPerSecond = 0, frameMs = 0, longTasks, longestMs } = smoothness;
+    printRow(candidate.name, [
+      ...[framesPerSecond.toFixed(1), frameMs.toFixed(1)],
+      ...[longTasks, longestMs, perSecond].map(count),
+    ]);
+  }
 }
 
-function printAnswer(name: string, cost: AnswerCost, own: AnswerCost): void {
-  const format = ({ task, script }: AnswerCost['first']) =>
-    `${task.toFixed(0).padStart(6)} ${script.toFixed(0).padStart(5)}`;
-  const { first, last, mean, perSecond } = cost;
-  const figures = `first ${format(first)}   last ${format(last)}   mean ${format(mean)}`;
-  const times = cost === own ? '' : `   mean: ${ratio(mean.task, own.mean.task)}`;
-  console.log(`${name.padEnd(38)} ${figures}   at ${count(perSecond)}/s${times}`);
+function printRow(name: string, cells: readonly string[]): void {
+  console.log(`${name.padEnd(46)} ${cells.map((cell) => cell.padStart(12)).join(' ')}`.trimEnd());
 }

@@ -1,103 +1,50 @@
 import type { Browser } from 'playwright-core';
 import { type AnswerCost, AnswerMeter } from './answer-cost.ts';
-import type { BuiltPages } from './built-pages.ts';
-import { serveChunks } from './chunk-server.ts';
-import { MeasuredTab } from './measured-tab.ts';
-import { deltas, items } from './page-content.ts';
-import { servePage } from './page-server.ts';
+import type { Candidate } from './candidates.ts';
+import { MeasuredTab, type Smoothness } from './measured-tab.ts';
+import { fewItems, items, shownItem } from './page-content.ts';
 
-export interface PageSize {
+/** What a page costs before an answer streams into it. */
+export interface PageCost {
   readonly firstLoadBytes: number;
-  /** The time from the navigation until the last item is shown. */
+  /** The median time from the navigation until the last of 3 items is shown. */
+  readonly fewMs: number;
+  /** The same time for a session of 5,000 items. */
   readonly openedMs: number;
-  /** The same time for a session of three items. It shows the cost without a long session. */
-  readonly emptyMs?: number | undefined;
+  /** The median work of the main thread until the last of 3 items is shown, in ms. */
+  readonly fewWorkMs: number;
+  /** The same work for a session of 5,000 items. */
+  readonly workMs: number;
+  /** The tasks during the opening of 5,000 items. */
+  readonly opening: Smoothness;
   readonly elements: number;
   readonly heapMb: number;
   readonly scrollFrameMs: number;
 }
 
-let onWord: (count: number) => void = () => {};
-const forwardWord = (count: number) => onWord(count);
-const lastWord = `word${deltas}`;
+const rounds = 5;
 
-async function measureAnswer(
-  browser: Browser,
-  url: string,
-  start: (tab: MeasuredTab) => Promise<unknown>,
-): Promise<AnswerCost> {
+/** Measures the first load of a page, and how it opens a short and a long session. */
+export async function measurePage(browser: Browser, candidate: Candidate): Promise<PageCost> {
+  await using served = await candidate.serve({ deltas: 0, onWord: () => {} });
+  const firstLoadBytes = await firstLoad(browser, served.url);
+  const [few, long] = [await served.session(fewItems), await served.session(items)];
+  const [fewTimes, longTimes]: [Opened[], Opened[]] = [[], []];
+  // The two sessions take turns, so that a change of the machine's speed affects both.
+  for (let round = 0; round < rounds; round++) {
+    fewTimes.push(await opened(browser, few, fewItems));
+    longTimes.push(await opened(browser, long, items));
+  }
   await using tab = await MeasuredTab.open(browser);
-  await tab.page.goto(url);
-  await tab.page.getByRole('textbox', { name: 'Message' }).waitFor();
-  const meter = new AnswerMeter(tab);
-  onWord = meter.onWord;
-  await start(tab);
-  await meter.streamed;
-  await tab.page.getByText(lastWord).waitFor();
-  return await meter.cost();
-}
-
-const sendGo = async ({ page }: MeasuredTab) => {
-  const message = page.getByRole('textbox', { name: 'Message' });
-  await message.fill('Go');
-  await message.press('Enter');
-};
-
-/** Measures Millrace's page on a Millrace server. */
-export async function measureOurAnswer(
-  browser: Browser,
-  { ours }: BuiltPages,
-): Promise<AnswerCost> {
-  await using server = await servePage(ours, forwardWord);
-  const task = await server.newSession();
-  return await measureAnswer(browser, `${server.url}/app/tasks/${task}`, () => server.start(task));
-}
-
-/**
- * Measures useChat on the chat route of a Millrace server. The server merges the deltas of 20 ms,
- * as for Millrace's page.
- */
-export async function measureUseChatAnswer(
-  browser: Browser,
-  { useChat }: BuiltPages,
-  throttleMs: number | undefined,
-): Promise<AnswerCost> {
-  await using server = await servePage(useChat, forwardWord);
-  const api = '/agents/name/speaker/chat';
-  return await measureAnswer(browser, `${server.url}/?${query({ api, throttleMs })}`, sendGo);
-}
-
-/** Measures useChat with one chunk per delta, as the servers of the AI SDK send them. */
-export async function measureChunkAnswer(
-  browser: Browser,
-  { useChat }: BuiltPages,
-  throttleMs: number | undefined,
-): Promise<AnswerCost> {
-  await using server = await serveChunks(useChat, forwardWord);
-  return await measureAnswer(
-    browser,
-    `${server.url}/?${query({ api: '/api/chat', throttleMs })}`,
-    sendGo,
-  );
-}
-
-function query({
-  api,
-  throttleMs,
-}: {
-  readonly api: string;
-  readonly throttleMs?: number | undefined;
-}) {
-  const throttle = throttleMs === undefined ? '' : `&throttle=${throttleMs}`;
-  return `api=${encodeURIComponent(api)}&id=bench${throttle}`;
-}
-
-async function opened(browser: Browser, url: string, last: string) {
-  const tab = await MeasuredTab.open(browser);
-  const from = performance.now();
-  await tab.page.goto(url, { waitUntil: 'commit' });
-  await tab.page.getByText(last).waitFor();
-  return { tab, ms: performance.now() - from };
+  await openSession(tab, long, items);
+  const opening = await tab.smoothness();
+  const [elements, heapMb] = [await tab.elements(), await tab.heapMb()];
+  return {
+    ...{ firstLoadBytes, opening },
+    ...{ fewMs: median(fewTimes, 'ms'), openedMs: median(longTimes, 'ms') },
+    ...{ fewWorkMs: median(fewTimes, 'workMs'), workMs: median(longTimes, 'workMs') },
+    ...{ elements, heapMb, scrollFrameMs: await tab.scrollFrameMs() },
+  };
 }
 
 async function firstLoad(browser: Browser, url: string): Promise<number> {
@@ -105,39 +52,54 @@ async function firstLoad(browser: Browser, url: string): Promise<number> {
   return await tab.bytesOf(() => tab.page.goto(url));
 }
 
-async function measurePage(browser: Browser, url: string, last: string) {
-  const times: number[] = [];
-  for (let round = 0; round < 4; round++) {
-    const { tab, ms } = await opened(browser, url, last);
-    await tab.page.close();
-    times.push(ms);
-  }
-  const { tab, ms } = await opened(browser, url, last);
-  await using measured = tab;
-  const openedMs = [...times, ms].toSorted((a, b) => a - b)[2] ?? ms;
-  const [elements, heapMb] = [await measured.elements(), await measured.heapMb()];
-  return { openedMs, elements, heapMb, scrollFrameMs: await measured.scrollFrameMs() };
+interface Opened {
+  readonly ms: number;
+  readonly workMs: number;
 }
 
-export async function measureOurPage(browser: Browser, { ours }: BuiltPages): Promise<PageSize> {
-  await using server = await servePage(ours, forwardWord);
-  const firstLoadBytes = await firstLoad(browser, server.url);
-  const at = (task: string) => `${server.url}/app/tasks/${task}`;
-  const few = await measurePage(browser, at(await server.longSession(3)), '2 says');
-  const size = await measurePage(browser, at(await server.longSession()), `${items - 1} says`);
-  return { firstLoadBytes, emptyMs: few.openedMs, ...size };
+async function opened(browser: Browser, url: string, count: number): Promise<Opened> {
+  await using tab = await MeasuredTab.open(browser);
+  const from = performance.now();
+  await openSession(tab, url, count);
+  const ms = performance.now() - from;
+  return { ms, workMs: 1000 * ((await tab.metrics())['TaskDuration'] ?? 0) };
 }
 
-export async function measureUseChatPage(
+async function openSession({ page }: MeasuredTab, url: string, count: number): Promise<void> {
+  await page.goto(url, { waitUntil: 'commit' });
+  await page.getByText(shownItem(count - 1)).waitFor();
+}
+
+function median(times: readonly Opened[], figure: keyof Opened): number {
+  const sorted = times.map((one) => one[figure]).toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+interface AnswerOptions {
+  readonly deltas: number;
+  /** How many times slower the processor is. Default: 1. */
+  readonly slowdown?: number;
+  /** If true, the frames are counted. Default: false. */
+  readonly hasFrames?: boolean;
+}
+
+/** Measures a page while an answer streams into it. */
+export async function measureAnswer(
   browser: Browser,
-  { useChat }: BuiltPages,
-): Promise<PageSize> {
-  await using server = await serveChunks(useChat, forwardWord);
-  const firstLoadBytes = await firstLoad(browser, server.url);
-  const size = await measurePage(
-    browser,
-    `${server.url}/?messages=/api/messages`,
-    `**${items - 1}** says`,
-  );
-  return { firstLoadBytes, ...size };
+  candidate: Candidate,
+  { deltas, ...options }: AnswerOptions,
+): Promise<AnswerCost> {
+  let onWord: (count: number) => void = () => {};
+  await using served = await candidate.serve({ deltas, onWord: (count) => onWord(count) });
+  const { url, start } = await served.answer();
+  await using tab = await MeasuredTab.open(browser, options);
+  await tab.page.goto(url);
+  await tab.page.getByRole('textbox', { name: 'Message' }).waitFor();
+  const meter = new AnswerMeter(tab, deltas);
+  onWord = meter.onWord;
+  await tab.resetSmoothness();
+  await start(tab.page);
+  await meter.streamed;
+  await tab.page.getByText(`word${deltas}`).waitFor();
+  return await meter.cost();
 }

@@ -3,27 +3,31 @@ import type { DeltaWriter } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { createServer, type ServedAgent, type Server } from '@millrace/server';
-import { deltas, itemAt, items, pauseMs, wordAt } from './page-content.ts';
+import { itemAt, pauseMs, wordAt } from './page-content.ts';
 
 /** The maximum number of messages that the server accepts in one answer. */
 const messagesPerAnswer = 1_000;
 
 export interface PageServer extends AsyncDisposable {
   readonly url: string;
-  /** Creates a session with this number of items. Default: 5,000. */
-  longSession(count?: number): Promise<string>;
+  /** Creates a session with this number of items. */
+  longSession(count: number): Promise<string>;
   newSession(): Promise<string>;
   /** Starts the long answer. */
   start(task: string): Promise<void>;
 }
 
-/** Starts a Millrace server with the given page. `onWord` is called for each word of an answer. */
+/**
+ * Starts a Millrace server with the given page. Its answers have this number of deltas, and `onWord` is
+ * called for each of them.
+ */
 export async function servePage(
   page: string,
+  deltas: number,
   onWord: (count: number) => void,
 ): Promise<PageServer> {
   const log = memoryLog();
-  const agents = [streamingAgent(log, onWord), many];
+  const agents = [streamingAgent(log, deltas, onWord), many];
   const server: Server = createServer({ tokens: 'none', agents, log, page });
   const { url } = await server.listen({ port: 0 });
   const newTask = async (agent: string) => (await rpc(url, agent, 'task/create', {})).id;
@@ -33,7 +37,7 @@ export async function servePage(
   };
   return {
     url,
-    async longSession(count = items) {
+    async longSession(count) {
       const task = await newTask('many');
       for (let from = 0; from < count; from += messagesPerAnswer)
         await send('many', task, `${from} ${Math.min(messagesPerAnswer, count - from)}`);
@@ -47,6 +51,7 @@ export async function servePage(
 
 function streamingAgent(
   log: ReturnType<typeof memoryLog>,
+  deltas: number,
   onWord: (count: number) => void,
 ): ServedAgent {
   function* write(writer: DeltaWriter): Generator<void> {

@@ -75,6 +75,7 @@ export type {
   Tool,
   ToolContext,
   ToolExecution,
+  ToolNotice,
   ToolOutput,
   ToolReturn,
   ValidationResult,
@@ -159,5 +160,10 @@ export {
   type ValueOfReturn,
 } from './tool/define-tool.ts';
 export { mcpApprovalTool } from './tool/mcp-approval.ts';
-export { type ReadOutputOptions, readOutputTool } from './tool/read-output.ts';
+export {
+  type ReadOutputOptions,
+  type RunningOutputRequest,
+  type RunningOutputs,
+  readOutputTool,
+} from './tool/read-output.ts';
 export { readUIMessages } from './views/read-ui-messages.ts';

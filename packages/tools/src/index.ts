@@ -80,6 +80,18 @@ export {
 export { type GlobInput, globTool } from './search/glob-tool.ts';
 export { type GrepInput, grepTool } from './search/grep-tool.ts';
 export type { SearchToolOptions } from './search/search-options.ts';
+export {
+  type BackgroundCommand,
+  type BackgroundCommands,
+  type BackgroundCommandsOptions,
+  backgroundCommands,
+  type EndedCommand,
+  type ReservedPlace,
+  type StartedCommand,
+  stoppedByUser,
+} from './shell/background/background-commands.ts';
+export { endedCommand, type LoggedCommand } from './shell/background/commands-on-log.ts';
+export type { LiveOutput, OutputSlice } from './shell/background/live-output.ts';
 export { type BashInput, type BashToolOptions, bashTool } from './shell/bash-tool.ts';
 export { type ShellEnv, safeEnv } from './shell/safe-env.ts';
 export {
@@ -88,6 +100,7 @@ export {
   type SubAgentsToolOptions,
   subAgentsTool,
 } from './sub-agents/sub-agents-tool.ts';
+export { keepGoal } from './todo/keep-goal.ts';
 export {
   openTasks,
   readTodo,

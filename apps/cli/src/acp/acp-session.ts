@@ -136,6 +136,8 @@ export class AcpSession {
       answeredBy: 'you, in the editor',
       // An editor can stop only the work of a prompt.
       takesOver: () => this.isBusy,
+      // The next prompt contains the message about the end of a background command.
+      wakes: false,
     });
     built.setQuestionHandler(this.#questions.ask);
     built.onNotice((text) => this.#notice('info', text));

@@ -1,6 +1,6 @@
 import type { SessionUpdate, ToolCallContent } from '@agentclientprotocol/sdk';
 import type { AgentEvent, Item, JsonValue, Part, PartId, ToolCallId } from '@millrace/core';
-import type { TodoTask } from '@millrace/tools';
+import { endedCommand, type TodoTask } from '@millrace/tools';
 import type { ChatState, EventOf } from '../chat/contract/chat-state.ts';
 import { describeCall, fenced, fieldsOf, kindOf, shortTitle, textContent } from './call-view.ts';
 import { blockOfPart } from './prompt-content.ts';
@@ -64,12 +64,14 @@ export class SessionUpdates {
     const results = new Map(
       parts.flatMap((part) => (part.kind === 'tool_result' ? [[part.toolCallId, part]] : [])),
     );
-    for (const item of items)
+    for (const item of items) {
+      yield* endUpdates(item);
       for (const part of item.parts)
         if (part.kind === 'tool_call') {
           const result = results.get(part.toolCallId);
           yield* this.#loadedCall(part, result, isRunning);
         } else yield* partUpdates(item, part);
+    }
   }
 
   *#loadedCall(
@@ -99,6 +101,8 @@ export class SessionUpdates {
       case 'assistant_text_delta':
       case 'reasoning_delta':
         return this.#delta(event, state);
+      case 'item_started':
+        return [...endUpdates({ ...event, id: event.itemId })];
       case 'part_finished':
         return this.#finishedPart(event, state);
       case 'tool_call_started':
@@ -248,6 +252,18 @@ function planUpdate(tasks: readonly TodoTask[]): SessionUpdate {
     ...{ content, priority: 'medium' as const, status: planStates[state] },
   }));
   return { sessionUpdate: 'plan', entries };
+}
+
+/** Returns an update if the item reports the end of a background command. */
+function* endUpdates({
+  id: messageId,
+  kind,
+  metadata,
+}: Pick<Item, 'id' | 'kind' | 'metadata'>): Generator<SessionUpdate> {
+  const ended = kind === 'developer' ? endedCommand(metadata) : undefined;
+  if (ended === undefined) return;
+  const text = `Background command ${ended.id} ${ended.end}: ${ended.command}\n`;
+  yield { sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text }, messageId };
 }
 
 /** Returns the updates for a whole part that is not a call. */

@@ -1,5 +1,5 @@
 import type { AgentOptions } from '@millrace/agent';
-import { openTasks } from '@millrace/tools';
+import { keepGoal } from '@millrace/tools';
 import type { BuildOptions, ChosenModel } from '../contract/agent.ts';
 import { ModelError } from '../contract/errors.ts';
 
@@ -17,7 +17,7 @@ export function commonOptions(options: BuildOptions): Omit<AgentOptions, 'tools'
     forms: options.approve === 'wait' || options.isServed ? 'ask' : 'decline',
     compaction: {
       whenTokens: config.compactAtTokens ?? compactionThreshold(chosen),
-      keep: openTasks,
+      keep: keepGoal,
     },
     cache: cacheOption(config),
     clock,

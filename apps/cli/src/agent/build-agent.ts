@@ -8,6 +8,8 @@ import {
 import { parseJson, sessionId, type ToolCallPart } from '@millrace/core';
 import {
   askUserTool,
+  type BackgroundCommands,
+  backgroundCommands,
   type CommandFiles,
   commandFiles,
   createWorkspace,
@@ -95,10 +97,11 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   if (options.approve !== 'wait') await servers.ready;
   const { platform } = process;
   const { system } = config;
-  const { env: allow, maskSecrets } = config.commands ?? {};
+  const { env: allow, maskSecrets, onTimeout } = config.commands ?? {};
   const { copies } = options;
   const files = copies === undefined ? undefined : commandFiles({ workspace, copies });
   const commands = { sandbox, reading: policy.reading, env: { allow }, maskSecrets, files };
+  const background = isReadOnly ? undefined : (options.background ?? backgroundCommands({ clock }));
   return assemble({
     options,
     observers: [
@@ -112,15 +115,26 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     servers,
     linkProblems,
     questions: createQuestions(options.ask),
-    reading: [...readingTools(workspace, policy.current), ...extended.tools].map(withShortSchema),
+    background,
+    reading: readingTools(workspace, policy.current, background).map(withShortSchema),
     changing: isReadOnly
       ? []
-      : [...changingTools(workspace, commands), webFetchTool()].map(withShortSchema),
+      : changingTools(workspace, { ...commands, background, onTimeout }).map(withShortSchema),
+    // The session of a sub-agent ends with its report, so nobody would hear of the end of a command.
+    helpers: {
+      reading: readingTools(workspace, policy.current).map(withShortSchema),
+      changing: isReadOnly ? [] : changingTools(workspace, commands).map(withShortSchema),
+    },
+    shared: {
+      reading: extended.tools.map(withShortSchema),
+      changing: isReadOnly ? [] : [withShortSchema(webFetchTool())],
+    },
     protection: protection?.summary,
     // The chat already shows `protection`, so it does not need this second text.
     unconfined:
       protection?.unconfined && options.approve !== 'wait' ? protection.summary : undefined,
     closeSandbox: async () => {
+      await background?.close();
       await hookSandbox?.settled();
       hookSandbox?.close();
     },
@@ -153,8 +167,14 @@ interface AgentParts {
   readonly linkProblems: readonly string[];
   readonly extended: ConnectedExtensions;
   readonly questions: Questions;
+  readonly background: BackgroundCommands | undefined;
+  /** The tools of the main agent. */
   readonly reading: readonly Tool[];
   readonly changing: readonly Tool[];
+  /** The tools that sub-agents have instead. */
+  readonly helpers: ToolLists;
+  /** The tools that all of them have. */
+  readonly shared: ToolLists;
   readonly instructions: string;
   readonly protection: string | undefined;
   /**
@@ -165,11 +185,21 @@ interface AgentParts {
   readonly closeSandbox: () => Promise<void>;
 }
 
+/** Tools that only read, and tools that change files or run programs. */
+interface ToolLists {
+  readonly reading: readonly Tool[];
+  readonly changing: readonly Tool[];
+}
+
 function assemble(parts: AgentParts): BuiltAgent {
   const { options, servers, instructions, extended } = parts;
   const { hooks } = extended;
   const wrap = (tool: Tool) => hooks?.wrap(tool) ?? tool;
-  const [reading, changing] = [parts.reading.map(wrap), parts.changing.map(wrap)];
+  const withShared = ({ reading, changing }: ToolLists): ToolLists => ({
+    reading: [...reading, ...parts.shared.reading].map(wrap),
+    changing: [...changing, ...parts.shared.changing].map(wrap),
+  });
+  const { reading, changing } = withShared(parts);
   const approveByRules = parts.policy.approve;
   const policy = { ...parts.policy, approve: hooks?.approve(approveByRules) ?? approveByRules };
   const { chosen, approve: whileAsking, output } = options;
@@ -182,7 +212,7 @@ function assemble(parts: AgentParts): BuiltAgent {
       : [];
   const task = helpersTool({
     common: { ...common, approve: policy.approve },
-    ...{ instructions, reading, changing, hooks, files: extended.agents },
+    ...{ instructions, ...withShared(parts.helpers), hooks, files: extended.agents },
     commonFor: (own) => ({
       ...commonOptions({ ...options, observers, chosen: own }),
       approve: policy.approve,
@@ -242,6 +272,7 @@ function assemble(parts: AgentParts): BuiltAgent {
     preview: (call) => previewChange(parts.workspace, call),
     runUserCommand: (command, signal) =>
       runUserCommand(command, { ...options, workspace: parts.workspace, signal }),
+    background: parts.background,
     setQuestionHandler: parts.questions.setHandler,
     extensions: extended.extensions,
     onNotice: extended.onNotice,

@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '@millrace/core';
 import {
   type AskUserOptions,
   askUserTool,
+  type BackgroundCommands,
   type BashToolOptions,
   bashTool,
   createWorkspace,
@@ -22,20 +23,21 @@ import {
 export function readingTools(
   workspace: Workspace,
   policy: () => PermissionPolicy,
+  running?: BackgroundCommands | undefined,
 ): readonly Tool[] {
   return [
     withOutsidePaths(workspace, readTool, 'file'),
     withOutsidePaths(workspace, lsTool, 'folder'),
     searchTool(grepTool, workspace, policy),
     searchTool(globTool, workspace, policy),
-    readOutputTool(),
+    readOutputTool({ running }),
   ];
 }
 
 /** Returns the tools that change files and run programs. */
 export function changingTools(
   workspace: Workspace,
-  commands: Pick<BashToolOptions, 'sandbox' | 'reading' | 'env' | 'maskSecrets' | 'files'> = {},
+  commands: Omit<BashToolOptions, 'workspace'> = {},
 ): readonly Tool[] {
   return [
     withOutsidePaths(workspace, editTool, 'file'),

@@ -49,8 +49,10 @@ export function storeFiles(store: string | undefined): readonly string[] {
  */
 export function mergeCommands(layers: readonly Layer[]): CommandsConfig {
   const all = layers.map(({ settings }) => settings.commands ?? {});
+  const { onTimeout } = all.findLast((one) => one.onTimeout !== undefined) ?? {};
   return {
     env: [...new Set(all.flatMap(({ env = [] }) => env))],
     maskSecrets: all.findLast((one) => one.maskSecrets !== undefined)?.maskSecrets ?? true,
+    ...(onTimeout !== undefined && { onTimeout }),
   };
 }

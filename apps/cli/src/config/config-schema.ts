@@ -128,6 +128,12 @@ const commands = z
       .describe(
         'Replace keys in the output of commands before it is stored and sent to the model. Default: true.',
       ),
+    onTimeout: z
+      .enum(['stop', 'detach'])
+      .optional()
+      .describe(
+        'What happens to a command at its time limit: "stop" stops it, "detach" lets it continue in the background. Default: "stop".',
+      ),
   })
   .describe('What commands get and what is kept of their output.');
 

@@ -4,6 +4,7 @@ import type { Log } from '@millrace/log';
 import type { Clock, Provider } from '@millrace/providers';
 import type {
   AskUserOptions,
+  BackgroundCommands,
   ChangePreview,
   OpenBuffers,
   PermissionPolicy,
@@ -57,6 +58,8 @@ export interface BuiltAgent {
    * its output and its exit code as text.
    */
   runUserCommand(command: string, signal: AbortSignal): Promise<string>;
+  /** The commands that continue while the model works. Undefined if the agent cannot run commands. */
+  readonly background?: BackgroundCommands | undefined;
   /**
    * Sets the handler for questions of the model (`ask_user`). Without a handler, questions are
    * dismissed.
@@ -68,7 +71,7 @@ export interface BuiltAgent {
   onNotice(listener: (text: string) => void): void;
   /** Returns a variant of the agent. It shares the tools, rules and servers of this agent. */
   with(changes: AgentChanges): BuiltAgent;
-  /** Closes the MCP servers of this agent and of all its variants. */
+  /** Ends the background commands and closes the MCP servers of this agent and of all its variants. */
   close(): Promise<void>;
 }
 
@@ -152,6 +155,8 @@ export interface BuildOptions {
    * changes are not recorded.
    */
   readonly copies?: string | undefined;
+  /** The list of background commands. Default: a new list. */
+  readonly background?: BackgroundCommands | undefined;
   /** The files that are open in an editor. Default: none. */
   readonly buffers?: OpenBuffers | undefined;
   /** The skills, commands, hooks and other extensions that the user trusts. Default: none. */

@@ -157,6 +157,8 @@ export interface CommandsConfig {
   readonly env: readonly string[];
   /** True if keys in the output of commands are masked. */
   readonly maskSecrets: boolean;
+  /** What happens to a command at its time limit. Default: `stop`. */
+  readonly onTimeout?: 'stop' | 'detach' | undefined;
 }
 
 /**
@@ -248,6 +250,7 @@ export interface FileSandbox {
 interface FileCommands {
   readonly env?: readonly string[] | undefined;
   readonly maskSecrets?: boolean | undefined;
+  readonly onTimeout?: CommandsConfig['onTimeout'];
 }
 
 export interface FileMcpServer {

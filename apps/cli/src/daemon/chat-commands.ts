@@ -2,6 +2,7 @@ import { parseTime } from '../args/daemon-args.ts';
 import type { CommandContext, SlashCommand } from '../chat/commands/slash-command.ts';
 import { note } from '../chat/contract/block.ts';
 import { shortIdLength } from '../store/session-summaries.ts';
+import { oneLine } from '../text/cells/printable.ts';
 
 /** Loads the code of the daemon on demand, because most chats do not use it. */
 async function loadDaemon() {
@@ -15,6 +16,9 @@ async function loadDaemon() {
     ]);
   return { daemonFiles, askDaemon, ensureDaemon, createProfile, shareSession };
 }
+
+/** The conversations whose user knows that background commands end with the terminal. */
+const warned = new WeakSet<object>();
 
 export const background: SlashCommand = {
   name: '/background',
@@ -34,6 +38,16 @@ export const background: SlashCommand = {
       );
       return quit();
     }
+    const running = (context.built.background?.list(session) ?? []).filter(
+      ({ end }) => end === undefined,
+    );
+    if (running.length > 0 && !warned.has(conversation)) {
+      warned.add(conversation);
+      const names = running.map((one) => `${one.id} (${oneLine(one.command, 60)})`).join(', ');
+      const way =
+        'The model is told, and can start them again in the daemon. To go on: /background';
+      return print(note('mark', `These commands end with this terminal: ${names}. ${way}`));
+    }
     const { daemonFiles, askDaemon, ensureDaemon, createProfile } = await loadDaemon();
     const files = daemonFiles(config, env);
     await ensureDaemon(files, env);
@@ -43,6 +57,9 @@ export const background: SlashCommand = {
     const profile = createProfile({ cwd, flags, config, built, isHandedOver: true });
     await askDaemon(files.socket, { type: 'adopt', session, profile });
     await conversation.leave();
+    const ended = await conversation.commandEnds.endAll();
+    const end = 'was stopped, because the session moved to the daemon';
+    await context.built.background?.reportLost(context.log, session, ended, end);
     // The daemon may have been killed meanwhile.
     await ensureDaemon(files, env);
     await askDaemon(files.socket, { type: 'resume', session });

@@ -248,9 +248,12 @@ class Daemon {
     return this.#server.sessions;
   }
 
-  /** True if this process drives a run, a handed-over session waits for an answer, or a link is valid. */
+  /**
+   * True if this process drives a run or a background command, a handed-over session waits for an answer, or
+   * a link is valid.
+   */
   async #isBusy(): Promise<boolean> {
-    if (this.#linksUntil > Date.now()) return true;
+    if (this.#linksUntil > Date.now() || this.#agents.runningCommands > 0) return true;
     for (const { session, lease, hasWork } of await this.#log.list()) {
       if (lease?.holder === this.#name && hasWork) return true;
       if (!hasWork || !this.#handedOver.has(session)) continue;

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import type { Agent } from '@millrace/agent';
 import { MillraceError, type SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
+import { backgroundCommands } from '@millrace/tools';
 import { buildAgent } from '../agent/build-agent.ts';
 import { trustedExtensions } from '../command/trusted-config.ts';
 import { fileCopiesFolder } from '../config/config-paths.ts';
@@ -41,6 +42,10 @@ export class FolderAgents {
   readonly #built = new Map<string, Promise<BuiltAgent>>();
   /** The sessions that this process forked, with their origins. The log is no proof, because it can be imported. */
   readonly #origins = new Map<string, SessionId>();
+  /** The background commands of all agents. Changed settings therefore do not lose a running command. */
+  readonly #background = backgroundCommands();
+  /** The sessions whose lost commands were reported. */
+  readonly #checked = new Set<SessionId>();
   readonly #failures = new Map<SessionId, { readonly error: unknown; readonly until: number }>();
 
   constructor(options: FolderAgentsOptions) {
@@ -55,12 +60,29 @@ export class FolderAgents {
     this.#failures.delete(session);
     try {
       const profile = await this.#profileOf(session);
-      return profile === undefined ? this.#plain : (await this.#agentOf(profile)).agent;
+      if (profile === undefined) return this.#plain;
+      const { agent } = await this.#agentOf(profile);
+      await this.#reportLost(session);
+      return agent;
     } catch (error) {
       this.#failures.set(session, { error, until: Date.now() + failureMs });
       throw error;
     }
   };
+
+  /** The number of background commands that run now. */
+  get runningCommands(): number {
+    return this.#background.running;
+  }
+
+  /** Tells the model about commands of a process that has ended, before its next run. */
+  async #reportLost(session: SessionId): Promise<void> {
+    if (this.#checked.has(session)) return;
+    this.#checked.add(session);
+    const { log } = this.#options;
+    const lost = await this.#background.findLost(log, session);
+    await this.#background.reportLost(log, session, lost);
+  }
 
   /** Gives a new fork the profile of its origin. Call it before the fork exists. */
   noteFork(origin: SessionId, fork: string): void {
@@ -82,6 +104,7 @@ export class FolderAgents {
 
   /** Closes the MCP servers and the sandboxes of all agents. */
   async close(): Promise<void> {
+    await this.#background.close();
     for (const building of this.#built.values()) await (await building).close();
   }
 
@@ -124,6 +147,7 @@ export class FolderAgents {
       chosen: await chooseModel({ config, env, cwd }),
       ...{ config, log, cwd, env, name, extensions, approve: 'park', onInterrupted: 'retry' },
       copies: fileCopiesFolder(env),
+      background: this.#background,
       openModel: (model) => chooseModel({ config: { ...config, model }, env, cwd }),
     });
   }

@@ -15,6 +15,8 @@ const otherNames: Readonly<Record<string, readonly [string, ...string[]]>> = {
   task: ['Task', 'Agent'],
   ask_user: ['AskUserQuestion'],
   skill: ['Skill'],
+  web_fetch: ['WebFetch'],
+  todo: ['TodoWrite'],
 };
 
 /** Returns our name of a tool for a name in a file, such as `Bash(git diff:*)`. */
@@ -78,8 +80,12 @@ function toHookInput(name: string, fields: Fields, cwd: string): Fields {
       return { ...file, ...joined, ...(edits.length > 1 && { edits }) };
     }
     case 'bash': {
-      const { timeout_ms: timeout, ...others } = fields;
-      return { ...others, ...(timeout !== undefined && { timeout }) };
+      const { timeout_ms: timeout, background, ...others } = fields;
+      return {
+        ...others,
+        ...(timeout !== undefined && { timeout }),
+        ...(background !== undefined && { run_in_background: background }),
+      };
     }
     case 'task': {
       const { agent, task } = fields;

@@ -8,6 +8,7 @@ import type { Env } from '../contract/host.ts';
 import { exitCodeOf, exitCodes } from '../exit-code.ts';
 import { expandPrompt } from '../extensions/slash-prompts.ts';
 import { findSession, type SessionSummary } from '../store/session-summaries.ts';
+import { oneLine } from '../text/cells/printable.ts';
 import { AnswerStream } from './answer-stream.ts';
 import { closingMessages, resumeCommand } from './closing-message.ts';
 import { hasColor, Notes, Output, type OutputStream } from './output.ts';
@@ -28,7 +29,7 @@ export interface PrintRunOptions {
   readonly args: PrintArgs & { readonly verbose?: boolean | undefined };
   /** The agent. It must park the run when a call needs approval, because no user is present. */
   readonly built: Pick<BuiltAgent, 'agent' | 'with' | 'problems'> &
-    Partial<Pick<BuiltAgent, 'allows' | 'mode' | 'extensions' | 'onNotice'>>;
+    Partial<Pick<BuiltAgent, 'allows' | 'mode' | 'extensions' | 'onNotice' | 'background'>>;
   readonly log: Log;
   readonly chosen: Pick<ChosenModel, 'why' | 'isDemo' | 'isGuess'>;
   readonly stdin: InputStream;
@@ -68,9 +69,22 @@ export async function printRun(options: PrintRunOptions): Promise<number> {
   await printEvents(run, { printer, notes, output });
   const result = await run.result;
   await printer.end(result);
+  await endCommands(options, result, notes);
   const resume = isKept ? resumeCommand(args, result.session) : undefined;
   await printClosing(result, { log, notes, output, resume });
   return output.failure?.code === 'cannot_write' ? exitCodes.error : exitCodeOf(result.stop);
+}
+
+/** Ends the background commands of the run, because nobody reads their output after it. */
+async function endCommands(
+  { built }: PrintRunOptions,
+  { session }: RunResult,
+  notes: Notes,
+): Promise<void> {
+  const ended = (await built.background?.end(session)) ?? [];
+  if (ended.length === 0) return;
+  const names = ended.map(({ id, command }) => `${id} (${oneLine(command, 60)})`).join(', ');
+  await notes.write(`Background commands that ended with the run: ${names}`);
 }
 
 function createNotes({ stdout, stderr, args, env }: PrintRunOptions, answer: AnswerStream): Notes {
@@ -112,6 +126,10 @@ async function startRun(
   // If a different process drives the session, that process handles the approvals.
   if (found !== undefined && found.holder === undefined && allows !== undefined)
     await approvePending(log, found.id, allows);
+  if (found !== undefined && found.holder === undefined) {
+    const lost = (await options.built.background?.findLost(log, found.id)) ?? [];
+    await options.built.background?.reportLost(log, found.id, lost);
+  }
   if (input === undefined && session !== undefined) return built.agent.resume(session, { signal });
   return built.agent.run(input ?? [], { session, signal });
 }

@@ -47,6 +47,8 @@ export interface TestChatOptions {
   readonly extensions?: BuiltAgent['extensions'] | undefined;
   /** The progress of the MCP servers. Default: none. */
   readonly servers?: Partial<BuiltAgent['servers']> | undefined;
+  /** The background commands of the tools. Default: none. */
+  readonly background?: BuiltAgent['background'];
   /** Runs the commands of the user. Default: returns an empty output. */
   readonly runUserCommand?: BuiltAgent['runUserCommand'] | undefined;
   /** Name of the model, read on each draw. Default: `script`. */
@@ -251,6 +253,7 @@ export class TestChat {
         });
       },
       rememberedRules: async () => this.remembered,
+      background: options.background,
       runUserCommand: options.runUserCommand ?? (async () => ''),
       preview: options.preview ?? (async () => undefined),
       setQuestionHandler: (ask) => {

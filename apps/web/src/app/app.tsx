@@ -1,6 +1,6 @@
 import { LabelsContext, MillraceContext } from '@millrace/react';
 import { Skeleton, useKey } from '@millrace/react/controls';
-import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
+import { lazy, Suspense, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { ChatPage } from '../chat/chat-page.tsx';
 import { pageLabels } from '../languages/page-labels.ts';
 import { Sidebar } from '../sidebar/sidebar.tsx';
@@ -12,6 +12,7 @@ import {
   useAccess,
   useDirectory,
 } from './app-context.ts';
+import { linkQuestion } from './browser-storage.ts';
 import { NewPage } from './new-page.tsx';
 import { OpenTask } from './open-task.tsx';
 import { navigate, useRoute } from './route.tsx';
@@ -39,6 +40,9 @@ const SettingsDialog = lazy(async () => ({
 const TokenDialog = lazy(async () => ({
   default: (await import('./token-dialog.tsx')).TokenDialog,
 }));
+const LinkTokenDialog = lazy(async () => ({
+  default: (await import('./token-dialog.tsx')).LinkTokenDialog,
+}));
 
 // The inspector in full width. The page loads it when the user opens it.
 const InspectorPage = lazy(async () => ({
@@ -54,7 +58,25 @@ function PageSkeleton() {
   );
 }
 
+/**
+ * The page. If it is opened with a link whose token the user must confirm, it requests nothing before
+ * the answer.
+ */
 export function App() {
+  const token = useSyncExternalStore(linkQuestion.subscribe, () => linkQuestion.token);
+  const [isStarted, setStarted] = useState(token === undefined);
+  if (!isStarted && token === undefined) setStarted(true);
+  return (
+    <LabelsContext value={pageLabels()}>
+      {isStarted && <StartedApp />}
+      <Suspense fallback={null}>
+        {token !== undefined && <LinkTokenDialog token={token} />}
+      </Suspense>
+    </LabelsContext>
+  );
+}
+
+function StartedApp() {
   const app = useMemo(createApp, []);
   // Sends messages that an earlier visit to the page could not send.
   useEffect(() => app.outbox.resume(), [app]);
@@ -69,11 +91,9 @@ function PageContext({ sources }: Pick<AppServices, 'sources'>) {
   const { isReadOnly } = useAccess();
   const context = useMemo(() => ({ ...pageContext, sources, isReadOnly }), [sources, isReadOnly]);
   return (
-    <LabelsContext value={pageLabels()}>
-      <MillraceContext value={context}>
-        <Page />
-      </MillraceContext>
-    </LabelsContext>
+    <MillraceContext value={context}>
+      <Page />
+    </MillraceContext>
   );
 }
 

@@ -2,7 +2,7 @@ import { Filled } from '@millrace/react';
 import { Button, Dialog } from '@millrace/react/controls';
 import { type FormEvent, useEffect, useState } from 'react';
 import { pageLabels } from '../languages/page-labels.ts';
-import { readToken, tokenProblem, writeToken } from './browser-storage.ts';
+import { linkQuestion, readToken, tokenProblem, writeToken } from './browser-storage.ts';
 import { requestToken } from './token-sharing.ts';
 import './forms.css';
 
@@ -54,6 +54,31 @@ export function TokenDialog({ onToken = saveToken }: TokenDialogProps) {
         <Button look="main" type="submit">
           {t.useIt}
         </Button>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Asks whether to sign in with the token of a link, before the page uses it. */
+export function LinkTokenDialog({ token }: { readonly token: string }) {
+  const t = pageLabels();
+  const refuse = () => linkQuestion.ask(undefined);
+  return (
+    <Dialog title={t.linkTokenQuestion} onClose={refuse}>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          saveToken(token);
+        }}
+      >
+        <p>{t.linkTokenRisk}</p>
+        <div className="form-buttons">
+          <Button onClick={refuse}>{t.doNotSignIn}</Button>
+          <Button look="main" type="submit">
+            {t.signIn}
+          </Button>
+        </div>
       </form>
     </Dialog>
   );

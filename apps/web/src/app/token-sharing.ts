@@ -14,8 +14,8 @@ type TokenMessage =
   | { readonly type: 'token'; readonly token: string };
 
 /**
- * Answers the token requests of other tabs. Also stores the token from a link that the user opens
- * in this tab.
+ * Answers the token requests of other tabs. Also takes the token from a link that the user opens in
+ * this tab.
  */
 export function shareToken(base: string = basePath): void {
   window.addEventListener('hashchange', () => {

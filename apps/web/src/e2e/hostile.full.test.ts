@@ -56,6 +56,41 @@ describeInChromium()('hostile content', () => {
     expect(await visitor.allFaults()).toEqual([]);
   });
 
+  test('18.223: attack: thousands of code blocks, of which the page highlights only those near the visible part', async () => {
+    const visitor = await harness.visitor();
+    // Counts the updates of the page that show highlighted code.
+    await visitor.context.addInitScript(`
+      globalThis.updates = 0;
+      new MutationObserver((changes) => {
+        const added = changes.flatMap(({ addedNodes }) => [...addedNodes]);
+        if (added.some((node) => node.matches?.('code:has([data-scope])'))) globalThis.updates++;
+      }).observe(document, { childList: true, subtree: true });
+    `);
+    const text = `say\n${'```js\nlet a\n```\n'.repeat(3000)}\nThat was all of it.`;
+    const call = async (method: string, params: object) => {
+      const response = await fetch(`${harness.server.url}/agents/name/builder/rpc`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ method, params }),
+      });
+      return (await response.json()) as { readonly result: { readonly id: string } };
+    };
+    const { result } = await call('task/create', {});
+    const content = { type: 'text', author: 'user', content: text };
+    await call('message/send', { task_id: result.id, content });
+    const tab = await visitor.tab(`/app/tasks/${result.id}`);
+    await tab.waitForText('That was all of it.');
+    const count = (selector: string) => tab.page.locator(selector).count();
+    // The question and the answer have 3,000 blocks each. The rest is shown as its source.
+    expect(await count('figure.code')).toBeLessThanOrEqual(2000);
+    // The end of the answer is shown as its source. The code blocks are above it.
+    await tab.page.evaluate("document.querySelector('.transcript').scrollTo({ top: 0 })");
+    await expect.poll(() => count('code [data-scope]')).toBeGreaterThan(0);
+    expect(await count('code:has([data-scope])')).toBeLessThan(200);
+    expect(await tab.page.evaluate('globalThis.updates')).toBeLessThan(20);
+    expect(await visitor.allFaults()).toEqual([]);
+  });
+
   test('is detected by this test if it is inserted as HTML', async () => {
     const visitor = await harness.visitor();
     const tab = await visitor.tab();

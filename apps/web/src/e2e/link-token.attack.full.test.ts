@@ -1,6 +1,8 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { createToken } from '@millrace/server';
-import type { Request } from 'playwright-core';
-import { expect, test } from 'vitest';
+import type { Page, Request } from 'playwright-core';
+import { expect, onTestFinished, test } from 'vitest';
 import { useBrowserHarnessFor } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 import { PageServer } from './testing/page-server.ts';
@@ -72,5 +74,32 @@ describeInChromium()('the token in a link', () => {
     await other.goto(`http://localhost:${port}/`);
     await other.getByRole('dialog', { name: 'This server requires a token' }).waitFor();
     expect(await other.evaluate("sessionStorage.getItem('millrace:token')")).toBeNull();
+  });
+
+  test('18.221: attack: a redirect signs the user in with the token of an attacker', async () => {
+    const { visitor, page } = await openLink();
+    const stored = (tab: Page) => tab.evaluate("sessionStorage.getItem('millrace:token')");
+    // A link without this fragment can lead to a redirect with it.
+    const target = `${harness.server.url}/app/overview#token=${createToken()}`;
+    const evil = createServer((_, response) => response.writeHead(302, { location: target }).end());
+    onTestFinished(() => void evil.close());
+    await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
+    await visitor.context.unrouteAll();
+    const tab = await visitor.context.newPage();
+    await tab.goto(`http://127.0.0.1:${(evil.address() as AddressInfo).port}/`);
+    const question = tab.getByRole('dialog', { name: 'Sign in with the token of this link?' });
+    await question.waitFor();
+    expect([tab.url(), await stored(tab)]).toEqual([target.split('#', 1)[0], null]);
+    // A key that the user presses by chance does not sign in. The tab gets the token of the other tab.
+    await tab.keyboard.press('Enter');
+    await question.waitFor({ state: 'detached' });
+    await expect.poll(() => stored(tab).catch(() => null)).toBe(token);
+    await tab.close();
+    // The same link in a tab that shows the page only changes the fragment of its address.
+    await page.goto(new URL(target).hash);
+    await page.getByRole('dialog', { name: 'Sign in with the token of this link?' }).waitFor();
+    expect(await stored(page)).toBe(token);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByText('The server does not accept the stored token.').waitFor();
   });
 });

@@ -1,6 +1,6 @@
 import { itemId } from '@millrace/core';
 import { BranchSwitch, type ItemActions, ItemActionsContext, UsageLine } from '@millrace/react';
-import { Scrubber, type Track } from '@millrace/react/inspector';
+import { Scrubber, type Track, type TurnSummary } from '@millrace/react/inspector';
 import { useState } from 'react';
 import { finishedSession } from './sample-sessions.ts';
 import { Sample } from './token-samples.tsx';
@@ -18,6 +18,18 @@ const track: Track = {
   placeOf: (offset) => offset / records,
   offsetAt: (place) => Math.round(place * records),
   shown: { from: 0.35, to: 1 },
+};
+
+const summary: TurnSummary = {
+  words: 'I look up the order.',
+  lines: [
+    { kind: 'reasoning', width: 1 },
+    { kind: 'reasoning', width: 0.6 },
+    { kind: 'tool_call', width: 0.4 },
+    { kind: 'tool_result', width: 0.8 },
+    { kind: 'text', width: 1 },
+    { kind: 'text', width: 0.3 },
+  ],
 };
 
 /** Samples of the parts that belong to no message: branches, usage and the scrubber. */
@@ -43,7 +55,7 @@ export function PartSamples() {
         <Scrubber
           {...{ track, offset, last: records, moments: { a: 12, b: undefined } }}
           text={`record ${offset} of ${records}`}
-          preview={({ label }) => `${label}: look up the order`}
+          preview={() => summary}
           onOffset={setOffset}
         />
       </Sample>

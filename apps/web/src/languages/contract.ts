@@ -97,6 +97,10 @@ export interface PageLabels extends Labels {
   readonly copyLinkNow: string;
   // Tokens
   readonly storedTokenRefused: string;
+  readonly linkTokenQuestion: string;
+  readonly linkTokenRisk: string;
+  readonly signIn: string;
+  readonly doNotSignIn: string;
   readonly tokenRequired: string;
   readonly tokenHelp: string;
   readonly token: string;

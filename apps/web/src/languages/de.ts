@@ -104,6 +104,11 @@ export const german: PageLabels = {
   copyLinkNow: 'Kopieren Sie ihn jetzt. Er wird nicht noch einmal gezeigt.',
   // Tokens
   storedTokenRefused: 'Der Server nimmt den gespeicherten Token nicht an.',
+  linkTokenQuestion: 'Mit dem Token dieses Links anmelden?',
+  linkTokenRisk:
+    'Wer diesen Link erstellt hat, kann sehen, was Sie nach der Anmeldung schreiben. Melden Sie sich nur an, wenn Sie dem Absender des Links vertrauen. Dieser Tab verwendet dann den Token des Links anstelle Ihres Tokens.',
+  signIn: 'Anmelden',
+  doNotSignIn: 'Nicht anmelden',
   tokenRequired: 'Dieser Server verlangt einen Token',
   tokenHelp:
     'Öffnen Sie den Link, den {0} beim Start ausgab, oder geben Sie den Token ein: den Wert von {1} oder den Text nach {2} in diesem Link. Der Browser behält ihn, bis Sie diesen Tab schließen.',

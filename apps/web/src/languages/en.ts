@@ -104,6 +104,11 @@ export const english: PageLabels = {
   copyLinkNow: 'Copy it now. It is not shown again.',
   // Tokens
   storedTokenRefused: 'The server does not accept the stored token.',
+  linkTokenQuestion: 'Sign in with the token of this link?',
+  linkTokenRisk:
+    'The person who created this link can see what you write after you sign in with it. Sign in only if you trust the sender of the link. This tab then uses the token of the link in place of yours.',
+  signIn: 'Sign in',
+  doNotSignIn: 'Do not sign in',
   tokenRequired: 'This server requires a token',
   tokenHelp:
     'Open the link that {0} printed when it started, or enter the token: the value of {1}, or the text after {2} in that link. The browser keeps it until you close this tab.',

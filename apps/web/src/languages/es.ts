@@ -104,6 +104,11 @@ export const spanish: PageLabels = {
   copyLinkNow: 'Cópielo ahora. No se volverá a mostrar.',
   // Tokens
   storedTokenRefused: 'El servidor no acepta el token guardado.',
+  linkTokenQuestion: '¿Iniciar sesión con el token de este enlace?',
+  linkTokenRisk:
+    'Quien creó este enlace puede ver lo que usted escriba después de iniciar sesión con él. Inicie sesión solo si confía en quien envió el enlace. Esta pestaña usará entonces el token del enlace en lugar del suyo.',
+  signIn: 'Iniciar sesión',
+  doNotSignIn: 'No iniciar sesión',
   tokenRequired: 'Este servidor requiere un token',
   tokenHelp:
     'Abra el enlace que {0} mostró al iniciarse, o introduzca el token: el valor de {1}, o el texto después de {2} en ese enlace. El navegador lo guarda hasta que cierre esta pestaña.',

@@ -100,6 +100,11 @@ export const chinese: PageLabels = {
   copyLinkNow: '请立即复制。它不会再次显示。',
   // Tokens
   storedTokenRefused: '服务器不接受已存储的令牌。',
+  linkTokenQuestion: '使用此链接的令牌登录？',
+  linkTokenRisk:
+    '登录后，创建此链接的人可以看到您写的内容。仅当您信任链接的发送者时才登录。此标签页随后将使用链接的令牌，而不是您的令牌。',
+  signIn: '登录',
+  doNotSignIn: '不登录',
   tokenRequired: '此服务器需要令牌',
   tokenHelp:
     '打开 {0} 启动时显示的链接，或输入令牌：{1} 的值，或该链接中 {2} 之后的文本。浏览器会保留它，直到您关闭此标签页。',

@@ -1,4 +1,4 @@
-import { readToken, takeLinkToken } from '../app/browser-storage.ts';
+import { linkQuestion, readToken, takeLinkToken } from '../app/browser-storage.ts';
 import { basePath, belowBase } from './base-path.ts';
 
 /** The early request is aborted if the client does not use it within this time. */
@@ -63,6 +63,7 @@ const isPage = typeof document !== 'undefined' && typeof location !== 'undefined
 if (isPage) takeLinkToken(window);
 
 /** The fetch function of the page's client. */
-export const fetchWithEarlyStream: Fetch = isPage
-  ? earlyStream(location.href, readToken(), plainFetch)
-  : plainFetch;
+export const fetchWithEarlyStream: Fetch =
+  isPage && linkQuestion.token === undefined
+    ? earlyStream(location.href, readToken(), plainFetch)
+    : plainFetch;

@@ -8,7 +8,7 @@ import {
 } from '@millrace/core';
 import { halted, raceAbort } from '../abortable.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { CheckedToolCall, ToolContext } from '../contract/tool.ts';
+import type { CheckedToolCall, ToolContext, ToolNotice } from '../contract/tool.ts';
 import { traceOfExecution } from '../state/run-trace.ts';
 import type { ChildCall } from './child-call.ts';
 import type { ResultSlots } from './result-slots.ts';
@@ -142,6 +142,7 @@ export function toolContextOf(
     runId: journal.loop.run?.id ?? ('' as never),
     trace: traceOfExecution(journal.loop, executionId),
     ...{ judged, blobs: settings.log.blobs, sessionState: () => journal.state },
+    notify: (notice) => sendNotice(notice, settings.log, session),
     recordFileChange: ({ path, before, after, scope }) => {
       const versions = {
         ...(before && { before }),
@@ -159,6 +160,21 @@ export function toolContextOf(
       return journal.write([{ turn, attempt, fact }]);
     },
   };
+}
+
+/**
+ * Submits a message of a tool. It does not use the journal, because the run may have ended. The code loads on
+ * demand, because few tools send messages.
+ */
+async function sendNotice(
+  { text, metadata, key }: ToolNotice,
+  log: RunContext['settings']['log'],
+  session: RunContext['session'],
+): Promise<void> {
+  const { submitCommand } = await import('../input/submit-command.ts');
+  const item = { kind: 'developer', parts: [{ kind: 'text', text }] } as const;
+  const input = metadata === undefined ? item : { ...item, metadata };
+  await submitCommand(log, session, { type: 'message', when: 'steer', input }, { key });
 }
 
 /**

@@ -189,10 +189,29 @@ export interface ToolContext<Context = unknown> {
   readonly ask?:
     | ((form: FormQuestion, signal?: AbortSignal | undefined) => Promise<FormAnswer>)
     | undefined;
+  /**
+   * Sends a message to the model, also after the call has ended. Use it for work that continues in the
+   * background. The run in progress adds the message to its next request. If there is none, the next run does
+   * it. Undefined if the tool runs outside of an agent.
+   */
+  readonly notify?: ((notice: ToolNotice) => Promise<void>) | undefined;
   /** Returns the state of the session, with its items. Undefined if the tool runs outside of an agent. */
   readonly sessionState?: (() => FoldState) | undefined;
   /** Reports progress to the user. The model gets only the result. */
   update(text: string): void;
+}
+
+/** A message of a tool to the model. It becomes an item of the kind `developer`. */
+export interface ToolNotice {
+  /**
+   * The text for the model. It has the rank of an instruction, so it must not contain text of other people or
+   * programs, such as the output of a command.
+   */
+  readonly text: string;
+  /** Data about the message for programs, as metadata of the item. Default: none. */
+  readonly metadata?: Metadata | undefined;
+  /** Idempotency key. A message has no effect if its key was used before in the session. */
+  readonly key: string;
 }
 
 /**

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { runs } from '../../../core/src/testing/runs.ts';
 import type { Run } from '../contract/run.ts';
 import { createAgent } from '../create-agent.ts';
+import { submitCommand } from '../input/submit-command.ts';
 import { type Scenario, scenarioObserver, scenarios, scenarioTools } from '../testing/scenarios.ts';
 import { resumeAt, runSchedule, schedules, session } from '../testing/schedules.ts';
 import { runToEnd, VirtualClock } from '../testing/virtual-time.ts';
@@ -97,4 +98,16 @@ test('sessions that were cut and resumed are replayed to the same log', async ()
     ),
     { numRuns: runs(300), endOnFailure: true },
   );
+});
+
+test('a message that was queued between two runs is replayed', async () => {
+  const log = memoryLog();
+  const agent = createAgent({ provider: scriptedProvider(Array(6).fill('Well.')), log });
+  for (const when of ['steer', 'follow_up'] as const) {
+    const session = sessionId(when);
+    await agent.run('Go', { session }).result;
+    await submitCommand(log, session, { type: 'message', when, input: 'Queued' });
+    await agent.run('More', { session }).result;
+    expect((await agent.replay(session)).divergence).toBeUndefined();
+  }
 });

@@ -90,6 +90,11 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     }
   }
 
+  /** True if the last record of the driver is the end of a run. */
+  get #hasEnded(): boolean {
+    return this.#records[this.#drive.ownEnd - 1]?.fact?.type === 'run_finished';
+  }
+
   #append(drafts: readonly DraftRecord[]): Promise<Batch> {
     this.#playback.noteActivity();
     clearTimeout(this.#timeout);
@@ -104,7 +109,9 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
   #advance(): void {
     for (;;) {
       const at = this.#playback.count;
-      if (at >= this.#drive.end) return this.#finished.resolve(undefined);
+      // A command after the end of the last run is for the next driver. This driver must not get it.
+      const isOver = at >= this.#drive.ownEnd && this.#hasEnded;
+      if (isOver || at >= this.#drive.end) return this.#finished.resolve(undefined);
       if (this.#records[at]?.producer !== this.#drive.producer) {
         this.#moveTo(at + 1);
         continue;
@@ -127,7 +134,8 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     const { producer, end } = this.#drive;
     let next = count;
     while (next < end && this.#records[next]?.producer !== producer) next++;
-    return this.#records[next]?.fact?.type === 'command_consumed' ? next : count;
+    const isOwn = next < end && this.#records[next]?.fact?.type === 'command_consumed';
+    return isOwn ? next : count;
   }
 
   /**

@@ -18,3 +18,4 @@ export { PastSourceFactory, stateSource } from './past-source.ts';
 export type { Moment, OnMoment } from './playback/moment.ts';
 export { Scrubber, type ScrubberProps } from './playback/scrubber.tsx';
 export type { Track, TrackMark } from './playback/track.ts';
+export type { ThumbnailLine, TurnSummary } from './playback/turn-preview.tsx';

@@ -11,7 +11,8 @@ import { momentText, type OnMoment, stepFrom, useMoment } from './playback/momen
 import { usePlayback } from './playback/playback.ts';
 import { PlaybackControls } from './playback/playback-controls.tsx';
 import { Scrubber } from './playback/scrubber.tsx';
-import { outlineTrack, previewOf, wholeTrack } from './playback/track.ts';
+import { outlineTrack, wholeTrack } from './playback/track.ts';
+import { turnSummary } from './playback/turn-preview.tsx';
 import { Splitter, useSplit } from './split.tsx';
 import { useReportedSpans } from './timeline/reported-spans.ts';
 import { Timeline } from './timeline/timeline.tsx';
@@ -165,7 +166,7 @@ export function Inspector({ client, taskId, at, onMoment, onShowInChat }: Inspec
         </div>
         <Scrubber
           {...{ track, offset, last: count === 0 ? 0 : last, text, moments }}
-          preview={(mark) => previewOf(model, mark)}
+          preview={(mark, next) => turnSummary(model, mark.offset, next?.offset)}
           onOffset={select}
         />
       </footer>

@@ -99,6 +99,10 @@ export interface Labels {
   readonly filesOfTheMessage: string;
   readonly files: string;
   readonly commands: string;
+  readonly dictate: string;
+  readonly stopDictation: string;
+  readonly microphoneRefused: string;
+  readonly dictationFailed: (problem: string) => string;
   readonly attachFiles: (count: number, size: string) => string;
   readonly removeFile: (name: string) => string;
   readonly tooManyFiles: (name: string, count: number) => string;

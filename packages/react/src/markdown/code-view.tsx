@@ -5,6 +5,7 @@ import {
   useCallback,
   useContext,
   useMemo,
+  useRef,
   useState,
 } from 'react';
 import { useMillrace } from '../context.ts';
@@ -125,10 +126,16 @@ function CodeText({ children }: { readonly children: ReactNode }) {
 }
 
 function HighlightedCode({ text, lang }: Pick<CodeViewProps, 'text' | 'lang'>) {
-  const pieces = useHighlight(text, lang);
+  const place = useRef<HTMLElement>(null);
+  const pieces = useHighlight(text, lang, place);
   // The keys make a new element. An element that is used again could keep the text at another place of the
   // code, which browsers count as a movement.
-  if (pieces === undefined) return <code key="plain">{text}</code>;
+  if (pieces === undefined)
+    return (
+      <code key="plain" ref={place}>
+        {text}
+      </code>
+    );
   return <code key="highlighted">{pieces.map(highlightedPiece)}</code>;
 }
 

@@ -4,6 +4,7 @@ import { loadExtras } from './extras.ts';
 import { highlight } from './highlight.ts';
 import { MarkdownView } from './markdown-view.tsx';
 import { previewOf } from './rich/code-preview.tsx';
+import type { MarkdownNode } from './tree/markdown-node.ts';
 import { MarkdownTree } from './tree/markdown-tree.ts';
 
 // A model writes a text that keeps the page busy, or that signs the user in with another token.
@@ -97,4 +98,50 @@ test.each([
   await loadExtras();
   await page.render(<MarkdownView text={text} isOpen={false} />);
   expect(page.find('a').getAttribute('href')).toBe(address);
+});
+
+/** Counts the nodes of a text, including the nodes inside of other nodes and the rows of tables. */
+function countNodes(nodes: Iterable<MarkdownNode>): number {
+  let count = 0;
+  for (const node of nodes) {
+    count++;
+    if (node.kind === 'table') count += [...node.parts].flat().length;
+    if (node.kind === 'list') for (const item of node.items) count += countNodes(item.children);
+    if ('children' in node) count += countNodes(node.children);
+  }
+  return count;
+}
+
+const manyBlocks = {
+  'code blocks': '```js\na\n```\n',
+  headings: '# a\n',
+  'rows of a table': '|a|b|\n',
+  items: '- a\n',
+  'nested quotes': '> > a\n\n',
+  'lines of HTML': '<b>\n\n',
+};
+
+test.each(Object.entries(manyBlocks))(
+  '18.222: attack: a text of many %s has a limited number of elements, and misses nothing',
+  (kind, block) => {
+    const head = kind === 'rows of a table' ? '|a|b|\n|-|-|\n' : '';
+    const text = `${head}${block.repeat(6000)}the end`;
+    const tree = new MarkdownTree();
+    const nodes = tree.read(text, true);
+    expect(countNodes(nodes)).toBeLessThan(8100);
+    expect(nodes.last?.kind).toBe('plain');
+    const rest = nodes.last?.kind === 'plain' ? [...nodes.last.pieces].join('') : '';
+    expect(rest.endsWith('the end')).toBe(true);
+    expect(rest.split(block.trim().split('\n')[0] ?? '').length).toBeGreaterThan(1000);
+    // Text that grows ends as the same nodes.
+    const growing = new MarkdownTree();
+    for (const part of [0.1, 0.3, 0.6, 0.9]) growing.read(text.slice(0, part * text.length), false);
+    expect(growing.read(text, true)).toEqual(nodes);
+  },
+);
+
+test('a long answer keeps the format of all its blocks', () => {
+  const part = '## Title\n\nWords.\n\n- one\n- two\n\n```js\na\n```\n\n|a|b|\n|-|-|\n|c|d|\n\n';
+  const nodes = new MarkdownTree().read(part.repeat(200), true);
+  expect([...nodes].filter(({ kind }) => kind === 'plain')).toEqual([]);
 });

@@ -58,6 +58,8 @@ const NodeView = memo(function NodeView({ node }: { readonly node: MarkdownNode 
           <NodesView nodes={node.children} />
         </details>
       );
+    case 'plain':
+      return <PlainText pieces={node.pieces} />;
     case 'html':
       return <HtmlBlock pieces={node.pieces} />;
     case 'rule':
@@ -68,6 +70,10 @@ const NodeView = memo(function NodeView({ node }: { readonly node: MarkdownNode 
 function HtmlBlock({ pieces }: { readonly pieces: GrowingList<string> }) {
   const HtmlView = richExtra.loaded?.HtmlView;
   if (HtmlView !== undefined) return <HtmlView pieces={pieces} />;
+  return <PlainText pieces={pieces} />;
+}
+
+function PlainText({ pieces }: { readonly pieces: GrowingList<string> }) {
   return (
     <p data-plain dir="auto">
       <GrowingListView list={pieces} render={renderText} />

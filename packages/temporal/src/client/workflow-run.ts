@@ -25,6 +25,7 @@ import {
 import {
   type AgentEvent,
   agentEvents,
+  decodeTranscript,
   type ErrorInfo,
   encodeTranscript,
   Folder,
@@ -32,8 +33,8 @@ import {
   isMillraceError,
   itemId,
   type JsonObject,
+  type JsonValue,
   noUsage,
-  parseJson,
   type RunId,
   type SessionId,
   type Stop,
@@ -171,8 +172,10 @@ export class WorkflowRun implements Run {
     const { trace } = this.#options;
     const sent = trace && { trace: { ...trace } };
     return this.#submit(() => {
-      const parsed = parseJson(encodeTranscript(inputItems(input)));
-      const items = parsed.ok ? ((parsed.value as JsonObject)['items'] ?? []) : [];
+      const text = encodeTranscript(inputItems(input));
+      // The agent would skip a message that it cannot decode.
+      decodeTranscript(text);
+      const { items } = JSON.parse(text) as { readonly items: JsonValue };
       return { type: 'message', when, items, ...sent };
     });
   }
@@ -251,8 +254,7 @@ export class WorkflowRun implements Run {
 }
 
 function encode(command: object): JsonObject {
-  const parsed = parseJson(JSON.stringify(command));
-  return parsed.ok ? (parsed.value as JsonObject) : {};
+  return JSON.parse(JSON.stringify(command)) as JsonObject;
 }
 
 function noValue(session: SessionId): AgentError {

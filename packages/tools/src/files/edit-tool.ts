@@ -34,18 +34,14 @@ export interface EditInput {
 const edit = z.object({
   old_text: wellFormedText('old_text')
     .min(1)
-    .describe('The text to replace, exactly as it is in the file, including indentation'),
+    .describe('The text to replace, exactly as in the file, with indentation'),
   new_text: wellFormedText('new_text').describe('What to put in its place'),
   replace_all: z.boolean().optional().describe('Replace every occurrence'),
 });
 
 const input = z.object({
   path: z.string().describe('Relative to the workspace, or absolute'),
-  edits: z
-    .array(edit)
-    .min(1)
-    .max(100)
-    .describe('Applied in order, each to the result of the one before'),
+  edits: z.array(edit).min(1).max(100).describe('Applied in order'),
 });
 
 const description = `Changes parts of a text file of the workspace by replacing exact texts, and shows the change as a diff.

@@ -35,7 +35,7 @@ const input = z.object({
 
 const description = `Reads a file of the workspace.
 - Text is returned as numbered lines: the number, a tab, the line. The numbers are not part of the file.
-- A long file is returned in parts: continue with offset.
+- A long file comes in parts: continue with offset.
 - Images (PNG, JPEG, GIF, WebP) and PDF are shown to you. Other binary files are refused.`;
 
 /** Creates the tool `read`, which returns the lines of a text file or shows an image. */

@@ -38,9 +38,7 @@ const schema = z.object({
   mode: z
     .enum(['content', 'files', 'count'])
     .default('content')
-    .describe(
-      'content: the matching lines. files: the files with a match. count: the number of matches in each file',
-    ),
+    .describe('content: matching lines. files: files with a match. count: matches per file'),
   limit: z.int().min(1).max(2000).default(200).describe('Maximum number of lines or files'),
 });
 

@@ -7,21 +7,18 @@ import {
   type ToolOutput,
 } from '@millrace/agent';
 import { z } from 'zod';
-import {
-  type PreparedCommand,
-  type Sandbox,
-  SandboxError,
-  type SandboxRequest,
-} from '../contract/sandbox.ts';
-import { protectGitLine } from '../git/protect-git-line.ts';
+import type { Sandbox } from '../contract/sandbox.ts';
 import { assertKnownOptions } from '../known-options.ts';
 import type { CommandFiles } from '../rewind/command-files.ts';
-import { describeSandbox, explainFailure } from '../sandbox/explain-failure.ts';
+import { describeSandbox } from '../sandbox/explain-failure.ts';
 import { asksForMore, type UnaskedReading } from '../sandbox/unasked-reading.ts';
+import type { BackgroundCommands } from './background/background-commands.ts';
+import { endsInTime, startCommand, stopLate } from './background/start-command.ts';
 import { type CollectedOutput, commandOutput } from './command-output.ts';
 import { secretMask } from './mask-secrets.ts';
-import { type CommandOutcome, findShell, runCommand, shellCommand } from './run-command.ts';
-import { type ShellEnv, safeEnv, traceEnv, withoutOwnLibraries } from './safe-env.ts';
+import { prepareCommand } from './prepare-command.ts';
+import type { CommandOutcome } from './run-command.ts';
+import type { ShellEnv } from './safe-env.ts';
 
 /** Options of `bashTool`. */
 export interface BashToolOptions {
@@ -82,6 +79,16 @@ export interface BashToolOptions {
    * Default: they are not recorded.
    */
   readonly files?: CommandFiles | undefined;
+  /**
+   * The list of commands that continue while the model works. The model can then start commands with
+   * `background: true`. Pass the same object to `readOutputTool`. Default: there are no such commands.
+   */
+  readonly background?: BackgroundCommands | undefined;
+  /**
+   * What happens to a command at its time limit. `stop`: it is stopped. `detach`: it continues in the
+   * background, which needs `background`. Default: `stop`.
+   */
+  readonly onTimeout?: 'stop' | 'detach' | undefined;
   /** The clock for time limits. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
@@ -100,9 +107,14 @@ export interface BashInput {
   readonly network?: boolean | undefined;
   /** If true, the command runs outside of the sandbox. The field exists only if there is a sandbox. */
   readonly outside_sandbox?: boolean | undefined;
+  /**
+   * If true, the command continues after the call. The field exists only if the tool has `background`
+   * commands.
+   */
+  readonly background?: boolean | undefined;
 }
 
-type Optional = 'env' | 'sandbox' | 'reading' | 'answers' | 'files';
+type Optional = 'env' | 'sandbox' | 'reading' | 'answers' | 'files' | 'background';
 type Settings = {
   readonly [Key in Exclude<keyof BashToolOptions, Optional>]-?: NonNullable<BashToolOptions[Key]>;
 } & Pick<BashToolOptions, Optional>;
@@ -118,6 +130,7 @@ export function bashTool(options: BashToolOptions): DefinedTool<'bash', BashInpu
     ...{ workspace: true, timeoutMs: true, maxTimeoutMs: true, graceMs: true },
     ...{ maxOutputLength: true, maxKeptBytes: true, env: true, maskSecrets: true },
     ...{ sandbox: true, reading: true, shell: true, answers: true, files: true, clock: true },
+    ...{ background: true, onTimeout: true },
   });
   const settings = settingsOf(options);
   const { sandbox } = settings;
@@ -125,7 +138,7 @@ export function bashTool(options: BashToolOptions): DefinedTool<'bash', BashInpu
   return defineTool({
     name: 'bash',
     description: `Runs a command with ${settings.shell} in the workspace, without a terminal or input, and returns its output.
-Each call starts a new shell: cd and variables do not persist. Background processes are stopped when the command ends.${about ?? ''}`,
+Each call starts a new shell: cd and variables do not persist. Processes that it leaves behind are stopped.${about ?? ''}`,
     input: schemaOf(settings),
     effects: 'external',
     afterCrash: 'fail',
@@ -133,7 +146,10 @@ Each call starts a new shell: cd and variables do not persist. Background proces
     maxOutputLength: settings.maxOutputLength,
     // The command comes before the model's description, because the description may be wrong.
     summarize: (input) => {
-      const notes = [...leavingNote(input), input.description].filter((note) => note !== undefined);
+      const where = input.background === true ? ['IN THE BACKGROUND'] : [];
+      const notes = [...leavingNote(input), ...where, input.description].filter(
+        (note) => note !== undefined,
+      );
       return notes.length === 0 ? input.command : `${input.command}  # ${notes.join('; ')}`;
     },
     execute: (input, context) => executeCommand(input, context, settings),
@@ -145,103 +161,57 @@ const reservedForNotes = 1000;
 
 async function executeCommand(
   input: BashInput,
-  { signal, update, blobs, trace, idempotencyKey, recordFileChange }: ToolContext,
+  context: ToolContext,
   settings: Settings,
 ): Promise<ToolOutput> {
-  const { workspace, clock, graceMs, maxOutputLength, maxKeptBytes } = settings;
-  const { command } = input;
+  const { background, clock, maxOutputLength, maxKeptBytes, onTimeout } = settings;
+  const { command, background: isBackground = false } = input;
+  const { session, signal, update, blobs } = context;
+  const mask = settings.maskSecrets ? secretMask(process.env) : undefined;
+  if (isBackground && background !== undefined) {
+    const { timeout_ms: timeoutMs } = input;
+    const { id, release } = background.reserve(context);
+    try {
+      const ready = await prepareCommand(input, context, settings);
+      const options = { command, timeoutMs, maxKeptBytes, mask, signal };
+      return background.add({ ...(await startCommand(ready, options)), id }, context);
+    } finally {
+      release();
+    }
+  }
+  const ready = await prepareCommand(input, context, settings);
   const timeoutMs = input.timeout_ms ?? settings.timeoutMs;
   const maxLength = Math.max(maxOutputLength - reservedForNotes, Math.floor(maxOutputLength / 2));
-  const inherited = withoutOwnLibraries(process.env, workspace.root);
-  const own = traceEnv(safeEnv(inherited, settings.env), trace);
-  const env = await protectGitLine(command, own, workspace.root);
-  const shell = await findShell(settings.shell, workspace.root, env['PATH']);
-  const unasked = traceEnv(safeEnv(inherited), trace);
-  const confinement = await confine(
-    input,
-    idempotencyKey,
-    { env, unasked },
-    { ...settings, shell },
-  );
-  const confined = confinement?.prepared;
-  const mask = settings.maskSecrets ? secretMask(process.env) : undefined;
-  const output = commandOutput({ update, clock, maxLength, maxKeptBytes, mask });
-  const run = { shell, cwd: workspace.root, signal, clock, timeoutMs, graceMs, confined };
-  let happened: readonly string[] = [];
+  const detaching = onTimeout === 'detach' ? background : undefined;
+  const output = commandOutput({
+    ...{ update, clock, maxLength, maxKeptBytes },
+    mask: detaching === undefined ? mask : undefined,
+  });
   try {
-    const files = canChangeFiles(confinement) ? settings.files : undefined;
-    const recordChanges = await files?.start({ blobs, recordFileChange });
-    const end = await runCommand(command, { ...run, env, onOutput: output.add }).finally(
-      async () => {
-        happened = (await confined?.finish()) ?? [];
-        await recordChanges?.();
-      },
-    );
+    let end: CommandOutcome;
+    if (detaching === undefined) {
+      end = await ready.run({ signal, timeoutMs, onOutput: output.add });
+    } else {
+      const own = { maxKeptBytes, mask, onOutput: output.add };
+      const started = await startCommand(ready, { command, timeoutMs: undefined, signal, ...own });
+      const ended = await endsInTime(started, { timeoutMs, signal, clock });
+      if (ended === undefined && detaching.hasRoom(session)) {
+        const before = `${(await output.end()).text.trimEnd()}\n[It takes longer than ${timeoutMs} ms]`;
+        return detaching.add({ ...started, before }, context);
+      }
+      end = ended ?? (await stopLate(started));
+      await started.output.close();
+    }
     const printed = await output.end();
     const { whole } = printed;
     // An error is ignored, because the result must report that the command ran even if its output cannot be
     // stored.
     const blob = whole && (await blobs.put(whole).catch(() => undefined));
-    const notes =
-      confinement === undefined ? [] : sandboxNotes(command, end, printed, confinement, happened);
+    const notes = ready.notes(end, printed.text);
     return describeCommand(end, printed, { whole: blob, timeoutMs, notes });
   } finally {
     await output.close();
   }
-}
-
-interface Confinement {
-  readonly prepared: PreparedCommand;
-  readonly view: NonNullable<SandboxRequest['view']>;
-  readonly network: boolean;
-}
-
-function canChangeFiles(confinement: Confinement | undefined): boolean {
-  return confinement === undefined || confinement.view === 'workspace';
-}
-
-/** The environments of a command. */
-interface CommandEnv {
-  readonly env: Readonly<Record<string, string>>;
-  /**
-   * The environment of a command without an approval. It omits the variables in `allow`, because they are
-   * often secrets, and `jq -n env` would print them.
-   */
-  readonly unasked: Readonly<Record<string, string>>;
-}
-
-/** Prepares the sandbox for a command. Returns undefined if the command runs without a sandbox. */
-async function confine(
-  input: BashInput,
-  key: string,
-  { env, unasked }: CommandEnv,
-  { sandbox, reading, shell, workspace: { root } }: Settings,
-): Promise<Confinement | undefined> {
-  const call = { tool: 'bash', input };
-  const more = asksForMore(call);
-  if (sandbox === undefined) return undefined;
-  if (more === 'outside') {
-    // The command may run git, which must not use an unchecked repository of an earlier command.
-    await sandbox.settled();
-    return undefined;
-  }
-  const chosen = await reading?.placeOf(call, key);
-  if (chosen?.place === 'refused') throw cannotConfine(root);
-  const view = chosen?.place === 'closed' ? 'closed' : sandbox.profile;
-  const { pin, protect, protectNew } = chosen?.place === 'profile' ? chosen : {};
-  const network = view !== 'closed' && (sandbox.network || more === 'network');
-  const command = shellCommand(input.command, { shell });
-  const prepared = await sandbox.prepare({
-    ...{ root, command, view, network, hide: chosen?.hide, pin, protect, protectNew },
-    env: view === 'closed' ? unasked : env,
-  });
-  return { prepared, view, network };
-}
-
-function cannotConfine(root: string): SandboxError {
-  const message =
-    'The command did not run: it was allowed without a question because the sandbox could confine it, but the files or the rules have changed since. Run it again, so that the user can be asked';
-  return new SandboxError('cannot_confine', message, { path: root });
 }
 
 function leavingNote(input: BashInput): readonly string[] {
@@ -255,21 +225,7 @@ function leavingNote(input: BashInput): readonly string[] {
   }
 }
 
-function sandboxNotes(
-  command: string,
-  end: CommandOutcome,
-  { text }: CollectedOutput,
-  { view, network }: Confinement,
-  happened: readonly string[],
-): readonly string[] {
-  const explained =
-    end.reason === 'exited'
-      ? explainFailure({ command, output: text, exitCode: end.exitCode, view, network })
-      : undefined;
-  return explained === undefined ? happened : [...happened, explained];
-}
-
-function schemaOf({ timeoutMs, maxTimeoutMs, sandbox }: Settings) {
+function schemaOf({ timeoutMs, maxTimeoutMs, sandbox, background }: Settings) {
   const always = z.object({
     command: z
       .string()
@@ -277,11 +233,7 @@ function schemaOf({ timeoutMs, maxTimeoutMs, sandbox }: Settings) {
       .max(100_000)
       .refine((text) => !text.includes('\0'), 'It contains a NUL character'),
     timeout_ms: z.int().min(1).max(maxTimeoutMs).optional().describe(`Default: ${timeoutMs}`),
-    description: z
-      .string()
-      .max(200)
-      .optional()
-      .describe('What it does, in a few words for the user'),
+    description: z.string().max(200).optional().describe('What it does, in a few words'),
   });
   const network = z
     .boolean()
@@ -291,11 +243,16 @@ function schemaOf({ timeoutMs, maxTimeoutMs, sandbox }: Settings) {
     .boolean()
     .optional()
     .describe('Run it outside the sandbox, only if it cannot work inside. The user is asked');
-  const full = always.extend({ network, outside_sandbox: outside });
+  const goesOn = z.boolean().optional().describe('For servers and long work');
+  const full = always.extend({ network, outside_sandbox: outside, background: goesOn });
   const isClosed = sandbox !== undefined && !sandbox.network;
   // The schema removes unavailable fields from the input.
-  const offered = isClosed ? full : sandbox ? full.omit({ network: true }) : always;
-  return offered as typeof full;
+  const left = {
+    ...(!isClosed && { network: true as const }),
+    ...(sandbox === undefined && { outside_sandbox: true as const }),
+    ...(background === undefined && { background: true as const }),
+  };
+  return full.omit(left) as unknown as typeof full;
 }
 
 function settingsOf(options: BashToolOptions): Settings {
@@ -313,6 +270,8 @@ function settingsOf(options: BashToolOptions): Settings {
     reading: options.reading,
     answers: options.answers,
     files: options.files,
+    background: options.background,
+    onTimeout: options.onTimeout ?? 'stop',
     shell: options.shell ?? 'bash',
     clock: options.clock ?? systemClock,
   };

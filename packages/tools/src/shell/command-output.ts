@@ -120,12 +120,14 @@ interface OutputStore {
   readonly kept: number;
   readonly dropped: number;
   read(): Promise<Uint8Array>;
+  /** Returns the stored bytes from `start` up to `end`. */
+  slice(start: number, end: number): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
 const maxInMemory = 262_144;
 
-function createOutputStore(maxBytes: number): OutputStore {
+export function createOutputStore(maxBytes: number): OutputStore {
   let chunks: Uint8Array[] = [];
   let file: FileHandle | undefined;
   let [kept, dropped, limit] = [0, 0, maxBytes];
@@ -142,6 +144,12 @@ function createOutputStore(maxBytes: number): OutputStore {
       [kept, dropped] = [limit, dropped + bytes.length];
     }
   };
+  const slice = async (start: number, end: number) => {
+    if (file === undefined) return Buffer.concat(chunks).subarray(start, end);
+    const bytes = new Uint8Array(Math.max(0, end - start));
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, start);
+    return bytes.subarray(0, bytesRead);
+  };
   return {
     add(bytes) {
       const part = bytes.subarray(0, Math.max(0, limit - kept));
@@ -157,12 +165,8 @@ function createOutputStore(maxBytes: number): OutputStore {
     get dropped() {
       return dropped;
     },
-    async read() {
-      if (file === undefined) return Buffer.concat(chunks);
-      const bytes = new Uint8Array(kept);
-      const { bytesRead } = await file.read(bytes, 0, kept, 0);
-      return bytes.subarray(0, bytesRead);
-    },
+    read: () => slice(0, kept),
+    slice,
     close: async () => file?.close(),
   };
 }

@@ -235,7 +235,9 @@ function findSecret(text: string, start: number, before: string, isLast: boolean
     }
     anyStart.lastIndex = from + 1;
   }
-  return open(text, isLast ? text.length : Math.max(start, text.length - maxPartOfStart));
+  // No start contains a line break, so complete lines can be shown.
+  const undecided = Math.max(text.length - maxPartOfStart, text.lastIndexOf('\n') + 1);
+  return open(text, isLast ? text.length : Math.max(start, undecided));
 }
 
 function open(text: string, from: number): FoundSecret {

@@ -14,11 +14,14 @@ interface CommandOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  readonly timeoutMs: number;
+  /** Time limit in milliseconds. Default: none. */
+  readonly timeoutMs?: number | undefined;
   /** Time between SIGTERM and SIGKILL, in milliseconds. */
   readonly graceMs: number;
   /** Called with the output, in order. A returned promise delays the next read. */
   readonly onOutput: (bytes: Uint8Array) => Promise<void> | undefined;
+  /** Called when the program has started. Default: none. */
+  readonly onStart?: (() => void) | undefined;
   /** The confined command to start instead of the shell. Default: none. */
   readonly confined?: PreparedCommand | undefined;
 }
@@ -54,6 +57,7 @@ export async function runCommand(
     // Without a process id, the command did not start, and `exited` rejects with the reason.
     const start = { leader: child.pid ?? 0, exited, outputEnded: pipe.ended };
     const end = child.pid === undefined ? exited : waitUntilGone(start, options);
+    if (child.pid !== undefined) options.onStart?.();
     const ended = await end;
     await pipe.drain();
     return { reason: 'exited', leftRunning: 0, unstopped: 0, ...ended };
@@ -215,7 +219,8 @@ async function waitForExitOrStop(
   const onBlocked = () => stop.resolve('blocked');
   confined?.blocked.addEventListener('abort', onBlocked);
   if (confined?.blocked.aborted === true) onBlocked();
-  const cancel = clock.after(timeoutMs, () => stop.resolve('timed_out'));
+  const cancel =
+    timeoutMs === undefined ? () => {} : clock.after(timeoutMs, () => stop.resolve('timed_out'));
   signal.addEventListener('abort', onAbort);
   if (signal.aborted) onAbort();
   try {

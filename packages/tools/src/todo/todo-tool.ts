@@ -63,8 +63,7 @@ export function readTodo(value: JsonValue | undefined): readonly TodoTask[] | un
   return success ? data.tasks : undefined;
 }
 
-const openTag = '<open_tasks>';
-const closeTag = '</open_tasks>';
+const tag = 'open_tasks';
 
 /**
  * Returns the open tasks as a text for the model. It is for `compaction.keep`, so that a summary never loses
@@ -80,8 +79,8 @@ export function openTasks(items: readonly Item[]): string | undefined {
   );
   for (const { part, of } of parts.toReversed()) {
     // Only a summary has the kind `context`. The same text in any other message does not count.
-    if (of === 'context' && part.kind === 'text' && part.text.includes(openTag))
-      return keptTasks(part.text);
+    if (of === 'context' && part.kind === 'text' && part.text.includes(`<${tag}>`))
+      return keptText(part.text, tag);
     if (part.kind !== 'tool_call' || part.name !== toolName || failed.has(part.toolCallId))
       continue;
     const read = parseJson(part.arguments);
@@ -94,13 +93,27 @@ export function openTasks(items: readonly Item[]): string | undefined {
 function tasksText(tasks: readonly TodoTask[]): string | undefined {
   const open = tasks.filter(({ state }) => state !== 'done');
   if (open.length === 0) return undefined;
-  const lines = open.map(({ text, state }) => `- ${state === 'doing' ? '(in work) ' : ''}${text}`);
-  return [openTag, ...lines, closeTag].join('\n');
+  const lines = open.map(
+    ({ text, state }) => `- ${state === 'doing' ? '(in work) ' : ''}${withoutTags(text)}`,
+  );
+  return [`<${tag}>`, ...lines, `</${tag}>`].join('\n');
 }
 
-/** Returns the tasks that an earlier summary contains. They are at the end of the summary. */
-function keptTasks(summary: string): string | undefined {
-  const start = summary.lastIndexOf(openTag);
-  const end = summary.indexOf(closeTag, start);
-  return end === -1 ? undefined : summary.slice(start, end + closeTag.length);
+/** The names of the tags that mark kept texts in a summary. */
+type KeptTag = 'open_tasks' | 'first_request' | 'current_request';
+
+/**
+ * Returns the text with its tags that an earlier compaction added to a summary. Kept texts are at the end of a
+ * summary, so the last one counts. The model can repeat or invent such a text only before it.
+ */
+export function keptText(summary: string, tag: KeptTag): string | undefined {
+  const [open, close] = [`<${tag}>`, `</${tag}>`];
+  const start = summary.lastIndexOf(open);
+  const end = summary.indexOf(close, start);
+  return start === -1 || end === -1 ? undefined : summary.slice(start, end + close.length);
+}
+
+/** Changes the tags in a text, so that the text cannot end its own tag or imitate a different one. */
+export function withoutTags(text: string): string {
+  return text.replaceAll(/<(\/?)(open_tasks|first_request|current_request)>/g, '<$1 $2>');
 }

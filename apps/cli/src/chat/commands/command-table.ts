@@ -21,6 +21,7 @@ import {
   retry,
 } from './session-commands.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
+import { tasks } from './tasks-command.ts';
 import { tree } from './tree-command.ts';
 import { diff, init, review } from './work-commands.ts';
 
@@ -63,6 +64,7 @@ export const commandTable: readonly SlashCommand[] = [
   skills,
   hooks,
   retry,
+  tasks,
   background,
   share,
   exportCommand,

@@ -81,6 +81,8 @@ export interface QueuedMessage {
   readonly key: string;
   readonly when: 'steer' | 'follow_up';
   readonly text: string;
+  /** The background command whose end the message reports. Undefined for a message of a person. */
+  readonly ended?: { readonly id: string; readonly end: string } | undefined;
 }
 
 /**

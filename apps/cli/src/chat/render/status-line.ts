@@ -16,6 +16,8 @@ interface StatusOptions {
   readonly holder: string | undefined;
   /** The names of the MCP servers that are not connected yet. Default: none. */
   readonly connecting?: readonly string[] | undefined;
+  /** The number of background commands that run now. Default: 0. */
+  readonly running?: number | undefined;
   readonly mode: SessionMode;
 }
 
@@ -37,6 +39,7 @@ function statusParts({
   holder,
   mode,
   connecting = [],
+  running = 0,
 }: StatusOptions): readonly string[] {
   const { input, output, costs, estimated } = sessionUsage(stats);
   const { firstTokenMs, tokensPerSecond } = stats;
@@ -54,6 +57,7 @@ function statusParts({
     modeTexts[mode].label,
     holder === undefined ? chosen.label : `${chosen.label}, driven by ${holder}`,
     connecting.length === 0 ? undefined : `connecting to ${connecting.join(', ')}`,
+    running === 0 ? undefined : `${running} in the background (/tasks)`,
     ...[contextPart(chosen.contextTokens, stats.contextTokens), used, cost, first, speed],
   ];
   return parts.filter((part) => part !== undefined);

@@ -201,6 +201,7 @@ function layoutOf(
       ...{ chosen, stats: state.stats, holder: conversation.holder },
       mode: built.mode(),
       connecting: built.servers.connecting(),
+      running: runningIn(app),
     }),
     activity: isBusy
       ? activityLine(look, state, { moment, label: chosen.label, isDialogOpen: needsAnswer })
@@ -209,6 +210,12 @@ function layoutOf(
     live: (room) => liveLines(look, state, { room, moment, printer, dialogCallId }),
   });
   return { ...layout, view };
+}
+
+/** Returns the number of background commands of the session that run now. */
+function runningIn({ built, conversation }: ChatApp): number {
+  const all = built.background?.list(conversation.session) ?? [];
+  return all.filter(({ end }) => end === undefined).length;
 }
 
 /**

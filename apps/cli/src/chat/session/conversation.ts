@@ -5,6 +5,7 @@ import type { BuiltAgent } from '../../contract/agent.ts';
 import { type Block, note } from '../contract/block.ts';
 import type { ChatState, QueuedMessage } from '../contract/chat-state.ts';
 import type { PendingApproval } from '../contract/dialog.ts';
+import { CommandEnds } from './command-ends.ts';
 import { type DriverStatus, DriverWatcher, driverStatus } from './driver-watcher.ts';
 import { LateMessages } from './late-messages.ts';
 import { type MessageContent, messageItem, messageText } from './message-item.ts';
@@ -30,7 +31,7 @@ interface ConversationOptions {
   readonly takeOutputs: () => readonly string[];
   readonly clock: Clock;
   /** The current agent. Its model can change. */
-  readonly built: () => Pick<BuiltAgent, 'agent' | 'mode' | 'extensions'>;
+  readonly built: () => Pick<BuiltAgent, 'agent' | 'mode' | 'extensions' | 'background'>;
   /** Returns a new idempotency key for a command. */
   readonly newKey: () => string;
   /** Prints blocks to the scrollback. Pass each block only once. */
@@ -55,6 +56,10 @@ interface ConversationOptions {
    * continues the run.
    */
   readonly takesOver?: (() => boolean) | undefined;
+  /**
+   * If true, the end of a background command starts a run while the session is idle. Default: true.
+   */
+  readonly wakes?: boolean | undefined;
   /** The name that the log records for answers to approvals. Default: `you, in the terminal`. */
   readonly answeredBy?: string | undefined;
 }
@@ -69,6 +74,8 @@ const defaultAnsweredBy = 'you, in the terminal';
  */
 export class Conversation {
   readonly session: SessionId;
+  /** The ends of the background commands. */
+  readonly commandEnds: CommandEnds;
   readonly #options: ConversationOptions;
   readonly #view: SessionView;
   readonly #driverWatcher: DriverWatcher;
@@ -95,6 +102,7 @@ export class Conversation {
     const { session, log, clock, print, onChange, onBatch } = options;
     this.session = session;
     this.#options = options;
+    this.commandEnds = new CommandEnds(options);
     const onError = (error: unknown) => this.#printError(error);
     const onEvent = (event: AgentEvent) => this.#handleEvent(event);
     this.#view = new SessionView({ session, log, print, onChange, onEvent, onBatch, onError });
@@ -135,8 +143,10 @@ export class Conversation {
   /**
    * Reads the session and returns its last blocks. Print them before you call `resumeInterrupted`.
    */
-  open(): Promise<Pick<EarlierBlocks, 'blocks' | 'count'>> {
-    return this.#view.open();
+  async open(): Promise<Pick<EarlierBlocks, 'blocks' | 'count'>> {
+    const earlier = await this.#view.open();
+    await this.commandEnds.open();
+    return earlier;
   }
 
   /** Resumes interrupted work, unless a different process drives the session. */
@@ -240,6 +250,7 @@ export class Conversation {
       await run.abort('the chat was left').catch(() => {});
       await run.result;
     }
+    await this.commandEnds.endAll();
     this.#isClosed = true;
     this.#driverWatcher.stop();
     this.#view.close();
@@ -256,7 +267,9 @@ export class Conversation {
   }
 
   get #lastQueued(): QueuedMessage | undefined {
-    return this.state.queued.findLast(({ key }) => !this.#withdrawals.has(key));
+    return this.state.queued.findLast(
+      ({ key, ended }) => ended === undefined && !this.#withdrawals.has(key),
+    );
   }
 
   /**
@@ -265,7 +278,8 @@ export class Conversation {
    */
   async #withdrawAll(): Promise<void> {
     for (const message of this.state.queued.toReversed())
-      if (!this.#withdrawals.has(message.key)) await this.#withdraw(message);
+      if (message.ended === undefined && !this.#withdrawals.has(message.key))
+        await this.#withdraw(message);
   }
 
   async #withdraw(message: QueuedMessage): Promise<void> {
@@ -333,12 +347,14 @@ export class Conversation {
 
   #startRun(item: Item): void {
     const { agent } = this.#options.built();
+    this.commandEnds.report().catch((error: unknown) => this.#printError(error));
     const { signal: leave } = this.#leaving;
     this.#drive(agent.run(item, { session: this.session, leave }), item);
   }
 
   #resume(): void {
     const { agent } = this.#options.built();
+    this.commandEnds.report().catch((error: unknown) => this.#printError(error));
     this.#drive(agent.resume(this.session, { leave: this.#leaving.signal }), undefined);
   }
 
@@ -402,6 +418,7 @@ export class Conversation {
 
   #handleEvent(event: AgentEvent): void {
     const { type } = event;
+    this.commandEnds.handle(event);
     if (type === 'item_started' && event.kind === 'user') {
       this.#unrecordedText = undefined;
       const folder = event.metadata?.['cwd'];
@@ -429,6 +446,7 @@ export class Conversation {
       const { holder, hasWork } = await driverStatus(this.#options.log, this.session);
       // The view can be older than the log. A run may have answered the message in the meantime.
       if (!hasWork || !this.#hasLateMessages) return;
+      if (this.commandEnds.wakes(this.state)) this.commandEnds.countWake();
       const keys = this.#lateMessages.take();
       if (holder === undefined) return this.#resume();
       for (const key of keys) this.#submittedMessages.add(key);
@@ -440,7 +458,8 @@ export class Conversation {
   /** True if a late message waits and no process drives the session. */
   get #hasLateMessages(): boolean {
     const isOver = this.#isClosed || this.#leaving.signal.aborted;
-    return !this.isBusy && !isOver && this.#lateMessages.isIn(this.state);
+    const isWaiting = this.#lateMessages.isIn(this.state) || this.commandEnds.wakes(this.state);
+    return !this.isBusy && !isOver && isWaiting;
   }
 
   async #submit(session: SessionId, command: JsonObject): Promise<string> {

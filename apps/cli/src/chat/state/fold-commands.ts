@@ -1,10 +1,12 @@
 import {
   type AgentEvent,
   decodeTranscript,
+  type Item,
   type JsonObject,
   type JsonValue,
   transcriptVersion,
 } from '@millrace/core';
+import { endedCommand } from '@millrace/tools';
 import { isModeNote } from '../../agent/session-mode.ts';
 import type { ChatState, EventOf, QueuedMessage } from '../contract/chat-state.ts';
 
@@ -33,19 +35,23 @@ export function foldQueuedCommand(state: ChatState, event: EventOf<'command_queu
 function queuedMessage(key: string, command: JsonObject): QueuedMessage | undefined {
   if (command['type'] !== 'message') return undefined;
   const when = command['when'] === 'steer' ? 'steer' : 'follow_up';
-  return { key, when, text: textOf(command['items']) };
+  const items = itemsOf(command['items']);
+  return { key, when, text: textOf(items), ended: endedCommand(items[0]?.metadata) };
 }
 
-function textOf(items: JsonValue | undefined): string {
+function itemsOf(items: JsonValue | undefined): readonly Item[] {
   try {
-    const read = decodeTranscript(JSON.stringify({ v: transcriptVersion, items }));
-    const parts = read
-      .flatMap((item) => item.parts)
-      .filter((part) => part.kind !== 'text' || !isModeNote(part.text));
-    return parts.map((part) => (part.kind === 'text' ? part.text : `[${part.kind}]`)).join('\n');
+    return decodeTranscript(JSON.stringify({ v: transcriptVersion, items }));
   } catch {
-    return '';
+    return [];
   }
+}
+
+function textOf(items: readonly Item[]): string {
+  const parts = items
+    .flatMap((item) => item.parts)
+    .filter((part) => part.kind !== 'text' || !isModeNote(part.text));
+  return parts.map((part) => (part.kind === 'text' ? part.text : `[${part.kind}]`)).join('\n');
 }
 
 type CommandQueued = Extract<AgentEvent, { readonly type: 'command_queued' }>;

@@ -1,4 +1,5 @@
 import type { AgentEvent, ItemKind } from '@millrace/core';
+import { endedCommand } from '@millrace/tools';
 import { maxAttemptsFor } from '../../agent/agent-options.ts';
 import { note } from '../contract/block.ts';
 import type { ChatState, EventOf } from '../contract/chat-state.ts';
@@ -80,6 +81,11 @@ function startItem(state: ChatState, event: EventOf<'item_started'>): ChatState 
   const { itemId, kind, turn, attempt } = event;
   const items = new Map(state.items).set(itemId, kind);
   const known = { ...state, items };
+  const ended = kind === 'developer' ? endedCommand(event.metadata) : undefined;
+  if (ended !== undefined) {
+    const text = `■ background command ${ended.id} ${ended.end}: ${ended.command}`;
+    return withNote(known, { turn, attempt }, note('mark', text));
+  }
   if (kind !== 'user' && kind !== 'notification') return known;
   const author = event.author?.name;
   const message = { kind: 'message', at: { turn, attempt }, itemId, from: kind, author } as const;

@@ -6,6 +6,7 @@ import {
   useEffect,
   useId,
   useRef,
+  useSyncExternalStore,
 } from 'react';
 import { Button, IconButton } from '../../design/button.tsx';
 import { SendIcon, StopIcon } from '../../design/icons.tsx';
@@ -18,6 +19,15 @@ import './composer.css';
 
 // The code for file chips is loaded on demand, because most messages have no files.
 const FileChips = lazy(async () => ({ default: (await import('./file-chips.tsx')).FileChips }));
+
+// This code is loaded on demand too, because some browsers do not recognize speech. If it cannot be
+// loaded, the field has no button for it.
+const DictationButton = lazy(() =>
+  import('./dictation.tsx').then(
+    ({ DictationButton: Button }) => ({ default: Button }),
+    () => ({ default: () => null }),
+  ),
+);
 
 /** The properties of `Composer`. */
 export interface ComposerProps extends ComposerOptions, ComposerSuggestions {
@@ -47,6 +57,8 @@ export function Composer(props: ComposerProps) {
   const { text, setText, files, removeFile, isEmpty, isBusy, error, send, run } = composer;
   const { commands, mentions } = props;
   const suggestions = useSuggestions({ text, setText, commands, mentions });
+  // A server that renders the page cannot recognize speech, so the first rendering has no button for it.
+  const canSpeak = useSyncExternalStore(subscribeNever, hasSpeech, () => false);
   const form = useRef<HTMLFormElement>(null);
   const hintId = useId();
   const input = useRef<HTMLTextAreaElement>(null);
@@ -118,6 +130,16 @@ export function Composer(props: ComposerProps) {
         />
         <div className="composer-bar">
           {canAttach && <FilePicker isDisabled={isBusy} onFiles={addFiles} />}
+          {canSpeak && (
+            <Suspense fallback={<span className="composer-speech" />}>
+              <DictationButton
+                isDisabled={isBusy}
+                isEmpty={text === ''}
+                onWords={(words) => setText(text === '' ? words : `${text.trimEnd()} ${words}`)}
+                onError={(problem) => run(() => Promise.reject(new Error(problem)))}
+              />
+            </Suspense>
+          )}
           <div className="composer-more">{props.children}</div>
           {isRunning && onStop && (
             <Button look="danger" onClick={() => run(onStop)}>
@@ -150,4 +172,10 @@ export function Composer(props: ComposerProps) {
 function hintFor(isRunning: boolean, canSteer: boolean, t: Labels): string {
   if (!isRunning) return t.sendKeys;
   return canSteer ? t.runKeys : t.queueKeys;
+}
+
+const subscribeNever = () => () => {};
+
+function hasSpeech(): boolean {
+  return 'SpeechRecognition' in globalThis || 'webkitSpeechRecognition' in globalThis;
 }

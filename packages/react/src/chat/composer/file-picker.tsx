@@ -42,14 +42,14 @@ export function useFileDrop(
   target: RefObject<HTMLElement | null>,
   onFiles: (files: readonly File[]) => void,
 ): void {
-  const t = useLabels();
   const latest = useRef(onFiles);
   latest.current = onFiles;
   useEffect(() => {
     const mark = (isDropping: boolean) =>
       target.current?.toggleAttribute('data-dropping', isDropping);
     const onDragOver = (event: DragEvent) => {
-      if (!event.dataTransfer?.types.includes(t.files)) return;
+      // Browsers use this name for files in every language.
+      if (!event.dataTransfer?.types.includes('Files')) return;
       // Without this, the browser leaves the page and opens the dropped file.
       event.preventDefault();
       mark(true);
@@ -70,5 +70,5 @@ export function useFileDrop(
       document.removeEventListener('dragleave', onDragLeave);
       document.removeEventListener('drop', onDrop);
     };
-  }, [target, t.files]);
+  }, [target]);
 }

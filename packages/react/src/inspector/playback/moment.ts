@@ -72,12 +72,15 @@ export function useMoment(
   );
   const callback = useRef(onMoment);
   callback.current = onMoment;
+  /** The number of selections. An effect that finds another number than its rendering is out of date. */
+  const selections = useRef(0);
   const last = model.records[count - 1]?.offset ?? 0;
   const goTo = useCallback(
     (offset: number | undefined) => {
       const end = model.records.at(-1)?.offset ?? 0;
       const isRead = offset === undefined ? !isPart : offset > model.after && offset <= end;
       const isKnown = model.hasStates && isRead;
+      selections.current++;
       reported.current = offset === undefined || !isRead ? undefined : { model, at: offset };
       callback.current(offset, isKnown ? momentAt(model, offset) : undefined);
     },
@@ -90,11 +93,16 @@ export function useMoment(
   // If a link or the browser history has changed `at`, the caller has no state for the new moment
   // yet.
   const isReached = at !== undefined && at > model.after && last >= at;
+  const isNew = reported.current?.at !== at || reported.current?.model !== model;
+  const seen = selections.current;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a later selection starts no effect
   useEffect(() => {
-    const isNew = reported.current?.at !== at || reported.current?.model !== model;
+    // The user can select another moment before this effect runs. To go back to `at` would undo that
+    // selection, and two such effects would select two moments in turn without an end.
+    if (selections.current !== seen) return;
     if (isReached && isNew) goTo(at);
     if (at === undefined) reported.current = undefined;
-  }, [at, isReached, goTo, model]);
+  }, [at, isReached, isNew, goTo]);
   return { index: indexOfMoment(model.records, at), goTo, goToIndex };
 }
 

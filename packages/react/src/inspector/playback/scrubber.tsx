@@ -2,6 +2,7 @@ import { type PointerEvent, useMemo, useRef, useState } from 'react';
 import { useLabels } from '../../labels/use-labels.ts';
 import type { ComparedMoments } from '../compare/compare-view.tsx';
 import type { Track, TrackMark } from './track.ts';
+import { TurnPreview, type TurnSummary } from './turn-preview.tsx';
 
 /** The properties of `Scrubber`. */
 export interface ScrubberProps {
@@ -12,8 +13,8 @@ export interface ScrubberProps {
   readonly last: number;
   readonly text: string;
   readonly moments: ComparedMoments;
-  /** Returns the first words of a turn, for the preview. */
-  readonly preview: (mark: TrackMark) => string | undefined;
+  /** Returns the content of a turn, for its preview. `next` is the mark after the turn. */
+  readonly preview: (mark: TrackMark, next: TrackMark | undefined) => TurnSummary | undefined;
   /** Called when the user selects another record. */
   readonly onOffset: (offset: number) => void;
 }
@@ -37,11 +38,12 @@ export function Scrubber(props: ScrubberProps) {
     onOffset(track.offsetAt(share));
   };
   const place = `${track.placeOf(offset) * 100}%`;
-  const mark = hovered === undefined ? undefined : markAt(track, hovered);
+  const at = hovered === undefined ? -1 : track.marks.findLastIndex(({ from }) => from <= hovered);
+  const [mark, next] = [track.marks[at], track.marks[at + 1]];
   return (
     <div className="scrubber-frame">
       {mark !== undefined && (
-        <ScrubberPreview mark={mark} text={preview(mark)} place={hovered ?? 0} />
+        <TurnPreview mark={mark} summary={preview(mark, next)} place={hovered ?? 0} />
       )}
       <div
         ref={element}
@@ -59,9 +61,9 @@ export function Scrubber(props: ScrubberProps) {
         onPointerLeave={() => setHovered(undefined)}
       >
         <Density density={track.density} />
-        {track.marks.map(({ offset: at, from, to, hasError }) => (
+        {track.marks.map(({ offset: start, from, to, hasError }) => (
           <div
-            key={at}
+            key={start}
             className="scrubber-mark"
             data-error={hasError || undefined}
             style={{ left: `${from * 100}%`, width: `${Math.max(0, to - from) * 100}%` }}
@@ -74,9 +76,9 @@ export function Scrubber(props: ScrubberProps) {
         <div className="scrubber-future" style={{ left: place }} />
         <div className="scrubber-head" style={{ left: place }} />
         {(['a', 'b'] as const).map((name) => {
-          const at = moments[name];
-          if (at === undefined) return null;
-          const left = `${track.placeOf(at) * 100}%`;
+          const moment = moments[name];
+          if (moment === undefined) return null;
+          const left = `${track.placeOf(moment) * 100}%`;
           return (
             <div key={name} className="scrubber-flag" data-moment={name} style={{ left }}>
               {name.toUpperCase()}
@@ -84,29 +86,6 @@ export function Scrubber(props: ScrubberProps) {
           );
         })}
       </div>
-    </div>
-  );
-}
-
-function markAt({ marks }: Track, place: number): TrackMark | undefined {
-  return marks.findLast(({ from }) => from <= place);
-}
-
-/** A small preview of a turn: its name and its first words. */
-function ScrubberPreview({
-  mark: { label, hasError },
-  text,
-  place,
-}: {
-  readonly mark: TrackMark;
-  readonly text: string | undefined;
-  readonly place: number;
-}) {
-  const left = `clamp(0px, calc(${place * 100}% - 7rem), calc(100% - 14rem))`;
-  return (
-    <div className="scrubber-preview" aria-hidden="true" style={{ left }}>
-      <b data-error={hasError || undefined}>{label}</b>
-      {text !== undefined && <span>{text}</span>}
     </div>
   );
 }

@@ -93,15 +93,3 @@ function heights(places: readonly number[]): readonly number[] {
   // The square root keeps a single fact visible next to a large number of tokens.
   return counts.map((count) => Math.sqrt(count / max));
 }
-
-/** Returns the first words of the turn at a mark. Returns undefined if they are not loaded. */
-export function previewOf(model: SessionModel, { offset }: TrackMark): string | undefined {
-  const start = model.records.findIndex((record) => record.offset >= offset);
-  if (start < 0 || offset <= model.after) return undefined;
-  const words = model.records
-    .slice(start, start + 200)
-    .flatMap(({ delta }) => (delta?.type === 'append_text' ? [delta.chunk] : []))
-    .join('')
-    .slice(0, 120);
-  return words === '' ? undefined : words;
-}

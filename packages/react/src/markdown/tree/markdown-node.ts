@@ -7,11 +7,18 @@ export type MarkdownNode =
   | TableNode
   | CodeNode
   | { readonly kind: 'html'; readonly pieces: GrowingList<string> }
+  | PlainNode
   | { readonly kind: 'rule' }
   | { readonly kind: 'quote'; readonly id: number; readonly children: GrowingList<MarkdownNode> }
   | DetailsNode
   | FootnoteNode
   | ListNode;
+
+/** The source of the rest of a text that has too many blocks. The page shows it without a format. */
+export interface PlainNode {
+  readonly kind: 'plain';
+  readonly pieces: GrowingList<string>;
+}
 
 /** The blocks between the tags `<details>` and `</details>`. */
 export interface DetailsNode {

@@ -65,6 +65,7 @@ function textOfNode(node: MarkdownNode): string {
     case 'code':
       return [node.info, ...node.pieces].join('\n');
     case 'html':
+    case 'plain':
       return [...node.pieces].join('');
     case 'rule':
       return '';

@@ -1,4 +1,5 @@
 import { type Block, MarkdownStream, type OnWork, startsItem, taskOf } from '@millrace/markdown';
+import { type CountedNodes, withinLimit } from './block-limit.ts';
 import { FootnoteStore } from './footnote-store.ts';
 import { GrowingList } from './growing-list.tsx';
 import type { DetailsNode, ListItem, MarkdownNode } from './markdown-node.ts';
@@ -20,8 +21,8 @@ export class MarkdownTree {
   #text = '';
   #isWhole = false;
   /** The nodes of all finished blocks. */
-  #finished = new GrowingList<MarkdownNode>();
-  #nodes = this.#finished;
+  #finished: CountedNodes = noNodes;
+  #nodes = noNodes.nodes;
   /** The footnotes of the text so far. */
   readonly footnotes = new FootnoteStore();
 
@@ -38,10 +39,10 @@ export class MarkdownTree {
     this.#text = text;
     this.#isWhole = isWhole;
     this.#finished = (isWhole ? this.#stream.end() : this.#stream.take()).reduce(
-      (nodes, block) => this.#withBlock(nodes, block),
+      (counted, block) => this.#withBlock(counted, block),
       this.#finished,
     );
-    this.#nodes = isWhole ? this.#finished : this.#withOpenBlocks();
+    this.#nodes = isWhole ? this.#finished.nodes : this.#withOpenBlocks();
     return this.#nodes;
   }
 
@@ -59,22 +60,25 @@ export class MarkdownTree {
   #reset(): void {
     this.#stream = new MarkdownStream(this.#onWork);
     this.#text = '';
-    this.#finished = new GrowingList();
+    this.#finished = noNodes;
     this.footnotes.clear();
   }
 
   #withOpenBlocks(): GrowingList<MarkdownNode> {
     return steadyBlocks(this.#stream.steadyTail, this.#text)
       .filter(({ kind }) => kind !== 'code_close')
-      .reduce((nodes, block) => this.#withBlock(nodes, block), this.#finished);
+      .reduce((counted, block) => this.#withBlock(counted, block), this.#finished).nodes;
   }
 
-  #withBlock(nodes: GrowingList<MarkdownNode>, block: Block): GrowingList<MarkdownNode> {
-    const grown = withBlock(nodes, block);
-    if (grown.last?.kind === 'footnote') this.footnotes.add(grown.last);
+  #withBlock(counted: CountedNodes, block: Block): CountedNodes {
+    const grown = withinLimit(counted, block, withBlock);
+    const { last } = grown.nodes;
+    if (last?.kind === 'footnote') this.footnotes.add(last);
     return grown;
   }
 }
+
+const noNodes: CountedNodes = { nodes: new GrowingList(), cost: 0 };
 
 /** Adds a block to the nodes of the container at `depth`. */
 function withBlock(

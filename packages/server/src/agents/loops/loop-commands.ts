@@ -1,4 +1,6 @@
 import {
+  decodeTranscript,
+  defaultContentLimits,
   emptyState,
   encodeTranscript,
   type FoldState,
@@ -7,12 +9,12 @@ import {
   type JsonValue,
   type LogRecord,
   type Part,
-  parseJson,
   sessionId,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Content } from '../../contract/content.ts';
 import type { Command } from '../../contract/request-bodies.ts';
+import { ServerError } from '../../contract/server-error.ts';
 import type { MessageExtras } from '../../contract/service.ts';
 import type { QueuedCommand } from '../../journal/journal-state.ts';
 import { loadRecentState } from '../../journal/local-journal.ts';
@@ -109,9 +111,15 @@ export function withFiles(parts: Item['parts'], files: Item['parts']): Item['par
   return [...parts.filter((part) => !isEmptyText(part) || files.length === 0), ...files];
 }
 
+/** Converts items to JSON. Throws if an item is invalid or too long, because the agent would skip the message. */
 function itemsJson(items: readonly Item[]): JsonValue {
-  const parsed = parseJson(encodeTranscript(items));
-  return parsed.ok ? ((parsed.value as JsonObject)['items'] ?? []) : [];
+  const text = encodeTranscript(items);
+  // A command on the log is one value.
+  const { maxTextLength: max } = defaultContentLimits;
+  if (text.length > max)
+    throw new ServerError('too_large', `A message can have at most ${max} characters of JSON`);
+  decodeTranscript(text);
+  return (JSON.parse(text) as { readonly items: JsonValue }).items;
 }
 
 /** Converts a client's idempotency key to the key of the message on the log. */

@@ -1,9 +1,10 @@
 import type { CallerOptions } from '@millrace/agent';
 import {
+  defaultContentLimits,
   type Item,
   isId,
   type JsonObject,
-  type PartSlot,
+  type Part,
   sessionId,
   toArray,
 } from '@millrace/core';
@@ -125,39 +126,73 @@ function isInstruction(entry: InputEntry): boolean {
   return entry.type === 'item' && ['system', 'developer'].includes(entry.item.kind);
 }
 
+/** Maximum number of sessions to whose items one request can refer. Each of them is loaded. */
+const maxReferencedSessions = 16;
+/** Maximum length of all items to which one request refers, as JSON. A message cannot be longer. */
+const maxReferencedLength = defaultContentLimits.maxTextLength;
+
 /** Replaces references to items of earlier responses by the items. */
 async function resolveReferences(
   entries: readonly InputEntry[],
-  { service, log }: RouteContext,
+  context: RouteContext,
 ): Promise<readonly InputEntry[]> {
   const resolved: InputEntry[] = [];
-  const known = new Map<string, readonly PartSlot[]>();
-  const slotsOf = async (taskId: string) => {
-    await service.tasks.get({ id: taskId });
-    const { items } = await snapshot(log, sessionId(taskId));
-    return toArray(items).flatMap(({ parts }) => parts);
+  const sessions = new Map<string, ReferencedParts>();
+  const used = new Set<string>();
+  let length = 0;
+  const add = (kind: 'assistant' | 'tool', part: Part) => {
+    length += JSON.stringify(part).length;
+    if (length > maxReferencedLength)
+      throw refused(
+        'input',
+        `its references stand for more than ${maxReferencedLength} characters`,
+      );
+    resolved.push({ type: 'item', item: { kind, parts: [part] } });
   };
   for (const entry of entries) {
     if (entry.type !== 'reference') {
       resolved.push(entry);
       continue;
     }
-    const found = parseItemId(entry.id);
-    if (found === undefined) throw notFound('Item', entry.id, 'input');
-    const slots = known.get(found.taskId) ?? (await slotsOf(found.taskId));
-    known.set(found.taskId, slots);
-    const part = slots.find(({ id }) => id === found.partId)?.part;
-    if (part === undefined) throw notFound('Item', entry.id, 'input');
+    const { id } = entry;
+    const found = parseItemId(id);
+    if (found === undefined) throw notFound('Item', id, 'input');
+    if (used.has(id)) throw refused('input', `it refers to the item ${id.slice(0, 256)} twice`);
+    used.add(id);
+    const parts = sessions.get(found.taskId) ?? (await readParts(found.taskId, context));
+    sessions.set(found.taskId, parts);
+    if (sessions.size > maxReferencedSessions)
+      throw refused('input', `it refers to more than ${maxReferencedSessions} sessions`);
+    const part = parts.written.get(found.partId);
+    if (part === undefined) throw notFound('Item', id, 'input');
     if (part.kind === 'reasoning') continue;
-    resolved.push({ type: 'item', item: { kind: 'assistant', parts: [part] } });
-    if (part.kind !== 'tool_call' || !entry.id.startsWith('mcp_')) continue;
-    const result = slots.find(
-      ({ part: one }) => one?.kind === 'tool_result' && one.toolCallId === part.toolCallId,
-    )?.part;
-    if (result !== undefined)
-      resolved.push({ type: 'item', item: { kind: 'tool', parts: [result] } });
+    add('assistant', part);
+    if (part.kind !== 'tool_call' || !id.startsWith('mcp_')) continue;
+    const result = parts.results.get(part.toolCallId);
+    if (result !== undefined) add('tool', result);
   }
   return resolved;
+}
+
+/** The parts of a session to which a request can refer. */
+interface ReferencedParts {
+  /** The parts that the model wrote, by part id. */
+  readonly written: ReadonlyMap<string, Part>;
+  /** The results of tools, by call id. */
+  readonly results: ReadonlyMap<string, Part>;
+}
+
+async function readParts(taskId: string, { service, log }: RouteContext): Promise<ReferencedParts> {
+  await service.tasks.get({ id: taskId });
+  const { items } = await snapshot(log, sessionId(taskId));
+  const written = new Map<string, Part>();
+  const results = new Map<string, Part>();
+  for (const { kind, parts } of toArray(items))
+    for (const { id, part } of parts) {
+      if (part?.kind === 'tool_result') results.set(part.toolCallId, part);
+      else if (kind === 'assistant' && part !== undefined) written.set(id, part);
+    }
+  return { written, results };
 }
 
 async function startSession(

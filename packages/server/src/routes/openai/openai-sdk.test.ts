@@ -277,6 +277,40 @@ test('24.3: an item can be sent again as a reference', async () => {
   await expect(unknown).rejects.toMatchObject({ status: 404 });
 });
 
+test('attack 18.256: references do not multiply the input', async () => {
+  const long = 'x'.repeat(3 * 2 ** 20);
+  const { client } = await serveOpenAi([long, long, long, 'Hello.']);
+  const ids: string[] = [];
+  for (let n = 0; n < 3; n++) {
+    const { output } = await client.responses.create({ model: 'helper', input: 'Hi' });
+    ids.push(output[0]?.id ?? '');
+  }
+  const refer = (...list: readonly string[]) =>
+    client.responses.create({
+      model: 'helper',
+      input: [
+        ...list.map((id) => ({ type: 'item_reference' as const, id })),
+        { role: 'user', content: 'And?' },
+      ],
+    });
+  const [first = ''] = ids;
+  await expect(refer(first, first)).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringContaining('twice'),
+  });
+  await expect(refer(...ids)).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringContaining('more than 8388608 characters'),
+  });
+  // A reference cannot use the text of a user, because only output items have ids.
+  const other = first.replace(/^msg_(.*):.*$/, 'msg_$1:1.1.x');
+  await expect(refer(other)).rejects.toMatchObject({ status: 404 });
+  expect((await refer(...ids.slice(0, 2))).output_text).toBe('Hello.');
+  // A text that is too long for the log is refused, and not skipped.
+  const tooLong = client.responses.create({ model: 'helper', input: 'x'.repeat(9 * 2 ** 20) });
+  await expect(tooLong).rejects.toMatchObject({ status: 413 });
+});
+
 test('24.3: chat completions answer in one piece and as a stream, with tools of the caller', async () => {
   const { client } = await serveOpenAi([
     'Hello there.',

@@ -1,7 +1,9 @@
 import { createInterface } from 'node:readline';
+import { readOutputTool } from '@millrace/agent';
 import type { JsonValue } from '@millrace/core';
 import type { SandboxOptions } from '../../contract/sandbox.ts';
 import { findSandbox } from '../../sandbox/find-sandbox.ts';
+import { backgroundCommands } from '../../shell/background/background-commands.ts';
 import { bashTool } from '../../shell/bash-tool.ts';
 import { runTool } from '../tool-context.ts';
 
@@ -17,6 +19,11 @@ export interface SandboxedRequest {
   readonly timeoutMs?: number | undefined;
   /** If set, the command runs in the closed view, with these paths hidden. */
   readonly closed?: readonly string[] | undefined;
+  /**
+   * If set, the command runs in the background. `wait`: the answer is its output after its end. `leave`: the
+   * answer is the result of the call, and the command continues.
+   */
+  readonly background?: 'wait' | 'leave' | undefined;
 }
 
 /** The answer to a request, or the reason why there is no sandbox. */
@@ -41,7 +48,20 @@ async function answer(request: SandboxedRequest): Promise<SandboxedAnswer> {
     placeOf: async () => ({ place: 'closed', hide: closed }) as const,
   };
   const { sandbox } = found;
-  const bash = bashTool({ workspace: { root }, sandbox, reading, timeoutMs, graceMs: 100 });
+  const workspace = { root };
+  if (request.background !== undefined) {
+    const background = backgroundCommands();
+    const bash = bashTool({ workspace, sandbox, reading, background, graceMs: 100 });
+    const given = { ...(input as object), background: true };
+    const { text, isError } = await runTool(bash, given);
+    if (isError || request.background === 'leave') return { text, isError, pid: process.pid };
+    const read = readOutputTool({ running: background });
+    const ended = await runTool(read, { output: 'c1', wait_ms: 600_000 });
+    await background.close();
+    sandbox.close();
+    return { ...ended, pid: process.pid };
+  }
+  const bash = bashTool({ workspace, sandbox, reading, timeoutMs, graceMs: 100 });
   const { text, isError } = await runTool(bash, input).finally(async () => {
     await sandbox.settled();
     sandbox.close();

@@ -1,0 +1,95 @@
+import type { Block, Container } from '@millrace/markdown';
+import { GrowingList } from './growing-list.tsx';
+import type { MarkdownNode } from './markdown-node.ts';
+
+/**
+ * Maximum cost of the blocks of a text that are shown with their format. A browser needs about a second for
+ * this many blocks. Long answers of models have a few hundred. The rest of a text is shown as its source, so
+ * that a hostile text cannot block the page.
+ */
+const maxCost = 4000;
+
+const codeCost = 4;
+const cellCost = 0.5;
+
+/** The nodes of the first blocks of a text, and what it costs to show them. */
+export interface CountedNodes {
+  readonly nodes: GrowingList<MarkdownNode>;
+  readonly cost: number;
+}
+
+/**
+ * Adds a block with `add`. After the limit, it adds the source of the block to one node that has no format.
+ */
+export function withinLimit(
+  { nodes, cost }: CountedNodes,
+  block: Block,
+  add: (nodes: GrowingList<MarkdownNode>, block: Block) => GrowingList<MarkdownNode>,
+): CountedNodes {
+  const { last } = nodes;
+  if (last?.kind === 'plain') {
+    const pieces = last.pieces.append(sourceOf(block));
+    return { nodes: nodes.replaceLast({ kind: 'plain', pieces }), cost };
+  }
+  const own = costOf(block);
+  if (own === 0 || cost < maxCost) return { nodes: add(nodes, block), cost: cost + own };
+  const pieces = new GrowingList<string>().append(sourceOf(block).trimStart());
+  return { nodes: nodes.append({ kind: 'plain', pieces }), cost };
+}
+
+/** Returns 0 for a block that continues the previous block and needs no element of its own. */
+function costOf(block: Block): number {
+  switch (block.kind) {
+    case 'code_line':
+    case 'code_close':
+      return 0;
+    case 'code_open':
+      return codeCost;
+    case 'table': {
+      const cells = Math.max(1, (block.rows[0]?.split('|').length ?? 0) - 2);
+      return cellCost * cells * block.rows.length;
+    }
+    case 'heading':
+    case 'paragraph':
+    case 'html_line':
+    case 'rule':
+      return 1 + block.within.length;
+  }
+}
+
+/** Returns the source of a block, with the line break before it. */
+function sourceOf(block: Block): string {
+  if (block.kind === 'code_line' && block.isCut) return block.text;
+  const breaks = block.gap === undefined ? '\n' : '\n\n';
+  return `${breaks}${block.within.map(markOf).join('')}${contentOf(block)}`;
+}
+
+function markOf(container: Container): string {
+  switch (container.kind) {
+    case 'quote':
+      return '> ';
+    case 'item':
+      return container.opens ? `${container.number ?? '-'} ` : '  ';
+    case 'footnote':
+      return container.opens ? `[^${container.label}]: ` : '    ';
+  }
+}
+
+function contentOf(block: Block): string {
+  switch (block.kind) {
+    case 'heading':
+      return `${'#'.repeat(block.level)} ${block.text}`;
+    case 'paragraph':
+    case 'html_line':
+    case 'code_line':
+      return block.text;
+    case 'table':
+      return (block.isRest ? block.rows.slice(2) : block.rows).join('\n');
+    case 'code_open':
+      return `\`\`\`${block.info}`;
+    case 'code_close':
+      return '```';
+    case 'rule':
+      return '---';
+  }
+}

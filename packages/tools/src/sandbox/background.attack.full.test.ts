@@ -1,0 +1,50 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { processesIn } from '../testing/processes.ts';
+import { agentKey, attackAgent, endAgents, sandboxUsers } from '../testing/sandbox/use-sandbox.ts';
+
+// The sandbox of a command in the background has the same guards as that of any other command.
+
+endAgents();
+
+describe.for(sandboxUsers)('as %s', (user) => {
+  test('18.239: attack: a background command leaves the sandbox', async (context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, {
+      '.git/HEAD': 'ref: refs/heads/main\n',
+      '.git/config': '[core]\n\tbare = false\n',
+      '.git/objects/x': '',
+      '.git/refs/x': '',
+    });
+    agent.write(agent.home, { '.ssh/id_ed25519': 'secret key' });
+    const attack = [
+      'touch inside',
+      `touch ${agent.outside}/outside`,
+      'echo evil >> .git/config',
+      'mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit',
+      `cat ${agent.home}/.ssh/id_ed25519`,
+      'env',
+      'getent hosts example.com && echo online',
+      'echo done',
+    ].join('; ');
+    const text = await agent.run(attack, {
+      background: 'wait',
+      options: { hide: [join(agent.home, '.ssh')] },
+    });
+    expect(existsSync(join(agent.workspace, 'inside'))).toBe(true);
+    expect(existsSync(join(agent.outside, 'outside'))).toBe(false);
+    expect(existsSync(join(agent.workspace, '.git/hooks/pre-commit'))).toBe(false);
+    for (const leaked of ['secret key', agentKey, 'online']) expect(text).not.toContain(leaked);
+  });
+
+  test('18.240: attack: a background command survives the end of the agent', async (context) => {
+    const agent = await attackAgent(user, context);
+    const command = '(trap "" TERM HUP; setsid sleep 1000 &) ; touch started; sleep 1000';
+    await agent.run(command, { background: 'leave' });
+    await expect.poll(() => existsSync(join(agent.workspace, 'started'))).toBe(true);
+    expect(processesIn(agent.workspace).length).toBeGreaterThan(0);
+    process.kill(agent.pid, 'SIGKILL');
+    await expect.poll(() => processesIn(agent.workspace)).toEqual([]);
+  });
+});
