@@ -11,6 +11,7 @@ import { documentRoutes, healthRoutes } from './server.ts';
 import { spanRoutes } from './spans.ts';
 import { stateRoutes } from './states.ts';
 import { statisticsRoutes } from './statistics.ts';
+import { streamRoutes } from './streams/stream-routes.ts';
 import { subAgentRoutes } from './sub-agents.ts';
 import { taskLogRoutes } from './task-log.ts';
 import { taskRoutes } from './tasks.ts';
@@ -34,6 +35,7 @@ const routes: readonly Route[] = [
   ...chatRoutes,
   ...openAiRoutes,
   ...agUiRoutes,
+  ...streamRoutes,
   ...healthRoutes,
 ];
 

@@ -35,6 +35,8 @@ export interface AgentData {
   readonly response_id: string;
   /** The name of the agent, as the OpenAI-compatible endpoints call it. */
   readonly model: string;
+  /** The path of a stream of the task. */
+  readonly path: string;
 }
 
 /** Ids of resources that do not exist. */
@@ -45,6 +47,7 @@ export const nothing: AgentData = {
   ...{ event_id: `${'b'.repeat(24)}.1`, state_id: 'no-state', span_id: 'no-span' },
   ...{ tracker_id: 'b'.repeat(24), token_id: 'e'.repeat(64), model: 'no-agent' },
   response_id: `resp_${'b'.repeat(24)}_1`,
+  path: `tasks/${'b'.repeat(24)}/notes`,
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of any shape
@@ -99,6 +102,7 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
   'POST /v1/chat/completions': {
     body: ({ agent_name: model }) => ({ model, messages: [{ role: 'user', content: 'hi' }] }),
   },
+  'POST /streams/{path*}': { body: () => new Blob(['classified']) },
   'GET /messages': { query: ({ task_id }) => ({ task_id }) },
   'GET /messages/paginated': { query: ({ task_id }) => ({ task_id }) },
   'POST /messages': { body: ({ task_id }) => ({ task_id, content: secretContent }) },
@@ -211,9 +215,11 @@ export class ScopeServer implements AsyncDisposable {
     body: unknown = bodyOf(operation, of),
   ): Promise<TestAnswer> {
     const { name, method, path } = operation;
-    const filled = path.replaceAll(/\{(\w+)\}/g, (_, field: keyof AgentData) =>
-      encodeURIComponent(of[field] ?? 'nothing'),
-    );
+    const filled = path
+      .replace('{path*}', of.path)
+      .replaceAll(/\{(\w+)\}/g, (_, field: keyof AgentData) =>
+        encodeURIComponent(of[field] ?? 'nothing'),
+      );
     const search = new URLSearchParams((inputs[name]?.query?.(of) ?? {}) as Record<string, string>);
     return this.ask(token, method, `${filled}?${search}`, body);
   }
@@ -248,6 +254,8 @@ export class ScopeServer implements AsyncDisposable {
     const { id: span_id } = await post('/spans', span);
     const file = await post(`/tasks/${task_id}/files?name=a.txt`, new Blob(['classified']));
     const { id: token_id } = await this.asOperator('POST', '/tokens', { agent_id });
+    const path = `tasks/${task_id}/notes`;
+    await this.ask(by, 'PUT', `/streams/${path}`, new Blob(['classified']));
     return {
       ...{
         agent_id,
@@ -261,6 +269,7 @@ export class ScopeServer implements AsyncDisposable {
       ...{ message_id: message.id, event_id: `${task_id}.1`, span_id, tracker_id: task_id },
       ...{ token_id, hash: nothing.hash, file_id: file.file_id, model: agent_name },
       response_id: `resp_${task_id}_1`,
+      path,
     };
   }
 }
