@@ -67,17 +67,12 @@ export async function openAgent(options: OpenAgentOptions): Promise<OpenedAgent>
   const { servers, problems } = extendServers?.(loaded.mcpServers) ?? {
     ...{ servers: loaded.mcpServers, problems: [] },
   };
-<<<<<<< HEAD
   const serverFiles = await protectedServerFiles(servers, cwd);
-  const config = { ...loaded, mcpServers: servers, serverFiles };
-  const extended = await trustedExtensions(args, { env, cwd, config });
-=======
-  const withServers = { ...loaded, mcpServers: servers };
+  const withServers = { ...loaded, mcpServers: servers, serverFiles };
   const extended = await trustedExtensions(args, { env, cwd, config: withServers });
   const { config, extensions } = await withExtensionCode(extended?.extensions, {
     ...{ env, cwd, config: withServers },
   });
->>>>>>> f3d7e1b1c83149757de63de315701e152e78a226
   const chosen = await options.chooseModel(config, { env, cwd });
   const { log } = await stores.open(config);
   const built = await buildAgent({
