@@ -65,12 +65,11 @@ export class Approvals {
    * Calls the policy. `isAnswered` is true if a person allowed the call. If the policy throws, the call is
    * denied.
    */
-  async askPolicy(call: CheckedToolCall, isAnswered = false): Promise<PolicyDecision> {
+  async askPolicy(call: CheckedToolCall, isAnswered?: boolean): Promise<PolicyDecision> {
     const { settings, context, session } = this.#context;
     const { approve, onDiagnostic } = settings;
     try {
-      const step = { context, session, turn: this.#turn, ...(isAnswered && { isAnswered }) };
-      const returned = await approve(call, step);
+      const returned = await approve(call, { context, session, turn: this.#turn, isAnswered });
       return validDecision(typeof returned === 'string' ? { decision: returned } : returned);
     } catch (error) {
       onDiagnostic(`The policy failed for ${call.tool.name}: ${textOfError(error)}`);
