@@ -25,6 +25,22 @@ test('attack 18.271: the work for an input grows with its length, and not with i
   }
 });
 
+test('attack 18.278: a repeated key does not delete the session of the first request', async () => {
+  const { client } = await serveOpenAi(['Kept.', 'Not stored.']);
+  const ask = (key: string, store: boolean) =>
+    client.responses.create(
+      { model: 'helper', input: 'Hi', store },
+      { headers: { 'idempotency-key': key } },
+    );
+  const { id } = await ask('k1', true);
+  await expect(ask('k1', false)).rejects.toMatchObject({ status: 409 });
+  expect((await client.responses.retrieve(id)).output_text).toBe('Kept.');
+  expect((await ask('k1', true)).id).toBe(id);
+  const other = await ask('k2', false);
+  expect(other.output_text).toBe('Not stored.');
+  await expect(client.responses.retrieve(other.id)).rejects.toMatchObject({ status: 404 });
+});
+
 /** Counts the steps of all loops and copies that use the iterators of arrays. */
 async function stepsOf(work: () => Promise<unknown>): Promise<number> {
   const iterators = Object.getPrototypeOf([][Symbol.iterator]());
