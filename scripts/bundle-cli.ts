@@ -23,6 +23,8 @@ const bundle = await rolldown({
     main: join(cli, 'src/main.ts'),
     // The search tool starts this worker by a path that is relative to its own file.
     'worker/search-worker': join(root, 'packages/tools/src/search/worker/search-worker.ts'),
+    // Each extension of the user runs in this worker.
+    'worker/extension-worker': join(cli, 'src/extensions/code/extension-worker.ts'),
   },
   platform: 'node',
   resolve: { conditionNames: ['@millrace/source', 'node', 'default'] },

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { build, defineConfig, type Plugin } from 'vite';
-import { bundleElements } from '../../scripts/packages/elements-bundle.ts';
+import { bundleElements, bundleReplay } from '../../scripts/packages/elements-bundle.ts';
 import { noticeFile, thirdPartyNotices } from '../../scripts/third-party.ts';
 
 /**
@@ -21,7 +21,7 @@ const preact = [
 export default defineConfig(({ command }) => ({
   plugins: [
     ...[onlyChosenLanguage(), react(), onlyWoff2(), preloadFonts(), frames(), elements()],
-    ...[serviceWorker(), notices()],
+    ...[replay(), serviceWorker(), notices()],
   ],
   resolve: {
     conditions: ['@millrace/source', 'module', 'browser', 'production'],
@@ -171,6 +171,18 @@ function elements(): Plugin {
       const { code, moduleIds } = await bundleElements();
       for (const id of moduleIds) frameModules.add(id);
       this.emitFile({ type: 'asset', fileName: 'elements.js', source: code });
+    },
+  };
+}
+
+/** Adds `replay.html`, the document of a session that is exported as a file. */
+function replay(): Plugin {
+  return {
+    name: 'replay',
+    async generateBundle() {
+      const { code, moduleIds } = await bundleReplay();
+      for (const id of moduleIds) frameModules.add(id);
+      this.emitFile({ type: 'asset', fileName: 'replay.html', source: code });
     },
   };
 }

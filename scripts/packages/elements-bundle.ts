@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { rolldown } from 'rolldown';
@@ -33,10 +34,18 @@ interface ElementsBundle {
 }
 
 /** Returns the Web Components as one module, without imports and without a source map. */
-export async function bundleElements(): Promise<ElementsBundle> {
+export function bundleElements(): Promise<ElementsBundle> {
+  return bundleWithStyles(join(source, 'elements/index.ts'));
+}
+
+/**
+ * Returns a module for browsers with all code that it needs. A module `style-sheet.ts` of the components gets
+ * their styles.
+ */
+async function bundleWithStyles(input: string): Promise<ElementsBundle> {
   const sheet = styles() + inspectorStyles();
   const bundle = await rolldown({
-    input: join(source, 'elements/index.ts'),
+    input,
     cwd: root,
     platform: 'browser',
     // The directive "use client" has no meaning in a module for browsers.
@@ -57,4 +66,32 @@ export async function bundleElements(): Promise<ElementsBundle> {
   const { output } = await bundle.generate({ minify: true, format: 'esm', codeSplitting: false });
   await bundle.close();
   return output[0];
+}
+
+const replay = join(root, 'apps/web/src/replay');
+
+/**
+ * Returns the document that `millrace sessions export` fills with the records of a session. It contains all its
+ * code and styles. Its content security policy allows only this code and these styles, and no network.
+ */
+export async function bundleReplay(): Promise<ElementsBundle> {
+  const { code, moduleIds } = await bundleWithStyles(join(replay, 'main.tsx'));
+  const read = (name: string) => readFileSync(join(replay, name), 'utf8');
+  const style = styles() + inspectorStyles() + read('replay.css');
+  // In HTML, these texts would end the element or start a comment.
+  const script = code.replaceAll('</script', '<\\/script').replaceAll('<!--', '\\x3C!--');
+  const policy = [
+    ...["default-src 'none'", `script-src ${hashOf(script)}`, `style-src ${hashOf(style)}`],
+    ...['img-src blob: data:', 'media-src blob:', "base-uri 'none'", "form-action 'none'"],
+  ].join('; ');
+  const html = read('replay.html')
+    .replace('%POLICY%', () => policy)
+    .replace('/*STYLE*/', () => style)
+    .replace('/*SCRIPT*/', () => script);
+  return { code: html, moduleIds };
+}
+
+/** Returns the source expression of a content security policy for one inline element. */
+function hashOf(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }

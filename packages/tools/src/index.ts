@@ -18,6 +18,11 @@ export {
   type SandboxSearch,
 } from './contract/sandbox.ts';
 export { WorkspaceError, type WorkspaceErrorCode } from './contract/workspace-error.ts';
+export {
+  type ExtensionToolOptions,
+  extensionTool,
+  isReservedToolName,
+} from './extension/extension-tool.ts';
 export type { Edit } from './files/apply-edits.ts';
 export { type EditInput, editTool } from './files/edit-tool.ts';
 export { type FileKind, fileKind } from './files/file-kind.ts';
@@ -93,6 +98,7 @@ export {
 export { endedCommand, type LoggedCommand } from './shell/background/commands-on-log.ts';
 export type { LiveOutput, OutputSlice } from './shell/background/live-output.ts';
 export { type BashInput, type BashToolOptions, bashTool } from './shell/bash-tool.ts';
+export { type SecretMask, secretMasks } from './shell/mask-secrets.ts';
 export { type ShellEnv, safeEnv } from './shell/safe-env.ts';
 export {
   type OfferedAgent,

@@ -25,6 +25,7 @@ import { forgetRule, readRememberedRules, rememberRule } from '../config/folders
 import type { AgentChanges, BuildOptions, BuiltAgent } from '../contract/agent.ts';
 import type { SandboxConfig, SessionMode } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
+import { withRenderer } from '../extensions/code/with-renderer.ts';
 import {
   type ConnectedExtensions,
   connectExtensions,
@@ -91,6 +92,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     ...{ approveFreely: policy.approveFreely, mode: policy.mode, confine },
     servers: config.mcpServers.map(({ name }) => toolPrefix(name)),
   });
+  const codeTools = extended.extensions.code?.tools ?? [];
   const servers = connectMcpServers(isReadOnly ? [] : config.mcpServers, options);
   // A script needs all tools in its first request, so it waits for the servers. The chat does not
   // wait, so that it can show its prompt immediately.
@@ -127,7 +129,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     },
     shared: {
       reading: extended.tools.map(withShortSchema),
-      changing: isReadOnly ? [] : [withShortSchema(webFetchTool())],
+      changing: isReadOnly ? [] : [webFetchTool(), ...codeTools].map(withShortSchema),
     },
     protection: protection?.summary,
     // The chat already shows `protection`, so it does not need this second text.
@@ -194,7 +196,8 @@ interface ToolLists {
 function assemble(parts: AgentParts): BuiltAgent {
   const { options, servers, instructions, extended } = parts;
   const { hooks } = extended;
-  const wrap = (tool: Tool) => hooks?.wrap(tool) ?? tool;
+  const { code } = extended.extensions;
+  const wrap = (tool: Tool) => withRenderer(code, hooks?.wrap(tool) ?? tool);
   const withShared = ({ reading, changing }: ToolLists): ToolLists => ({
     reading: [...reading, ...parts.shared.reading].map(wrap),
     changing: [...changing, ...parts.shared.changing].map(wrap),

@@ -83,6 +83,8 @@ const sessionCommands: readonly FlagOwner[] = [
   'doctor',
   'backup',
   'restore',
+  'init',
+  'plugins',
   'acp',
   'rpc',
   'ps',
@@ -91,7 +93,7 @@ const sessionCommands: readonly FlagOwner[] = [
 ];
 const allCommands: readonly FlagOwner[] = [...sessionCommands, 'serve'];
 const agentRuns: readonly FlagOwner[] = ['run', 'print'];
-const agents: readonly FlagOwner[] = [...agentRuns, 'acp', 'rpc'];
+const agents: readonly FlagOwner[] = [...agentRuns, 'init', 'acp', 'rpc'];
 
 /** All flags, in the order of the help text. A flag has the same meaning in all commands. */
 const flags: Readonly<Record<FlagName, Flag>> = {
@@ -171,10 +173,11 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   },
   yes: {
     short: 'y',
-    owners: [...agents, 'sessions', 'serve'],
+    owners: [...agents, 'sessions', 'serve', 'plugins'],
     help: 'Run every tool without asking, including commands and file changes, unless a rule denies it or a command leaves the sandbox',
     helpByOwner: {
       sessions: 'Delete without asking',
+      plugins: 'Add without asking',
       serve:
         'Allow the agents of a server without --agents to change files and run programs. Default: they ask first',
     },

@@ -76,6 +76,8 @@ const mainPage: HelpPage = {
     ['millrace --allow "bash:npm test" --deny "*:.env"', 'set permission rules in advance'],
   ],
   footer: `Commands:
+  init      Let the agent write AGENTS.md, if the folder has none
+  plugins   List, add and remove plugins
   sessions  List, show, delete, export and import sessions
   replay    Show a past session with its timing
   inspect   Show the records of a session, its time and its tokens
@@ -100,6 +102,13 @@ $XDG_CONFIG_HOME/millrace. AGENTS.md of the project is read as instructions.`,
 };
 
 const pages: Readonly<Record<HelpTopic, HelpPage>> = {
+  init: {
+    usage: ['millrace init [flags]'],
+    about:
+      'Lets the agent write AGENTS.md, the instructions for agents in this folder. In a terminal it opens the chat and asks before it writes. An existing file is not overwritten.',
+    flagOwners: ['init'],
+    examples: [['millrace init', 'look at the project and propose the file']],
+  },
   acp: {
     usage: ['millrace acp [flags]'],
     about:
@@ -120,12 +129,27 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       ['millrace rpc --mode plan', 'new sessions start in plan mode'],
     ],
   },
+  plugins: {
+    usage: [
+      'millrace plugins [list]',
+      'millrace plugins add <folder or package> [--yes]',
+      'millrace plugins remove <name>',
+    ],
+    about:
+      'Manages plugins: folders or npm packages with skills, commands, agents, hooks.json and extensions, for all your projects. Adding a plugin copies its files and runs no script of it. A plugin whose files change is not used until you add it again.',
+    flagOwners: ['plugins'],
+    examples: [
+      ['millrace plugins add ./my-plugin', 'show its files, and add it'],
+      ['millrace plugins add @acme/millrace-plugin', 'the same for a package of npm'],
+    ],
+  },
   sessions: {
     usage: [
       'millrace sessions [list] [--all] [--json]',
       'millrace sessions show <id> [--json]',
       'millrace sessions delete <id>… [--yes]',
       'millrace sessions export <id>… [--output <file>]',
+      'millrace sessions export <id>… <file.html>',
       'millrace sessions import [file]…',
     ],
     about:
@@ -137,6 +161,10 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       [
         'millrace sessions export last -o talk.jsonl',
         'write a file for import, here or on another machine',
+      ],
+      [
+        'millrace sessions export last talk.html',
+        'write a page that replays the session in any browser, without a server',
       ],
     ],
   },

@@ -4,6 +4,7 @@ import {
   type Args,
   type ChatArgs,
   type HelpTopic,
+  type InitArgs,
   type PrintArgs,
   type RpcArgs,
   type RunArgs,
@@ -30,6 +31,7 @@ import {
   doctorArgs,
   inspectArgs,
   modelsArgs,
+  pluginsArgs,
   replayArgs,
   serveArgs,
   sessionsArgs,
@@ -37,7 +39,7 @@ import {
 
 const topics: readonly HelpTopic[] = [
   ...(['sessions', 'replay', 'inspect', 'diff', 'models', 'doctor', 'serve'] as const),
-  ...(['backup', 'restore', 'acp', 'rpc', 'ps', 'attach', 'share'] as const),
+  ...(['backup', 'restore', 'acp', 'rpc', 'ps', 'attach', 'share', 'init', 'plugins'] as const),
 ];
 
 /**
@@ -59,11 +61,14 @@ export function parseArgs(argv: readonly string[]): Args {
   if (command === undefined) return runArgs(line);
   const rest = { ...line, operands: line.operands.slice(1) };
   switch (command) {
+    case 'init':
     case 'acp':
     case 'rpc':
       return programArgs(rest, command);
     case 'sessions':
       return sessionsArgs(rest);
+    case 'plugins':
+      return pluginsArgs(rest);
     case 'replay':
       return replayArgs(rest);
     case 'inspect':
@@ -147,8 +152,11 @@ function runArgs(line: CommandLine): ChatArgs | PrintArgs {
   return { ...shared, command: 'print', prompt, json, stream, outputSchema, verbose };
 }
 
-/** Parses the arguments of an agent that an editor or another program starts. */
-function programArgs(line: CommandLine, command: 'acp' | 'rpc'): AcpArgs | RpcArgs {
+/** Parses the arguments of an agent that takes no prompt and no session. */
+function programArgs(
+  line: CommandLine,
+  command: 'init' | 'acp' | 'rpc',
+): InitArgs | AcpArgs | RpcArgs {
   if (line.operands.length > 0)
     throw new UsageError(
       `millrace ${command} got too many arguments. See millrace ${command} --help`,

@@ -5,6 +5,7 @@ import type {
   HelpTopic,
   InspectArgs,
   ModelsArgs,
+  PluginsArgs,
   ReplayArgs,
   ServeArgs,
   SessionsAction,
@@ -20,6 +21,11 @@ const actions: readonly SessionsAction[] = ['list', 'show', 'delete', 'export', 
 export function sessionsArgs(line: CommandLine): SessionsArgs {
   const [word = 'list', ...operands] = line.operands;
   const action = actions.find((name) => name === word) ?? unknownAction(word);
+  const named = flagText(line, 'output');
+  // `export <id> x.html` is short for `export <id> --output x.html`.
+  const isFile =
+    action === 'export' && named === undefined && /\.html?$/i.test(operands.at(-1) ?? '');
+  const output = isFile ? operands.pop() : named;
   checkOperands(action, operands);
   checkFlags(action, line);
   return {
@@ -29,7 +35,7 @@ export function sessionsArgs(line: CommandLine): SessionsArgs {
     operands,
     all: hasFlag(line, 'all'),
     json: hasFlag(line, 'json'),
-    output: flagText(line, 'output'),
+    output,
     yes: hasFlag(line, 'yes'),
   };
 }
@@ -65,6 +71,20 @@ function checkOperands(action: SessionsAction, operands: readonly string[]): voi
   if (hasTooMany) throw tooManyOperands(command);
   const hasNone = operands.length === 0 || operands.includes('');
   if (hasNone && action !== 'list' && action !== 'import') throw missingId(command);
+}
+
+export function pluginsArgs(line: CommandLine): PluginsArgs {
+  const [word = 'list', operand = '', ...more] = line.operands;
+  const action = (['list', 'add', 'remove'] as const).find((name) => name === word);
+  if (action === undefined)
+    throw new UsageError('Unknown action of millrace plugins. Actions: list, add, remove');
+  if (more.length > 0 || (action === 'list' && operand !== ''))
+    throw tooManyOperands('millrace plugins');
+  if (action !== 'list' && operand === '')
+    throw new UsageError(
+      `millrace plugins ${action} needs ${action === 'add' ? 'a folder or a package' : 'the name of a plugin'}`,
+    );
+  return { ...sharedArgs(line), command: 'plugins', action, operand, yes: hasFlag(line, 'yes') };
 }
 
 export function replayArgs(line: CommandLine): ReplayArgs {

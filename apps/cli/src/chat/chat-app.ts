@@ -4,13 +4,13 @@ import type { Log } from '@millrace/log';
 import { modeTexts } from '../agent/session-mode.ts';
 import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
 import type { ConfigArgs } from '../contract/args.ts';
-import type { Config, SessionMode, ThemeName } from '../contract/config.ts';
+import type { Config, SessionMode } from '../contract/config.ts';
 import { editInProgram } from '../input/edit-in-program.ts';
 import { VimKeys } from '../input/editor/vim-keys.ts';
 import type { Key } from '../input/keys/key.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import { clipboardText } from '../text/terminal/terminal-gate.ts';
-import { type Theme, themeNamed } from '../text/theme/theme.ts';
+import { findTheme, type Theme, themeNamed } from '../text/theme/theme.ts';
 import { allCommands, isCommand, runSlashCommand } from './commands/command-table.ts';
 import type { CommandContext } from './commands/slash-command.ts';
 import { type Block, note } from './contract/block.ts';
@@ -184,10 +184,12 @@ export class ChatApp implements CommandContext {
 
   readonly putBack = (text: string): void => this.#prompt.putBack(text);
 
-  readonly setTheme = (name: ThemeName): boolean => {
+  readonly setTheme = (name: string): boolean => {
     const { theme } = this.#options;
     if (theme.styles.strong.length === 0) return name === 'none' || name === 'auto';
-    this.display.theme = themeNamed(name, theme);
+    const chosen = findTheme(name, theme, this.#built.extensions.code?.themes);
+    if (chosen === undefined) return false;
+    this.display.theme = chosen;
     this.#options.screen.redraw();
     return true;
   };

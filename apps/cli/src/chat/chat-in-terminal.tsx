@@ -65,6 +65,7 @@ export async function chatInTerminal(options: RunChatOptions): Promise<number> {
   app.print(...built.problems.map((problem) => note('mark', problem)));
   showServerProblems(app, built);
   built.onNotice((text) => app.print(note('mark', text)));
+  built.extensions.code?.onStatus(() => app.display.requestDraw());
   const onExit = () => screen.close();
   process.once('exit', onExit);
   const root = <ChatRoot app={app} history={history.entries} onSent={history.add} />;

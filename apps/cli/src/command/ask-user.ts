@@ -186,7 +186,7 @@ function extensionsQuestion({ root, found }: UntrustedExtensions): string {
   const shown = (path: string) => visible(relative(root, path));
   const list = (wants: string, lines: readonly string[]) =>
     lines.length === 0 ? '' : `  - ${wants}:\n${lines.map((line) => `      ${line}\n`).join('')}`;
-  const { hooks, instructions, skills, commands, agents } = found;
+  const { hooks, modules, instructions, skills, commands, agents } = found;
   const parts = [
     list(
       'run programs (hooks), in the sandbox if there is one',
@@ -195,6 +195,10 @@ function extensionsQuestion({ root, found }: UntrustedExtensions): string {
         const how = isAsync ? 'in the background, ' : '';
         return `${visible(on)}: ${visible(command)} (${how}at most ${timeoutMs / 1000} s)`;
       }),
+    ),
+    list(
+      'run code with all your rights, outside of the sandbox (extensions)',
+      modules.map(({ name, path }) => `${visible(name)} (${shown(path)})`),
     ),
     list(
       'add instructions to the prompt',
@@ -213,5 +217,5 @@ function extensionsQuestion({ root, found }: UntrustedExtensions): string {
       agents.map(({ name, path }) => `${visible(name)} (${shown(path)})`),
     ),
   ];
-  return `Files in ${visible(root)} want to:\n${parts.join('')}Any project can contain such files. Trust all of them?\nYou are asked again when a hook changes or a file is added.`;
+  return `Files in ${visible(root)} want to:\n${parts.join('')}Any project can contain such files. Trust all of them?\nYou are asked again when a hook or an extension changes, or a file is added.`;
 }

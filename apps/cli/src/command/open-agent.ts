@@ -9,7 +9,7 @@ import type { Config } from '../contract/config.ts';
 import type { Host } from '../contract/host.ts';
 import { chooseModel } from '../models/choose-model.ts';
 import type { Stores } from '../store/open-stores.ts';
-import { trustedExtensions } from './trusted-config.ts';
+import { trustedExtensions, withExtensionCode } from './trusted-config.ts';
 
 /** An agent that a program runs, for example an editor. */
 export interface OpenedAgent {
@@ -66,8 +66,11 @@ export async function openAgent(options: OpenAgentOptions): Promise<OpenedAgent>
   const { servers, problems } = extendServers?.(loaded.mcpServers) ?? {
     ...{ servers: loaded.mcpServers, problems: [] },
   };
-  const config = { ...loaded, mcpServers: servers };
-  const extended = await trustedExtensions(args, { env, cwd, config });
+  const withServers = { ...loaded, mcpServers: servers };
+  const extended = await trustedExtensions(args, { env, cwd, config: withServers });
+  const { config, extensions } = await withExtensionCode(extended?.extensions, {
+    ...{ env, cwd, config: withServers },
+  });
   const chosen = await options.chooseModel(config, { env, cwd });
   const { log } = await stores.open(config);
   const built = await buildAgent({
@@ -75,7 +78,7 @@ export async function openAgent(options: OpenAgentOptions): Promise<OpenedAgent>
     onInterrupted: options.onInterrupted,
     name: `${options.name} (process ${process.pid})`,
     copies: fileCopiesFolder(env),
-    extensions: extended?.extensions,
+    extensions,
     openModel: (model) => chooseModel({ config: { ...config, model }, env, cwd }),
   });
   const warning = extended?.warning === undefined ? [] : [extended.warning];

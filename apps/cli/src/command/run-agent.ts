@@ -7,13 +7,15 @@ import type { Config } from '../contract/config.ts';
 import type { Extensions } from '../contract/extensions.ts';
 import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
+import type { FirstChoice } from '../first-contact/first-contact.ts';
+import { hasVendorKey } from '../models/vendors.ts';
 import { OpenResources } from '../store/open-resources.ts';
 import type { Store } from '../store/open-store.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
 import { chooseSession } from './choose-session.ts';
 import { resolveWorkFolder } from './paths.ts';
 import { untilStopped } from './stop-signals.ts';
-import { trustedConfig, trustedExtensions } from './trusted-config.ts';
+import { trustedConfig, trustedExtensions, withExtensionCode } from './trusted-config.ts';
 import { hasTerminal, printInsteadOfChat } from './without-terminal.ts';
 
 /** Runs a chat, or prints one answer. */
@@ -47,16 +49,23 @@ async function printAnswer(args: PrintArgs, host: Host, isDemo: boolean): Promis
   );
 }
 
-async function openChat(args: ChatArgs, host: Host): Promise<number> {
-  const { env, signal } = host;
+async function openChat(args: ChatArgs, given: Host): Promise<number> {
+  const { signal } = given;
   // Loading React takes as long as the work below, so it starts first. If it fails, the error is
   // thrown when the module is used.
   const chatting = import('../chat/run-chat.ts');
   chatting.catch(() => {});
-  const cwd = await untilStopped(signal, resolveWorkFolder(args, host.cwd));
-  const config = await untilStopped(signal, trustedConfig(args, host, cwd));
-  if (config === undefined) return exitCodes.aborted;
-  printWarnings(config, host);
+  const cwd = await untilStopped(signal, resolveWorkFolder(args, given.cwd));
+  const loaded = await untilStopped(signal, trustedConfig(args, given, cwd));
+  if (loaded === undefined) return exitCodes.aborted;
+  printWarnings(loaded, given);
+  const first = await untilStopped(signal, chooseFirstModel(loaded, given));
+  if (first === undefined) return exitCodes.aborted;
+  const { env, model } = first;
+  const [host, config] = [
+    { ...given, env },
+    { ...loaded, model: model ?? loaded.model },
+  ];
   const extended = await untilStopped(signal, trustedExtensions(args, { env, cwd, config }, host));
   if (extended === undefined) return exitCodes.aborted;
   const { extensions, warning } = extended;
@@ -69,6 +78,14 @@ async function openChat(args: ChatArgs, host: Host): Promise<number> {
     const chosen = { config, session, picks, prompt: args.prompt };
     return runChat({ ...run, ...chosen, args, cwd, env, signal });
   });
+}
+
+/** Asks for a model if none is known. The code of the question is loaded only then. */
+async function chooseFirstModel(config: Config, host: Host): Promise<FirstChoice | undefined> {
+  const { env } = host;
+  if (config.model?.trim() || hasVendorKey(env)) return { env };
+  const { firstContact } = await import('../first-contact/first-contact.ts');
+  return firstContact({ config, env }, host);
 }
 
 function printWarnings({ warnings }: Config, { stderr }: Host): void {
@@ -93,7 +110,7 @@ interface ReadyAgent extends Pick<Store, 'log'> {
 
 /** Opens all resources of a run, calls `use`, and closes the resources. */
 async function withAgent(
-  { args, config, extensions, host, cwd, approve, isDemo }: AgentSetup,
+  { args, host, cwd, approve, isDemo, ...given }: AgentSetup,
   use: (ready: ReadyAgent) => Promise<number>,
 ): Promise<number> {
   const { env, signal } = host;
@@ -107,6 +124,9 @@ async function withAgent(
     signal,
     loading,
   );
+  const { extensions, config } = isDemo
+    ? { ...given, extensions: undefined }
+    : await untilStopped(signal, withExtensionCode(given.extensions, { ...given, env, cwd }));
   const choosing = isDemo ? openDemoModel(cwd, host) : chooseModel({ config, env, cwd });
   // The code below handles the error when the store is open. This empty handler prevents an
   // unhandled rejection.
@@ -122,7 +142,7 @@ async function withAgent(
   const building = buildAgent({
     ...{ config, chosen, log, cwd, approve, observers, copies, signal, env },
     onInterrupted: args.command === 'chat' && args.takesOver ? 'retry' : undefined,
-    extensions: isDemo ? undefined : extensions,
+    extensions,
     openModel: (model) => chooseModel({ config: { ...config, model }, env, cwd }),
   });
   const built = await untilStopped(signal, building);

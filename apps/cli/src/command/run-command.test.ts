@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
@@ -242,6 +250,32 @@ describe('without a terminal and without -p', () => {
     const { stdout, stderr } = await run(['-p', 'Look', '--verbose', '--yes']);
     expect(stdout).toBe('Done.\n');
     expect(stderr).toContain('300 tokens in, 30 out (of these explore: 100 tokens in, 10 out)');
+  });
+
+  test('23.10: init lets the agent write AGENTS.md and no other file', async () => {
+    const call = (path: string) => ({
+      name: 'write',
+      arguments: JSON.stringify({ path, content: '# Rules\n' }),
+    });
+    server.answer({ toolCalls: [call('AGENTS.md')] });
+    server.answer({ text: 'Written.' });
+    expect(await run(['init'])).toMatchObject({ code: 0, stdout: 'Written.\n' });
+    expect(said()[0]).toContain('Write AGENTS.md in this folder');
+    expect(readFileSync(join(cwd, 'AGENTS.md'), 'utf8')).toBe('# Rules\n');
+    rmSync(join(cwd, 'AGENTS.md'));
+    server.answer({ toolCalls: [call('CLAUDE.md')] });
+    expect(await run(['init'])).toMatchObject({ code: 4 });
+    expect(existsSync(join(cwd, 'CLAUDE.md'))).toBe(false);
+  });
+
+  test('23.10: init never overwrites AGENTS.md, and needs a model', async () => {
+    const { code, stderr } = await run(['init', '--model', 'demo']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('needs a model')]);
+    writeFileSync(join(cwd, 'AGENTS.md'), 'Mine');
+    const again = await run(['init', '--yes']);
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('exists already')]);
+    expect(readFileSync(join(cwd, 'AGENTS.md'), 'utf8')).toBe('Mine');
+    expect(server.requests).toEqual([]);
   });
 
   test('nobody can choose a session', async () => {

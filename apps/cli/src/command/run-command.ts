@@ -2,6 +2,7 @@ import { parseArgs } from '../args/parse-args.ts';
 import type { Args } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
+import { withStoredKeys } from '../models/key-store.ts';
 import { version } from '../package-files.ts';
 import { Output } from '../print/output.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
@@ -12,7 +13,7 @@ import { describeFailure } from './report-failure.ts';
 export async function runCommand(host: Host): Promise<number> {
   try {
     const args = resolveArgPaths(parseArgs(host.argv), host.cwd);
-    const env = resolveEnvPaths(envFor(args, host.env), host.cwd);
+    const env = withStoredKeys(resolveEnvPaths(envFor(args, host.env), host.cwd));
     return await dispatch(args, { ...host, env });
   } catch (error) {
     const { text, exitCode } = describeFailure(error, host.env);
@@ -56,6 +57,14 @@ async function dispatch(args: Args, host: Host): Promise<number> {
     case 'doctor': {
       const { runSubCommand } = await import('./run-sub-command.ts');
       return runSubCommand(args, host);
+    }
+    case 'init': {
+      const { initCommand } = await import('../first-contact/init-command.ts');
+      return initCommand(args, host);
+    }
+    case 'plugins': {
+      const { pluginsCommand } = await import('../plugins/plugins-command.ts');
+      return pluginsCommand(args, host);
     }
     case 'acp': {
       const { acpCommand } = await import('../acp/acp-command.ts');

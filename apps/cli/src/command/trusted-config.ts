@@ -1,3 +1,4 @@
+import type { Clock } from '@millrace/agent';
 import { loadConfig } from '../config/load-config.ts';
 import type { ConfigArgs } from '../contract/args.ts';
 import type { Config } from '../contract/config.ts';
@@ -54,9 +55,39 @@ export async function trustedExtensions(
   return { extensions, warning: untrusted && skippedText(untrusted) };
 }
 
+interface CodeOptions {
+  readonly env: Env;
+  readonly cwd: string;
+  readonly config: Config;
+  readonly clock?: Clock | undefined;
+}
+
+interface LoadedCode {
+  readonly extensions: Extensions | undefined;
+  /** The configuration with the models of extensions. A configured model of the same name has precedence. */
+  readonly config: Config;
+}
+
+/**
+ * Starts the code of extensions, before the model is chosen. The agent that is built with these extensions
+ * closes them.
+ */
+export async function withExtensionCode(
+  extensions: Extensions | undefined,
+  { env, cwd, config, clock }: CodeOptions,
+): Promise<LoadedCode> {
+  if (extensions === undefined || extensions.modules.length === 0) return { extensions, config };
+  // Loaded on demand, because most users have no extensions.
+  const { loadExtensionCode } = await import('../extensions/code/load-code.ts');
+  const code = await loadExtensionCode(extensions.modules, { env, cwd, clock });
+  const models = { ...code?.models, ...config.models };
+  return { extensions: { ...extensions, code }, config: { ...config, models } };
+}
+
 function skippedText({ root, found }: UntrustedExtensions): string {
   const kinds = {
     hooks: 'hook',
+    modules: 'extension',
     instructions: 'instruction file',
     skills: 'skill',
     commands: 'command',

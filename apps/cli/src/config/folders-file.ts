@@ -121,7 +121,7 @@ export async function updateFolder(
 }
 
 /** Writes the file atomically: completely or not at all. Only the owner can read it. */
-async function writeAtomically(path: string, text: string): Promise<void> {
+export async function writeAtomically(path: string, text: string): Promise<void> {
   const draft = `${path}.${process.pid}.tmp`;
   try {
     await writeFile(draft, text, { mode: 0o600 });

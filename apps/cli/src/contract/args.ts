@@ -5,6 +5,8 @@ import type { SandboxSetting, SessionMode } from './config.ts';
 export type Args =
   | AcpArgs
   | RpcArgs
+  | InitArgs
+  | PluginsArgs
   | ChatArgs
   | PrintArgs
   | SessionsArgs
@@ -85,6 +87,21 @@ export interface AcpArgs extends Omit<RunArgs, 'session' | 'otlp'> {
 /** Arguments of the agent for programs. The program chooses the sessions and their folders. */
 export interface RpcArgs extends Omit<RunArgs, 'session' | 'otlp'> {
   readonly command: 'rpc';
+}
+
+/** Arguments of `millrace init`. */
+export interface InitArgs extends Omit<RunArgs, 'session' | 'otlp'> {
+  readonly command: 'init';
+}
+
+/** Arguments of `millrace plugins`. */
+export interface PluginsArgs extends SharedArgs {
+  readonly command: 'plugins';
+  readonly action: 'list' | 'add' | 'remove';
+  /** The folder, package or plugin. Empty for `list`. */
+  readonly operand: string;
+  /** If true, adds without asking. */
+  readonly yes: boolean;
 }
 
 /** The values of `--stream`. */
@@ -243,6 +260,8 @@ interface HelpArgs {
 }
 
 export type HelpTopic =
+  | 'init'
+  | 'plugins'
   | 'acp'
   | 'rpc'
   | 'sessions'

@@ -1,3 +1,7 @@
+import type { Tool } from '@millrace/agent';
+import type { JsonValue } from '@millrace/core';
+import type { ModelConfig } from './config.ts';
+
 /**
  * The origin of an extension: the project, or the user's own folder. Files of a project are used
  * only if the user trusts the folder.
@@ -85,6 +89,64 @@ export interface InstructionFile {
   readonly origin: Origin;
 }
 
+/** A file with code that extends the program. See `Extension` of `@millrace/tools/extension`. */
+export interface ExtensionModule {
+  /** The name of the file without its ending, or of its folder. */
+  readonly name: string;
+  readonly origin: Origin;
+  /** The real path. */
+  readonly path: string;
+  /**
+   * The SHA-256 digests of all files that an extension of a project may import, by their real paths. Undefined
+   * for an extension of the user, which may import all files.
+   */
+  readonly files?: Readonly<Record<string, string>> | undefined;
+}
+
+/** What the code of extensions adds to a session. */
+export interface ExtensionCode {
+  readonly tools: readonly Tool[];
+  readonly commands: readonly CodeCommand[];
+  readonly themes: readonly CodeTheme[];
+  /** The models, by name. */
+  readonly models: Readonly<Record<string, ModelConfig>>;
+  /** A sentence for the user about each extension that is not used. */
+  readonly problems: readonly string[];
+  /** Returns the texts for the status line. */
+  status(): readonly string[];
+  /** Calls the listener when a text for the status line changes. */
+  onStatus(listener: () => void): void;
+  /** Calls the listener with each message for the user. */
+  onNotice(listener: (text: string) => void): void;
+  /** The names of the tools that have a renderer. */
+  readonly rendered: ReadonlySet<string>;
+  /** Returns the text to show for the result of a tool. Undefined if no renderer has one. */
+  render(result: {
+    readonly tool: string;
+    readonly input: JsonValue;
+    readonly text: string;
+  }): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+/** A slash command of an extension. */
+export interface CodeCommand {
+  /** Name of the command, without its slash. */
+  readonly name: string;
+  readonly description: string;
+  readonly argument?: string | undefined;
+  run(
+    argument: string,
+    signal?: AbortSignal,
+  ): Promise<{ readonly print?: string; readonly send?: string }>;
+}
+
+/** A theme of an extension. The styles are texts such as `bold red`. */
+export interface CodeTheme {
+  readonly name: string;
+  readonly styles: Readonly<Record<string, string>>;
+}
+
 /** The extensions that a session uses. */
 export interface Extensions {
   readonly skills: readonly Skill[];
@@ -93,6 +155,10 @@ export interface Extensions {
   readonly hooks: readonly Hook[];
   /** The instruction files beside AGENTS.md of the project. */
   readonly instructions: readonly InstructionFile[];
+  /** The files with code. */
+  readonly modules: readonly ExtensionModule[];
+  /** What the code has added. Undefined if there is no code, or if it is not loaded. */
+  readonly code?: ExtensionCode | undefined;
   /**
    * Returns false if a script of the project's hooks has changed since the user trusted it. The hooks
    * of the project then do not run any more in this session.
@@ -111,9 +177,9 @@ export interface Extensions {
 export interface UntrustedExtensions {
   /** The root of the project. */
   readonly root: string;
-  readonly found: Omit<Extensions, 'areHooksUnchanged' | 'hookFiles' | 'problems'>;
+  readonly found: Omit<Extensions, 'areHooksUnchanged' | 'hookFiles' | 'problems' | 'code'>;
   /**
-   * Returns a text that changes when a hook, one of its scripts, or the list of files changes. The first call can
+   * Returns a text that changes when a hook, one of its scripts, an extension, or the list of files changes. The first call can
    * search the project for scripts.
    */
   readonly fingerprint: () => Promise<string>;

@@ -4,7 +4,7 @@ import { MillraceError, type SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { backgroundCommands } from '@millrace/tools';
 import { buildAgent } from '../agent/build-agent.ts';
-import { trustedExtensions } from '../command/trusted-config.ts';
+import { trustedExtensions, withExtensionCode } from '../command/trusted-config.ts';
 import { fileCopiesFolder } from '../config/config-paths.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { BuiltAgent } from '../contract/agent.ts';
@@ -139,10 +139,11 @@ export class FolderAgents {
 
   async #build(
     cwd: string,
-    config: Awaited<ReturnType<typeof loadConfig>>,
-    extensions: BuiltAgent['extensions'] | undefined,
+    loaded: Awaited<ReturnType<typeof loadConfig>>,
+    trusted: BuiltAgent['extensions'] | undefined,
   ): Promise<BuiltAgent> {
     const { env, log, name } = this.#options;
+    const { config, extensions } = await withExtensionCode(trusted, { env, cwd, config: loaded });
     return buildAgent({
       chosen: await chooseModel({ config, env, cwd }),
       ...{ config, log, cwd, env, name, extensions, approve: 'park', onInterrupted: 'retry' },

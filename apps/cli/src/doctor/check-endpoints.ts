@@ -23,7 +23,15 @@ export const checkEndpoints: Check = async (context) => {
   return [...found.filter((finding) => finding !== undefined), ...local];
 };
 
-async function checkVendor(vendor: Vendor, context: CheckContext): Promise<Finding | undefined> {
+/** Tests the key of a vendor with one request that costs nothing. The key must be in the environment. */
+export async function testKey(vendor: Vendor, context: TestContext): Promise<Finding> {
+  const found = await checkVendor(vendor, context);
+  return found ?? { about, state: 'warn', text: `The key of ${vendor.name} cannot be tested` };
+}
+
+type TestContext = Pick<CheckContext, 'env' | 'clock' | 'fetch' | 'timeoutMs'>;
+
+async function checkVendor(vendor: Vendor, context: TestContext): Promise<Finding | undefined> {
   const { env, clock, fetch, timeoutMs } = context;
   const { name, keyVariables, addressVariable, keyPage } = vendor;
   const key = firstSetVariable(env, keyVariables);

@@ -3,7 +3,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { hookSettings } from '../testing/test-agent.ts';
 import { scriptedModel } from './testing/scripted-model.ts';
-import { describeInTmux, startChat, terminalHarness } from './testing/terminal-harness.ts';
+import {
+  describeInTmux,
+  startChat,
+  terminalHarness,
+  waitForDialog,
+} from './testing/terminal-harness.ts';
 
 const guard = `input=$(cat)
 case "$input" in *secret.txt*) echo "That file is closed" >&2; exit 2;; esac
@@ -18,6 +23,16 @@ const files = {
   'project/.claude/skills/report/SKILL.md':
     '---\nname: report\ndescription: Writes a report\n---\nWrite three lines.',
   'project/CLAUDE.md': 'Answer in French.',
+  'project/.millrace/extensions/weather.ts': `import type { Extension } from '@millrace/tools/extension';
+const extension: Extension = (millrace) => {
+  millrace.status('sunny in Oslo');
+  millrace.tool({ name: 'weather', description: 'The weather', execute: () => 'It is 7 degrees.' });
+  millrace.command({ name: 'sky', description: 'Look up', run: () => ({ print: 'The sky is blue.' }) });
+  millrace.renderer({ tools: ['weather'], render: ({ text }) => 'Weather report: ' + text });
+  millrace.theme({ name: 'sun', styles: { heading: 'bold #ffcc00' } });
+};
+export default extension;
+`,
 };
 
 describeInTmux().concurrent('extensions in a real terminal', () => {
@@ -29,6 +44,7 @@ describeInTmux().concurrent('extensions in a real terminal', () => {
     const question = await terminal.waitFor('[y/N]');
     expect(question).toContain('PreToolUse Read|Write: sh .claude/hooks/guard.sh');
     expect(question).toContain('report (.claude/skills/report/SKILL.md)');
+    expect(question).toContain('weather (.millrace/extensions/weather.ts)');
     await terminal.press('C-c');
     await terminal.waitFor(/\[y\/N\][\s\S]*\n\$/);
     await startChat(terminal, '--trust');
@@ -42,6 +58,23 @@ describeInTmux().concurrent('extensions in a real terminal', () => {
     await terminal.waitForPrinted('It is closed.');
     expect(existsSync(join(workspace.folder, 'home/.config/millrace/folders.json'))).toBe(true);
     expect(JSON.stringify(server.requests)).toContain('Answer in French.');
+    await terminal.waitFor('sunny in Oslo');
+    await terminal.saveScreen('extension-status');
+    await terminal.send('/sky');
+    await terminal.waitForPrinted('The sky is blue.');
+    await terminal.send('/theme sun');
+    await terminal.waitForPrinted('Theme: sun.');
+    server.answer({ toolCalls: [{ name: 'weather', arguments: '{}' }] as never });
+    server.answer({ text: 'Cold.' });
+    await terminal.send('How is the weather?');
+    await terminal.waitFor('Allow weather?');
+    await waitForDialog(terminal);
+    await terminal.press('y');
+    await terminal.waitForPrinted('Weather report: It is 7 degrees.');
+    await terminal.waitForPrinted('(shown by an extension)');
+    await terminal.waitForPrinted('Cold.');
+    expect(JSON.stringify(server.requests.at(-1))).not.toContain('Weather report');
+    await terminal.saveScreen('extension-tool');
     await terminal.send('/quit');
     await terminal.waitFor(/\n\$/);
   });

@@ -88,12 +88,17 @@ export async function connectExtensions(
     rules: config.permissions.rules,
   });
   const isDenied = (path: string) => decide({ tool: 'read', input: { path } }).decision === 'deny';
+  const { code } = extensions;
+  code?.onNotice(notify);
   return {
     ...{ extensions, hooks, agents: opened, prompt },
     tools: prompt === '' ? [] : [skillTool(skills, isDenied)],
-    problems: [...extensions.problems, ...problems],
+    problems: [...extensions.problems, ...(code?.problems ?? []), ...problems],
     onNotice: notices.listen,
-    close: async () => hooks?.close(),
+    close: async () => {
+      await hooks?.close();
+      await code?.close();
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { realpath, stat } from 'node:fs/promises';
-import { basename, isAbsolute, join, relative } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { foldersUpToRoot, isOwn, userConfigFolder } from '../config/config-paths.ts';
 import { readFoldersFile, updateFolder } from '../config/folders-file.ts';
 import type { Config } from '../contract/config.ts';
@@ -11,7 +11,9 @@ import type {
   UntrustedExtensions,
 } from '../contract/extensions.ts';
 import type { Env } from '../contract/host.ts';
+import { trustedPlugins } from '../plugins/plugin-store.ts';
 import { findAgentFiles } from './agent-files.ts';
+import { findExtensionModules } from './code/module-files.ts';
 import { findCustomCommands } from './custom-commands.ts';
 import { type ExtensionPlace, readExtensionFile } from './extension-files.ts';
 import { readHookScripts } from './hook-scripts.ts';
@@ -49,7 +51,14 @@ export async function loadExtensions(options: LoadOptions): Promise<LoadedExtens
   const warn = (problem: string) => void problems.push(problem);
   const folders = await foldersUpToRoot(cwd);
   const root = await realpath(folders.at(-1) ?? cwd);
-  const user = await findAll(await userPlaces(env, { root, cwd }), userInstructions(env), warn);
+  const plugins = (await trustedPlugins(env, warn)).map(
+    (folder) => ({ folder, parent: root, origin: 'user', root, cwd }) as const,
+  );
+  const user = await findAll(
+    [...(await userPlaces(env, { root, cwd })), ...plugins],
+    userInstructions(env),
+    warn,
+  );
   const ofProject: string[] = [];
   const project = await findAll(
     await projectPlaces(folders, env, { root, cwd }),
@@ -85,7 +94,9 @@ export async function loadExtensions(options: LoadOptions): Promise<LoadedExtens
     if ((await readHookScripts(hooks, { root, cwd })).digest !== digest) isUnchanged = false;
     return isUnchanged;
   };
-  const all = { hookFiles, areHooksUnchanged, problems: [...problems, ...ofProject] };
+  const codeFiles = project.modules.flatMap(({ files = {} }) => Object.keys(files));
+  const guarded = [...new Set([...hookFiles, ...codeFiles.map((file) => dirname(file))])];
+  const all = { hookFiles: guarded, areHooksUnchanged, problems: [...problems, ...ofProject] };
   if (isSeen) return { extensions: { ...mergeFound(project, user), ...all } };
   const hasTrustedHooks = hooks.length > 0 && stored.hooks === ofHooks;
   const found = hasTrustedHooks ? { ...project, hooks: [] } : project;
@@ -103,7 +114,7 @@ export async function loadExtensions(options: LoadOptions): Promise<LoadedExtens
   };
 }
 
-const noTexts = { skills: [], commands: [], agents: [], instructions: [] };
+const noTexts = { skills: [], commands: [], agents: [], instructions: [], modules: [] };
 
 const isGuard = ({ event }: Hook) => event === 'PreToolUse';
 
@@ -120,7 +131,15 @@ const always = () => Promise.resolve(true);
 
 /** The extensions of a session without any. */
 export const noExtensions: Extensions = {
-  ...{ skills: [], commands: [], agents: [], hooks: [], instructions: [], problems: [] },
+  ...{
+    skills: [],
+    commands: [],
+    agents: [],
+    hooks: [],
+    instructions: [],
+    modules: [],
+    problems: [],
+  },
   ...{ hookFiles: [], areHooksUnchanged: always },
 };
 
@@ -132,6 +151,7 @@ function mergeFound(project: Found, user: Found): Found {
     agents: byName([...project.agents, ...user.agents]),
     hooks: [...user.hooks, ...project.hooks],
     instructions: [...user.instructions, ...project.instructions],
+    modules: [...user.modules, ...project.modules],
   };
 }
 
@@ -154,20 +174,27 @@ async function findAll(
   const own = places.filter(({ folder }) => basename(folder) !== '.agents');
   const each = async <One>(find: (place: ExtensionPlace) => Promise<readonly One[]>) =>
     (await Promise.all(own.map(find))).flat();
-  const [skills, commands, agents, hooks] = await Promise.all([
+  const [skills, commands, agents, hooks, modules] = await Promise.all([
     Promise.all(places.map((place) => findSkills(place, warn))).then((found) => found.flat()),
     each((place) => findCustomCommands(place, warn)),
     each((place) => findAgentFiles(place, warn)),
     each((place) => findHooks(place, warn)),
+    Promise.all(own.filter(isCodePlace).map((place) => findExtensionModules(place, warn))).then(
+      (found) => found.flat(),
+    ),
   ]);
   const existing = await Promise.all(
     instructions.map(async (file) => ((await isFile(file.path)) ? file : undefined)),
   );
   return {
     ...{ skills: byName(skills), commands: byName(commands), agents: byName(agents), hooks },
+    modules,
     instructions: existing.filter((file) => file !== undefined),
   };
 }
+
+/** Code is only in our own folders, because other programs have extensions in other formats. */
+const isCodePlace = ({ folder }: ExtensionPlace) => basename(folder) !== '.claude';
 
 /** Hooks are in `settings.json` of `.claude`, as in Claude Code, and in `hooks.json` of our folders. */
 async function findHooks(
@@ -258,8 +285,8 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 /**
- * Returns the fingerprint of the files that the user trusts. It covers the hooks, their scripts and
- * the names of all files. It does not cover the text of skills, commands, sub-agents and
+ * Returns the fingerprint of the files that the user trusts. It covers the hooks, their scripts, the code of
+ * extensions, and the names of all files. It does not cover the text of skills, commands, sub-agents and
  * instructions, because these texts can do no more than AGENTS.md, and the user would be asked
  * after each edit.
  */
@@ -272,7 +299,11 @@ function fingerprintOf(found: Found, digest: string, root: string): string {
   }));
   const { skills, commands, agents, instructions } = found;
   const texts = [skills, commands, agents, instructions].map(pathsOf);
+  const code = found.modules.map(({ path, files = {} }) => [
+    relative(root, path),
+    Object.entries(files).map(([file, sum]) => [relative(root, file), sum]),
+  ]);
   return createHash('sha256')
-    .update(JSON.stringify([hooks, digest, texts]))
+    .update(JSON.stringify([hooks, digest, texts, ...(code.length === 0 ? [] : [code])]))
     .digest('hex');
 }

@@ -13,7 +13,7 @@ import {
   type ToolExecution,
   toolGuardrail,
 } from '@millrace/agent';
-import type { JsonValue, TextPart } from '@millrace/core';
+import type { JsonValue, Metadata, TextPart } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { type CallPlace, callKey } from '@millrace/tools';
 import { type HookEvent, hookEvents } from '../contract/extensions.ts';
@@ -325,10 +325,11 @@ function hookText(texts: readonly string[]): string {
 interface Output {
   readonly text: string;
   readonly isError?: boolean | undefined;
+  readonly metadata?: Metadata | undefined;
 }
 
 /** Returns the output of a tool in its full form, as the agent does. */
-function outputOf(returned: unknown): Output {
+export function outputOf(returned: unknown): Output {
   if (returned === undefined) return { text: 'Done.' };
   if (typeof returned === 'string') return { text: returned };
   const { output } = (returned ?? {}) as { readonly output?: Output };

@@ -8,6 +8,7 @@ import {
 } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import { demoProvider } from '../demo/demo-provider.ts';
+import { isStoredKey } from './key-store.ts';
 import {
   noServerError,
   notOnServerError,
@@ -53,14 +54,19 @@ export async function chooseModel(given: ChooseOptions): Promise<ChosenModel> {
 const demoReason =
   'Using the demo model, a script without a network, because no API key is set and no local model server';
 
+/** Chooses a model whose key is set. A key of the environment has precedence over a key of the file. */
 function byKey(options: ChooseOptions): ChosenModel | undefined {
-  for (const { name: provider, keyVariables, models } of vendors) {
-    const variable = firstSetVariable(options.env, keyVariables)?.name;
-    const [model] = models;
-    if (variable !== undefined && model !== undefined)
-      return openConfigured({ provider, model }, `because ${variable} is set`, options);
-  }
-  return undefined;
+  const { env } = options;
+  const found = vendors.flatMap(({ name: provider, keyVariables, models: [model] }) => {
+    const variable = firstSetVariable(env, keyVariables)?.name;
+    if (variable === undefined || model === undefined) return [];
+    return [{ provider, model, variable, isStored: isStoredKey(env, variable) }];
+  });
+  const first = found.find(({ isStored }) => !isStored) ?? found[0];
+  if (first === undefined) return undefined;
+  const { provider, model, variable, isStored } = first;
+  const why = isStored ? 'because its key is stored' : `because ${variable} is set`;
+  return openConfigured({ provider, model }, why, options);
 }
 
 /**

@@ -110,6 +110,14 @@ export function firstSetVariable(env: Env, names: readonly string[]): SetVariabl
   return undefined;
 }
 
+/** Returns true if the environment has a key of a vendor whose models are known. */
+export function hasVendorKey(env: Env): boolean {
+  return vendors.some(
+    ({ keyVariables, models }) =>
+      models.length > 0 && firstSetVariable(env, keyVariables) !== undefined,
+  );
+}
+
 interface SetVariable {
   readonly name: string;
   readonly value: string;

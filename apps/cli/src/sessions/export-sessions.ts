@@ -6,21 +6,30 @@ import { exportBlobs, exportSession, type Log } from '@millrace/log';
 import { Output, OutputError } from '../print/output.ts';
 import { findChildSessions } from '../store/child-sessions.ts';
 import { findSession } from '../store/session-summaries.ts';
+import { exportHtml } from './export-html.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
 /**
  * Exports sessions as JSON lines. Each session has lines for its blobs, its header and its records.
  * The sessions of its sub-agents follow in the same form. `millrace sessions import` reads this
- * format.
+ * format. If the name of the file ends in `.html`, it gets a document that replays the sessions.
  */
 export async function exportSessions(context: SessionsContext): Promise<void> {
-  const { args, log, output, notes, cwd } = context;
+  const { args, log, output, notes, cwd, env, page } = context;
   const found = new Set<SessionId>();
   for (const which of args.operands) found.add((await findSession(log, which, cwd)).id);
   if (args.output === undefined) return writeAll(log, found, output);
-  await writeToFile(args.output, (file) => writeAll(log, found, file));
+  const html = isHtml(args.output) ? await exportHtml(log, found, { env, page }) : undefined;
+  await writeToFile(args.output, (file) =>
+    html === undefined ? writeAll(log, found, file) : file.writeData(html),
+  );
   const what = found.size === 1 ? `session ${[...found][0]}` : `${found.size} sessions`;
   await notes.write(`Exported ${what} to ${args.output}\n`);
+}
+
+/** Returns true if a file with this name gets a document for browsers. */
+export function isHtml(path: string): boolean {
+  return /\.html?$/i.test(path);
 }
 
 async function writeAll(log: Log, sessions: Iterable<SessionId>, output: Output): Promise<void> {

@@ -22,15 +22,17 @@ export interface SessionsCommandOptions {
   readonly cwd: string;
   readonly signal: AbortSignal;
   readonly clock?: Clock | undefined;
+  /** The folder of the built web page. Default: that of this program. */
+  readonly page?: string | undefined;
 }
 
 /** Runs `millrace sessions`. It lists, shows, deletes, exports or imports sessions. */
 export async function sessionsCommand(options: SessionsCommandOptions): Promise<number> {
-  const { args, stdin, stdout, stderr, cwd, signal, clock } = options;
+  const { args, stdin, stdout, stderr, cwd, env, signal, clock, page } = options;
   const output = new Output(stdout);
   const notes = new Output(stderr, { name: 'standard error' });
   const code = await withStore(options, ({ log }) =>
-    runAction({ args, log, output, notes, stdin, cwd, signal, clock }),
+    runAction({ args, log, output, notes, stdin, cwd, env, signal, clock, page }),
   );
   if (output.failure?.code === 'cannot_write') throw output.failure;
   return code;

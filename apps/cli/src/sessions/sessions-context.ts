@@ -1,6 +1,7 @@
 import type { Clock } from '@millrace/agent';
 import type { Log } from '@millrace/log';
 import type { SessionsArgs } from '../contract/args.ts';
+import type { Env } from '../contract/host.ts';
 import type { Output } from '../print/output.ts';
 import type { InputStream } from '../print/piped-input.ts';
 
@@ -13,6 +14,9 @@ export interface SessionsContext {
   readonly notes: Output;
   readonly stdin: InputStream;
   readonly cwd: string;
+  readonly env: Env;
+  /** The folder of the built web page. Default: that of this program. */
+  readonly page?: string | undefined;
   readonly signal: AbortSignal;
   readonly clock?: Clock | undefined;
 }

@@ -19,3 +19,4 @@ export type { Moment, OnMoment } from './playback/moment.ts';
 export { Scrubber, type ScrubberProps } from './playback/scrubber.tsx';
 export type { Track, TrackMark } from './playback/track.ts';
 export type { ThumbnailLine, TurnSummary } from './playback/turn-preview.tsx';
+export { Replay, type ReplayProps } from './replay.tsx';

@@ -141,6 +141,7 @@ function methodsAt(path: string, routes: readonly Route[]): readonly Method[] {
 function matchesPath(path: string, pattern: string): boolean {
   const requested = path.split('/');
   const steps = pattern.split('/');
+  if (pattern.endsWith('*}')) return path.startsWith(pattern.slice(0, pattern.indexOf('{')));
   return (
     requested.length === steps.length &&
     steps.every(

@@ -81,7 +81,7 @@ function readBody(route: Route, bytes: Buffer | undefined, limits: HttpLimits): 
 function createContext(
   route: Route,
   exchange: HttpExchange,
-  { bytes }: RawInput,
+  { bytes, query: rawQuery }: RawInput,
   options: HandleRouteOptions,
 ): RouteContext {
   const { request, grant, toServerError } = exchange;
@@ -100,6 +100,7 @@ function createContext(
     headers: request.headers,
     trace: traceRequest(route, exchange, options),
     bytes,
+    rawQuery,
     basePath: request.basePath,
     labelRequest: (what) => {
       exchange.label = what;

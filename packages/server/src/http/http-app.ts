@@ -2,6 +2,7 @@ import type { HttpRequest, HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
 import { allRoutes } from '../routes/all-routes.ts';
 import { isOpenAiPath, openAiErrorReply } from '../routes/openai/openai-error.ts';
+import { isStreamPath, streamErrorReply } from '../routes/streams/request-headers.ts';
 import { type AccessPolicy, checkAccess } from './access/check-access.ts';
 import { restrictedName, shareOf } from './access/fair-share.ts';
 import {
@@ -73,6 +74,7 @@ export class HttpApp {
     if (request.headBytes > limits.maxHeaderBytes) throw headersTooLarge();
     const target = readTarget(request.url, request.basePath);
     if (target !== undefined && isOpenAiPath(target.path)) exchange.formatError = openAiErrorReply;
+    if (target !== undefined && isStreamPath(target.path)) exchange.formatError = streamErrorReply;
     const found = target && this.#find(request.method, target.path);
     const route = found instanceof ServerError ? undefined : found?.route;
     if ((await checkAccess(exchange, access, route)) === 'answered') return;
@@ -86,12 +88,13 @@ export class HttpApp {
 
   /**
    * Finds the route of a request. It returns the error for an invalid path and does not throw it, because the
-   * access check must come first. HEAD works for routes whose GET needs no token, because load balancers and
+   * access check must come first. HEAD also works for routes whose GET needs no token, because load balancers and
    * link checkers use it.
    */
   #find(method: string, path: string): FoundRoute | ServerError | undefined {
     try {
-      if (method !== 'HEAD') return this.#router.find(method, path);
+      const own = this.#router.find(method, path);
+      if (own !== undefined || method !== 'HEAD') return own;
       const found = this.#router.find('GET', path);
       return found?.route.access === 'public' ? found : undefined;
     } catch (error) {
@@ -103,9 +106,10 @@ export class HttpApp {
   /** Reads the body as bytes. The routes parse the bytes with their own limits and error format. */
   async #readBody(
     { request, grant }: HttpExchange,
-    { takesFile, isLarge }: Route,
+    { takesFile, takesAny, isLarge }: Route,
   ): Promise<Buffer | undefined> {
     const { limits } = this.#options;
+    if (takesAny === true) return this.#readBytes(request, undefined, limits.maxBodyBytes);
     if (takesFile !== true && isLarge !== true)
       return this.#readBytes(request, jsonType, limits.maxBodyBytes);
     const caller = restrictedName(grant);
@@ -123,14 +127,14 @@ export class HttpApp {
 
   async #readBytes(
     request: HttpRequest,
-    expectedType: RegExp,
+    expectedType: RegExp | undefined,
     maxBytes: number,
   ): Promise<Buffer | undefined> {
     const { method, headers } = request;
     const type = headers['content-type'];
     const isExpected = method !== 'GET' && method !== 'HEAD';
     if (!isExpected || (type === undefined && !request.hasBody)) return undefined;
-    if (type === undefined || !expectedType.test(type))
+    if (expectedType !== undefined && (type === undefined || !expectedType.test(type)))
       throw expectedType === fileType ? notBytes() : notJson();
     if (Number(headers['content-length'] ?? 0) > maxBytes) throw bodyTooLarge();
     const late = new AbortController();

@@ -18,6 +18,8 @@ export interface HttpLimits {
   readonly headersTimeoutMs: number;
   /** Maximum time until a complete request has arrived. Default: 30 s. */
   readonly requestTimeoutMs: number;
+  /** Maximum time that a read with `live=long-poll` waits for new data. Default: 20 s. */
+  readonly longPollTimeoutMs: number;
   /** Maximum time that a connection stays open without a request. Default: 72 s. */
   readonly idleTimeoutMs: number;
   /** Maximum rate of requests per token, or per address if there is no token. Default: 1,000 per second. */
@@ -46,6 +48,7 @@ export const defaultHttpLimits: HttpLimits = {
   maxStreamsPerCaller: 5000,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
+  longPollTimeoutMs: 20_000,
   idleTimeoutMs: 72_000,
   requestsPerSecond: 1000,
   requestBurst: 5000,

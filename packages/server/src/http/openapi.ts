@@ -51,7 +51,9 @@ export function createOpenApiDocument(routes: readonly Route[], basePath = ''): 
   const paths: Record<string, Record<string, Json>> = {};
   for (const route of routes) {
     const operation = { [route.method.toLowerCase()]: createOperation(route, schemas) };
-    paths[route.path] = { ...paths[route.path], ...operation };
+    // OpenAPI has no parameters with several segments.
+    const path = route.path.replace('*}', '}');
+    paths[path] = { ...paths[path], ...operation };
   }
   return {
     openapi: '3.1.0',
@@ -87,6 +89,7 @@ function createOperation(route: Route, schemas: Schemas): Json {
       ...(route.headers ?? []).map(headerParameter),
     ],
     ...(route.takesFile && { requestBody: { required: true, content: fileContent } }),
+    ...(route.takesAny && { requestBody: { required: false, content: anyContent } }),
     ...(body === undefined
       ? {}
       : {
@@ -112,9 +115,11 @@ const fileContent = {
   'application/octet-stream': { schema: { type: 'string', format: 'binary' } },
 };
 
+const anyContent = { '*/*': { schema: { type: 'string', format: 'binary' } } };
+
 function operationId(method: string, path: string): string {
   const words = path
-    .replaceAll(/[{}]/g, '')
+    .replaceAll(/[{}*]/g, '')
     .split(/[/._-]/)
     .filter(Boolean);
   return [method.toLowerCase(), ...words].join('_');
@@ -205,6 +210,7 @@ const parameterDocs: Readonly<Record<string, string>> = {
   tracker_id: 'The id of the tracker',
   token_id: 'The id of the token. It is not the token itself',
   chat_id: 'The id of the chat in useChat. It is the name of its task',
+  thread_id: 'The id of the thread of AG-UI. It is the name or the id of its task',
   response_id: 'The id of the response',
   hash: 'The SHA-256 of the bytes, as 64 hexadecimal digits. Messages and records contain it',
   file_id: 'The id of the uploaded file',

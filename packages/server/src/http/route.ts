@@ -12,7 +12,7 @@ import type { TokenStore } from './access/token-store.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { openObjectsIn } from './open-objects.ts';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Services that every route can use. */
 export interface RouteServices {
@@ -36,6 +36,8 @@ export interface RouteContext extends RouteServices {
   readonly headers: IncomingHttpHeaders;
   /** The trace context from the header `traceparent`. Undefined if the header is missing or invalid. */
   readonly trace: TraceContext | undefined;
+  /** The query before it is converted and validated. */
+  readonly rawQuery: Readonly<Record<string, unknown>>;
   /** The path at which the server is mounted. Empty for the root. */
   readonly basePath: string;
   /** The body before it is parsed. Undefined if the request has no body. */
@@ -59,7 +61,10 @@ interface RouteInput<P extends Fields, Q extends Fields, B extends z.ZodType> {
 
 interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly method: Method;
-  /** The path of the route, for example `/tasks/{task_id}`. */
+  /**
+   * The path of the route, for example `/tasks/{task_id}`. A last segment such as `{path*}` contains one or
+   * more segments of the request, in their canonical form.
+   */
   readonly path: string;
   readonly summary: string;
   readonly params?: P;
@@ -78,6 +83,8 @@ interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly isLarge?: boolean;
   /** True if the body is a file and not JSON. The handler then reads `bytes`. Default: the body is JSON. */
   readonly takesFile?: boolean;
+  /** True if the body can have any content type. The handler then reads `bytes`. Default: the body is JSON. */
+  readonly takesAny?: boolean;
   readonly reply: z.ZodType;
   readonly replyType?: string;
   readonly status?: number;

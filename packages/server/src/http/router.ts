@@ -17,7 +17,7 @@ interface PathNode {
   param?: PathNode;
   /** The routes whose path ends at this node, by method. */
   readonly routes: Map<string, Route>;
-  /** The routes that have a `*` after this node, by method. */
+  /** The routes that have a `*` or a parameter such as `{path*}` after this node, by method. */
   readonly wildcards: Map<string, Route>;
 }
 
@@ -34,7 +34,7 @@ export class Router {
   #add(route: Route): void {
     let node = this.#root;
     for (const step of stepsOf(route.path)) {
-      if (step === '*') return void node.wildcards.set(route.method, route);
+      if (step === '*' || step.endsWith('*}')) return void node.wildcards.set(route.method, route);
       node = nextNode(node, step);
     }
     if (node.routes.has(route.method))
@@ -89,8 +89,13 @@ function findRoute(
 function paramsOf({ path }: Route, steps: readonly string[]): Readonly<Record<string, string>> {
   const params: Record<string, string> = {};
   for (const [at, step] of stepsOf(path).entries())
-    if (step.startsWith('{')) params[step.slice(1, -1)] = steps[at] ?? '';
+    if (step.endsWith('*}')) params[step.slice(1, -2)] = canonicalSteps(steps.slice(at));
+    else if (step.startsWith('{')) params[step.slice(1, -1)] = steps[at] ?? '';
   return params;
+}
+
+function canonicalSteps(steps: readonly string[]): string {
+  return steps.map(encodeURIComponent).join('/');
 }
 
 function stepsOf(path: string): readonly string[] {
@@ -138,7 +143,7 @@ export function readTarget(url: string, basePath: string): RequestTarget | undef
  */
 export function canonicalPath(path: string): string {
   try {
-    return `/${stepsOf(path).map(decodeStep).map(encodeURIComponent).join('/')}`;
+    return `/${canonicalSteps(stepsOf(path).map(decodeStep))}`;
   } catch {
     // A path that cannot be decoded has no route, so it is returned unchanged.
     return path;

@@ -1,4 +1,5 @@
 import type { Route } from '../http/route.ts';
+import { agUiRoutes } from './ag-ui/ag-ui-routes.ts';
 import { agentRoutes } from './agents.ts';
 import { chatRoutes } from './chat/chat-routes.ts';
 import { eventRoutes } from './events.ts';
@@ -10,6 +11,7 @@ import { documentRoutes, healthRoutes } from './server.ts';
 import { spanRoutes } from './spans.ts';
 import { stateRoutes } from './states.ts';
 import { statisticsRoutes } from './statistics.ts';
+import { streamRoutes } from './streams/stream-routes.ts';
 import { subAgentRoutes } from './sub-agents.ts';
 import { taskLogRoutes } from './task-log.ts';
 import { taskRoutes } from './tasks.ts';
@@ -32,6 +34,8 @@ const routes: readonly Route[] = [
   ...tokenRoutes,
   ...chatRoutes,
   ...openAiRoutes,
+  ...agUiRoutes,
+  ...streamRoutes,
   ...healthRoutes,
 ];
 

@@ -43,7 +43,8 @@ async function send(url: string, ids: LearnedIds, request: RandomRequest): Promi
   const type = response.headers.get('content-type') ?? '';
   if (type.startsWith('text/event-stream')) await response.body?.cancel();
   const text = type.startsWith('text/event-stream') ? '' : await response.text();
-  return { status: response.status, json: type.startsWith('application/json') && JSON.parse(text) };
+  const isJson = type.startsWith('application/json') && text !== '';
+  return { status: response.status, json: isJson && JSON.parse(text) };
 }
 
 function isFailure({ status, json }: TestAnswer): boolean {
@@ -58,7 +59,7 @@ test(
     const server = createServer({
       tokens: 'none',
       agents: [echoSync, echoAsync],
-      limits: { requestsPerSecond: 1e9, requestBurst: 1e9 },
+      limits: { requestsPerSecond: 1e9, requestBurst: 1e9, longPollTimeoutMs: 1 },
       requestLog: { format: 'json', write: (line) => lines.push(line) },
     });
     const { url } = await server.listen({ port: 0 });

@@ -21,6 +21,8 @@ export interface AgentData {
   readonly task_name: string;
   /** The id of a chat, which is the name of its task. */
   readonly chat_id: string;
+  /** The id of a thread of AG-UI, which is the name of its task. */
+  readonly thread_id: string;
   readonly message_id: string;
   readonly event_id: string;
   readonly state_id: string;
@@ -33,16 +35,19 @@ export interface AgentData {
   readonly response_id: string;
   /** The name of the agent, as the OpenAI-compatible endpoints call it. */
   readonly model: string;
+  /** The path of a stream of the task. */
+  readonly path: string;
 }
 
 /** Ids of resources that do not exist. */
 export const nothing: AgentData = {
   ...{ agent_id: 'a'.repeat(24), agent_name: 'no-agent', task_id: 'b'.repeat(24) },
-  ...{ task_name: 'no such task', chat_id: 'no such task' },
+  ...{ task_name: 'no such task', chat_id: 'no such task', thread_id: 'no such task' },
   ...{ message_id: `${'b'.repeat(24)}.0.0.x`, hash: '0'.repeat(64), file_id: 'file_0' },
   ...{ event_id: `${'b'.repeat(24)}.1`, state_id: 'no-state', span_id: 'no-span' },
   ...{ tracker_id: 'b'.repeat(24), token_id: 'e'.repeat(64), model: 'no-agent' },
   response_id: `resp_${'b'.repeat(24)}_1`,
+  path: `tasks/${'b'.repeat(24)}/notes`,
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of any shape
@@ -86,12 +91,18 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
   'POST /agents/name/{agent_name}/chat': {
     body: ({ task_name: id }) => ({ id, messages: [textChat] }),
   },
+  'POST /agents/name/{agent_name}/ag-ui': {
+    body: ({ task_name: threadId }) => ({
+      ...{ threadId, runId: 'r1', messages: [{ id: 'm1', role: 'user', content: 'hi' }] },
+    }),
+  },
   'POST /v1/responses': {
     body: ({ agent_name: model, task_id: conversation }) => ({ model, input: 'hi', conversation }),
   },
   'POST /v1/chat/completions': {
     body: ({ agent_name: model }) => ({ model, messages: [{ role: 'user', content: 'hi' }] }),
   },
+  'POST /streams/{path*}': { body: () => new Blob(['classified']) },
   'GET /messages': { query: ({ task_id }) => ({ task_id }) },
   'GET /messages/paginated': { query: ({ task_id }) => ({ task_id }) },
   'POST /messages': { body: ({ task_id }) => ({ task_id, content: secretContent }) },
@@ -204,9 +215,11 @@ export class ScopeServer implements AsyncDisposable {
     body: unknown = bodyOf(operation, of),
   ): Promise<TestAnswer> {
     const { name, method, path } = operation;
-    const filled = path.replaceAll(/\{(\w+)\}/g, (_, field: keyof AgentData) =>
-      encodeURIComponent(of[field] ?? 'nothing'),
-    );
+    const filled = path
+      .replace('{path*}', of.path)
+      .replaceAll(/\{(\w+)\}/g, (_, field: keyof AgentData) =>
+        encodeURIComponent(of[field] ?? 'nothing'),
+      );
     const search = new URLSearchParams((inputs[name]?.query?.(of) ?? {}) as Record<string, string>);
     return this.ask(token, method, `${filled}?${search}`, body);
   }
@@ -241,11 +254,22 @@ export class ScopeServer implements AsyncDisposable {
     const { id: span_id } = await post('/spans', span);
     const file = await post(`/tasks/${task_id}/files?name=a.txt`, new Blob(['classified']));
     const { id: token_id } = await this.asOperator('POST', '/tokens', { agent_id });
+    const path = `tasks/${task_id}/notes`;
+    await this.ask(by, 'PUT', `/streams/${path}`, new Blob(['classified']));
     return {
-      ...{ agent_id, agent_name, task_id, task_name, chat_id: task_name, state_id },
+      ...{
+        agent_id,
+        agent_name,
+        task_id,
+        task_name,
+        chat_id: task_name,
+        thread_id: task_name,
+        state_id,
+      },
       ...{ message_id: message.id, event_id: `${task_id}.1`, span_id, tracker_id: task_id },
       ...{ token_id, hash: nothing.hash, file_id: file.file_id, model: agent_name },
       response_id: `resp_${task_id}_1`,
+      path,
     };
   }
 }

@@ -21,13 +21,26 @@ const mark = '[masked]';
  * output is split into pieces.
  */
 export function secretMask(env: Readonly<Record<string, string | undefined>>): SecretMask {
-  const values = maskValues(secretValuesOf(env));
-  const keys = maskKeys();
-  const mask = (text: string, isLast: boolean) =>
-    Buffer.from(keys(values(text, isLast), isLast), 'latin1');
-  return {
-    add: (bytes) => mask(latin1(bytes), false),
-    end: () => mask('', true),
+  return secretMasks(env)();
+}
+
+/**
+ * Returns a function that creates masks, as `secretMask` does. Use it for many texts, because it reads the
+ * environment only once.
+ *
+ * @example const mask = secretMasks(process.env)(); const shown = [mask.add(bytes), mask.end()];
+ */
+export function secretMasks(env: Readonly<Record<string, string | undefined>>): () => SecretMask {
+  const secrets = secretValuesOf(env);
+  return () => {
+    const values = maskValues(secrets);
+    const keys = maskKeys();
+    const mask = (text: string, isLast: boolean) =>
+      Buffer.from(keys(values(text, isLast), isLast), 'latin1');
+    return {
+      add: (bytes) => mask(latin1(bytes), false),
+      end: () => mask('', true),
+    };
   };
 }
 

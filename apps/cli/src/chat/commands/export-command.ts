@@ -2,7 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { transcript } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
-import { exportLines } from '../../sessions/export-sessions.ts';
+import { exportHtml } from '../../sessions/export-html.ts';
+import { exportLines, isHtml } from '../../sessions/export-sessions.ts';
 import { transcriptMarkdown } from '../../sessions/show-sessions.ts';
 import { shortIdLength } from '../../store/session-summaries.ts';
 import { printable } from '../../text/cells/printable.ts';
@@ -14,13 +15,16 @@ export const exportCommand: SlashCommand = {
   name: '/export',
   argument: '[file]',
   description:
-    'Write the session to a file: .md for reading, .jsonl with every record and attachment, for millrace sessions import',
-  async run({ conversation, log, cwd, print }, argument) {
+    'Write the session to a file: .md for reading, .html to replay it in a browser, .jsonl with every record and attachment, for millrace sessions import',
+  async run({ conversation, log, cwd, env, print }, argument) {
     if ((await log.info(conversation.session)) === undefined)
       return print(note('dim', 'This session is empty.'));
+    const sessions = [conversation.session];
     const text = argument.endsWith('.jsonl')
-      ? exportLines(log, [conversation.session])
-      : await sessionAsMarkdown(log, conversation);
+      ? exportLines(log, sessions)
+      : isHtml(argument)
+        ? await exportHtml(log, sessions, { env })
+        : await sessionAsMarkdown(log, conversation);
     const path = await writeNewFile(resolve(cwd, argument || defaultFileName(conversation)), text, {
       isNamed: argument !== '',
     });

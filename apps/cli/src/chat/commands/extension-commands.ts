@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import { isInside } from '../../config/config-paths.ts';
 import type { BuiltAgent } from '../../contract/agent.ts';
+import type { CodeCommand } from '../../contract/extensions.ts';
 import { type SlashPrompt, slashPrompts } from '../../extensions/slash-prompts.ts';
 import { note, type Row } from '../contract/block.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
@@ -20,13 +21,14 @@ export const hooks: SlashCommand = {
   },
 };
 
-/** Shows the skills, commands and sub-agents of the session. */
+/** Shows the extensions, skills, commands and sub-agents of the session. */
 export const skills: SlashCommand = {
   name: '/skills',
-  description: 'Show the skills, commands and sub-agents from files',
+  description: 'Show the extensions, skills, commands and sub-agents from files',
   run(context) {
-    const { skills: found, commands, agents } = context.built.extensions;
+    const { skills: found, commands, agents, modules } = context.built.extensions;
     const rows = [
+      ...modules.map(({ name, path }): Row => [`extension ${name}`, shortPath(path, context)]),
       ...found.map(({ name, ...skill }) => row(`skill ${name}`, skill, context)),
       ...commands.map(({ name, ...command }) => row(`command /${name}`, command, context)),
       ...agents.map(({ name, ...agent }) => row(`sub-agent ${name}`, agent, context)),
@@ -39,7 +41,7 @@ export const skills: SlashCommand = {
 const noHooks =
   'There are no hooks. Add them to .millrace/hooks.json, .claude/settings.json or ~/.config/millrace/hooks.json.';
 const noSkills =
-  'There are no skills, commands or sub-agents from files. Add them to .millrace or .claude, or to ~/.config/millrace.';
+  'There are no extensions, skills, commands or sub-agents from files. Add them to .millrace or .claude, or to ~/.config/millrace.';
 
 const maxDescriptionLength = 120;
 
@@ -65,7 +67,20 @@ function shortPath(path: string, { cwd, env }: CommandContext): string {
 export function extensionCommands({
   extensions,
 }: Pick<BuiltAgent, 'extensions'>): readonly SlashCommand[] {
-  return slashPrompts(extensions).map(toCommand);
+  const fromCode = extensions.code?.commands ?? [];
+  return [...fromCode.map(codeCommand), ...slashPrompts(extensions).map(toCommand)];
+}
+
+/** A command of an extension in TypeScript. It can show a text and send a message to the model. */
+function codeCommand({ name, description, argument, run }: CodeCommand): SlashCommand {
+  return {
+    ...{ name: `/${name}`, description, argument },
+    async run({ print, conversation }, given) {
+      const { print: text, send } = await run(given);
+      if (text !== undefined) print(note('plain', text));
+      if (send !== undefined) await conversation.send(send);
+    },
+  };
 }
 
 function toCommand({ name, description, argument }: SlashPrompt): SlashCommand {

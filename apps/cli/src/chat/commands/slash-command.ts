@@ -3,7 +3,7 @@ import type { SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { BuiltAgent, ChosenModel } from '../../contract/agent.ts';
 import type { ConfigArgs } from '../../contract/args.ts';
-import type { Config, SessionMode, ThemeName } from '../../contract/config.ts';
+import type { Config, SessionMode } from '../../contract/config.ts';
 import type { Choice } from '../../input/completion/completion.ts';
 import type { VimKeys } from '../../input/editor/vim-keys.ts';
 import type { Block } from '../contract/block.ts';
@@ -30,8 +30,8 @@ export interface CommandContext {
   newSession(): SessionId;
   /** Puts a text into the prompt. The user can edit and send it. */
   putBack(text: string): void;
-  /** Changes the theme. Returns false if the terminal shows no colors. */
-  setTheme(name: ThemeName): boolean;
+  /** Changes the theme. Returns false if the terminal shows no colors, or if there is no such theme. */
+  setTheme(name: string): boolean;
   /** The keys of vi in the prompt. */
   readonly vim: Pick<VimKeys, 'toggle'>;
   /** Sends a text to the clipboard of the terminal. */

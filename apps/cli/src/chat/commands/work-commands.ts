@@ -81,17 +81,17 @@ export const review: SlashCommand = {
     ),
 };
 
+/** The message that lets the agent write AGENTS.md. */
+export const initPrompt: string = [
+  'Write AGENTS.md in this folder, for agents and people who are new to the project. If it exists, improve it and keep what is still true.',
+  'Find the facts first: README, contribution guide, package files, build and CI settings, tests, and a sample of the source.',
+  'Contents: what the project is, in two sentences; the commands to install, build, run, lint and test, also for one test; where things are; rules of style and structure that the code really follows; traps.',
+  'Only what is specific to this project, and what you have checked. At most 80 lines.',
+].join('\n');
+
 export const init: SlashCommand = {
   name: '/init',
   description: 'Let the agent write AGENTS.md: how to work in this project',
   onlyWhenIdle: true,
-  run: ({ conversation }) =>
-    conversation.send(
-      [
-        'Write AGENTS.md in this folder, for agents and people who are new to the project. If it exists, improve it and keep what is still true.',
-        'Find the facts first: README, contribution guide, package files, build and CI settings, tests, and a sample of the source.',
-        'Contents: what the project is, in two sentences; the commands to install, build, run, lint and test, also for one test; where things are; rules of style and structure that the code really follows; traps.',
-        'Only what is specific to this project, and what you have checked. At most 80 lines.',
-      ].join('\n'),
-    ),
+  run: ({ conversation }) => conversation.send(initPrompt),
 };

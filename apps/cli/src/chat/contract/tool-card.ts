@@ -35,6 +35,8 @@ export interface CardResult {
   /** The number of characters of the complete result. `text` may be shorter. */
   readonly length: number;
   readonly value: JsonValue | undefined;
+  /** The text of a renderer, which is shown in place of the result. Default: none. */
+  readonly display?: string | undefined;
 }
 
 /**

@@ -12,6 +12,7 @@ import { taskLines } from './task-lines.ts';
 /** Maximum number of lines of a result. The log contains the complete result. */
 const maxTextLines = 6;
 const maxDiffLines = 40;
+const maxDisplayLines = 20;
 
 /** Tools whose calls show only a title. Their results are only for the model. */
 const titleOnlyTools: ReadonlySet<string> = new Set(['read', 'ls', 'glob', 'grep', 'read_output']);
@@ -24,6 +25,7 @@ export function callBody(look: Look, card: ToolCard): readonly string[] {
   if (result === undefined) return [];
   const isCommand = name === 'bash';
   if (phase !== 'done') return textBody(look, result.text, result, isCommand);
+  if (result.display !== undefined) return displayBody(look, result.display);
   if (name === 'edit') return diffBody(look, diffPart(result.text));
   if (name === 'write') return diffBody(look, inputDiff(name, card.input) ?? '');
   if (titleOnlyTools.has(name)) return [];
@@ -68,6 +70,17 @@ export function diffBody(
   const lines = diff === '' ? [] : diffLines({ ...look, width: look.width - margin.length }, diff);
   const more = (hidden: number) => withTone(look, 'dim', `… ${formatCount(hidden, 'more line')}`);
   return clipLines(lines, maxLines, { note: more }).map((line) => bar + line);
+}
+
+/**
+ * Draws the text of a renderer. A note marks it, because a session of another person can contain any text here
+ * in place of the result.
+ */
+function displayBody(look: Look, text: string): readonly string[] {
+  const lines = withoutStyles(text).trimEnd().split('\n');
+  const note = (hidden: number) => `… ${formatCount(hidden, 'more line')}`;
+  const shown = [...clipLines(lines, maxDisplayLines, { note }), '(shown by an extension)'];
+  return clipEach(look, shown, margin).map((line) => withTone(look, 'dim', line));
 }
 
 /** Draws the end of the output of a command, or the start of any other result. */

@@ -2,6 +2,7 @@ import { modeTexts } from '../../agent/session-mode.ts';
 import type { ChosenModel } from '../../contract/agent.ts';
 import type { SessionMode } from '../../contract/config.ts';
 import { cellWidth } from '../../text/cells/cell-width.ts';
+import { oneLine } from '../../text/cells/printable.ts';
 import type { UsageStats } from '../contract/chat-state.ts';
 import { sessionUsage } from '../state/usage-stats.ts';
 import { formatDuration, formatMoney, formatTokens } from './format-amounts.ts';
@@ -19,7 +20,12 @@ interface StatusOptions {
   /** The number of background commands that run now. Default: 0. */
   readonly running?: number | undefined;
   readonly mode: SessionMode;
+  /** Texts of extensions. Default: none. */
+  readonly texts?: readonly string[] | undefined;
 }
+
+/** Maximum length of a text of an extension. */
+const maxTextLength = 60;
 
 /** Draws the status line. It shows as many values as fit, the most important first. */
 export function statusLine(look: Look, status: StatusOptions): string {
@@ -40,6 +46,7 @@ function statusParts({
   mode,
   connecting = [],
   running = 0,
+  texts = [],
 }: StatusOptions): readonly string[] {
   const { input, output, costs, estimated } = sessionUsage(stats);
   const { firstTokenMs, tokensPerSecond } = stats;
@@ -58,6 +65,7 @@ function statusParts({
     holder === undefined ? chosen.label : `${chosen.label}, driven by ${holder}`,
     connecting.length === 0 ? undefined : `connecting to ${connecting.join(', ')}`,
     running === 0 ? undefined : `${running} in the background (/tasks)`,
+    ...texts.map((text) => oneLine(text, maxTextLength)),
     ...[contextPart(chosen.contextTokens, stats.contextTokens), used, cost, first, speed],
   ];
   return parts.filter((part) => part !== undefined);

@@ -202,6 +202,7 @@ function layoutOf(
       mode: built.mode(),
       connecting: built.servers.connecting(),
       running: runningIn(app),
+      texts: built.extensions.code?.status(),
     }),
     activity: isBusy
       ? activityLine(look, state, { moment, label: chosen.label, isDialogOpen: needsAnswer })

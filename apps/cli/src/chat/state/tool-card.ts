@@ -20,9 +20,17 @@ export function isOver({ phase }: ToolCard): boolean {
 /**
  * Adds a result to a card. A running call keeps its state until the event about its end arrives.
  */
-export function withResult(card: ToolCard, { text, value, isError }: ToolResultPart): ToolCard {
+export function withResult(card: ToolCard, part: ToolResultPart): ToolCard {
+  const { text, value, isError, metadata } = part;
   const length = printedLength(value) ?? text.length;
-  const result = { text: headAndTail(text), length, value };
+  const shown = metadata?.['display'];
+  const display = typeof shown === 'string' ? headAndTail(shown) : undefined;
+  const result = {
+    text: headAndTail(text),
+    length,
+    value,
+    ...(display !== undefined && { display }),
+  };
   return { ...card, result, phase: card.phase === 'done' && isError ? 'failed' : card.phase };
 }
 

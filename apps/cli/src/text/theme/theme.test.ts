@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest';
-import { colorTheme, dimmed, dumbTheme, plainTheme, themeFor, withHyperlinks } from './theme.ts';
+import {
+  colorTheme,
+  dimmed,
+  dumbTheme,
+  findTheme,
+  plainTheme,
+  themeFor,
+  withHyperlinks,
+} from './theme.ts';
 
 const terminal = { TERM: 'xterm-256color' };
 
@@ -35,4 +43,14 @@ test('a theme can be dimmed, unless it is plain', () => {
   expect(dimmed(colorTheme).styles.code).toEqual(['2', '36']);
   expect(dimmed(plainTheme)).toBe(plainTheme);
   expect(withHyperlinks(colorTheme).styles).toBe(colorTheme.styles);
+});
+
+test('a theme of an extension changes the styles that it names, and unknown words have no effect', () => {
+  const styles = { heading: 'bold #ffcc00', code: 'bright-red nonsense', nobody: 'red' };
+  const theme = findTheme('sun', colorTheme, [{ name: 'sun', styles }]);
+  expect(theme?.styles.heading).toEqual(['1', '38;2;255;204;0']);
+  expect(theme?.styles.code).toEqual(['91']);
+  expect(theme?.styles.link).toEqual(colorTheme.styles.link);
+  expect(findTheme('moon', colorTheme)).toBeUndefined();
+  expect(findTheme('auto', colorTheme, [{ name: 'auto', styles }])).toBe(colorTheme);
 });

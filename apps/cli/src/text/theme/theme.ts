@@ -1,4 +1,5 @@
-import type { ThemeName } from '../../contract/config.ts';
+import { type ThemeName, themeNames } from '../../contract/config.ts';
+import type { CodeTheme } from '../../contract/extensions.ts';
 import { joinStyles, plain, type Style } from './style.ts';
 
 /** The role of a text. A theme assigns a style to each role. */
@@ -176,6 +177,48 @@ export function themeNamed(name: ThemeName, base: Theme): Theme {
   const codes = name === 'dark' ? onDark : onLight;
   const styles = mapStyles(base.styles, (style) => style.map((code) => codes[code] ?? code));
   return { ...base, styles };
+}
+
+/** Returns the theme with this name: a built-in theme, or one of the themes of extensions. */
+export function findTheme(
+  name: string,
+  base: Theme,
+  others: readonly CodeTheme[] = [],
+): Theme | undefined {
+  const known = themeNames.find((one) => one === name);
+  if (known !== undefined) return themeNamed(known, base);
+  const own = others.find((one) => one.name === name);
+  return own && withStyles(base, own.styles);
+}
+
+const colorNames = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white'];
+const attributeCodes: Readonly<Record<string, string>> = {
+  ...{ bold: '1', dim: '2', italic: '3', underline: '4', inverse: '7' },
+};
+
+/**
+ * Returns the theme with the styles of an extension, such as `bold bright-blue` or `#b58900`. Unknown roles and
+ * unknown words have no effect.
+ */
+function withStyles(base: Theme, styles: Readonly<Record<string, string>>): Theme {
+  const own = Object.entries(styles).flatMap(([role, text]) =>
+    Object.hasOwn(base.styles, role) ? [[role, styleOf(text)] as const] : [],
+  );
+  return { ...base, styles: { ...base.styles, ...Object.fromEntries(own) } };
+}
+
+function styleOf(text: string): Style {
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .flatMap((word) => {
+      if (Object.hasOwn(attributeCodes, word)) return attributeCodes[word] ?? [];
+      const [, red, green, blue] = /^#([\da-f]{2})([\da-f]{2})([\da-f]{2})$/.exec(word) ?? [];
+      if (red !== undefined && green !== undefined && blue !== undefined)
+        return `38;2;${[red, green, blue].map((part) => Number.parseInt(part, 16)).join(';')}`;
+      const color = colorNames.indexOf(word.replace(/^bright-/, ''));
+      return color < 0 ? [] : String((word.startsWith('bright-') ? 90 : 30) + color);
+    });
 }
 
 /** A theme without escape sequences. */

@@ -15,6 +15,8 @@ interface PlaybackControlsProps {
   readonly player: Player;
   readonly isLive: boolean;
   readonly isRunning: boolean;
+  /** True if the session cannot grow, so that there is no current state to return to. Default: false. */
+  readonly isRecording?: boolean | undefined;
   readonly shortenPauses: boolean;
   readonly onShortenPauses: (shortenPauses: boolean) => void;
   readonly onToggle: () => void;
@@ -26,7 +28,8 @@ interface PlaybackControlsProps {
 /** The buttons that play, pause, step, change the speed, and return to the current state. */
 export function PlaybackControls(props: PlaybackControlsProps) {
   const t = useLabels();
-  const { player, isLive, isRunning, onToggle, onStart, onStep, onLive } = props;
+  const { player, isLive, isRunning, isRecording = false } = props;
+  const { onToggle, onStart, onStep, onLive } = props;
   return (
     <div className="transport" role="toolbar" aria-label={t.playback}>
       <div className="transport-keys">
@@ -52,13 +55,18 @@ export function PlaybackControls(props: PlaybackControlsProps) {
         >
           <ForwardIcon />
         </IconButton>
-        <IconButton size="small" label={t.toNow} disabled={isLive} onClick={onLive}>
+        <IconButton
+          size="small"
+          label={isRecording ? t.toTheEnd : t.toNow}
+          disabled={isLive}
+          onClick={onLive}
+        >
           <EndIcon />
         </IconButton>
       </div>
       <SpeedChoice player={player} />
       <PauseChoice {...props} />
-      {isLive ? (
+      {isRecording ? null : isLive ? (
         <span className="transport-live" data-running={isRunning || undefined}>
           {isRunning ? t.live : t.now}
         </span>

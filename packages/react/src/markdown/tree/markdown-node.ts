@@ -15,7 +15,7 @@ export type MarkdownNode =
   | ListNode;
 
 /** The source of the rest of a text that has too many blocks. The page shows it without a format. */
-export interface PlainNode {
+interface PlainNode {
   readonly kind: 'plain';
   readonly pieces: GrowingList<string>;
 }

@@ -71,15 +71,15 @@ export async function checkAccess(
 }
 
 /**
- * Throws if the caller may not use the route. A read-only token can use only GET, because no GET route
- * changes anything.
+ * Throws if the caller may not use the route. A read-only token can use only GET and HEAD, because these
+ * routes change nothing.
  */
 function checkRights(grant: Grant, method: string, route: Route | undefined): void {
   if (route?.access === 'all' && grant.scope.kind !== 'all') {
     const message = 'Cannot do this with a token for one agent or task. Use a token for everything';
     throw new ServerError('forbidden', message);
   }
-  if (!grant.isReadOnly || method === 'GET') return;
+  if (!grant.isReadOnly || method === 'GET' || method === 'HEAD') return;
   const message = 'Cannot change anything with a read-only token. Use another token';
   throw new ServerError('forbidden', message);
 }

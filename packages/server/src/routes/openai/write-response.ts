@@ -112,7 +112,7 @@ function serverClosing(): ServerError {
  * Runs work until the client disconnects or the server closes. A disconnect stops the run if the options say
  * so. A server that closes does not stop the run, because the run continues after the restart.
  */
-async function whileConnected(
+export async function whileConnected(
   { question }: OpenedResponse,
   response: HttpResponse,
   { stopsOnClose, isDeleted = false }: Pick<WriteOptions, 'stopsOnClose' | 'isDeleted'>,

@@ -1,0 +1,39 @@
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { initPrompt } from '../chat/commands/work-commands.ts';
+import { resolveWorkFolder } from '../command/paths.ts';
+import { runAgent } from '../command/run-agent.ts';
+import { untilStopped } from '../command/stop-signals.ts';
+import { hasTerminal } from '../command/without-terminal.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { ruleFromText } from '../config/rule-text.ts';
+import type { InitArgs } from '../contract/args.ts';
+import { UsageError } from '../contract/errors.ts';
+import type { Host } from '../contract/host.ts';
+import { findOffers } from './first-contact.ts';
+
+const fileName = 'AGENTS.md';
+
+/**
+ * Runs `millrace init`: the agent writes AGENTS.md. In a terminal it opens the chat, and the user approves the
+ * file. Without a terminal it may write only this file. An existing file is never overwritten.
+ */
+export async function initCommand(args: InitArgs, host: Host): Promise<number> {
+  const { env, signal } = host;
+  const cwd = await untilStopped(signal, resolveWorkFolder(args, host.cwd));
+  const path = join(cwd, fileName);
+  if ((await lstat(path).catch(() => undefined)) !== undefined)
+    throw new UsageError(
+      `${path} exists already, and millrace init does not overwrite it. To improve it, open the chat and type /init`,
+      { path },
+    );
+  const run = { ...args, session: 'new', prompt: initPrompt } as const;
+  if (hasTerminal(host)) return runAgent({ ...run, command: 'chat' }, host);
+  const config = await untilStopped(signal, loadConfig({ args, env, cwd }));
+  if (config.model === 'demo' || (await findOffers({ config, env })) !== undefined)
+    throw new UsageError(
+      'millrace init needs a model. Set an API key, start a local model server, or run millrace in a terminal to enter a key',
+    );
+  const rules = [...args.rules, ruleFromText(`write=${fileName}`, 'allow')];
+  return runAgent({ ...run, rules, command: 'print', json: false }, host);
+}

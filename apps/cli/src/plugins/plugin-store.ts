@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import { lstat, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import { z } from 'zod';
+import { userConfigFolder } from '../config/config-paths.ts';
+import { writeAtomically } from '../config/folders-file.ts';
+import { checkJsonFile, readJsonFile } from '../config/json-file.ts';
+import { ConfigError, UsageError } from '../contract/errors.ts';
+import type { Env } from '../contract/host.ts';
+import { makeFolder } from '../make-folder.ts';
+
+/** A plugin that the user has added. */
+export interface Plugin {
+  readonly name: string;
+  /** The path or the package from which it was added. */
+  readonly source: string;
+  /** The SHA-256 digest of all its files. If it changes, the plugin is not used any more. */
+  readonly digest: string;
+  /** The integrity of the package, as npm reports it. Undefined for a folder. */
+  readonly integrity?: string | undefined;
+}
+
+const fileSchema: z.ZodType<Readonly<Record<string, Omit<Plugin, 'name'>>>> = z.record(
+  z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/),
+  z.strictObject({
+    source: z.string(),
+    digest: z.string(),
+    integrity: z.string().optional(),
+  }),
+);
+
+const maxFiles = 2_000;
+const maxBytes = 20 * 2 ** 20;
+const maxDepth = 8;
+const skipped: ReadonlySet<string> = new Set(['node_modules', '.git']);
+
+function pluginsFolder(env: Env): string | undefined {
+  const folder = userConfigFolder(env);
+  return folder && join(folder, 'plugins');
+}
+
+/** Returns the folder with the files of a plugin. */
+function folderOf(env: Env, name: string): string {
+  const folder = pluginsFolder(env);
+  if (folder === undefined)
+    throw new ConfigError('There is no folder for plugins: set XDG_CONFIG_HOME or HOME');
+  return join(folder, name);
+}
+
+/** Reads the list of the plugins. */
+export async function readPlugins(env: Env): Promise<readonly Plugin[]> {
+  const folder = pluginsFolder(env);
+  const file = folder && (await readJsonFile(`${folder}.json`));
+  const plugins = file ? checkJsonFile(file, fileSchema) : {};
+  return Object.entries(plugins).map(([name, plugin]) => ({ name, ...plugin }));
+}
+
+/**
+ * Returns the folders of the plugins whose files are those that the user has trusted. `warn` is called with a
+ * sentence about each other plugin.
+ */
+export async function trustedPlugins(
+  env: Env,
+  warn: (problem: string) => void,
+): Promise<readonly string[]> {
+  const folders: string[] = [];
+  for (const { name, digest, source } of await readPlugins(env)) {
+    const folder = folderOf(env, name);
+    const now = await readFiles(folder).then(digestOf, () => undefined);
+    if (now === digest) folders.push(folder);
+    else
+      warn(
+        `The plugin ${name} is not used: its files have changed since you trusted it. To trust them again, run millrace plugins add ${source}`,
+      );
+  }
+  return folders;
+}
+
+/** The content of a file of a plugin. */
+interface PluginFile {
+  /** The path relative to the folder of the plugin. */
+  readonly path: string;
+  readonly bytes: Buffer;
+}
+
+/**
+ * Reads all files of a plugin. Links are left out, because they could lead to files of other places. Folders with
+ * installed packages are left out too.
+ */
+export async function readFiles(folder: string): Promise<readonly PluginFile[]> {
+  const files: PluginFile[] = [];
+  let bytesLeft = maxBytes;
+  const visit = async (at: string, depth: number): Promise<void> => {
+    const entries = await readdir(at, { withFileTypes: true });
+    for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+      const path = join(at, entry.name);
+      if (entry.isDirectory() && !skipped.has(entry.name)) {
+        if (depth >= maxDepth) throw tooLarge(folder);
+        await visit(path, depth + 1);
+      }
+      if (!entry.isFile()) continue;
+      const { size } = await lstat(path);
+      bytesLeft -= size;
+      if (bytesLeft < 0 || files.length >= maxFiles) throw tooLarge(folder);
+      files.push({ path: relative(folder, path), bytes: await readFile(path) });
+    }
+  };
+  await visit(folder, 0);
+  return files;
+}
+
+function tooLarge(folder: string): UsageError {
+  return new UsageError(
+    `Cannot add the plugin ${basename(folder)}: it has more than ${maxFiles} files, ${maxBytes / 2 ** 20} MiB, or ${maxDepth} levels of folders`,
+  );
+}
+
+/** Returns a digest of the names and the content of files. */
+export function digestOf(files: readonly PluginFile[]): string {
+  const hash = createHash('sha256');
+  for (const { path, bytes } of files) hash.update(`${path}\n${bytes.length}\n`).update(bytes);
+  return hash.digest('hex');
+}
+
+/** Copies the files of a plugin into the folder of the user, and stores their digest. Replaces an earlier version. */
+export async function storePlugin(
+  env: Env,
+  plugin: Plugin,
+  files: readonly PluginFile[],
+): Promise<void> {
+  const folder = folderOf(env, plugin.name);
+  const draft = `${folder}.${process.pid}.new`;
+  makeFolder(dirname(folder));
+  await rm(draft, { recursive: true, force: true });
+  try {
+    for (const { path, bytes } of files) {
+      makeFolder(dirname(join(draft, path)));
+      // Scripts of hooks must be executable. Only the user has access.
+      await writeFile(join(draft, path), bytes, { mode: 0o700 });
+    }
+    await rm(folder, { recursive: true, force: true });
+    await rename(draft, folder);
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    throw error;
+  }
+  const others = (await readPlugins(env)).filter(({ name }) => name !== plugin.name);
+  await writePlugins(env, [...others, plugin]);
+}
+
+/** Removes a plugin. Returns false if there is none with this name. */
+export async function removePlugin(env: Env, name: string): Promise<boolean> {
+  const plugins = await readPlugins(env);
+  const others = plugins.filter((one) => one.name !== name);
+  if (others.length === plugins.length) return false;
+  await writePlugins(env, others);
+  await rm(folderOf(env, name), { recursive: true, force: true });
+  return true;
+}
+
+async function writePlugins(env: Env, plugins: readonly Plugin[]): Promise<void> {
+  const content = Object.fromEntries(plugins.map(({ name, ...rest }) => [name, rest]));
+  await writeAtomically(`${pluginsFolder(env)}.json`, `${JSON.stringify(content, undefined, 2)}\n`);
+}

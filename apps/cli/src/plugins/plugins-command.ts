@@ -1,0 +1,129 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, realpath, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { askYesNo } from '../command/ask-user.ts';
+import { hasTerminal } from '../command/without-terminal.ts';
+import { envOutsideProject } from '../config/server-place.ts';
+import type { PluginsArgs } from '../contract/args.ts';
+import { UsageError } from '../contract/errors.ts';
+import type { Host } from '../contract/host.ts';
+import { exitCodes } from '../exit-code.ts';
+import { countOf } from '../print/text-table.ts';
+import { revealHidden } from '../text/cells/reveal-hidden.ts';
+import { writeText } from '../text/terminal/terminal-gate.ts';
+import { digestOf, readFiles, readPlugins, removePlugin, storePlugin } from './plugin-store.ts';
+
+const run = promisify(execFile);
+
+/** Runs `millrace plugins`: lists, adds and removes plugins. */
+export async function pluginsCommand(args: PluginsArgs, host: Host): Promise<number> {
+  const { env, stdout } = host;
+  switch (args.action) {
+    case 'list': {
+      const plugins = await readPlugins(env);
+      const lines = plugins.map(({ name, source }) => `${name}  ${source}\n`);
+      writeText(stdout, lines.join('') || 'There are no plugins.\n');
+      return exitCodes.done;
+    }
+    case 'remove':
+      if (!(await removePlugin(env, args.operand)))
+        throw new UsageError(`There is no plugin ${args.operand}. millrace plugins lists them`);
+      writeText(stdout, `Removed the plugin ${args.operand}.\n`);
+      return exitCodes.done;
+    case 'add':
+      return addPlugin(args, host);
+  }
+}
+
+async function addPlugin({ operand, yes }: PluginsArgs, host: Host): Promise<number> {
+  const { env, stdout, cwd } = host;
+  const isFolder = /^[./~]/.test(operand) || existsSync(resolve(cwd, operand));
+  const source = isFolder ? await folderSource(resolve(cwd, operand)) : operand;
+  const fetched = isFolder
+    ? { folder: source, integrity: undefined }
+    : await fetchPackage(source, host);
+  try {
+    const files = await readFiles(fetched.folder);
+    const paths = files.map(({ path }) => path);
+    const used = paths.filter((path) =>
+      /^(?:skills|commands|agents|extensions)\/|^hooks\.json$/.test(path),
+    );
+    if (used.length === 0)
+      throw new UsageError(
+        `${operand} is not a plugin: it has no folder skills, commands, agents or extensions, and no hooks.json`,
+      );
+    const name = nameOf(isFolder ? basename(source) : packageName(source));
+    const shown = used.map((path) => `  - ${revealHidden(path.replaceAll('\n', '␊'))}\n`).join('');
+    const question = `The plugin ${name} has these files:\n${shown}Its hooks and extensions run with all your rights, in every project. Add it?`;
+    if (!yes) {
+      if (!hasTerminal(host))
+        throw new UsageError('Without a terminal, millrace plugins add needs --yes');
+      const isWanted = await askYesNo(host, question);
+      if (isWanted !== true) return exitCodes.aborted;
+    }
+    const { integrity } = fetched;
+    const plugin = { name, source, digest: digestOf(files), ...(integrity && { integrity }) };
+    await storePlugin(env, plugin, files);
+    writeText(stdout, `Added the plugin ${name}, with ${countOf(used.length, 'file')}.\n`);
+    return exitCodes.done;
+  } finally {
+    if (!isFolder) await rm(resolve(fetched.folder, '..'), { recursive: true, force: true });
+  }
+}
+
+async function folderSource(path: string): Promise<string> {
+  const found = await stat(path).catch(() => undefined);
+  if (!found?.isDirectory()) throw new UsageError(`${path} is not a folder`);
+  return realpath(path);
+}
+
+/** Returns the name of a package without its version: `@acme/tools` of `@acme/tools@1.2.0`. */
+function packageName(spec: string): string {
+  return spec.replace(/(?<=.)@[^@/]*$/, '');
+}
+
+function nameOf(text: string): string {
+  const name = text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '');
+  if (name === '') throw new UsageError('The name of a plugin needs a letter or a digit');
+  return name.slice(0, 64);
+}
+
+interface Fetched {
+  readonly folder: string;
+  readonly integrity: string | undefined;
+}
+
+/**
+ * Downloads a package of npm and unpacks it. No script of the package runs. Packages that it depends on are not
+ * installed.
+ */
+async function fetchPackage(spec: string, { env, cwd, signal }: Host): Promise<Fetched> {
+  if (!/^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~-]+)?$/i.test(spec))
+    throw new UsageError(`${spec} is neither a folder nor the name of a package`);
+  const place = await mkdtemp(join(tmpdir(), 'millrace-plugin-'));
+  try {
+    const flags = ['--ignore-scripts', '--json', '--pack-destination', place];
+    // A project cannot provide the program `npm`, and its settings do not apply in this folder.
+    const outside = await envOutsideProject(env, cwd);
+    const options = { cwd: place, env: { ...outside }, signal, timeout: 120_000 };
+    const { stdout } = await run('npm', ['pack', spec, ...flags], options);
+    const [packed] = JSON.parse(stdout) as readonly { filename: string; integrity?: string }[];
+    if (packed === undefined) throw new Error('npm returned no package');
+    await run('tar', ['-xzf', join(place, basename(packed.filename)), '-C', place], options);
+    return { folder: join(place, 'package'), integrity: packed.integrity };
+  } catch (cause) {
+    await rm(place, { recursive: true, force: true });
+    throw notFetched(spec, cause);
+  }
+}
+
+function notFetched(spec: string, cause: unknown): UsageError {
+  const way = 'Check its name and the network';
+  return new UsageError(`Cannot fetch the package ${spec} with npm. ${way}`, {}, { cause });
+}

@@ -1,0 +1,123 @@
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { beforeEach, expect, test } from 'vitest';
+import { runCommand } from '../command/run-command.ts';
+import { loadExtensions } from '../extensions/load-extensions.ts';
+import { CapturedOutput } from '../testing/output-streams.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+
+const folder = temporaryFolder('plugins');
+let count = 0;
+let base: string;
+let env: { readonly HOME: string };
+
+const write = (path: string, text: string) => {
+  mkdirSync(join(base, path, '..'), { recursive: true });
+  writeFileSync(join(base, path), text);
+};
+
+beforeEach(() => {
+  base = join(folder(), String(++count));
+  mkdirSync(join(base, 'home'), { recursive: true });
+  mkdirSync(join(base, 'project/.git'), { recursive: true });
+  env = { HOME: join(base, 'home') };
+  write('Orders/skills/orders/SKILL.md', '---\nname: orders\ndescription: Orders\n---\nLook.');
+  write('Orders/commands/late.md', 'Why is order $1 late?');
+  write('Orders/extensions/orders.ts', 'export default () => {};');
+  write('Orders/hooks.json', '{"hooks":{}}');
+});
+
+async function millrace(...argv: readonly string[]) {
+  const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()];
+  const { signal } = new AbortController();
+  const stdin = Readable.from([]);
+  const code = await runCommand({ argv, env, cwd: base, stdin, stdout, stderr, signal });
+  return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+const load = async () => {
+  const { extensions } = await loadExtensions({ env, cwd: join(base, 'project'), config: {} });
+  const { skills, commands, modules, problems } = extensions;
+  return { found: [...skills, ...commands, ...modules].map(({ name }) => name), problems };
+};
+
+test('18.246: attack: a plugin is used before it is added, or after it is removed', async () => {
+  expect((await millrace('plugins')).stdout).toBe('There are no plugins.\n');
+  expect((await load()).found).toEqual([]);
+  expect(await millrace('plugins', 'add', 'Orders', '--yes')).toEqual({
+    ...{ code: 0, stdout: 'Added the plugin orders, with 4 files.\n', stderr: '' },
+  });
+  expect(await load()).toEqual({ found: ['orders', 'late', 'orders'], problems: [] });
+  expect((await millrace('plugins')).stdout).toBe(`orders  ${join(base, 'Orders')}\n`);
+  expect((await millrace('plugins', 'remove', 'orders')).code).toBe(0);
+  expect((await load()).found).toEqual([]);
+  expect((await millrace('plugins', 'remove', 'orders')).stderr).toContain('There is no plugin');
+});
+
+test('18.246: attack: a plugin is added without a question', async () => {
+  const { code, stderr } = await millrace('plugins', 'add', 'Orders');
+  expect([code, stderr]).toEqual([2, expect.stringContaining('needs --yes')]);
+  expect((await load()).found).toEqual([]);
+});
+
+test.each([
+  ['changed', 'extensions/orders.ts'],
+  ['added', 'extensions/more.ts'],
+])('18.247: attack: a plugin is used after a file was %s', async (_, path) => {
+  await millrace('plugins', 'add', 'Orders', '--yes');
+  write(`home/.config/millrace/plugins/orders/${path}`, 'export default () => {}; // other');
+  const { found, problems } = await load();
+  expect(found).toEqual([]);
+  expect(problems).toEqual([
+    expect.stringContaining('its files have changed since you trusted it'),
+  ]);
+  await millrace('plugins', 'add', 'Orders', '--yes');
+  expect((await load()).found).toHaveLength(3);
+});
+
+test('18.247: attack: a change of the source folder changes the added plugin', async () => {
+  await millrace('plugins', 'add', 'Orders', '--yes');
+  write('Orders/extensions/orders.ts', 'throw new Error();');
+  expect((await load()).problems).toEqual([]);
+  const copy = join(base, 'home/.config/millrace/plugins/orders/extensions/orders.ts');
+  expect(readFileSync(copy, 'utf8')).toBe('export default () => {};');
+  expect(statSync(copy).mode & 0o077).toBe(0);
+});
+
+test('18.249: attack: a link of a plugin leads to other files', async () => {
+  write('secret.txt', 'secret');
+  symlinkSync(join(base, 'secret.txt'), join(base, 'Orders/skills/orders/notes.md'));
+  symlinkSync('/etc', join(base, 'Orders/skills/etc'));
+  await millrace('plugins', 'add', 'Orders', '--yes');
+  const copy = join(base, 'home/.config/millrace/plugins/orders/skills');
+  expect(existsSync(join(copy, 'orders/SKILL.md'))).toBe(true);
+  expect(existsSync(join(copy, 'orders/notes.md'))).toBe(false);
+  expect(existsSync(join(copy, 'etc'))).toBe(false);
+});
+
+test('18.250: attack: a huge plugin fills the disk', async () => {
+  write('Orders/skills/orders/big.bin', '');
+  truncateSync(join(base, 'Orders/skills/orders/big.bin'), 21 * 2 ** 20);
+  const { code, stderr } = await millrace('plugins', 'add', './Orders', '--yes');
+  expect([code, stderr]).toEqual([2, expect.stringContaining('20 MiB')]);
+});
+
+test.each([
+  '--registry=http://evil.example',
+  'git+ssh://evil.example/x',
+  'https://evil.example/x.tgz',
+  '../none',
+])('18.251: attack: the name %s makes npm do something else', async (name) => {
+  const { code, stderr } = await millrace('plugins', 'add', '--yes', '--', name);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/neither a folder nor the name of a package|is not a folder/);
+});

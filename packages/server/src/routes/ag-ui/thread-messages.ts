@@ -1,0 +1,197 @@
+import {
+  type FilePart,
+  type FoldState,
+  findItemOfPart,
+  findOpen,
+  type ItemState,
+  type JsonObject,
+  type MediaPart,
+  type Part,
+  type PartId,
+  type PartSlot,
+  type ToolResultPart,
+  toArray,
+  toBase64,
+} from '@millrace/core';
+
+/** A call in a message of the assistant. */
+interface ThreadCall {
+  readonly id: string;
+  readonly type: 'function';
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+/** A message of AG-UI. */
+export interface ThreadMessage {
+  readonly id: string;
+  readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'reasoning';
+  readonly content?: Content;
+  readonly toolCalls?: readonly ThreadCall[];
+  readonly toolCallId?: string;
+  readonly metadata?: JsonObject;
+}
+
+type Content = string | readonly ContentPart[];
+type ContentPart = Readonly<Record<string, unknown>> & { readonly type: string };
+
+/** The metadata of an item that a client of AG-UI sent. */
+interface ItemOrigin {
+  /** The ids that the client gave to the messages of the item. */
+  readonly ids?: readonly string[];
+}
+
+/** Returns the id of the message that shows a part. */
+export function messageIdOf(partId: string): string {
+  return `msg_${partId}`;
+}
+
+/**
+ * Returns the messages of a folded state. An item of the assistant becomes one message for each text and each
+ * reasoning. A call belongs to the text before it.
+ */
+export function messagesOf(
+  state: FoldState,
+  items: readonly ItemState[] = toArray(state.items),
+): readonly ThreadMessage[] {
+  return items.flatMap((item) => {
+    const { ids = [] } = (item.metadata?.['agui'] ?? {}) as ItemOrigin;
+    return itemMessages(state, item).map((message, index) => ({
+      ...message,
+      id: ids[index] ?? message.id,
+    }));
+  });
+}
+
+/** Returns the id of the message that contains the call of this part. */
+export function parentOfCall(state: FoldState, partId: PartId, callId: string): string {
+  const item = findItemOfPart(state, partId);
+  const messages = item === undefined ? [] : messagesOf(state, [item]);
+  const has = ({ toolCalls = [] }: ThreadMessage) => toolCalls.some(({ id }) => id === callId);
+  return messages.find(has)?.id ?? messageIdOf(partId);
+}
+
+function itemMessages(state: FoldState, item: ItemState): readonly ThreadMessage[] {
+  const { kind, parts } = item;
+  switch (kind) {
+    case 'system':
+    case 'developer':
+      return [{ id: messageIdOf(item.id), role: kind, content: textsOf(parts).join('\n') }];
+    case 'user':
+      return [{ id: messageIdOf(item.id), role: kind, content: userContent(state, parts) }];
+    case 'assistant':
+      return assistantMessages(state, parts);
+    case 'tool':
+      return parts.flatMap(({ id, part }) =>
+        part?.kind === 'tool_result' ? [toolMessage(state, id, part)] : [],
+      );
+    default:
+      return [];
+  }
+}
+
+function assistantMessages(state: FoldState, parts: readonly PartSlot[]): readonly ThreadMessage[] {
+  const messages: ThreadMessage[] = [];
+  for (const slot of parts) {
+    const id = messageIdOf(slot.id);
+    const part = slot.part ?? openPart(state, slot.id);
+    const text = part && streamedText(part);
+    if (part === undefined || text === undefined) continue;
+    if (part.kind === 'reasoning') messages.push({ id, role: 'reasoning', content: text });
+    else if (part.kind !== 'tool_call') messages.push({ id, role: 'assistant', content: text });
+    else {
+      const { toolCallId, name } = part;
+      const call: ThreadCall = {
+        ...{ id: toolCallId, type: 'function', function: { name, arguments: text } },
+      };
+      const last = messages.at(-1);
+      if (last?.role !== 'assistant') messages.push({ id, role: 'assistant', toolCalls: [call] });
+      else {
+        const toolCalls = [...(last.toolCalls ?? []), call];
+        messages[messages.length - 1] = { ...last, toolCalls };
+      }
+    }
+  }
+  return messages;
+}
+
+/** Returns the text that a client of AG-UI receives in pieces. Undefined if the part is not shown. */
+export function streamedText(part: Part): string | undefined {
+  switch (part.kind) {
+    case 'text':
+      return part.text;
+    case 'reasoning':
+      return part.form === 'redacted' ? undefined : part.text;
+    case 'tool_call':
+      return part.arguments;
+    case 'structured':
+      return JSON.stringify(part.value);
+    default:
+      return undefined;
+  }
+}
+
+/** Returns an open part with the content that it has now. */
+function openPart(state: FoldState, partId: PartId): Part | undefined {
+  const open = findOpen(state, partId);
+  if (open === undefined) return undefined;
+  const { begin, text } = open;
+  switch (begin.kind) {
+    case 'text':
+      return { kind: 'text', text };
+    case 'reasoning':
+      return { kind: 'reasoning', form: begin.form, text };
+    case 'tool_call': {
+      const { toolCallId, name } = begin;
+      return { kind: 'tool_call', toolCallId, name, arguments: text };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Returns the message of a result. The metadata marks errors, because the event of a result has no field. */
+export function toolMessage(state: FoldState, id: string, part: ToolResultPart): ThreadMessage {
+  const { toolCallId, text, isError, attachments = [] } = part;
+  const files = attachments.filter(
+    ({ kind, mimeType }) => kind === 'media' || !/^text\//.test(mimeType),
+  );
+  const content =
+    files.length === 0
+      ? text
+      : [{ type: 'text', text }, ...files.map((file) => filePart(state, file))];
+  const metadata = isError ? { metadata: { millrace: { isError } } } : {};
+  return { id: messageIdOf(id), role: 'tool', toolCallId, content, ...metadata };
+}
+
+function userContent(state: FoldState, parts: readonly PartSlot[]): Content {
+  const given = parts.flatMap(({ part }): readonly ContentPart[] => {
+    if (part?.kind === 'text') return [{ type: 'text', text: part.text }];
+    if (part?.kind === 'media' || part?.kind === 'file') return [filePart(state, part)];
+    return [];
+  });
+  const texts = textsOf(parts);
+  return texts.length === given.length ? texts.join('\n') : given;
+}
+
+function textsOf(parts: readonly PartSlot[]): readonly string[] {
+  return parts.flatMap(({ part }) => (part?.kind === 'text' ? part.text : []));
+}
+
+function filePart({ session }: FoldState, part: MediaPart | FilePart): ContentPart {
+  const { source, mimeType } = part;
+  const kind = /^(image|audio|video)\//.exec(mimeType)?.[1];
+  const name = part.kind === 'file' ? { metadata: { filename: part.name } } : {};
+  const of = (from: object) => ({ type: kind ?? 'document', source: from, ...name });
+  switch (source.type) {
+    case 'bytes':
+      return of({ type: 'data', value: toBase64(source.bytes), mimeType });
+    case 'url':
+      return of({ type: 'url', value: source.url, mimeType });
+    case 'blob': {
+      const value = `/tasks/${encodeURIComponent(session)}/blobs/${source.hash}`;
+      return of({ type: 'url', value, mimeType });
+    }
+    case 'provider_file':
+      return of({ type: 'file', value: source.id, provider: source.provider, mimeType });
+  }
+}
