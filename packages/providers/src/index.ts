@@ -65,6 +65,7 @@ export {
 export type { UploadOptions, Uploads } from './contract/uploads.ts';
 export type { GeminiOptions, GoogleToolOptions, VertexOptions } from './gemini/options.ts';
 export { gemini, vertex } from './gemini/provider.ts';
+export { textOfAttachment } from './history/attachment.ts';
 export { withContentOptions } from './history/content-options.ts';
 export type { ToolCallIdRule } from './history/tool-call-ids.ts';
 export type { ModelInfoOptions } from './models/model-info.ts';

@@ -43,8 +43,17 @@ function guardedItems(
   return items.flatMap((item) => {
     if (isReplacement(item) || withheld.has(item.id)) return [];
     const change = changes.get(replaced.get(item.id) ?? item.id);
-    return change === undefined || item.redacted ? item : { ...item, parts: change.parts };
+    if (change === undefined || item.redacted) return item;
+    const changed = { ...item, parts: change.parts };
+    return change.metadata?.['keepsOptions'] === true ? changed : withoutOptions(changed);
   });
+}
+
+/** Removes the options of a caller, because a guardrail changed an input that contains them. */
+export function withoutOptions(item: Item): Item {
+  if (item.metadata?.['caller'] === undefined) return item;
+  const { caller: _options, ...metadata } = item.metadata;
+  return { ...item, metadata };
 }
 
 /** Returns true for an item that only contains the new content of a changed item. */

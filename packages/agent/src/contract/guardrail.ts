@@ -38,7 +38,11 @@ export interface ChangeVerdict<Value> {
 
 /** The input that a guardrail checks, before a model gets it. */
 export interface CheckedInput {
-  /** The text of the input, as a model reads it. A structured value is included as JSON. */
+  /**
+   * The text of the input, as a model reads it. It includes structured values as JSON, the content of attached
+   * text files, the names and URLs of other files, and the texts of a caller's options. It does not include
+   * what pictures, sound and other documents show: check `item.parts` for them.
+   */
   readonly text: string;
   /** The input, after the changes of earlier guardrails. */
   readonly item: Item;

@@ -2,6 +2,7 @@ import {
   type Attempt,
   DeltaWriter,
   type DraftRecord,
+  type FilePart,
   type GuardrailFact,
   type GuardrailVerdict,
   type Ids,
@@ -9,13 +10,19 @@ import {
   type ItemId,
   type ItemState,
   type JsonValue,
+  type MediaPart,
   type Part,
   toArray,
 } from '@millrace/core';
+import type { BlobStore } from '@millrace/log';
+import { textOfAttachment } from '@millrace/providers';
 import type { prepareCall } from '../calls/prepare-call.ts';
+import { withBytes, withoutOptions } from '../context/changed-items.ts';
+import { AgentError } from '../contract/agent-error.ts';
 import type { CheckedOutput } from '../contract/guardrail.ts';
 import { verdictKey } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
+import type { CallerOptions } from '../contract/settings.ts';
 import { loopMetadata, structuredValue } from '../run/output.ts';
 import { joinText } from '../views/run-views.ts';
 import { changeProblem, inputParts, jsonOf, outputParts } from './judge.ts';
@@ -30,7 +37,7 @@ export function checkedOutput(item: Item): CheckedOutput {
 
 /** The kinds of items that requests contain and that clients can write. */
 const inputKinds: ReadonlySet<Item['kind']> = new Set([
-  ...(['user', 'developer', 'notification', 'assistant', 'tool'] as const),
+  ...(['system', 'user', 'developer', 'notification', 'assistant', 'tool'] as const),
 ]);
 
 /**
@@ -66,12 +73,16 @@ export function isFinal(verdict: GuardrailVerdict | undefined): boolean {
 
 /**
  * Returns the text of an input, as a model reads it. Structured values are included as JSON, because
- * providers send them as JSON.
+ * providers send them as JSON. Attached text files are included with their content, and the options of a
+ * caller with their texts and schemas. Throws if an attachment cannot be loaded, because a later request could
+ * contain it.
  */
-export function inputText(parts: readonly Part[]): string {
-  return parts.every(({ kind }) => kind === 'text')
+export async function inputText(item: Item, blobs: BlobStore): Promise<string> {
+  const { parts } = await withBytes(item, blobs);
+  const texts = parts.every(({ kind }) => kind === 'text')
     ? joinText(parts)
     : parts.map(textOfPart).join('\n').trim();
+  return `${texts}${optionsText(item)}`;
 }
 
 function textOfPart(part: Part): string {
@@ -82,22 +93,61 @@ function textOfPart(part: Part): string {
     case 'tool_call':
       return `${part.name} ${part.arguments}`;
     case 'tool_result':
-      return part.text;
+      return [part.text, ...(part.attachments ?? []).map(attachedText)].join('\n').trim();
     case 'structured':
     case 'custom':
       return JSON.stringify(part.value);
     case 'file':
-      return part.name;
     case 'media':
-      return '';
+      return attachedText(part);
   }
+}
+
+function attachedText(part: MediaPart | FilePart): string {
+  if (part.source.type === 'blob')
+    throw new AgentError('bad_option', 'an attachment of the input cannot be loaded');
+  return textOfAttachment(part);
+}
+
+/**
+ * Returns the texts of the caller's options that a model reads. The text is empty, or it begins with a line
+ * end.
+ */
+function optionsText({ metadata }: Item): string {
+  const { instructions, tools = [], output } = (metadata?.['caller'] ?? {}) as CallerOptions;
+  const texts = [
+    instructions ?? '',
+    ...tools.map(({ name, description = '', parameters = {} }) =>
+      [name, description, JSON.stringify(parameters)].join(' '),
+    ),
+    output === undefined ? '' : `${output.name} ${JSON.stringify(output.schema)}`,
+  ];
+  return texts.map((text) => (text === '' ? '' : `\n${text}`)).join('');
+}
+
+/**
+ * Returns a changed input. The options of the caller stay only if a new text ends with the unchanged texts of
+ * the options.
+ */
+export function changedItem(item: Item, to: unknown, keepsOptions = false): Item {
+  const options = optionsText(item);
+  const isKept = typeof to === 'string' && to.endsWith(options);
+  const content = isKept ? to.slice(0, to.length - options.length) : to;
+  const changed = { ...item, parts: changedParts(item, content) };
+  return isKept || keepsOptions || options === '' ? changed : withoutOptions(changed);
+}
+
+/** Returns a changed input that is on the log. */
+export function storedChange(item: Item, { parts, metadata }: Item): Item {
+  const changed = { ...item, parts };
+  return metadata?.['keepsOptions'] === true ? changed : withoutOptions(changed);
 }
 
 /**
  * Returns the parts of a changed input. Tool calls and results keep their ids, because providers require
  * them.
  */
-export function changedParts({ kind, parts }: Item, to: unknown): readonly Part[] {
+function changedParts({ kind, parts }: Item, to: unknown): readonly Part[] {
   if (kind !== 'assistant' && kind !== 'tool') return inputParts(to);
   // In a replay, `to` is already the list of changed parts.
   if (Array.isArray(to) && String(callIds(to)) === String(callIds(parts))) return to;
@@ -116,7 +166,11 @@ function callIds(parts: readonly Part[]): readonly string[] {
 
 /** Returns the item that replaces a changed input in requests. Views do not show items of this kind. */
 export function replacementOf(item: Item, ids: Ids): Item {
-  const metadata = { guardrail: true, replaces: item.id };
+  const hasOptions = item.metadata?.['caller'] !== undefined;
+  const metadata = {
+    ...{ guardrail: true, replaces: item.id },
+    ...(hasOptions && { keepsOptions: true }),
+  };
   return { id: ids.item(), kind: 'context', parts: item.parts, metadata };
 }
 

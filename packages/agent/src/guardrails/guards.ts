@@ -24,13 +24,14 @@ import { itemDrafts, responseFinished } from '../state/drafts.ts';
 import {
   answerDrafts,
   changedInput,
-  changedParts,
+  changedItem,
   checkedOutput,
   inputText,
   isFinal,
   isHalt,
   openInput,
   replacementOf,
+  storedChange,
 } from './checked-items.ts';
 import {
   changeProblem,
@@ -111,7 +112,7 @@ export class Guards {
     const original = toItem(found);
     const replacement = replaced.get(found.id);
     const known = replacement && findItem(journal.state, replacement);
-    let item = known === undefined ? original : { ...original, parts: toItem(known).parts };
+    let item = known === undefined ? original : storedChange(original, toItem(known));
     let isChanged = false;
     return this.#apply(this.#guardrails('input'), {
       at: { turn, attempt: 0 },
@@ -119,11 +120,11 @@ export class Guards {
       verdictOf: ({ name }) => journal.loop.inputs.verdicts.get(verdictKey(found.id, name)),
       checked: async (): Promise<CheckedInput> => {
         const items = await contextItems(settings, journal.state, journal.loop);
-        return { text: inputText(item.parts), item, items };
+        return { text: await inputText(item, settings.log.blobs), item, items };
       },
-      shown: () => ({ text: inputText(item.parts) }),
-      change: (to) => {
-        item = { ...item, parts: changedParts(item, to) };
+      shown: async () => ({ text: await inputText(item, settings.log.blobs) }),
+      change: ({ to, keepsOptions }) => {
+        item = changedItem(item, to, keepsOptions);
         isChanged = true;
       },
       drafts: (facts) => {
@@ -168,8 +169,8 @@ export class Guards {
       },
       verdictOf: ({ name }) => journal.loop.turn?.verdicts.get(name),
       checked: async () => checkedOutput(item),
-      shown: () => ({ text: checkedOutput(item).text }),
-      change: (to) => {
+      shown: async () => ({ text: checkedOutput(item).text }),
+      change: ({ to }) => {
         const parts = outputParts(to, item.parts, settings.output !== undefined);
         item = { ...item, parts };
         isChanged = true;
@@ -310,10 +311,16 @@ export class Guards {
 
   async #judgeItem(guardrail: Guardrail, subject: Subject): Promise<Verdict | undefined> {
     const { turn } = subject.at;
-    const verdict = await judge(guardrail, await subject.checked(), this.#context, turn);
+    let checked: unknown;
+    try {
+      checked = await subject.checked();
+    } catch (error) {
+      return failed(changeProblem(error), error);
+    }
+    const verdict = await judge(guardrail, checked, this.#context, turn);
     if (verdict?.verdict !== 'change') return verdict;
     try {
-      subject.change(verdict.to);
+      subject.change(verdict);
       return verdict;
     } catch (error) {
       return failed(changeProblem(error), error);
@@ -337,7 +344,7 @@ export class Guards {
     if (!stateOf()?.isAsked) {
       const why = reason === undefined ? {} : { reason };
       const who = { toolCallId: question, agents: [`guardrail ${name}`], session };
-      const from = { ...who, input: subject.shown(), itemId };
+      const from = { ...who, input: await subject.shown(), itemId };
       const fact = { type: 'approval_asked', toolCallId: question, name, ...why, from } as const;
       await this.#write([...written, { ...at, fact }]);
     }
@@ -380,8 +387,8 @@ interface Subject {
   /** Returns the argument for the guardrail's check. */
   checked(): Promise<unknown>;
   /** Returns the text that the question to the user contains. */
-  shown(): { readonly text: string };
-  change(to: unknown): void;
+  shown(): Promise<{ readonly text: string }>;
+  change(verdict: Extract<Verdict, { readonly verdict: 'change' }>): void;
   /** Returns the records for the changes made until now and for these verdicts. */
   drafts(facts: readonly GuardrailFact[]): readonly DraftRecord[];
 }

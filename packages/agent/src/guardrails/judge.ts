@@ -16,7 +16,13 @@ export type Verdict =
   | { readonly verdict: 'pass'; readonly reason?: string | undefined }
   | { readonly verdict: 'stop'; readonly reason: string }
   | { readonly verdict: 'ask'; readonly reason?: string | undefined }
-  | { readonly verdict: 'change'; readonly to: unknown; readonly reason?: string | undefined }
+  | {
+      readonly verdict: 'change';
+      readonly to: unknown;
+      readonly reason?: string | undefined;
+      /** True if the options of the caller stay. Only a replay sets it. */
+      readonly keepsOptions?: boolean | undefined;
+    }
   | FailedVerdict;
 
 /**
@@ -70,7 +76,8 @@ export function failed(why: string, cause?: unknown): FailedVerdict {
 /** Validates the return value of a guardrail. The guardrail is user code and may return any value. */
 function readVerdict(returned: unknown, { hold, wasHeld }: Guardrail): Verdict {
   if (returned === 'pass') return { verdict: 'pass' };
-  const { verdict, reason, to, failure } = (returned ?? {}) as Readonly<Record<string, unknown>>;
+  const fields = (returned ?? {}) as Readonly<Record<string, unknown>>;
+  const { verdict, reason, to, failure } = fields;
   // Recorded failures exist only in a replay.
   if (wasHeld !== undefined && typeof failure === 'string') return failed(failure);
   const why = typeof reason === 'string' ? { reason: shortText(reason) } : {};
@@ -85,7 +92,12 @@ function readVerdict(returned: unknown, { hold, wasHeld }: Guardrail): Verdict {
     case 'change':
       return to === undefined
         ? failed('it changed the content, but did not say to what')
-        : { verdict, to, ...why };
+        : {
+            verdict,
+            to,
+            ...why,
+            keepsOptions: wasHeld !== undefined && fields['keepsOptions'] === true,
+          };
     default:
       return failed("it returned none of 'pass' and { verdict: 'stop', 'change' or 'ask' }");
   }

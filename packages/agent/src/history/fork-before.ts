@@ -50,8 +50,8 @@ async function findLastAnswer(log: Log, session: SessionId): Promise<LogRecord |
 /** Returns the offset of the last record that the fork copies, or 0 if it copies none. */
 async function findCut(log: Log, session: SessionId, start: LogRecord): Promise<number> {
   const { turn, offset } = start;
-  // If the item has no turn, the fork also omits the records that introduced the item, which are the
-  // consumed command and the start of its run.
+  // If the item has no turn, the fork also omits the records that introduced the item, which are the queued
+  // and consumed command and the start of its run. The command contains the text that the fork replaces.
   let isOmitted = (record: LogRecord) => record.offset === offset || isOpening(record);
   if (turn > 0)
     isOmitted = (record) => {
@@ -63,8 +63,12 @@ async function findCut(log: Log, session: SessionId, start: LogRecord): Promise<
   return 0;
 }
 
+const openingFacts: ReadonlySet<string | undefined> = new Set([
+  ...['command_queued', 'command_consumed', 'run_started'],
+]);
+
 function isOpening({ fact }: LogRecord): boolean {
-  return fact?.type === 'command_consumed' || fact?.type === 'run_started';
+  return openingFacts.has(fact?.type);
 }
 
 function noSuchItem(session: SessionId, item: ItemId | undefined): AgentError {

@@ -46,7 +46,18 @@ async function recordedVerdict(
   if (producer !== drive.producer) return playback.reached(Number.POSITIVE_INFINITY);
   const { verdict, reason } = fact;
   const failure = verdict === 'error' ? { failure: reason } : {};
-  return { verdict, reason, to: newContent(fact, records), ...failure };
+  const keepsOptions = fact.replacedBy !== undefined && hasKept(fact.replacedBy, records);
+  return { verdict, reason, to: newContent(fact, records), keepsOptions, ...failure };
+}
+
+/** Returns true if a changed input kept the options of its caller. */
+function hasKept(replacement: ItemId, records: readonly LogRecord[]): boolean {
+  return records.some(
+    ({ fact }) =>
+      fact?.type === 'item_started' &&
+      fact.itemId === replacement &&
+      fact.metadata?.['keepsOptions'] === true,
+  );
 }
 
 /** The fields that identify the checked content. */

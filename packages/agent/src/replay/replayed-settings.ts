@@ -55,7 +55,7 @@ export function replayedSettings(
     guardrails: settings.guardrails.map((one) => replayedGuardrail(one, replay)),
     instructions: undefined,
     contextFilters: [],
-    log: replayedLogOf(replay),
+    log: replayedLogOf(replay, settings.log.blobs),
     observers,
     approve: (call) => recordedDecision(replay, call),
     beforeRejection: async ({ toolCallId }) => {
@@ -108,7 +108,7 @@ async function recordedDecision(
 }
 
 /** Returns a log that supports only the methods that a run uses. */
-function replayedLogOf({ log }: ReplayState): Log {
+function replayedLogOf({ log }: ReplayState, blobs: BlobStore): Log {
   const refuse = () => Promise.reject(notSupported());
   const rest = { submit: refuse, produce: refuse, list: refuse, settle: refuse };
   const more = {
@@ -119,7 +119,7 @@ function replayedLogOf({ log }: ReplayState): Log {
     delete: refuse,
   };
   return {
-    ...{ blobs: noBlobs, ...rest, ...more, close: async () => {} },
+    ...{ blobs: replayedBlobs(blobs), ...rest, ...more, close: async () => {} },
     // To the driver, the session appears new, because it gets all recorded records from the start.
     info: async () => undefined,
     open: (session) => log.open(sessionId(session)),
@@ -128,12 +128,17 @@ function replayedLogOf({ log }: ReplayState): Log {
   };
 }
 
-/** A blob store without blobs. A replay sends no requests, so it needs no blobs. */
-const noBlobs: BlobStore = {
-  put: () => Promise.reject(notSupported()),
-  get: async () => undefined,
-  slice: async () => undefined,
-};
+/**
+ * Returns a blob store that can only be read. Questions of guardrails contain the text of attached files. A
+ * replay sends no requests, so a blob that is missing counts as empty.
+ */
+function replayedBlobs(blobs: BlobStore): BlobStore {
+  return {
+    put: () => Promise.reject(notSupported()),
+    get: async (hash) => (await blobs.get(hash)) ?? new Uint8Array(),
+    slice: async () => undefined,
+  };
+}
 
 function notSupported(): AgentError {
   return new AgentError('bad_option', 'Cannot do this in a replay: the recording is read-only');

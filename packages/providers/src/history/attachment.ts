@@ -163,6 +163,37 @@ export function attachmentBytes({ source }: Attachment): Uint8Array | undefined 
   return inside === undefined ? undefined : fromBase64(inside.base64);
 }
 
+/** Matches common types that say nothing besides the format. */
+const plainTypes =
+  /^(?:image\/(?:\*|png|jpe?g|gif|webp)|audio\/(?:mpeg|mp3|mp4|wav|x-wav|ogg|webm|flac|aac)|video\/(?:mp4|webm|quicktime)|application\/pdf)$/;
+
+/**
+ * Returns everything that a model can read of an attachment as text, for checks of its content. It is the
+ * content of a text file, also if its type is wrong, and the name and the URL of any other file. If the bytes
+ * have different meanings in different encodings, the text contains all of them. Load blobs before the call.
+ */
+export function textOfAttachment(part: MediaPart | FilePart): string {
+  const bytes = attachmentBytes(part);
+  const readings = bytes === undefined ? [] : [attachmentText(part), ...otherReadings(bytes)];
+  const texts = new Set(readings.filter((text) => text !== undefined && text !== ''));
+  if (texts.size > 0) return [...texts].map((text) => textFileElement(part, text ?? '')).join('\n');
+  const { source, mimeType } = part;
+  const name = part.kind === 'file' ? part.name : '';
+  const type = plainTypes.test(mimeType.toLowerCase()) ? '' : mimeType;
+  const url = source.type === 'url' && bytes === undefined ? source.url : '';
+  return [name, type, url].filter((text) => text !== '').join(' ');
+}
+
+/** Returns the texts that a program can read from the bytes if it ignores the type of the file. */
+function otherReadings(bytes: Uint8Array): readonly (string | undefined)[] {
+  const mark = ((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0);
+  const wide = mark === 0xff_fe ? 'utf-16le' : mark === 0xfe_ff ? 'utf-16be' : undefined;
+  return [
+    decodeUtf8OrNothing(bytes),
+    ...(wide === undefined ? [] : [new TextDecoder(wide).decode(bytes)]),
+  ];
+}
+
 function decodeText(bytes: Uint8Array, mimeType: string): string {
   const [, charset] = /;\s*charset="?([^\s";]+)/i.exec(mimeType) ?? [];
   try {

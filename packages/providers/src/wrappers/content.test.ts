@@ -306,7 +306,7 @@ describe('19: redaction', () => {
     server.reply(answer('Sunny'));
     const id = toolCallId('call_sk-abcd');
     const secret = 'sk-abcd';
-    const items: readonly Item[] = [
+    const items: Item[] = [
       user({ kind: 'text', text: `My key is ${secret}` }),
       {
         id: itemId('a1'),
@@ -329,10 +329,15 @@ describe('19: redaction', () => {
         ],
       },
     ];
+    const bytes = new TextEncoder().encode(`The key is ${secret}`);
+    const source = { type: 'bytes', bytes } as const;
+    const file = { kind: 'file', name: `${secret}.txt`, mimeType: 'text/plain', source } as const;
+    items.push({ id: itemId('u2'), kind: 'user', parts: [file] });
     await redactText(chat(), { rules, in: 'request' }).complete({ items });
     const sent = JSON.stringify(bodyOf(0));
     expect(sent.replaceAll('call_sk-abcd', '')).not.toContain(secret);
     expect(sent).toContain('My key is [redacted]');
+    expect(sent).toContain('The key is [redacted]');
     expect(sent).toContain('used [redacted]');
     expect(sent).toContain(JSON.stringify('{"key":"[redacted]"}'));
   });

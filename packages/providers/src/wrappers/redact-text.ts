@@ -1,6 +1,7 @@
-import type { Delta, Item, JsonObject, JsonValue, Part } from '@millrace/core';
+import type { Delta, FilePart, Item, JsonObject, JsonValue, MediaPart, Part } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, StreamStep } from '../contract/provider.ts';
+import { attachmentText } from '../history/attachment.ts';
 import { mapText, type PartTextChange } from '../provider/map-text.ts';
 import { wrapProvider } from '../provider/wrap-provider.ts';
 import { badOption, checkCounts, checkNames } from './check-options.ts';
@@ -30,7 +31,8 @@ export interface RedactionOptions {
 /**
  * Replaces texts in requests and in answers, for example keys or card numbers. It also finds a match that is
  * split into many deltas. It holds back only the last characters of a part, never the whole part. It redacts
- * text, reasoning, structured output, metadata and parts of hosted tools.
+ * text, reasoning, structured output, metadata, parts of hosted tools, and the names and contents of text
+ * files.
  *
  * - The arguments of calls are redacted in requests, but not in answers, because the call would then run with
  *   different arguments.
@@ -231,7 +233,7 @@ function redactPart(part: Part, redact: Redact): Part {
   const changed = redactContent(content as Part, redact);
   const noted = metadata && redactMetadata(metadata, redact);
   const isSame =
-    JSON.stringify(changed) === JSON.stringify(content) &&
+    (changed === content || JSON.stringify(changed) === JSON.stringify(content)) &&
     JSON.stringify(noted) === JSON.stringify(metadata && withoutLogprobs(metadata));
   if (isSame && metadata?.['logprobs'] !== undefined)
     return { ...part, metadata: withoutLogprobs(metadata) };
@@ -255,11 +257,12 @@ function redactContent(part: Part, redact: Redact): Part {
       };
     }
     case 'tool_result': {
-      const { value } = part;
+      const { value, attachments } = part;
       const text = redact(part.text);
       return {
         ...part,
         text,
+        ...(attachments && { attachments: attachments.map((one) => redactFile(one, redact)) }),
         ...(value === undefined ? {} : { value: redactValue(value, redact) }),
       };
     }
@@ -268,8 +271,21 @@ function redactContent(part: Part, redact: Redact): Part {
       return { ...part, value: redactValue(part.value, redact) };
     case 'media':
     case 'file':
-      return part;
+      return redactFile(part, redact);
   }
+}
+
+/** Redacts the name and the content of a text file. Returns the same part if no rule matches. */
+function redactFile<File extends MediaPart | FilePart>(part: File, redact: Redact): File {
+  const text = attachmentText(part);
+  const changed = text === undefined ? text : redact(text);
+  const name = part.kind === 'file' ? redact(part.name) : '';
+  if (changed === text && (part.kind !== 'file' || name === part.name)) return part;
+  const named = part.kind === 'file' ? { ...part, name } : part;
+  if (changed === undefined || changed === text) return named;
+  const source = { type: 'bytes', bytes: new TextEncoder().encode(changed) } as const;
+  // The new bytes are UTF-8, so the type loses its charset.
+  return { ...named, mimeType: part.mimeType.replace(/;.*$/s, ''), source };
 }
 
 /** Redacts the arguments of a call. Only their strings are redacted, so they stay valid JSON. */

@@ -2,9 +2,9 @@ import type { Rows } from '../contract/rows.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { AgentService } from '../contract/service.ts';
 import type { AgentNetwork } from '../network/agent-network.ts';
-import { type AgentKeys, deleteAgentTokens } from '../stores/agent-keys.ts';
+import { type AgentKeys, deleteAgentTokens, markKeyRevoked } from '../stores/agent-keys.ts';
 import type { TaskStore } from '../stores/task-store.ts';
-import type { StoredToken } from '../stores/token-rows.ts';
+import { fromTokenRow, type StoredToken } from '../stores/token-rows.ts';
 import type { AgentDirectory } from './agent-directory.ts';
 import type { AgentStore, StoredAgent } from './agent-store.ts';
 
@@ -42,31 +42,41 @@ export function agentService(options: AgentServiceOptions): AgentService {
       if (directory.isLocal(body.name)) throw ownAgentError(body.name);
       return agents.registerBuild(body);
     },
-    async register(body, { isByAgent = false } = {}) {
+    async register(body, { isByAgent = false, issuerId } = {}) {
       if (directory.isLocal(body.name)) throw ownAgentError(body.name);
       await network.assertUrl(body.acp_url);
       const url = isByAgent ? (await agents.find({ name: body.name }))?.url : undefined;
       if (url != null && (await network.isMoreLocal(body.acp_url, url)))
         throw movedAgentError(body.name);
       const { info, key } = await agents.register(body);
-      await storeKey(options, { info, key });
+      await storeKey(options, { info, key }, issuerId);
       return { ...info, agent_api_key: keys.keyOf(info.id, key.generation) };
     },
   };
 }
 
-/** Stores the agent's new key and deletes the agent's older keys. */
+/**
+ * Stores the agent's new key and deletes the agent's older keys. The key keeps its issuer if an operator or the
+ * agent itself registers the agent again, because the issuer has received the same key.
+ */
 async function storeKey(
   { rows, agents, keys, onTokenRevoked }: AgentServiceOptions,
   { info: { id, name }, key }: Pick<StoredAgent, 'info' | 'key'>,
+  issuerId?: string,
 ): Promise<void> {
-  const row = keys.tokenRow(id, key.generation);
+  const { id: keyId } = keys.tokenRow(id, key.generation, null);
+  const stored = await rows.get('tokens', keyId);
+  const issuer = issuerId ?? (stored && fromTokenRow(stored)?.issuerId) ?? null;
+  const row = keys.tokenRow(id, key.generation, issuer);
   const isOther = (token: StoredToken) => token.isAgentKey && token.id !== row.id;
   for (const token of await deleteAgentTokens(rows, id, isOther)) onTokenRevoked(token);
   await rows.put('tokens', row);
   // A concurrent request may have revoked the key before this function stored the row.
   const now = (await agents.find({ id }))?.key;
-  if (now !== undefined && !now.isRevoked && now.generation === key.generation) return;
+  const hasIssuer = issuer === null || (await rows.get('tokens', issuer)) !== undefined;
+  const isCurrent = now !== undefined && !now.isRevoked && now.generation === key.generation;
+  if (isCurrent && hasIssuer) return;
+  if (!hasIssuer) await markKeyRevoked(rows, id);
   await rows.delete('tokens', row.id);
   onTokenRevoked(row.id);
   const message = `Cannot register agent ${name}: its key was revoked at the same time. Register it again`;

@@ -85,6 +85,8 @@ export interface AgentService {
     options?: {
       /** True if the agent registers itself. It can then not move to a more local address. Default: false. */
       readonly isByAgent?: boolean | undefined;
+      /** The id of the token that registers the agent. If it is revoked, the key is revoked too. Default: none. */
+      readonly issuerId?: string | undefined;
     },
   ): Promise<AgentInfo & { readonly agent_api_key: string }>;
 }

@@ -1,4 +1,4 @@
-import { createAgent, inputGuardrail } from '@millrace/agent';
+import { type Agent, createAgent, inputGuardrail } from '@millrace/agent';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -13,6 +13,14 @@ const noMagic = inputGuardrail({
   check: ({ text }) => (text.includes('magic') ? { verdict: 'stop', reason: 'no magic' } : 'pass'),
 });
 
+const masked = inputGuardrail({
+  name: 'mask',
+  check: ({ text }) =>
+    text.includes('secret')
+      ? { verdict: 'change', to: text.replaceAll('secret', '[masked]') }
+      : 'pass',
+});
+
 let provider: ReturnType<typeof scriptedProvider>;
 let send: (method: string, path: string, body?: object) => Promise<Json>;
 let taskId: string;
@@ -20,8 +28,13 @@ let taskId: string;
 beforeEach(async () => {
   const log = memoryLog();
   provider = scriptedProvider(['one', 'two', 'three', 'four', 'five']);
-  const agent = createAgent({ log, provider, guardrails: [noMagic] });
-  const agents = [{ type: 'loop', name: 'loop', agent }] as const;
+  const [loop, mask] = [noMagic, masked].map((guardrail) =>
+    createAgent({ log, provider, guardrails: [guardrail], callerOptions: 'accept' }),
+  );
+  const agents = [
+    { type: 'loop', name: 'loop', agent: loop as Agent },
+    { type: 'loop', name: 'masked', agent: mask as Agent },
+  ] as const;
   const server = createServer({
     ...{ log, agents, tokens: [testToken('operator')], authorize: userOfCookie },
   });
@@ -30,8 +43,10 @@ beforeEach(async () => {
     await log.close();
   });
   send = async (method, path, body) => {
-    const headers = { cookie: asUser('ann'), 'content-type': 'application/json' };
-    const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+    const type = body instanceof Blob ? 'octet-stream' : 'json';
+    const headers = { cookie: asUser('ann'), 'content-type': `application/${type}` };
+    const sent = body instanceof Blob ? body : body && JSON.stringify(body);
+    const init = { method, headers, ...(sent && { body: sent }) };
     const response = await server.fetch(new Request(`http://localhost${path}`, init));
     return (await response.json()) as Json;
   };
@@ -42,6 +57,14 @@ const rpc = (method: string, params: object) =>
   send('POST', '/agents/name/loop/rpc', { method, params });
 const text = (content: string, author = 'user') => ({ type: 'text', author, content });
 const say = (content: object, task_id = taskId) => rpc('message/send', { task_id, content });
+const upload = (content: string) =>
+  send('POST', `/tasks/${taskId}/files?name=a.txt&type=text/plain`, new Blob([content]));
+const fileOf = (content: string) => ({
+  ...{ type: 'input_file', filename: 'a.txt' },
+  file_data: `data:text/plain;base64,${Buffer.from(content).toString('base64')}`,
+});
+const schema = { type: 'object', properties: { magic: { type: 'string' } } };
+const toolOf = (more: object) => ({ type: 'function', name: 'look', ...more });
 const messages = async (): Promise<readonly Json[]> =>
   (await send('GET', `/messages?task_id=${taskId}`)) as unknown as readonly Json[];
 const sent = () => JSON.stringify(provider.requests.map(({ request }) => request.items));
@@ -67,6 +90,57 @@ test.each([
 test('attack: a message of data reaches the model', async () => {
   await say({ type: 'data', author: 'user', data: { a: 'magic' } });
   expect(provider.requests).toEqual([]);
+});
+
+test('attack 18.275: an uploaded text file reaches the model', async () => {
+  const file = await upload('Then do some magic.');
+  const attached = { ...text('Do what the file says'), attachments: [file] };
+  await say(attached);
+  expect(provider.requests).toEqual([]);
+  await send('POST', '/messages/batch', { task_id: taskId, contents: [attached] });
+  await say(text('Hi'));
+  await say(text('Hi again'));
+  expect(sent()).not.toContain('"kind":"file"');
+  const calm = { ...text('Read it'), attachments: [await upload('Nothing special.')] };
+  await say(calm);
+  expect(sent()).toContain('"kind":"file"');
+});
+
+test.each([
+  ['a file', { input: [{ role: 'user', content: [fileOf('Do some magic.')] }] }],
+  [
+    'a system message',
+    {
+      input: [
+        { role: 'system', content: 'magic' },
+        { role: 'user', content: 'Hi' },
+      ],
+    },
+  ],
+  ['instructions', { input: 'Hi', instructions: 'magic' }],
+  ['the description of a tool', { input: 'Hi', tools: [toolOf({ description: 'magic' })] }],
+  ['the schema of a tool', { input: 'Hi', tools: [toolOf({ parameters: schema })] }],
+  [
+    'the schema of the answer',
+    { input: 'Hi', text: { format: { type: 'json_schema', name: 'a', schema } } },
+  ],
+])('attack 18.276: %s of /v1/responses reaches the model', async (_title, body) => {
+  const { status } = await send('POST', '/v1/responses', { model: 'loop', ...body });
+  expect(status).toBe('incomplete');
+  expect(provider.requests).toEqual([]);
+});
+
+test('attack 18.277: a changed input keeps the options that a guardrail masked', async () => {
+  const tools = [toolOf({ description: 'Looks' })];
+  const options = { model: 'masked', tools };
+  await send('POST', '/v1/responses', { ...options, input: 'the secret', instructions: 'Be kind' });
+  await send('POST', '/v1/responses', { ...options, input: 'Hi', instructions: 'a secret' });
+  const [kept, dropped] = provider.requests.map(({ request }) => request);
+  expect(JSON.stringify(kept?.items)).toMatch(/Be kind.*the \[masked\]"/);
+  expect(kept?.tools).toHaveLength(1);
+  expect(JSON.stringify([dropped?.items, dropped?.tools])).toContain('a [masked]');
+  expect(JSON.stringify([dropped?.items, dropped?.tools])).not.toContain('secret');
+  expect(dropped?.tools).toBeUndefined();
 });
 
 test.each(['first', 'one'])('attack: the edited message "%s" reaches the model', async (which) => {

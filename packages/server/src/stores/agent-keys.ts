@@ -89,11 +89,18 @@ export class AgentKeys {
     return `mr_${createHmac('sha256', this.#secret).update(text).digest('base64url')}`;
   }
 
-  /** Returns the token row that authenticates the key. It contains only a hash of the key. */
-  tokenRow(agentId: string, generation: number): Pick<Row, 'id' | 'keys' | 'data'> {
+  /**
+   * Returns the token row that authenticates the key. It contains only a hash of the key. `issuerId` is the id
+   * of the token that registered the agent.
+   */
+  tokenRow(
+    agentId: string,
+    generation: number,
+    issuerId: string | null,
+  ): Pick<Row, 'id' | 'keys' | 'data'> {
     const id = createHash('sha256').update(this.keyOf(agentId, generation)).digest('hex');
     return toTokenRow({
-      ...{ id, scope: { kind: 'agent', agentId }, label: 'registered agent', issuerId: null },
+      ...{ id, scope: { kind: 'agent', agentId }, label: 'registered agent', issuerId },
       ...{ isReadOnly: false, expiresAt: null, isGuarded: this.#isGuarded, isAgentKey: true },
     });
   }

@@ -54,6 +54,20 @@ test('replaces an item in a fork that has everything before it', async () => {
   expect(fork.task_metadata).toEqual({ branch: { of: id, after: null } });
 });
 
+test('attack 18.279: a branch does not contain the message that an edit replaced', async () => {
+  const { harness, id, items, untilAnswered } = await looped(['One.', 'Two.', 'Another two.']);
+  const [, , second] = await items(id);
+  const content = { type: 'text', author: 'user', content: 'Not the same' } as const;
+  const fork = await harness.service.tasks.fork(id, {
+    item_id: second?.id ?? '',
+    content: { ...content, style: 'static', format: 'plain', attachments: [] },
+  });
+  await untilAnswered(fork.id, 'Another two.');
+  const { records } = await harness.log.read(fork.id);
+  expect(JSON.stringify(records)).toContain('First');
+  expect(JSON.stringify(records)).not.toContain('Second');
+});
+
 test('a fork is a normal task: it is listed and answers', async () => {
   const { harness, id, untilAnswered } = await looped(['One.', 'Two.', 'Another two.', 'Three.']);
   const fork = await harness.service.tasks.fork(id, {});

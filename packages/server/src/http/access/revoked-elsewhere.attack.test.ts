@@ -88,3 +88,30 @@ test('18.189: attack: a token that a revoked token created stays valid', async (
   for (const { token } of [stolen, child, grandchild]) expect(await statusOf(token)).toBe(401);
   expect(await statusOf(other.token)).toBe(200);
 });
+
+test('attack 18.280: the key of an agent that a revoked token registered stays valid', async () => {
+  const { first } = await cluster();
+  const send = async (token: string, method: string, path: string, body?: object) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+    const response = await fetch(`${first}${path}`, init);
+    return { status: response.status, json: (await response.json()) as Json };
+  };
+  const agent = { name: 'thief', description: '', acp_url: 'https://a.example', acp_type: 'sync' };
+  const register = (token: string) => send(token, 'POST', '/agents/register', agent);
+  const { json: stolen } = await send(operator, 'POST', '/tokens', {});
+  const { json: registered } = await register(stolen.token);
+  const key = registered.agent_api_key;
+  // Neither the agent itself nor an operator changes who has received the key.
+  expect((await register(key)).status).toBe(200);
+  expect((await register(operator)).json.agent_api_key).toBe(key);
+  const { json: listed } = await send(operator, 'GET', '/tokens');
+  const keys = (listed as unknown as Json[]).filter(({ agent_id }) => agent_id === registered.id);
+  expect(keys.map(({ issuer_id }) => issuer_id)).toEqual([stolen.id]);
+  await send(operator, 'DELETE', `/tokens/${stolen.id}`);
+  expect((await send(key, 'GET', '/tasks')).status).toBe(401);
+  expect((await register(key)).status).toBe(401);
+  const { json: again } = await register(operator);
+  expect(again.agent_api_key).not.toBe(key);
+  expect((await send(again.agent_api_key, 'GET', '/tasks')).status).toBe(200);
+});

@@ -148,21 +148,26 @@ function ranCall(entry: Entry, place: string): readonly InputEntry[] {
   return [call, { type: 'output', callId: id, output }];
 }
 
+/** Maximum number of parts in the input of a request. */
+const maxInputParts = 20_000;
+
 /**
  * Joins the entries to items of a new session. Neighbouring calls become one item, and neighbouring outputs
  * too, as providers expect it.
  */
 export function joinItems(entries: readonly InputEntry[]): readonly NewItem[] {
-  const items: NewItem[] = [];
+  const items: (NewItem & { readonly parts: Part[] })[] = [];
   const names = new Map<string, string>();
+  let count = 0;
   for (const entry of entries) {
-    const item = itemOf(entry, names);
+    const { parts, ...item } = itemOf(entry, names);
+    count += parts.length;
+    if (count > maxInputParts) throw refused('input', `it has more than ${maxInputParts} parts`);
     const last = items.at(-1);
     const joins = last?.kind === item.kind && (item.kind === 'tool' || item.kind === 'assistant');
-    if (joins) items[items.length - 1] = { ...last, parts: [...last.parts, ...item.parts] };
-    else items.push(item);
-    for (const part of item.parts)
-      if (part.kind === 'tool_call') names.set(part.toolCallId, part.name);
+    if (joins) last.parts.push(...parts);
+    else items.push({ ...item, parts: [...parts] });
+    for (const part of parts) if (part.kind === 'tool_call') names.set(part.toolCallId, part.name);
   }
   return items;
 }

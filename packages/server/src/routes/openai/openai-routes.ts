@@ -7,6 +7,7 @@ import { isOffered, modelsOf, notFound, openResponse } from './open-response.ts'
 import { modelNotFound } from './openai-error.ts';
 import {
   completionBodySchema,
+  type DoorRequest,
   readCompletionBody,
   readResponseBody,
   responseBodySchema,
@@ -66,7 +67,7 @@ export const openAiRoutes: readonly Route[] = [
     reply: responseSchema,
     async handle({ body }, context) {
       const request = readResponseBody(body);
-      const opened = await open(await openResponse(request, context), context);
+      const opened = await openNew(request, context);
       const isDeleted = !request.isStored;
       const { isBackground } = request;
       if (request.isStream) {
@@ -129,7 +130,7 @@ export const openAiRoutes: readonly Route[] = [
     reply: completionSchema,
     async handle({ body }, context) {
       const request = readCompletionBody(body);
-      const opened = await open(await openResponse(request, context), context);
+      const opened = await openNew(request, context);
       const model = request.model ?? opened.agent;
       const options = { stopsOnClose: true, isDeleted: !request.isStored };
       if (!request.isStream)
@@ -180,6 +181,19 @@ async function open(ref: ResponseRef, { service, log }: RouteContext): Promise<O
   const task = await service.tasks.get({ id: ref.taskId });
   const agent = task.agents?.[0]?.name ?? 'agent';
   return { question: await readQuestion(ref, log), agent };
+}
+
+/** Sends a request to its session. Refuses a repeated key if the first request was stored differently. */
+async function openNew(request: DoorRequest, context: RouteContext): Promise<OpenedResponse> {
+  const opened = await open(await openResponse(request, context), context);
+  const { isMessage, echo } = opened.question;
+  // The session of an earlier request must not be deleted at the end of this request.
+  if (isMessage && (echo['store'] !== false) !== request.isStored)
+    throw new ServerError(
+      'conflict',
+      'Cannot use this idempotency key: it belongs to a request with another value of store',
+    );
+  return opened;
 }
 
 async function find(id: string, context: RouteContext): Promise<OpenedResponse> {

@@ -34,10 +34,16 @@ export function scopedService(service: TaskService, grant: Grant): TaskService {
 
 /**
  * Returns the agent service. It refuses to register agents for a grant that expires, because a registration
- * creates a key that does not expire.
+ * creates a key that does not expire. The key of an agent belongs to the token that registers the agent.
  */
-function lastingAgents(agents: AgentService, { expiresAt }: Grant): AgentService {
-  if (expiresAt === null) return agents;
+function lastingAgents(
+  agents: AgentService,
+  grant: Grant & { readonly id?: string },
+): AgentService {
+  // An issued token has an id. An operator has none.
+  const { expiresAt, id: issuerId } = grant;
+  if (expiresAt === null)
+    return { ...agents, register: (body) => agents.register(body, { issuerId }) };
   const message =
     'Cannot register an agent with a token that expires: the key of the agent would outlast it. Use an operator token';
   const register = async () => Promise.reject(new ServerError('forbidden', message));

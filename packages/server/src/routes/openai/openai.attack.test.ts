@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { serveOpenAi } from '../../testing/openai-client.ts';
+
+// A caller of the OpenAI endpoints wants to stop the server for all others, or to get around its rules.
+
+test('attack 18.271: the work for an input grows with its length, and not with its square', async () => {
+  const { url } = await serveOpenAi([]);
+  const said = { role: 'assistant', content: Array(10).fill({ type: 'text', text: 'a' }) };
+  const post = async (path: string, name: string, count: number) => {
+    const headers = { 'content-type': 'application/json' };
+    const entries = [...Array(count).fill(said), { role: 'user', content: 'Hi' }];
+    const body = JSON.stringify({ model: 'helper', [name]: entries });
+    const response = await fetch(`${url}/v1/${path}`, { method: 'POST', headers, body });
+    expect(response.status).toBe(400);
+    return response.text();
+  };
+  for (const [path, name] of [
+    ['responses', 'input'],
+    ['chat/completions', 'messages'],
+  ] as const) {
+    // The entries become one item. It has too many parts for the log, so the fold of the log does not run.
+    const few = await stepsOf(() => post(path, name, 500));
+    expect(await stepsOf(() => post(path, name, 1000))).toBeLessThan(2.5 * few);
+    expect(await post(path, name, 2001)).toContain('more than 20000 parts');
+  }
+});
+
+test('attack 18.278: a repeated key does not delete the session of the first request', async () => {
+  const { client } = await serveOpenAi(['Kept.', 'Not stored.']);
+  const ask = (key: string, store: boolean) =>
+    client.responses.create(
+      { model: 'helper', input: 'Hi', store },
+      { headers: { 'idempotency-key': key } },
+    );
+  const { id } = await ask('k1', true);
+  await expect(ask('k1', false)).rejects.toMatchObject({ status: 409 });
+  expect((await client.responses.retrieve(id)).output_text).toBe('Kept.');
+  expect((await ask('k1', true)).id).toBe(id);
+  const other = await ask('k2', false);
+  expect(other.output_text).toBe('Not stored.');
+  await expect(client.responses.retrieve(other.id)).rejects.toMatchObject({ status: 404 });
+});
+
+/** Counts the steps of all loops and copies that use the iterators of arrays. */
+async function stepsOf(work: () => Promise<unknown>): Promise<number> {
+  const iterators = Object.getPrototypeOf([][Symbol.iterator]());
+  const { next } = iterators;
+  let count = 0;
+  iterators.next = function (...args: unknown[]) {
+    count += 1;
+    return next.apply(this, args);
+  };
+  try {
+    await work();
+    return count;
+  } finally {
+    iterators.next = next;
+  }
+}
