@@ -24,7 +24,7 @@ const limits: readonly (readonly [what: string, limit: number, code: string])[] 
   ['agent and anthropic', 80.7 * kilobyte, agentWith('anthropic')],
   ['agent and gemini', 80.2 * kilobyte, agentWith('gemini')],
   ['agent and openaiChat', 88.2 * kilobyte, agentWith('openaiChat')],
-  ['agent and openaiResponses', 91.4 * kilobyte, agentWith('openaiResponses')],
+  ['agent and openaiResponses', 91.5 * kilobyte, agentWith('openaiResponses')],
   [
     'client and React hooks',
     21.9 * kilobyte,

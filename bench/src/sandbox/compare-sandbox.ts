@@ -27,6 +27,7 @@ export async function compareSandbox(): Promise<void> {
       allow: async () => true,
       hideDenied: async () => undefined,
       guardProtected: () => true,
+      releaseProtected: () => {},
       placeOf: async () => ({ place: 'closed', hide: [] }) as const,
     };
     const all = [

@@ -53,6 +53,12 @@ export {
   permissionPolicy,
 } from './permissions/permission-policy.ts';
 export type { PermissionRule } from './permissions/permission-rule.ts';
+export {
+  isLauncher,
+  type SplitCommand,
+  splitCommand,
+  type Word,
+} from './permissions/split-command.ts';
 export { parseStandingRule, type StandingRule } from './permissions/standing-rule.ts';
 export type { ToolKind } from './permissions/tool-kinds.ts';
 export { applyFilePlan } from './rewind/apply-file-plan.ts';

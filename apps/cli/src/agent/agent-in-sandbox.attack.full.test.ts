@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type JsonObject, toolCallId, toolCallPart } from '@millrace/core';
+import { type JsonObject, sessionId, toolCallId, toolCallPart } from '@millrace/core';
+import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { findSandbox } from '@millrace/tools';
-import { expect, onTestFinished, type TestContext, test } from 'vitest';
+import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import { countConnections } from '../../../../packages/tools/src/testing/sandbox/use-sandbox.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { ConfigArgs } from '../contract/args.ts';
@@ -20,6 +21,8 @@ interface Attempt {
   readonly cwd?: string;
   readonly args?: ConfigArgs;
   readonly extensions?: Extensions;
+  /** The user's configuration. Default: none. */
+  readonly settings?: object;
 }
 
 /**
@@ -28,7 +31,7 @@ interface Attempt {
  */
 async function attempt(
   context: Pick<TestContext, 'skip'>,
-  { input, cwd, args = {}, extensions }: Attempt,
+  { input, cwd, args = {}, extensions, settings = {} }: Attempt,
 ) {
   const found = await findSandbox();
   if (found.sandbox === undefined) {
@@ -39,7 +42,7 @@ async function attempt(
   process.env['AGENT_PRIVATE'] = agentKey;
   onTestFinished(() => void delete process.env['AGENT_PRIVATE']);
   const folder = cwd ?? folderWith({ 'a.txt': 'text' });
-  const home = folderWith();
+  const home = folderWith({ '.config/millrace/config.json': JSON.stringify(settings) });
   const config = await loadConfig({ args, env: { HOME: home }, cwd: folder });
   const call = toolCallPart(toolCallId('c'), 'bash', input);
   const provider = scriptedProvider([{ content: { parts: [call] } }, 'Done.']);
@@ -247,4 +250,70 @@ test('18.199: attack: in the mode auto, a command creates a file that a server w
   expect([other.asked, readdirSync(join(cwd, 'tools'))]).toEqual([[], ['other', 'server.js']]);
   await attempt(context, { input: { command: create('server') }, cwd, args });
   expect(readdirSync(join(cwd, 'tools'))).not.toContain('server');
+});
+
+describe('a variable of `commands.env`', () => {
+  const settings = { commands: { env: ['AGENT_PRIVATE'] } };
+  // The text is encoded, because the output of a command is masked.
+  const command = 'printenv AGENT_PRIVATE | base64';
+  const encoded = Buffer.from(`${agentKey}\n`).toString('base64');
+  const rule = { tool: 'bash', decision: 'allow' } as const;
+
+  test('18.258: attack: is printed by a command that the mode auto allows', async (context) => {
+    const args = { permissions: 'auto' } as const;
+    const { text, asked } = await attempt(context, { input: { command }, settings, args });
+    expect(asked).toEqual([]);
+    expect(text).not.toContain(encoded);
+  });
+
+  test('18.258: attack: is printed by the changed script of a prefix rule', async (context) => {
+    const cwd = folderWith({ Makefile: `all:\n\t@${command}\n` });
+    const rules = [{ ...rule, command: 'make' }];
+    const args = { permissions: 'accept-edits', rules } as const;
+    const given = { input: { command: 'make' }, cwd, settings, args };
+    const { text, asked } = await attempt(context, given);
+    expect(asked).toEqual([]);
+    expect(text).not.toContain(encoded);
+  });
+
+  test('18.258: is passed to a command that an exact rule allows', async (context) => {
+    const rules = [{ ...rule, command, exact: true }];
+    const args = { permissions: 'auto', rules } as const;
+    const { text } = await attempt(context, { input: { command }, settings, args });
+    expect(text).toContain(encoded);
+  });
+});
+
+test('18.259: attack: an approval on the log lets a changed script write protected files', async (context) => {
+  const found = await findSandbox();
+  if (found.sandbox === undefined) return context.skip(found.reason);
+  found.sandbox.close();
+  const write = (name: string) =>
+    JSON.stringify({ scripts: { test: `echo a=b > .npm''rc; echo x > ${name}` } });
+  const cwd = folderWith({ 'package.json': write('first') });
+  const env = { HOME: folderWith() };
+  const config = await loadConfig({ args: { permissions: 'accept-edits' }, env, cwd });
+  const log = memoryLog();
+  /** Runs `npm test` with a new agent, as a new process does. Each question is answered for the session. */
+  const runTest = async (id: string) => {
+    const call = toolCallPart(toolCallId(id), 'bash', { command: 'npm test' });
+    const provider = scriptedProvider([{ content: { parts: [call] } }, 'Done.']);
+    const { agent } = await testAgent({ provider, config, cwd, log });
+    const run = agent.run('Go', { session: sessionId('s') });
+    let asked = 0;
+    for await (const event of run.events) {
+      if (event.type !== 'approval_asked') continue;
+      asked++;
+      await run.approve(event.toolCallId, { until: 'session' });
+    }
+    await run.result;
+    return asked;
+  };
+  expect(await runTest('a')).toBe(1);
+  // The person saw exactly this call, so the command may write the file.
+  expect(readdirSync(cwd)).toEqual(expect.arrayContaining(['first', '.npmrc']));
+  rmSync(join(cwd, '.npmrc'));
+  writeFileSync(join(cwd, 'package.json'), write('second'));
+  expect(await runTest('b')).toBe(0);
+  expect(readdirSync(cwd)).not.toContain('.npmrc');
 });

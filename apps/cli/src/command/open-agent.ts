@@ -3,6 +3,7 @@ import type { OpenBuffers } from '@millrace/tools';
 import { buildAgent } from '../agent/build-agent.ts';
 import { fileCopiesFolder } from '../config/config-paths.ts';
 import { loadConfig } from '../config/load-config.ts';
+import { protectedServerFiles } from '../config/server-scripts.ts';
 import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
 import type { RunArgs } from '../contract/args.ts';
 import type { Config } from '../contract/config.ts';
@@ -66,7 +67,8 @@ export async function openAgent(options: OpenAgentOptions): Promise<OpenedAgent>
   const { servers, problems } = extendServers?.(loaded.mcpServers) ?? {
     ...{ servers: loaded.mcpServers, problems: [] },
   };
-  const withServers = { ...loaded, mcpServers: servers };
+  const serverFiles = await protectedServerFiles(servers, cwd);
+  const withServers = { ...loaded, mcpServers: servers, serverFiles };
   const extended = await trustedExtensions(args, { env, cwd, config: withServers });
   const { config, extensions } = await withExtensionCode(extended?.extensions, {
     ...{ env, cwd, config: withServers },

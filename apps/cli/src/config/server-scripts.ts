@@ -61,9 +61,15 @@ export async function protectedServerFiles(
 }
 
 /**
+ * The fingerprint of the files of each server at its first start in this process, by folder and command. It is
+ * kept for all sessions, because an editor opens many sessions in one process.
+ */
+const firstStarts = new Map<string, string>();
+
+/**
  * Returns a function that checks the files of the project that a server executes, before each start of the
- * server. It throws if a file has changed since the first start, or if there is a new file that the command can
- * name. The agent may have written it, and the server runs outside of the sandbox.
+ * server. It throws if a file has changed since the first start in this process, or if there is a new file that
+ * the command can name. The agent may have written it, and the server runs outside of the sandbox.
  */
 export function guardServerScripts(
   { stdio }: Pick<McpServer, 'stdio'>,
@@ -71,13 +77,14 @@ export function guardServerScripts(
 ): () => Promise<void> {
   const fingerprint = async () => {
     const { files } = await findServerScripts(stdio === undefined ? [] : [stdio], cwd);
-    return JSON.stringify(await fingerprintFiles(files));
+    const found = JSON.stringify(await fingerprintFiles(files));
+    return createHash('sha256').update(found).digest('hex');
   };
-  let first: string | undefined;
+  const key = JSON.stringify([cwd, stdio]);
   return async () => {
     const now = await fingerprint();
-    first ??= now;
-    if (now !== first)
+    if (!firstStarts.has(key)) firstStarts.set(key, now);
+    if (now !== firstStarts.get(key))
       throw new Error(
         'A file that it executes has changed. Start millrace again to use the server',
       );

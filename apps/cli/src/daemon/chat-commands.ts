@@ -54,7 +54,7 @@ export const background: SlashCommand = {
     // From here on, the daemon continues the session as soon as no process drives it, even if this process
     // crashes now.
     const { cwd, flags, built } = context;
-    const profile = createProfile({ cwd, flags, config, built, isHandedOver: true });
+    const profile = createProfile({ cwd, env, flags, config, built, isHandedOver: true });
     await askDaemon(files.socket, { type: 'adopt', session, profile });
     await conversation.leave();
     const ended = await conversation.commandEnds.endAll();
@@ -94,7 +94,7 @@ async function shareThis(context: CommandContext, canWrite: boolean, seconds: nu
   const { daemonFiles, askDaemon, ensureDaemon, createProfile, shareSession } = await loadDaemon();
   const files = daemonFiles(config, env);
   await ensureDaemon(files, env);
-  const profile = createProfile({ cwd, flags, config, built, isHandedOver: false });
+  const profile = createProfile({ cwd, env, flags, config, built, isHandedOver: false });
   await askDaemon(files.socket, { type: 'adopt', session, profile });
   return shareSession(files, env, { session, canWrite, seconds });
 }

@@ -13,7 +13,7 @@ import { chooseModel } from '../models/choose-model.ts';
 import { findSession } from '../store/session-summaries.ts';
 import { defaultStore } from './daemon-files.ts';
 import { agentWithoutModel } from './routing-agent.ts';
-import type { SessionProfile, SessionProfiles } from './session-profile.ts';
+import { type SessionProfile, type SessionProfiles, settingsEnv } from './session-profile.ts';
 
 interface FolderAgentsOptions {
   readonly log: Log;
@@ -119,12 +119,14 @@ export class FolderAgents {
     return cwd === undefined ? undefined : { cwd, args: {}, isHandedOver: false };
   }
 
-  async #agentOf({ cwd, args }: SessionProfile): Promise<BuiltAgent> {
-    const { env, store } = this.#options;
+  async #agentOf(profile: SessionProfile): Promise<BuiltAgent> {
+    const { cwd, args } = profile;
+    const { store } = this.#options;
+    const env = settingsEnv(profile, this.#options.env);
     const isThere = (await stat(cwd).catch(() => undefined))?.isDirectory() === true;
     if (!isThere) throw new MillraceError('no_folder', `The folder ${cwd} does not exist`);
     // The settings must be those of the terminal, which names only a store that is not the default.
-    const named = store === defaultStore(env) ? undefined : store;
+    const named = store === defaultStore(this.#options.env) ? undefined : store;
     const flags = { ...args, rules: args.rules ?? [], store: named };
     const config = await loadConfig({ args: flags, env, cwd });
     const extended = await trustedExtensions({}, { env, cwd, config });

@@ -6,11 +6,12 @@ import { type Log, memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { startScriptedServer } from '@millrace/providers/scripted-server';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { ChosenModel } from '../contract/agent.ts';
 import { userItem } from '../store/session-summaries.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { FolderAgents } from './folder-agents.ts';
 import { routingAgent } from './routing-agent.ts';
-import { SessionProfiles } from './session-profile.ts';
+import { createProfile, SessionProfiles } from './session-profile.ts';
 
 // The daemon drives a session without its terminal. The session must not get more rights than the terminal
 // had, whatever its records say.
@@ -24,7 +25,7 @@ beforeEach(() => {
 afterEach(() => log.close());
 
 /** Prepares a home folder whose settings allow everything, a project, and a model that writes a file. */
-async function prepare(name: string) {
+async function prepare(name: string, daemonEnv: Readonly<Record<string, string>> = {}) {
   const home = join(folder(), name);
   const cwd = join(home, 'project');
   for (const path of [home, join(home, '.config'), join(home, '.config/millrace'), cwd])
@@ -40,7 +41,7 @@ async function prepare(name: string) {
   const settings = { models: { test }, model: 'test', permissions: { mode: 'allow' } };
   writeFileSync(join(home, '.config/millrace/config.json'), JSON.stringify(settings));
   const profiles = new SessionProfiles(join(home, 'profiles'));
-  const env = { HOME: home, PATH: process.env['PATH'] };
+  const env = { HOME: home, PATH: process.env['PATH'], ...daemonEnv };
   const agents = new FolderAgents({
     ...{ log, env, store: join(home, 'sessions.db'), name: 'daemon', profiles },
   });
@@ -48,7 +49,7 @@ async function prepare(name: string) {
   const first = createAgent({ provider: scriptedProvider(['Hello.']), log, name: 'terminal' });
   await first.run(userItem(['Hi'], { cwd }), { session }).result;
   const incarnation = (await log.info(session))?.incarnation;
-  return { agents, profiles, cwd, incarnation, server };
+  return { agents, profiles, cwd, incarnation, server, home, models: { test } };
 }
 
 test.each([
@@ -100,3 +101,33 @@ test('18.187: attack: a fork of a session that was left in the mode read-only st
   expect(existsSync(join(cwd, 'a.txt'))).toBe(false);
   expect(await agents.storedProfile(branch)).toMatchObject({ cwd, args });
 });
+
+test.each(['flag', 'variable', 'folder'] as const)(
+  '18.262: attack: the configuration of the terminal (%s) applies, and not that of the daemon',
+  async (way) => {
+    const lax = join(folder(), `lax-of-${way}.json`);
+    const prepared = await prepare(`strict-${way}`, { MILLRACE_CONFIG: lax });
+    const { agents, profiles, cwd, incarnation, home, models } = prepared;
+    const settings = { models, model: 'test', permissions: { mode: 'allow' } };
+    writeFileSync(lax, JSON.stringify(settings));
+    const deny = { models, model: 'test', permissions: { deny: ['write:a.txt'] } };
+    mkdirSync(join(home, 'xdg/millrace'), { recursive: true });
+    for (const path of ['strict.json', 'xdg/millrace/config.json'])
+      writeFileSync(join(home, path), JSON.stringify(deny));
+    const file = join(home, 'strict.json');
+    const env = {
+      HOME: home,
+      ...(way === 'variable' && { MILLRACE_CONFIG: file }),
+      ...(way === 'folder' && { XDG_CONFIG_HOME: join(home, 'xdg') }),
+    };
+    const profile = createProfile({
+      ...{ cwd, env, isHandedOver: true, config: { limits: {}, system: undefined } },
+      flags: { ...(way === 'flag' && { config: file }) },
+      built: { mode: () => 'allow', chosen: { name: 'test' } as ChosenModel },
+    });
+    await profiles.write(session, { ...profile, incarnation });
+    const agent = await agents.agentFor(session);
+    await agent.run('Write', { session }).result;
+    expect(existsSync(join(cwd, 'a.txt'))).toBe(false);
+  },
+);

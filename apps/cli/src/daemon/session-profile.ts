@@ -1,11 +1,13 @@
 import { readdir, readFile, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { isId, MillraceError } from '@millrace/core';
 import type { PermissionRule } from '@millrace/tools';
 import { z } from 'zod';
+import { userConfigFolder } from '../config/config-paths.ts';
 import type { BuiltAgent } from '../contract/agent.ts';
 import type { ConfigArgs } from '../contract/args.ts';
 import { type Config, sandboxSettings, sessionModes } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
 import { ensurePrivateFolder } from '../serve/private-file.ts';
 import { replaceFile } from './daemon-files.ts';
 
@@ -18,6 +20,11 @@ export interface SessionProfile {
   readonly cwd: string;
   /** The flags of the terminal. `permissions` is the mode at the time of the hand-over. */
   readonly args: ProfileArgs;
+  /**
+   * The folder of the user's configuration in the terminal. The daemon can have a different environment.
+   * Undefined if the profile does not come from a terminal.
+   */
+  readonly configFolder?: string | undefined;
   /** True if the daemon continues the session by itself, for example after a crash. */
   readonly isHandedOver: boolean;
   /**
@@ -44,6 +51,7 @@ const ruleSchema = z.custom<PermissionRule>(
 );
 const profileSchema = z.object({
   cwd: z.string().min(1),
+  configFolder: text,
   isHandedOver: z.boolean(),
   incarnation: z.string().optional(),
   args: z.object({
@@ -64,6 +72,8 @@ export function parseProfile(value: unknown): SessionProfile {
 
 interface ProfileOptions {
   readonly cwd: string;
+  /** The environment of the terminal. */
+  readonly env: Env;
   /** The flags of the terminal. */
   readonly flags: ConfigArgs;
   readonly config: Pick<Config, 'limits' | 'system'>;
@@ -73,17 +83,34 @@ interface ProfileOptions {
 
 /**
  * Returns the profile of a session in a terminal, with its current mode and model. The limits are part of it,
- * because they can come from the environment of the terminal.
+ * because they can come from the environment of the terminal. The configuration file and the folder of the
+ * configuration can come from there too.
  */
 export function createProfile(options: ProfileOptions): SessionProfile {
-  const { cwd, flags, config, built, isHandedOver } = options;
+  const { cwd, env, flags, config, built, isHandedOver } = options;
   const { maxTurns, maxTokens, maxCost } = config.limits;
+  const file = flags.config ?? (env['MILLRACE_CONFIG'] || undefined);
   const args = {
-    ...{ config: flags.config, rules: flags.rules, sandbox: flags.sandbox, system: config.system },
+    ...{
+      config: file && resolve(cwd, file),
+      rules: flags.rules,
+      sandbox: flags.sandbox,
+      system: config.system,
+    },
     ...{ maxTurns, maxTokens, maxCost: maxCost?.amount },
     ...{ model: built.chosen.name, permissions: built.mode() },
   };
-  return { cwd, args, isHandedOver };
+  return { cwd, args, isHandedOver, configFolder: userConfigFolder(env) };
+}
+
+/**
+ * Returns the environment with which the daemon reads the settings of a session. Variables such as
+ * `MILLRACE_CONFIG` of the terminal that started the daemon do not apply to a session of another terminal.
+ */
+export function settingsEnv({ configFolder }: SessionProfile, env: Env): Env {
+  if (configFolder === undefined) return env;
+  const kept = Object.entries(env).filter(([name]) => !name.startsWith('MILLRACE_'));
+  return { ...Object.fromEntries(kept), XDG_CONFIG_HOME: dirname(configFolder) };
 }
 
 /** The profiles of a store, one private file per session. */

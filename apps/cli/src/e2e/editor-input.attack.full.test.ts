@@ -1,6 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { NewSessionRequest } from '@agentclientprotocol/sdk';
 import { expect, type TestContext, test } from 'vitest';
 import { builtProgram } from '../testing/built-program.ts';
 import { editorHarness } from './testing/test-editor.ts';
@@ -91,4 +94,34 @@ test('without a key, a session needs authentication', async (context) => {
     message: expect.stringContaining('ANTHROPIC_API_KEY'),
   });
   expect(workspace.project).not.toBe('');
+});
+
+test('18.257: attack: the script of a server of the editor is not replaced, in this session or the next', async (context) => {
+  const { server, open, workspace } = await editorHarness(context);
+  const cwd = workspace.project;
+  const script = join(cwd, 'tools/server.js');
+  const [first, evil] = [join(cwd, 'first-start'), join(cwd, 'evil-start')];
+  const starts = (mark: string) =>
+    `require('fs').writeFileSync(${JSON.stringify(mark)}, ''); process.stdin.resume();\n`;
+  mkdirSync(join(cwd, 'tools'));
+  writeFileSync(script, starts(first));
+  const editor = await open({ flags: ['--mode', 'accept-edits'] });
+  const newSession = () => {
+    const handed = { name: 's', command: process.execPath, args: ['tools/server.js'], env: [] };
+    const params: NewSessionRequest = { cwd, mcpServers: [handed] };
+    return editor.agent.request('session/new', params);
+  };
+  const { sessionId } = await newSession();
+  await expect.poll(() => existsSync(first)).toBe(true);
+  const input = { path: 'tools/server.js', content: starts(evil) };
+  server.answer({ toolCalls: [{ name: 'write', arguments: JSON.stringify(input) }] });
+  server.answer({ text: 'Done.' });
+  await editor.prompt(sessionId, 'Go');
+  expect(editor.permissions).toHaveLength(1);
+  expect(readFileSync(script, 'utf8')).toBe(starts(first));
+  // Somebody changes the script by another way. A later session of the editor does not start it.
+  writeFileSync(script, starts(evil));
+  await newSession();
+  await editor.waitFor((updates) => JSON.stringify(updates).includes('it executes has changed'));
+  expect(existsSync(evil)).toBe(false);
 });

@@ -24,7 +24,7 @@ export async function findAgentFiles(
   for (const path of await listFiles(folder, origin, (file) => file.endsWith('.md'))) {
     const content = await readExtensionFile(path, place, warn);
     if (content === undefined) continue;
-    const { fields, text } = await parseMarkdownFile(content);
+    const { fields, text } = await parseMarkdownFile(content, place.yaml);
     const name = lineOf(fields['name'], 64) ?? basename(path, '.md');
     const description = lineOf(unescaped(fields['description']), maxDescriptionLength);
     const isNamed = /^[\w-]+$/.test(name) && !reservedNames.has(name);

@@ -72,10 +72,11 @@ export async function connectExtensions(
   const clock = options.clock ?? systemClock;
   const outside = await envOutsideProject(options.env ?? {}, cwd);
   const env = safeEnv(outside, { allow: config.commands?.env });
+  const projectEnv = safeEnv(outside);
   const permissionMode = () => hookModes[mode()];
   const { notify } = notices;
   const runner = new HookRunner({
-    ...{ extensions, cwd, env, clock, permissionMode, confine, notify },
+    ...{ extensions, cwd, env, projectEnv, clock, permissionMode, confine, notify },
   });
   const isInteractive = approve === 'wait';
   const hooks =

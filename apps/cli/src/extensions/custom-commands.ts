@@ -26,7 +26,7 @@ export async function findCustomCommands(
       warn(`${path} is not a command: its name has characters that a command cannot have.`);
       continue;
     }
-    const { fields, text } = await parseMarkdownFile(content);
+    const { fields, text } = await parseMarkdownFile(content, place.yaml);
     const [firstLine = ''] = text.replace(/^#+\s*/, '').split('\n');
     const description =
       lineOf(fields['description'], maxDescriptionLength) ??

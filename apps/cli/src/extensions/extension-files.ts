@@ -4,6 +4,7 @@ import { join, relative, sep } from 'node:path';
 import { isInside, isOwn } from '../config/config-paths.ts';
 import type { Origin } from '../contract/extensions.ts';
 import { readFileSafely } from '../safe-files.ts';
+import type { YamlBudget } from './front-matter.ts';
 
 /** A folder such as `.claude`, in which extensions are found. */
 export interface ExtensionPlace {
@@ -14,13 +15,15 @@ export interface ExtensionPlace {
   /** The real path of the repository root. Links of a project must not lead out of it. */
   readonly root: string;
   readonly cwd: string;
+  /** The budget for the front matter of all files of a project. Default: no limit. */
+  readonly yaml?: YamlBudget | undefined;
 }
 
 type Warn = (problem: string) => void;
 
 const maxFileBytes = 256 * 1024;
 /** Maximum number of files of one kind in one place. */
-const maxFiles = 200;
+export const maxFiles = 200;
 const maxDepth = 4;
 
 /**

@@ -434,6 +434,24 @@ describe('a guard of the user', () => {
     expect(conditionAccepts('Bash(rm *)', call)).toBe(true);
   });
 
+  test.each([
+    ...['a="b c" rm v', '>"o p" rm v', "echo 'rm v' | bash -s", "echo 'rm v' | bash -", 'bash s'],
+    ...['ls v | awk \'{print "rm " $1}\' | bash -e', "echo 'rm v' | tee s; . ./s", 'source ./s'],
+    ...['hash -p /bin/rm q; q v', "alias q='rm'; q v", 'enable -f x rm', "sed -n '1e rm v' a"],
+    ...["sed 's/.*/rm v/e' a", 'sed -f s a', 'awk \'BEGIN{system("rm v")}\'', '{r,}m v'],
+  ])('18.263: attack: with the condition Bash(rm *) is not avoided by %j', (command) => {
+    expect(conditionAccepts('Bash(rm *)', { names: ['Bash'], input: { command } })).toBe(true);
+  });
+
+  test.each([
+    'ls *.ts',
+    "sed -n '1,5p' file.txt",
+    "sed 's/a/e/g' a.txt",
+    'npm test 2>&1 | tail -5',
+  ])('18.263: with the condition Bash(rm *) does not run for %j', (command) => {
+    expect(conditionAccepts('Bash(rm *)', { names: ['Bash'], input: { command } })).toBe(false);
+  });
+
   test.each(['ls rm a', 'echo rm a', 'git rm a', 'rmdir a', 'npm run rm'])(
     '18.120: with the condition Bash(rm *) does not run for %j',
     (command) => {

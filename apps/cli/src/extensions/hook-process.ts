@@ -21,6 +21,8 @@ export interface HookResult {
   readonly exitCode: number | undefined;
   readonly stdout: string;
   readonly stderr: string;
+  /** True if a part of standard output was dropped, because it was too long. */
+  readonly isCut?: boolean | undefined;
   /** The reason why there is no exit code. */
   readonly problem?: string | undefined;
   /**
@@ -134,7 +136,8 @@ async function runProcess(line: readonly string[], options: ProcessOptions): Pro
   cancelDrain();
   signal.removeEventListener('abort', onAbort);
   for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe?.destroy();
-  return { ...outcome, stdout: stdout(), stderr: stderr() };
+  const { text, isCut } = stdout();
+  return { ...outcome, stdout: text, isCut, stderr: stderr().text };
 }
 
 function shellLine(command: string): readonly string[] {
@@ -154,7 +157,7 @@ function start(line: readonly string[], { cwd, env, fds = [] }: ProcessOptions):
   } as SpawnOptions);
 }
 
-function collect(pipe: NodeJS.ReadableStream | null): () => string {
+function collect(pipe: NodeJS.ReadableStream | null): () => { text: string; isCut: boolean } {
   const chunks: Buffer[] = [];
   let length = 0;
   pipe?.on('error', () => {});
@@ -162,7 +165,10 @@ function collect(pipe: NodeJS.ReadableStream | null): () => string {
     if (length < maxOutputBytes) chunks.push(chunk.subarray(0, maxOutputBytes - length));
     length += chunk.length;
   });
-  return () => new TextDecoder().decode(Buffer.concat(chunks));
+  return () => ({
+    text: new TextDecoder().decode(Buffer.concat(chunks)),
+    isCut: length > maxOutputBytes,
+  });
 }
 
 function killGroup({ pid }: ChildProcess): void {

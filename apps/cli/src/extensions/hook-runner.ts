@@ -23,8 +23,13 @@ export interface HookOutcome {
 interface HookRunnerOptions {
   readonly extensions: Pick<Extensions, 'hooks' | 'areHooksUnchanged'>;
   readonly cwd: string;
-  /** The environment of the programs. It contains no API keys. */
+  /** The environment of the user's hooks. It contains the variables of `commands.env`. */
   readonly env: Readonly<Record<string, string>>;
+  /**
+   * The environment of the project's hooks. It has no variables of `commands.env`, because the agent can change
+   * what such a hook runs, and the model gets the output.
+   */
+  readonly projectEnv: Readonly<Record<string, string>>;
   readonly clock: Clock;
   /** Returns the name of the current mode. */
   readonly permissionMode: () => string;
@@ -130,7 +135,8 @@ export class HookRunner {
       ...{ CLAUDE_PROJECT_DIR: projectFolder, MILLRACE_PROJECT_DIR: projectFolder },
       ...(hook.origin === 'user' && untrustedFolderEnv),
     };
-    const env = { ...this.#options.env, ...own };
+    const { env: userEnv, projectEnv } = this.#options;
+    const env = { ...(hook.origin === 'user' ? userEnv : projectEnv), ...own };
     const { transcriptPath } = request;
     const show = transcriptPath === undefined ? [] : [transcriptPath];
     const isConfined = hook.origin === 'project' && confine !== undefined;
@@ -162,6 +168,13 @@ export class HookRunner {
     const text = stdout.trim();
     const json = text.startsWith('{') ? parseObject(text) : undefined;
     if (json === undefined) {
+      // A long input can make the answer of a guard too long. The answer could be a denial.
+      if (hook.event === 'PreToolUse' && (result.isCut || text.startsWith('{'))) {
+        this.#noteOnce(
+          `${nameOf(hook)} gave an answer that is too long, or that is not valid JSON.`,
+        );
+        return { asked: 'The answer of a hook that guards this call cannot be read' };
+      }
       const isContext = hook.event === 'UserPromptSubmit' || hook.event === 'SessionStart';
       return isContext && text !== '' ? { context: clip(text, maxContextLength) } : {};
     }

@@ -1,6 +1,8 @@
+import { isLauncher, splitCommand } from '@millrace/tools';
 import { z } from 'zod';
 import { type Hook, type HookEvent, hookEvents } from '../contract/extensions.ts';
 import type { ExtensionPlace } from './extension-files.ts';
+import { missingTools } from './tool-names.ts';
 
 const defaultTimeoutMs = 60_000;
 const maxTimeoutMs = 600_000;
@@ -71,6 +73,9 @@ function hooksOfGroup(
     warn(`${place} is not used: its matcher is not a valid regular expression.`);
     return [];
   }
+  const missing = base.event.endsWith('ToolUse') ? missingTools(matcher) : [];
+  if (missing.length > 0)
+    warn(`${place} does not run for ${missing.join(' and ')}: there is no such tool.`);
   return hooks.flatMap((one) => {
     const handler = handlerSchema.safeParse(one);
     const {
@@ -148,11 +153,39 @@ export function conditionAccepts(
   if (typeof value !== 'string') return true;
   const wild = pattern.replace(/:\*$/, '*').trim().split(/\*+/).map(escaped).join('.*');
   if (typeof command === 'string')
-    return commandStarts(command).some(
-      (start) => unknownCommand.test(start) || new RegExp(`^${wild}`, 's').test(`${start} `),
+    return (
+      hasUnknownCommand(command, pattern) ||
+      commandStarts(command).some(
+        (start) => unknownCommand.test(start) || new RegExp(`^${wild}`, 's').test(`${start} `),
+      )
     );
   // A path can be relative in the pattern.
   return new RegExp(`(?:^|/)${wild}$`, 's').test(value);
+}
+
+/** Programs that can run a different program than the line shows. */
+const hidingPrograms = /^(?:hash|alias|enable|[gmn]?awk)$/;
+/** Matches a script of `sed` that runs a program: the command `e`, or the flag `e` of a substitution. */
+const runsInSed = /(?:^|[\s;{}!$\d/,])e(?:\s|;|}|$)|[^\w\s][gpIiMm\d]*e[gpIiMm\d]*(?:[\s;}]|$)/;
+
+/**
+ * True if the line may run a command that its words do not show. The words of a pattern up to its first `*` must
+ * be plain in the line, because the shell can replace other words.
+ */
+function hasUnknownCommand(line: string, pattern: string): boolean {
+  const { parts, unsupportedSyntax } = splitCommand(line);
+  if (unsupportedSyntax !== undefined) return true;
+  const [start = '', ...others] = pattern.replace(/:\*$/, '*').trim().split('*');
+  const isPrefix = others.length === 0 || (others.length === 1 && others[0] === '');
+  const count = isPrefix ? Math.max(1, start.trim().split(/\s+/).length) : Infinity;
+  return parts.some((words) => {
+    const [program = '', ...rest] = words.map(({ text }) => text);
+    const name = program.slice(program.lastIndexOf('/') + 1);
+    if (words.slice(0, count).some(({ isPlain }) => !isPlain)) return true;
+    if (name === 'sed')
+      return rest.some((word) => /^-\w*f|^--file/.test(word) || runsInSed.test(word));
+    return isLauncher([program, ...rest]) || hidingPrograms.test(name);
+  });
 }
 
 /** Matches syntax after which a new command can start. Quotes are removed before. */

@@ -196,3 +196,23 @@ test.for<readonly [string, (cwd: string) => void, string]>([
     expect(existsSync(join(cwd, 'config.txt'))).toBe(false);
   },
 );
+
+test.for([
+  ['project', false],
+  ['home', true],
+] as const)(
+  '18.258: attack: a variable of `commands.env` reaches a hook of %s: %s',
+  async ([place, isPassed], context) => {
+    await requireSandbox(context);
+    const command = 'printf %s "$PRIVATE_NAME" | base64 > seen.txt';
+    const files = { [`${place}/.claude/settings.json`]: hookSettings('PostToolUse', command) };
+    const script = [calls('write', { path: 'a.txt', content: 'x' }), 'Done.'];
+    const env = { ...process.env, PRIVATE_NAME: 'canary' };
+    const commands = { env: ['PRIVATE_NAME'], maskSecrets: true };
+    const given = { config: { ...config, commands }, env };
+    const { built, cwd } = await extendedAgent(files, script, given);
+    await built.agent.run('Go', { session: sessionId('s') }).result;
+    const seen = Buffer.from(readFileSync(join(cwd, 'seen.txt'), 'utf8'), 'base64').toString();
+    expect(seen).toBe(isPassed ? 'canary' : '');
+  },
+);

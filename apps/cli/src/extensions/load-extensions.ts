@@ -16,6 +16,7 @@ import { findAgentFiles } from './agent-files.ts';
 import { findExtensionModules } from './code/module-files.ts';
 import { findCustomCommands } from './custom-commands.ts';
 import { type ExtensionPlace, readExtensionFile } from './extension-files.ts';
+import { projectYamlBudget } from './front-matter.ts';
 import { readHookScripts } from './hook-scripts.ts';
 import { parseHookSettings } from './hook-settings.ts';
 import { findSkills } from './skills.ts';
@@ -228,9 +229,10 @@ async function projectPlaces(
   at: At,
 ): Promise<readonly ExtensionPlace[]> {
   const own = new Set((await userPlaces(env, at)).map(({ folder }) => folder));
+  const yaml = projectYamlBudget();
   const all = folders.flatMap((parent) =>
     projectFolders.map(
-      (name) => ({ folder: join(parent, name), parent, origin: 'project', ...at }) as const,
+      (name) => ({ folder: join(parent, name), parent, origin: 'project', yaml, ...at }) as const,
     ),
   );
   const found = await Promise.all(

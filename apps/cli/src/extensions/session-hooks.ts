@@ -115,10 +115,11 @@ export class SessionHooks {
       if (decision === 'deny') return ruling;
       if (outcome.blocked !== undefined)
         return { decision: 'deny', reason: `A hook blocked the call: ${outcome.blocked}` };
-      if (outcome.asked !== undefined) {
+      const { asked = await this.#unusableChange(call, outcome) } = outcome;
+      if (asked !== undefined) {
         const { judged } = rest as { readonly judged?: string };
         // Without a rule, an earlier approval for the session does not answer this question.
-        return { decision: 'ask', reason: outcome.asked, ...(judged !== undefined && { judged }) };
+        return { decision: 'ask', reason: asked, ...(judged !== undefined && { judged }) };
       }
       if (decision === 'ask' && outcome.isAllowed) return this.#options.approveFreely(call, at);
       return ruling;
@@ -193,15 +194,37 @@ export class SessionHooks {
         const { stopped, blocked, updatedInput } = await this.#beforeCall(call, at);
         if (stopped !== undefined) return { verdict: 'stop', reason: stopped };
         if (updatedInput === undefined || blocked !== undefined) return 'pass';
-        const to = fromHookInput(call.name, call.input, updatedInput, this.#options.cwd);
-        const isValid = to !== undefined && (await call.tool.validate(to as JsonValue)).ok;
-        if (!isValid) return 'pass';
+        const to = await this.#changedInput(call, updatedInput);
+        // `approve` asks the user about a change that cannot be used.
+        if (to === undefined) return 'pass';
         // The hook wrote this input, so its decision also applies to it.
-        this.#keepDecision({ ...call, input: to as JsonValue }, at, this.#beforeCall(call, at));
-        return { verdict: 'change', to: to as JsonValue };
+        this.#keepDecision({ ...call, input: to }, at, this.#beforeCall(call, at));
+        return { verdict: 'change', to };
       },
     });
     return [guardrail];
+  }
+
+  /** Returns the reason to ask if a hook changes the input of a call in a way that cannot be used. */
+  async #unusableChange(
+    call: CheckedToolCall,
+    { updatedInput }: HookOutcome,
+  ): Promise<string | undefined> {
+    if (updatedInput === undefined) return undefined;
+    const isUsable = (await this.#changedInput(call, updatedInput)) !== undefined;
+    return isUsable
+      ? undefined
+      : 'A hook changes the input of this call, and the change cannot be used';
+  }
+
+  /** Returns the input that a hook changed. Returns undefined if the change cannot be used. */
+  async #changedInput(
+    call: CheckedToolCall,
+    updated: NonNullable<HookOutcome['updatedInput']>,
+  ): Promise<JsonValue | undefined> {
+    const to = fromHookInput(call.name, call.input, updated, this.#options.cwd);
+    const isValid = to !== undefined && (await call.tool.validate(to as JsonValue)).ok;
+    return isValid ? (to as JsonValue) : undefined;
   }
 
   #beforeCall(call: CheckedToolCall, at: CallPlace): Promise<HookOutcome> {

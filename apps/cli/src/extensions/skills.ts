@@ -1,3 +1,4 @@
+import type { Dirent } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { defineTool, type Tool } from '@millrace/agent';
@@ -5,7 +6,13 @@ import { z } from 'zod';
 import { isInside } from '../config/config-paths.ts';
 import type { Skill } from '../contract/extensions.ts';
 import { readFileSafely } from '../safe-files.ts';
-import { type ExtensionPlace, entriesOf, listFiles, readExtensionFile } from './extension-files.ts';
+import {
+  type ExtensionPlace,
+  entriesOf,
+  listFiles,
+  maxFiles,
+  readExtensionFile,
+} from './extension-files.ts';
 import { lineOf, parseMarkdownFile } from './front-matter.ts';
 
 const maxNameLength = 64;
@@ -18,13 +25,17 @@ export async function findSkills(
 ): Promise<readonly Skill[]> {
   const folder = join(place.folder, 'skills');
   const found: Skill[] = [];
-  for (const entry of await entriesOf(folder)) {
-    if (entry.isFile() || (entry.isSymbolicLink() && place.origin === 'project')) continue;
+  const isFolder = (entry: Dirent) =>
+    !entry.isFile() && !(entry.isSymbolicLink() && place.origin === 'project');
+  const folders = (await entriesOf(folder)).filter(isFolder);
+  if (folders.length > maxFiles)
+    warn(`${folder} has ${folders.length} folders. Only the first ${maxFiles} are used.`);
+  for (const entry of folders.slice(0, maxFiles)) {
     const path = join(folder, entry.name, 'SKILL.md');
     const content = await readExtensionFile(path, place, warn);
     const realPath = await realpath(path).catch(() => undefined);
     if (content === undefined || realPath === undefined) continue;
-    const { fields, text } = await parseMarkdownFile(content);
+    const { fields, text } = await parseMarkdownFile(content, place.yaml);
     const name = lineOf(fields['name'], maxNameLength) ?? entry.name;
     const [firstLine = ''] = text.replace(/^#+\s*/, '').split('\n');
     const description =

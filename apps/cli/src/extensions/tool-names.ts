@@ -19,6 +19,18 @@ const otherNames: Readonly<Record<string, readonly [string, ...string[]]>> = {
   todo: ['TodoWrite'],
 };
 
+/** Tools of Claude Code that do not exist here. */
+const missingNames: ReadonlySet<string> = new Set(
+  'WebSearch NotebookEdit NotebookRead BashOutput KillShell KillBash ExitPlanMode SlashCommand'.split(
+    ' ',
+  ),
+);
+
+/** Returns the tools of a matcher that do not exist here. A guard for them never runs. */
+export function missingTools(matcher = ''): readonly string[] {
+  return matcher.split(/[|,\s]+/).filter((name) => missingNames.has(name));
+}
+
 /** Returns our name of a tool for a name in a file, such as `Bash(git diff:*)`. */
 export function ownToolName(name: string): string {
   const plain = name.replace(/\(.*$/s, '').trim();
@@ -54,7 +66,10 @@ export function toHookCall(
     const manyName = 'edits' in hookInput ? names[1] : undefined;
     return { toolName: names[0], names: [...names, name], input: hookInput, manyName };
   }
-  const server = servers.find((one) => name.startsWith(`${one}_`));
+  // The names of servers can overlap, such as `git` and `git_admin`. The longest name is the right one.
+  const [server] = servers
+    .filter((one) => name.startsWith(`${one}_`))
+    .toSorted((a, b) => b.length - a.length);
   const remote = server && `mcp__${server}__${name.slice(server.length + 1)}`;
   return { toolName: remote ?? name, names: remote ? [remote, name] : [name], input: fields };
 }

@@ -61,12 +61,15 @@ export class Approvals {
     return isStanding ? { decision: 'allow', judged: ruling.judged } : ruling;
   }
 
-  /** Calls the policy. If the policy throws, the call is denied. */
-  async askPolicy(call: CheckedToolCall): Promise<PolicyDecision> {
+  /**
+   * Calls the policy. `isAnswered` is true if a person allowed the call. If the policy throws, the call is
+   * denied.
+   */
+  async askPolicy(call: CheckedToolCall, isAnswered?: boolean): Promise<PolicyDecision> {
     const { settings, context, session } = this.#context;
     const { approve, onDiagnostic } = settings;
     try {
-      const returned = await approve(call, { context, session, turn: this.#turn });
+      const returned = await approve(call, { context, session, turn: this.#turn, isAnswered });
       return validDecision(typeof returned === 'string' ? { decision: returned } : returned);
     } catch (error) {
       onDiagnostic(`The policy failed for ${call.tool.name}: ${textOfError(error)}`);

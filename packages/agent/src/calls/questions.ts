@@ -51,7 +51,6 @@ export class Questions {
   readonly #approvals: Approvals;
   readonly #calls: LoggedCalls;
   readonly #answeredDecisions = new Map<ToolCallId, Promise<PolicyDecision>>();
-  readonly #changedDecisions = new Map<ToolCallId, Promise<PolicyDecision>>();
   readonly #waiting: AnswerWaiter;
 
   constructor({ context, at, stop, approvals, calls }: QuestionsOptions) {
@@ -129,8 +128,7 @@ export class Questions {
     const allowed = await raceAbort(work, this.#stop);
     if (allowed === halted) return 'left';
     if (!allowed.ok) return refusal(allowed.code, allowed.message);
-    const deciding = isChanged ? this.#changedDecision(allowed) : this.#answeredDecision(allowed);
-    const policy = await raceAbort(deciding, this.#stop);
+    const policy = await raceAbort(this.#answeredDecision(allowed, isChanged), this.#stop);
     if (policy === halted) return 'left';
     if (policy.decision === 'deny') return refusal('denied', denialText(policy.reason));
     // The user saw the text that the policy judged before asking. If the user changed the input, only the
@@ -143,9 +141,11 @@ export class Questions {
    * may have changed since the answer, or the answer may come from a different process. Only a denial has an
    * effect.
    */
-  #answeredDecision(call: CheckedToolCall): Promise<PolicyDecision> {
+  #answeredDecision(call: CheckedToolCall, isChanged: boolean): Promise<PolicyDecision> {
     const { toolCallId } = call.call;
-    const known = this.#answeredDecisions.get(toolCallId) ?? this.#approvals.askPolicy(call);
+    const known =
+      this.#answeredDecisions.get(toolCallId) ??
+      (isChanged ? this.#decideOnChange(call) : this.#approvals.askPolicy(call, true));
     this.#answeredDecisions.set(toolCallId, known);
     return known;
   }
@@ -154,16 +154,11 @@ export class Questions {
    * Returns the policy's decision on a call whose input the user changed. The user approved the new input, so
    * only a denial has an effect. A user cannot approve a call that the policy denies.
    */
-  #changedDecision(call: CheckedToolCall): Promise<PolicyDecision> {
-    const { toolCallId } = call.call;
-    const known = this.#changedDecisions.get(toolCallId) ?? this.#decideOnChange(call);
-    this.#changedDecisions.set(toolCallId, known);
-    return known;
-  }
-
   async #decideOnChange(call: CheckedToolCall): Promise<PolicyDecision> {
     const reason = reasonAgainstChange(call) ?? (await this.#guardrailAgainst(call));
-    return reason === undefined ? this.#approvals.askPolicy(call) : { decision: 'deny', reason };
+    return reason === undefined
+      ? this.#approvals.askPolicy(call, true)
+      : { decision: 'deny', reason };
   }
 
   /**

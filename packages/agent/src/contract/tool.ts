@@ -263,4 +263,9 @@ export interface StepInfo<Context = unknown> {
   readonly session: SessionId;
   /** The number of the turn in the session. */
   readonly turn: number;
+  /**
+   * True if a person has allowed exactly this call. The loop sets it only for `approve`, which it calls again
+   * after the answer. It is not set for a call that an approval with `until` covers. Default: false.
+   */
+  readonly isAnswered?: boolean | undefined;
 }

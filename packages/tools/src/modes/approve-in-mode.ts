@@ -2,12 +2,13 @@ import { AgentError, type ApprovalDecision, type CheckedToolCall } from '@millra
 import type { OptionNames } from '@millrace/core';
 import { assertKnownOptions } from '../known-options.ts';
 import { approveByPolicy } from '../permissions/approve-by-policy.ts';
-import { commandOf } from '../permissions/decide.ts';
+import { commandOf, type PolicyCall } from '../permissions/decide.ts';
 import { homeProtection, secretProtection } from '../permissions/home-protection.ts';
 import { type PermissionPolicy, permissionPolicy } from '../permissions/permission-policy.ts';
 import type { PermissionRule } from '../permissions/permission-rule.ts';
 import { writeProtection } from '../permissions/protected-paths.ts';
 import { splitCommand } from '../permissions/split-command.ts';
+import { parseStandingRule } from '../permissions/standing-rule.ts';
 import { allChangesRule } from '../permissions/suggest-rule.ts';
 import { isRemoteTool, type ToolKind, toolKindOf } from '../permissions/tool-kinds.ts';
 import { sandboxRuleNames } from '../sandbox/approve-in-sandbox.ts';
@@ -74,6 +75,8 @@ export function approveInMode(options: ApproveInModeOptions): Approve {
     const ruling = await approve(pending, at);
     const decision = typeof ruling === 'string' ? ruling : ruling.decision;
     const mode = currentMode();
+    // The checks below guard the call again if the answer of a person does not lift the guard.
+    if (at.isAnswered) reading?.releaseProtected(callOf(pending), callKey(pending, at));
     if (decision === 'deny' || mode === 'ask') return ruling;
     const policy = currentPolicy();
     const { name } = pending.call;
@@ -90,14 +93,18 @@ export function approveInMode(options: ApproveInModeOptions): Approve {
           return guardPrefixRule(pending, { policy, reading, at }) ? ruling : 'ask';
         }
         if (kind === 'write') return (await allowChange(pending, policy, workspace)) ?? ruling;
-        if (kind !== 'run' || mode !== 'auto' || reading === undefined) return ruling;
-        return (await mayRunInSandbox(pending, { policy, reading, at }))
-          ? { decision: 'allow', reason: 'The sandbox confines it, and the mode is auto' }
-          : ruling;
+        if (kind !== 'run' || reading === undefined) return ruling;
+        if (mode === 'auto' && (await mayRunInSandbox(pending, { policy, reading, at })))
+          return { decision: 'allow', reason: 'The sandbox confines it, and the mode is auto' };
+        return guardStandingRule(pending, ruling, { reading, at }) ? ruling : 'ask';
       default:
         throw new AgentError('bad_option', `Cannot use the mode ${String(mode satisfies never)}`);
     }
   };
+}
+
+function callOf({ call, input }: CheckedToolCall): PolicyCall {
+  return { tool: call.name, input };
 }
 
 interface ReadingContext extends Pick<ApproveInModeOptions, 'workspace' | 'reading'> {
@@ -115,7 +122,7 @@ async function isReading(
   { policy, workspace, reading, at }: ReadingContext,
 ): Promise<boolean> {
   if (kind === 'read' || kind === 'search' || kind === 'fetch' || kind === 'free') return true;
-  const call = { tool: pending.call.name, input: pending.input };
+  const call = callOf(pending);
   if (kind !== 'run' || asksForMore(call) !== undefined) return false;
   const isStrict = ({ decision }: PermissionRule) => decision !== 'allow';
   const strict = permissionPolicy({
@@ -156,7 +163,7 @@ function guardPrefixRule(
   pending: CheckedToolCall,
   { policy, reading, at }: CommandContext,
 ): boolean {
-  const call = { tool: pending.call.name, input: pending.input };
+  const call = callOf(pending);
   const more = asksForMore(call);
   if (more === 'outside') return true;
   const tool = more === undefined ? call.tool : sandboxRuleNames[more];
@@ -174,6 +181,23 @@ function guardPrefixRule(
 }
 
 /**
+ * Guards the protected files from a command that needs an approval. A person may have approved its prefix
+ * earlier, for the session. The agent then runs the command without a question, as with a prefix rule. If a
+ * person allows exactly this call, the guard ends. Returns false if no earlier approval may allow the call.
+ */
+function guardStandingRule(
+  pending: CheckedToolCall,
+  ruling: ApprovalDecision,
+  { reading, at }: Pick<CommandContext, 'reading' | 'at'>,
+): boolean {
+  const rule = typeof ruling === 'string' ? undefined : ruling.rule;
+  const call = callOf(pending);
+  if (at.isAnswered || rule === undefined) return true;
+  if (parseStandingRule(rule)?.rule.exact === true) return true;
+  return reading.guardProtected(call, callKey(pending, at));
+}
+
+/**
  * True if a command can run in the sandbox without an approval. A rule that asks, a command that leaves the
  * sandbox, and a word that names a secret or a protected file are reasons to ask. A program can change files
  * that the line does not name, so the sandbox guards the protected files directly in the workspace. If the
@@ -183,7 +207,7 @@ async function mayRunInSandbox(
   pending: CheckedToolCall,
   { policy, reading, at }: CommandContext,
 ): Promise<boolean> {
-  const call = { tool: pending.call.name, input: pending.input };
+  const call = callOf(pending);
   const line = commandOf(call);
   if (line === undefined || asksForMore(call) !== undefined) return false;
   const everything = { tool: call.tool, decision: 'allow', yields: true } as const;

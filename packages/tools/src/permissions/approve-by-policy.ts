@@ -8,7 +8,7 @@ import type { PermissionPolicy } from './permission-policy.ts';
 import type { PermissionRule } from './permission-rule.ts';
 import type { ReadOnlyCommand, ReadPath } from './read-only/read-only-command.ts';
 import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
-import { nameThatGitObeys } from './repository-protection.ts';
+import { linkedProtectedName, nameThatGitObeys } from './repository-protection.ts';
 import { standingRuleText } from './standing-rule.ts';
 import { suggestRule } from './suggest-rule.ts';
 import { isPathKind, isRemoteTool, toolKindOf } from './tool-kinds.ts';
@@ -64,7 +64,9 @@ export function approveByPolicy(
     if (!isPathKind(kind)) return decide(pending, named);
     const leadsTo = await realPathOfCall(named, workspace.root);
     const writes = kind === 'write' && leadsTo !== undefined;
-    const obeyedName = writes ? nameThatGitObeys(workspace.root, leadsTo) : undefined;
+    const obeyedName = writes
+      ? (nameThatGitObeys(workspace.root, leadsTo) ?? linkedProtectedName(workspace.root, leadsTo))
+      : undefined;
     const ruling = await decide(pending, { ...named, leadsTo, obeyedName });
     // The tool refuses the call if the path leads to a different file when the tool runs. `judged` is empty
     // if the real path is unknown.

@@ -83,3 +83,28 @@ test('a decision creates no folders', async () => {
   await rule('a.txt');
   expect(existsSync(join(root, 'empty/.git/hooks'))).toBe(false);
 });
+
+test.for([
+  ['conf/tasks.json', 'conf/other.json'],
+  ['conf/npmrc'],
+  ['docs/text.md'],
+  ['ci/build.yml'],
+  ['chain/two'],
+])(
+  '18.260: attack: a broad rule does not write %s, to which a protected name is a link',
+  async (paths) => {
+    writeTree(root, { 'docs/text.md': '', 'ci/a.yml': '', 'chain/two': '', '.github/a.md': '' });
+    mkdirSync(join(root, 'conf'));
+    symlinkSync('conf', join(root, '.vscode'));
+    // The target does not exist.
+    symlinkSync('conf/npmrc', join(root, '.npmrc'));
+    symlinkSync('docs/text.md', join(root, 'AGENTS.md'));
+    symlinkSync('../ci', join(root, '.github/workflows'));
+    symlinkSync('chain/one', join(root, '.envrc'));
+    symlinkSync('two', join(root, 'chain/one'));
+    for (const path of paths) expect((await rule(path)).decision).toBe('ask');
+    for (const path of ['docs/other.md', 'chain/three', 'src/a.ts'])
+      expect((await rule(path)).decision).toBe('allow');
+    expect((await rule('docs/text.md', { path: 'docs/text.md' })).decision).toBe('allow');
+  },
+);

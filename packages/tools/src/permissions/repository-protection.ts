@@ -1,8 +1,10 @@
+import { readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
 import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { gitPlaces } from '../sandbox/git-places.ts';
-import { isBelow, realPathOf } from '../sandbox/protected-paths.ts';
+import { followLinks, isBelow, realPathOf } from '../sandbox/protected-paths.ts';
+import { protectedNames } from './protected-paths.ts';
 
 /** Maximum number of workspaces for which the last search result is kept. */
 const maxSearches = 8;
@@ -24,6 +26,33 @@ export function nameThatGitObeys(root: string, path: string): string | undefined
   } catch (error) {
     if (error instanceof SandboxError) return basename(path);
     throw error;
+  }
+}
+
+/**
+ * Returns the segment of a path that a protected name of the workspace leads to through a symbolic link. For
+ * example, if `.vscode` is a link to `conf`, programs use `conf/tasks.json` as `.vscode/tasks.json`, and the
+ * segment is `conf`. The sandbox follows these links too. Both paths must be real paths.
+ */
+export function linkedProtectedName(root: string, path: string): string | undefined {
+  const found = namesIn(root);
+  if (found.size === 0) return undefined;
+  const targets = protectedNames(root).flatMap((name) => {
+    const names = name.split('/');
+    if (!found.has(names[0] ?? '')) return [];
+    const { links, real } = followLinks(root, names);
+    // The link itself has a protected name, but a link in the middle of a chain has none.
+    return links.length === 0 ? [] : [real, ...links];
+  });
+  const place = targets.find((one) => isAtOrBelow(one, path));
+  return place && basename(place);
+}
+
+function namesIn(folder: string): ReadonlySet<string> {
+  try {
+    return new Set(readdirSync(folder));
+  } catch {
+    return new Set();
   }
 }
 

@@ -8,7 +8,8 @@ export interface Word {
   readonly isPlain: boolean;
 }
 
-interface SplitCommand {
+/** The simple commands of a command line. */
+export interface SplitCommand {
   /**
    * The words of each simple command. With unsupported syntax, they are a guess. A guess may be used only to
    * ask or to deny.
@@ -29,6 +30,8 @@ const maxLength = 10_000;
 /**
  * Splits a command line like a POSIX shell or bash. It supports only simple syntax and reports everything
  * else in `unsupportedSyntax`. It always reports a line that it may have split wrongly.
+ *
+ * @example splitCommand('npm test && ls').parts.length; // 2
  */
 export function splitCommand(command: string): SplitCommand {
   if (command.length > maxLength)
@@ -234,6 +237,11 @@ const launchers: ReadonlySet<string> = new Set(
   trap unshare watch xargs zsh`.split(/\s+/),
 );
 
+/**
+ * True if the words of a command start a program that runs other programs, for example `sudo` or `xargs`.
+ *
+ * @example isLauncher(['sudo', 'ls']); // true
+ */
 export function isLauncher(words: readonly string[]): boolean {
   const [program = '', ...rest] = words;
   const name = baseName(program);

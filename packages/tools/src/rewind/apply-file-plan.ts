@@ -50,10 +50,11 @@ async function applyStep(
 ): Promise<void> {
   if ((await currentVersion(workspace, path))?.hash !== from?.hash)
     throw conflictError(path, 'Somebody else changed it just now.');
-  if (to === undefined) return void (await workspace.remove(path));
+  const bound = workspace.boundTo(path);
+  if (to === undefined) return void (await bound.remove(path));
   const bytes = contents.get(to.hash) ?? new Uint8Array();
   const isNew = from === undefined;
-  await workspace.write(path, bytes, { isNew, mode: to.mode });
+  await bound.write(path, bytes, { isNew, mode: to.mode });
 }
 
 async function contentOf(

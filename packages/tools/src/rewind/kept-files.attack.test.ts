@@ -1,4 +1,4 @@
-import { utimesSync } from 'node:fs';
+import { readFileSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runRecorded } from '../testing/rewind/recorded-commands.ts';
@@ -93,4 +93,16 @@ test('18.155 created, moved and replaced files of a command are still taken back
   const after = everything();
   for (const [path, content] of Object.entries(files)) expect(after[path]).toBe(content);
   expect(Object.keys(after).filter((path) => /moved|new\/x|tmp/.test(path))).toEqual([]);
+});
+
+test('18.261: attack: taking back a change writes through a folder that became a link', async () => {
+  const root = temporaryFolder();
+  writeTree(root, { 'tools/server.js': 'good', 'copies/server.js': 'evil' });
+  const { undo } = await runRecorded({ root, copies: temporaryFolder() }, [
+    'cp tools/server.js copies/server.js',
+  ]);
+  rmSync(join(root, 'copies'), { recursive: true });
+  symlinkSync('tools', join(root, 'copies'));
+  await expect(undo()).rejects.toThrow('copies/server.js');
+  expect(readFileSync(join(root, 'tools/server.js'), 'utf8')).toBe('good');
 });

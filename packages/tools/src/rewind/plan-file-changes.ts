@@ -3,7 +3,7 @@ import type { FileVersion } from '@millrace/core';
 import { WorkspaceError } from '../contract/workspace-error.ts';
 import { homeProtection } from '../permissions/home-protection.ts';
 import { writeProtection } from '../permissions/protected-paths.ts';
-import { nameThatGitObeys } from '../permissions/repository-protection.ts';
+import { linkedProtectedName, nameThatGitObeys } from '../permissions/repository-protection.ts';
 import { lexicalPath } from '../workspace/match-path.ts';
 import { hashFile } from '../workspace/open-file.ts';
 import { maxStoredBytes, modeOf } from '../workspace/record-change.ts';
@@ -129,7 +129,8 @@ async function planFile(
 /** Returns true for the same files for which the tool `write` would have to ask. */
 function isProtected(root: string, path: string, inside: string): boolean {
   const protection = writeProtection(inside) ?? homeProtection(lexicalPath(root, inside), 'write');
-  return protection !== undefined || nameThatGitObeys(root, path) !== undefined;
+  if (protection !== undefined) return true;
+  return (nameThatGitObeys(root, path) ?? linkedProtectedName(root, path)) !== undefined;
 }
 
 function reversed(change: FileChangeOnLog): FileChangeOnLog {
@@ -160,13 +161,16 @@ function isSame(a: FileVersion | undefined, b: FileVersion | undefined): boolean
   return a?.hash === b?.hash;
 }
 
-/** Returns the current version of a file. Returns undefined if the file does not exist. */
+/**
+ * Returns the current version of a file. Returns undefined if the file does not exist. Recorded paths have no
+ * symbolic links. If there is a link on the path now, it leads to a different file, and the function throws.
+ */
 export async function currentVersion(
   workspace: Workspace,
   path: string,
 ): Promise<FileVersion | undefined> {
   try {
-    const file = await workspace.open(path);
+    const file = await workspace.boundTo(path).open(path);
     try {
       const { sha256: hash, size: length } = await hashFile(file);
       return { hash, length, mode: modeOf(file), isStored: length <= maxStoredBytes };

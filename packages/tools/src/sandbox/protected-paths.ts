@@ -313,7 +313,7 @@ function keptFile(path: string): KeptFile | undefined {
  * Follows a path from a real folder in the same way as the kernel. Returns the links on the path, and the
  * real path. A missing segment counts as a normal name.
  */
-function followLinks(
+export function followLinks(
   folder: string,
   path: readonly string[],
 ): { readonly links: readonly string[]; readonly real: string } {

@@ -42,12 +42,17 @@ export interface UnaskedReading {
    * the files that make other programs run code. Returns false if a user must approve the call.
    */
   guardProtected(call: PolicyCall, key: string): boolean;
+  /** Undoes `guardProtected`, because a person has allowed exactly this call. */
+  releaseProtected(call: PolicyCall, key: string): void;
   /** Returns how the sandbox confines a tool call. Call it immediately before the command starts. */
   placeOf(call: PolicyCall, key: string): Promise<ReadingPlace>;
 }
 
-/** The session and the turn of a call. An `approve` function gets them as its second argument. */
-export type CallPlace = Pick<StepInfo, 'session' | 'turn'>;
+/**
+ * The session and the turn of a call, and whether a person has allowed it. An `approve` function gets them as its
+ * second argument.
+ */
+export type CallPlace = Pick<StepInfo, 'session' | 'turn' | 'isAnswered'>;
 
 /**
  * Returns the key of a call for `UnaskedReading`. It equals `ToolContext.idempotencyKey`. The id of a call is not
@@ -122,6 +127,7 @@ export function unaskedReading(current: () => PermissionPolicy): UnaskedReading 
       guarding.add(markOf(call, key));
       return true;
     },
+    releaseProtected: (call, key) => void guarding.delete(markOf(call, key)),
     async placeOf(call, key) {
       const mustGuard = guarding.delete(markOf(call, key));
       const wasAllowed = allowed.delete(markOf(call, key));

@@ -70,7 +70,8 @@ export async function prepareCommand(
   const own = traceEnv(safeEnv(inherited, settings.env), trace);
   const env = await protectGitLine(command, own, workspace.root);
   const shell = await findShell(settings.shell, workspace.root, env['PATH']);
-  const unasked = traceEnv(safeEnv(inherited), trace);
+  const fewer = traceEnv(safeEnv(inherited), trace);
+  const unasked = await protectGitLine(command, fewer, workspace.root);
   const confinement = await confine(
     input,
     idempotencyKey,
@@ -108,8 +109,9 @@ function canChangeFiles(confinement: Confinement | undefined): boolean {
 interface CommandEnv {
   readonly env: Readonly<Record<string, string>>;
   /**
-   * The environment of a command without an approval. It omits the variables in `allow`, because they are
-   * often secrets, and `jq -n env` would print them.
+   * The environment of a command that nobody approved: a command that only reads, or a command that a mode or
+   * a prefix rule allowed. It omits the variables in `allow` and `set`, because they are often secrets, and the
+   * command could print them.
    */
   readonly unasked: Readonly<Record<string, string>>;
 }
@@ -137,7 +139,7 @@ async function confine(
   const command = shellCommand(input.command, { shell });
   const prepared = await sandbox.prepare({
     ...{ root, command, view, network, hide: chosen?.hide, pin, protect, protectNew },
-    env: view === 'closed' ? unasked : env,
+    env: view === 'closed' || protect !== undefined ? unasked : env,
   });
   return { prepared, view, network };
 }

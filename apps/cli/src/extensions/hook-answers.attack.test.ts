@@ -1,0 +1,88 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type JsonObject, sessionId, toolCallId, toolCallPart } from '@millrace/core';
+import { expect, test } from 'vitest';
+import { extendedAgent, hookSettings } from '../testing/test-agent.ts';
+import { matcherAccepts, parseHookSettings } from './hook-settings.ts';
+import { toHookCall } from './tool-names.ts';
+
+// The user has a hook that guards calls. A hostile model chooses the calls.
+
+const session = sessionId('s');
+const calls = (name: string, input: JsonObject) => ({
+  content: { parts: [toolCallPart(toolCallId('a'), name, input)] },
+});
+
+/** Runs a call with a guard of the user, in the mode accept-edits. Returns the reasons of the questions. */
+async function withGuard(guard: string, name: string, input: JsonObject) {
+  const { built, cwd } = await extendedAgent(
+    {
+      'home/.claude/settings.json': hookSettings('PreToolUse', 'node ~/guard.cjs'),
+      'home/guard.cjs': `const input = JSON.parse(require('fs').readFileSync(0, 'utf8')).tool_input;\n${guard}`,
+      'project/a.txt': 'one\ntwo\n',
+    },
+    [calls('read', { path: 'a.txt' }), calls(name, input), 'Done.'],
+    { config: { permissions: { mode: 'accept-edits', rules: [] } }, approve: 'park' },
+  );
+  const { pendingApprovals } = await built.agent.run('Go', { session }).result;
+  return { cwd, asked: pendingApprovals.map(({ reason }) => reason) };
+}
+
+test('18.264: attack: a guard that repeats a long input is not switched off', async () => {
+  const guard = `if (input.content) process.stdout.write(JSON.stringify({ hookSpecificOutput: {
+    additionalContext: input.content, permissionDecision: 'deny', hookEventName: 'PreToolUse' } }));`;
+  const content = 'FORBIDDEN'.padEnd(1_100_000, '.');
+  const { cwd, asked } = await withGuard(guard, 'write', { path: 'new.txt', content });
+  expect(existsSync(join(cwd, 'new.txt'))).toBe(false);
+  expect(asked).toEqual([expect.stringContaining('cannot be read')]);
+});
+
+test('18.264: attack: a guard whose JSON the input breaks is not switched off', async () => {
+  const guard = `if (input.content) console.log('{"decision":"block","reason":"' + input.content + '"}');`;
+  const input = { path: 'new.txt', content: 'a "quote"' };
+  const { cwd, asked } = await withGuard(guard, 'write', input);
+  expect(existsSync(join(cwd, 'new.txt'))).toBe(false);
+  expect(asked).toEqual([expect.stringContaining('cannot be read')]);
+});
+
+test('18.265: attack: a guard that changes the input is not avoided by a second edit', async () => {
+  const guard = `if (input.new_string) console.log(JSON.stringify({ hookSpecificOutput: {
+    updatedInput: { ...input, edits: undefined, new_string: 'clean' } } }));`;
+  const edits = [
+    { old_text: 'one', new_text: 'FORBIDDEN' },
+    { old_text: 'two', new_text: 'other' },
+  ];
+  const { cwd, asked } = await withGuard(guard, 'edit', { path: 'a.txt', edits });
+  expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('one\ntwo\n');
+  expect(asked).toEqual([expect.stringContaining('cannot be used')]);
+  const single = await withGuard(guard, 'edit', { path: 'a.txt', edits: edits.slice(0, 1) });
+  expect(readFileSync(join(single.cwd, 'a.txt'), 'utf8')).toBe('clean\ntwo\n');
+});
+
+test('18.266: attack: the guard of an MCP server runs although another server has a similar name', () => {
+  const given = { cwd: '/', servers: ['git', 'git_admin'] };
+  const { toolName, names } = toHookCall('git_admin_delete_repo', {}, given);
+  expect(toolName).toBe('mcp__git_admin__delete_repo');
+  expect(matcherAccepts('mcp__git_admin__.*', names)).toBe(true);
+  expect(toHookCall('git_log', {}, given).toolName).toBe('mcp__git__log');
+});
+
+test.each([
+  ['WebFetch', 'web_fetch', { url: 'https://example.com' }],
+  ['TodoWrite', 'todo', {}],
+])('18.267: attack: a guard for %s runs for the tool %s', (matcher, tool, input) => {
+  const call = toHookCall(tool, input, { cwd: '/' });
+  expect(matcherAccepts(matcher, call.names)).toBe(true);
+  expect(call.input).toEqual(input);
+});
+
+test('18.267: a message names a guard for a tool that does not exist', () => {
+  const problems: string[] = [];
+  const group = { matcher: 'WebSearch|Write', hooks: [{ type: 'command', command: 'check' }] };
+  const text = JSON.stringify({ hooks: { PreToolUse: [group] } });
+  const hooks = parseHookSettings(text, 'f.json', { origin: 'user', parent: '/' }, (problem) =>
+    problems.push(problem),
+  );
+  expect(hooks).toHaveLength(1);
+  expect(problems).toEqual([expect.stringContaining('WebSearch')]);
+});
