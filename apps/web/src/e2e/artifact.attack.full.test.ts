@@ -132,6 +132,19 @@ describeInChromium()('artifacts', () => {
     expect(await tab.page.evaluate<number>('globalThis.ran ?? 0')).toBe(0);
   });
 
+  test('attack 18.281: a new version runs in place of the version that the user selected', async () => {
+    const { tab, panel, frame } = await opened(
+      says(['html', long('<h1>First page</h1>')], ['html other.html', long('<h1>Other page</h1>')]),
+    );
+    await panel.getByRole('combobox', { name: 'Artifact' }).selectOption('page.html');
+    await frame.getByText('First page').waitFor();
+    await tab.send(says(['html', long('<h1>Second page</h1>')]));
+    await panel.getByText('1 / 2').waitFor();
+    await frame.getByText('First page').waitFor();
+    await panel.getByRole('button', { name: 'Next version' }).click();
+    await frame.getByText('Second page').waitFor();
+  });
+
   test('attack: a name and an error of a component stay text', async () => {
     const name = '<img src=x onerror=globalThis.ran=1>';
     const code = `throw new Error('${name}');`;

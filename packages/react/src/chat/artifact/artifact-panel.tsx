@@ -13,6 +13,11 @@ export interface ShownArtifact {
   readonly name: string;
   /** The index of the version. Undefined shows the latest one of the moment when it was opened. */
   readonly at?: number | undefined;
+  /**
+   * The key of the version. If the artifact no longer has this version, the panel runs no other version in its
+   * place. Default: the version at the index.
+   */
+  readonly key?: string | undefined;
 }
 
 interface ArtifactPanelProps {
@@ -36,12 +41,16 @@ export function ArtifactPanel(props: ArtifactPanelProps) {
   const selectId = useId();
   const artifact = artifacts.find(({ name }) => name === shown.name) ?? artifacts.at(-1);
   const count = artifact?.versions.length ?? 0;
-  const at = Math.min(shown.at ?? count - 1, count - 1);
+  const kept = artifact?.versions.findIndex(({ key }) => key === shown.key) ?? -1;
+  const at = kept >= 0 ? kept : Math.min(shown.at ?? count - 1, count - 1);
   const version = artifact?.versions[at];
   const onFailed = useCallback(() => setFailed(version?.key), [version]);
   if (artifact === undefined || version === undefined) return null;
   const { name, kind } = artifact;
-  const go = (to: number) => onShow({ name, at: to });
+  const show = (next: Artifact, to: number) =>
+    onShow({ name: next.name, at: to, key: next.versions[to]?.key });
+  const go = (to: number) => show(artifact, to);
+  const isHeld = shown.key !== undefined && shown.key !== version.key;
   const hasFailed = failed === version.key;
   return (
     <aside className="artifact-panel" aria-label={label}>
@@ -52,7 +61,10 @@ export function ArtifactPanel(props: ArtifactPanelProps) {
         <select
           id={selectId}
           value={name}
-          onChange={(event) => onShow({ name: event.target.value })}
+          onChange={({ target }) => {
+            const next = artifacts.find((one) => one.name === target.value);
+            if (next !== undefined) show(next, next.versions.length - 1);
+          }}
         >
           {artifacts.map((one) => (
             <option key={one.name}>{one.name}</option>
@@ -93,7 +105,7 @@ export function ArtifactPanel(props: ArtifactPanelProps) {
         </span>
       </header>
       <div className="artifact-body">
-        {isSource || hasFailed ? (
+        {isSource || hasFailed || isHeld ? (
           <>
             {hasFailed && (
               <p className="artifact-note" role="alert">

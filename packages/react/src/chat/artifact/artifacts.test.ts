@@ -94,7 +94,9 @@ test('the list is the same object until an item changes', () => {
 
 test('a code block finds its version', () => {
   const all = artifactsOf(sessionOf([block('html', page('one')), block('html', page('two'))]));
-  expect(findVersion(all, `${page('one')}\n`)).toEqual({ name: 'page.html', at: 0 });
+  expect(findVersion(all, `${page('one')}\n`)).toEqual({
+    ...{ name: 'page.html', at: 0, key: all[0]?.versions[0]?.key },
+  });
   expect(findVersion(all, page('three'))).toBeUndefined();
 });
 

@@ -166,10 +166,11 @@ function kindOf(extension: string | undefined): ArtifactKind | undefined {
 export function findVersion(
   artifacts: readonly Artifact[],
   text: string,
-): { readonly name: string; readonly at: number } | undefined {
+): { readonly name: string; readonly at: number; readonly key: string } | undefined {
   for (const { name, versions } of artifacts.toReversed()) {
     const at = versions.findLastIndex((version) => version.text.trimEnd() === text.trimEnd());
-    if (at >= 0) return { name, at };
+    const version = versions[at];
+    if (version !== undefined) return { name, at, key: version.key };
   }
   return undefined;
 }

@@ -5,7 +5,7 @@ import { Skeleton } from '../../design/skeleton.tsx';
 import { useLabels } from '../../labels/use-labels.ts';
 import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
 import type { ShownArtifact } from './artifact-panel.tsx';
-import { artifactsOf, findVersion } from './artifacts.ts';
+import { type Artifact, artifactsOf, findVersion } from './artifacts.ts';
 
 const ArtifactPanel = lazy(async () => ({
   default: (await import('./artifact-panel.tsx')).ArtifactPanel,
@@ -52,7 +52,7 @@ export function useArtifacts(source: ChatSource, onOpen: () => void): ArtifactsO
         size="small"
         look="quiet"
         aria-pressed={isOpen}
-        onClick={() => (isOpen ? close() : open({ name: last.name, at: last.versions.length - 1 }))}
+        onClick={() => (isOpen ? close() : open(latestOf(last)))}
       >
         <ArtifactIcon /> {t.artifactCount(artifacts.length)}
       </Button>
@@ -69,4 +69,8 @@ export function useArtifacts(source: ChatSource, onOpen: () => void): ArtifactsO
       </Suspense>
     ),
   };
+}
+
+function latestOf({ name, versions }: Artifact): ShownArtifact {
+  return { name, at: versions.length - 1, key: versions.at(-1)?.key };
 }
