@@ -309,7 +309,7 @@ test('attack: a command that nobody approved exchanges files with others in /tmp
     allow: async () => true,
     hideDenied: async () => undefined,
     guardProtected: () => true,
-      releaseProtected: () => {},
+    releaseProtected: () => {},
     placeOf: async () => place,
   };
   const approved = bashTool({ workspace: { root: workspace }, sandbox });

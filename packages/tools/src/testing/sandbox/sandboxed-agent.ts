@@ -45,7 +45,7 @@ async function answer(request: SandboxedRequest): Promise<SandboxedAnswer> {
     allow: async () => true,
     hideDenied: async () => undefined,
     guardProtected: () => true,
-      releaseProtected: () => {},
+    releaseProtected: () => {},
     placeOf: async () => ({ place: 'closed', hide: closed }) as const,
   };
   const { sandbox } = found;
