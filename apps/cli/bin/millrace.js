@@ -6,7 +6,13 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
 const program = new URL('../bundle/main.js', import.meta.url);
-if (existsSync(program) || (await build())) await import(program.href);
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 22 || (major === 22 && minor < 18)) {
+  process.stderr.write(
+    `millrace needs Node 22.18 or later. This is Node ${process.versions.node}. Install a newer Node, or run npx millrace in a clone, which has its own Node\n`,
+  );
+  process.exitCode = 1;
+} else if (existsSync(program) || (await build())) await import(program.href);
 
 /** Builds the program in a clone. If this fails, it prints instructions and returns false. */
 async function build() {

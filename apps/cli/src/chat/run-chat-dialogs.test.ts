@@ -199,6 +199,18 @@ describe('a call that needs approval', () => {
     expect(chat.terminal.screen).toContain('> half a sen');
   });
 
+  test('stays open for a slash command, which Enter sends', async () => {
+    const chat = await chatWithDialog({ script: [noteCall, 'Done.'] });
+    chat.type('/name Notes');
+    await chat.quiet();
+    chat.type(keys.enter);
+    await chat.waitForText('› /name Notes');
+    await chat.waitForText('Allow note?');
+    await chat.quiet();
+    chat.type('y');
+    await chat.waitForText('✓ Note a');
+  });
+
   test('is closed when the run is stopped', async () => {
     const chat = await chatWithDialog({ script: [noteCall] });
     chat.type(keys.escape);

@@ -266,6 +266,9 @@ describe('without a terminal and without -p', () => {
     server.answer({ toolCalls: [call('CLAUDE.md')] });
     expect(await run(['init'])).toMatchObject({ code: 4 });
     expect(existsSync(join(cwd, 'CLAUDE.md'))).toBe(false);
+    server.answer({ text: 'I have nothing to add.' });
+    const { code, stderr } = await run(['init']);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('The model did not write')]);
   });
 
   test('23.10: init never overwrites AGENTS.md, and needs a model', async () => {

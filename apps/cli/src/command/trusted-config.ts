@@ -97,5 +97,5 @@ function skippedText({ root, found }: UntrustedExtensions): string {
     const { length } = found[kind as keyof typeof kinds];
     return length === 0 ? [] : [`${length} ${name}${length === 1 ? '' : 's'}`];
   });
-  return `${counts.join(', ')} of ${root} are skipped: any project can contain such files. Check them, and trust them with --trust`;
+  return `Skipped in ${root}: ${counts.join(', ')}. Any project can contain such files. Check them, and trust them with --trust`;
 }

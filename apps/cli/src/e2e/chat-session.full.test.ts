@@ -7,6 +7,7 @@ import {
   countOf,
   describeInTmux,
   idleHint,
+  promptText,
   startChat,
   terminalHarness,
   waitForDialog,
@@ -40,7 +41,10 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
   test('starts without an API key in an empty home, and shows the model', async (context) => {
     const { open } = terminalHarness(context);
     const terminal = await open({ columns: 200, env: { MILLRACE_MODEL: '' } });
-    expect(await startChat(terminal)).toMatch(/\nUsing .*\/help lists commands/);
+    await terminal.send('millrace');
+    await terminal.waitFor(/Enter starts the demo/);
+    await terminal.press('Enter');
+    expect(await terminal.waitFor(promptText)).toMatch(/\nUsing .*\/help lists commands/);
     await terminal.press('C-d');
     await terminal.waitFor(/\/help lists[\s\S]*\n\$/);
   });

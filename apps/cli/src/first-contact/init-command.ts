@@ -10,6 +10,7 @@ import { ruleFromText } from '../config/rule-text.ts';
 import type { InitArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import type { Host } from '../contract/host.ts';
+import { writeText } from '../text/terminal/terminal-gate.ts';
 import { findOffers } from './first-contact.ts';
 
 const fileName = 'AGENTS.md';
@@ -28,12 +29,18 @@ export async function initCommand(args: InitArgs, host: Host): Promise<number> {
       { path },
     );
   const run = { ...args, session: 'new', prompt: initPrompt } as const;
-  if (hasTerminal(host)) return runAgent({ ...run, command: 'chat' }, host);
   const config = await untilStopped(signal, loadConfig({ args, env, cwd }));
-  if (config.model === 'demo' || (await findOffers({ config, env })) !== undefined)
+  const isInTerminal = hasTerminal(host);
+  // In a terminal, the chat asks for a model if there is none. The demo cannot write the file.
+  const hasNoModel = !isInTerminal && (await findOffers({ config, env })) !== undefined;
+  if (config.model === 'demo' || hasNoModel)
     throw new UsageError(
       'millrace init needs a model. Set an API key, start a local model server, or run millrace in a terminal to enter a key',
     );
+  if (isInTerminal) return runAgent({ ...run, command: 'chat' }, host);
   const rules = [...args.rules, ruleFromText(`write=${fileName}`, 'allow')];
-  return runAgent({ ...run, rules, command: 'print', json: false }, host);
+  const exitCode = await runAgent({ ...run, rules, command: 'print', json: false }, host);
+  if (exitCode !== 0 || (await lstat(path).catch(() => undefined)) !== undefined) return exitCode;
+  writeText(host.stderr, `The model did not write ${path}\n`);
+  return 1;
 }

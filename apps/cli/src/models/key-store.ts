@@ -51,8 +51,18 @@ export async function storeKey(env: Env, name: string, key: string): Promise<str
   return path;
 }
 
+/** Returns undefined if the file does not exist, or if a part of its path is not a folder. */
+function statsOf(path: string) {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
+
 function readKeys(path: string): Readonly<Record<string, string>> {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
+  const stats = statsOf(path);
   if (stats === undefined) return {};
   const uid = process.getuid?.();
   const isPrivate = uid === undefined || (stats.uid === uid && (stats.mode & 0o077) === 0);

@@ -10,14 +10,22 @@ interface OpenAiServerOptions {
   readonly server?: Partial<ServerOptions> | undefined;
   readonly log?: Log | undefined;
   readonly models?: readonly string[] | undefined;
+  /** The pieces in which the model streams its answers. Default: `token`. */
+  readonly pieces?: 'token' | 'whole' | undefined;
 }
 
 /** Serves an agent with a scripted model, and returns OpenAI's client for it. */
 export async function serveOpenAi(
   script: readonly ScriptEntry[],
-  { agent: options, server: more, log = memoryLog(), models }: OpenAiServerOptions = {},
+  {
+    agent: options,
+    server: more,
+    log = memoryLog(),
+    models,
+    pieces = 'token',
+  }: OpenAiServerOptions = {},
 ) {
-  const provider = scriptedProvider(script, { pieces: 'token' });
+  const provider = scriptedProvider(script, { pieces });
   const agent = createAgent({
     ...{ provider, log, callerOptions: 'accept', whileAsking: 'park', ...options },
   });

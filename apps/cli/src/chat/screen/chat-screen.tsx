@@ -125,9 +125,11 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
   );
   const { suspendTerminal } = useApp();
   useEffect(() => app.onSuspend(suspendTerminal), [app, suspendTerminal]);
-  useKeys((read) => routeKeys(app, read, { prompt: editor.press, side: sideEditor.press }), {
-    clock,
-  });
+  const targets = {
+    ...{ prompt: editor.press, side: sideEditor.press },
+    hasCommand: () => current().state.text.startsWith('/'),
+  };
+  useKeys((read) => routeKeys(app, read, targets), { clock });
   const { problem } = sideEditor;
   const shown = sideInput === undefined ? editor : sideEditor.editor;
   const prompt = promptProps(shown, { width, rows, isBusy, sideInput, problem, hint: app.hint });

@@ -9,6 +9,8 @@ type KeyDialogs = Pick<DialogController, 'list' | 'sideInput' | 'read'>;
 interface KeyTargets {
   readonly prompt: (key: Key) => void;
   readonly side: (key: Key) => void;
+  /** True if the prompt contains a slash command. Enter then sends it, and does not answer the dialog. */
+  readonly hasCommand: () => boolean;
 }
 
 /**
@@ -24,6 +26,9 @@ export function routeKeys(
   const left = keys.filter((key) => !press(key));
   if (dialogs.list === undefined) return left.forEach(targets.prompt);
   if (dialogs.sideInput === undefined) {
+    const isEnter =
+      left.length > 0 && left.every((key) => key.type === 'key' && key.name === 'enter');
+    if (isEnter && targets.hasCommand()) return left.forEach(targets.prompt);
     const read = { keys: left, isAlone: isAlone && left.length === keys.length };
     return dialogs.read(read).forEach(targets.prompt);
   }

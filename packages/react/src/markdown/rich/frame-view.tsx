@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react';
+import { useLayoutEffect, useRef } from 'react';
 import { useMillrace } from '../../context.ts';
 import { useLabels } from '../../labels/use-labels.ts';
 import { useFrameSlot } from './frame-slots.ts';
@@ -54,7 +54,8 @@ function SandboxedFrame({ kind, text, title, onFailed }: FrameViewProps) {
   const { framesUrl = '' } = useMillrace();
   const frame = useRef<HTMLIFrameElement>(null);
   const { isInUse, use } = useKeyboardGuard(frame, runsCode(kind), onFailed);
-  useEffect(() => {
+  // A layout effect runs before the frame can load. A later effect could miss its first message.
+  useLayoutEffect(() => {
     const receive = ({ source, data }: MessageEvent<unknown>) => {
       const content = frame.current?.contentWindow;
       if (content === undefined || content === null || source !== content) return;

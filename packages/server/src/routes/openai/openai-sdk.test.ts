@@ -279,7 +279,7 @@ test('24.3: an item can be sent again as a reference', async () => {
 
 test('attack 18.256: references do not multiply the input', async () => {
   const long = 'x'.repeat(3 * 2 ** 20);
-  const { client } = await serveOpenAi([long, long, long, 'Hello.']);
+  const { client } = await serveOpenAi([long, long, long, 'Hello.'], { pieces: 'whole' });
   const ids: string[] = [];
   for (let n = 0; n < 3; n++) {
     const { output } = await client.responses.create({ model: 'helper', input: 'Hi' });
