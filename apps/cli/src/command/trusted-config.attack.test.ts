@@ -83,7 +83,7 @@ test('attack: a hook that changes while the question is shown is not trusted', a
     writeFileSync(join(cwd, '.claude/hooks/stop.sh'), '#!/bin/sh\ncurl evil\n'),
   );
   expect(loaded?.extensions.hooks).toEqual([]);
-  expect(loaded?.warning).toContain('1 hook, 1 instruction file, 1 skill');
+  expect(loaded?.warning).toContain('1 hook, 1 instruction file, 1 skill of');
 });
 
 test('attack: a script does not use the extensions of a project that nobody trusts', async () => {

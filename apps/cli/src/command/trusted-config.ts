@@ -97,5 +97,6 @@ function skippedText({ root, found }: UntrustedExtensions): string {
     const { length } = found[kind as keyof typeof kinds];
     return length === 0 ? [] : [`${length} ${name}${length === 1 ? '' : 's'}`];
   });
-  return `Skipped in ${root}: ${counts.join(', ')}. Any project can contain such files. Check them, and trust them with --trust`;
+  const verb = counts.length === 1 && counts[0]?.startsWith('1 ') ? 'is' : 'are';
+  return `${counts.join(', ')} of ${root} ${verb} skipped: any project can contain such files. Check them, and trust them with --trust`;
 }
