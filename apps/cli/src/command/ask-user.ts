@@ -4,7 +4,8 @@ import type { Config, UntrustedFile } from '../contract/config.ts';
 import type { UntrustedExtensions } from '../contract/extensions.ts';
 import type { Host } from '../contract/host.ts';
 import { AnswerGuard, refusalIn } from '../input/answer/answer-guard.ts';
-import { type KeyRead, KeyReader } from '../input/keys/key-reader.ts';
+import type { KeyRead } from '../input/keys/key-reader.ts';
+import { listenForKeys } from '../input/keys/listen-for-keys.ts';
 import { wrapCells } from '../text/cells/clip-text.ts';
 import { printable } from '../text/cells/printable.ts';
 import { revealHidden } from '../text/cells/reveal-hidden.ts';
@@ -48,31 +49,18 @@ export async function askYesNo(host: AskHost, question: string): Promise<boolean
     if (!isLast && isSpace(read)) return showNext();
     readAnswer(read, guard, { onAnswer: resolve, onEarly, canApprove: isLast });
   };
-  const reader = new KeyReader({ clock, onRead });
-  const decoder = new TextDecoder();
-  const listen = (chunk: string | Buffer) =>
-    reader.push(typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true }));
-  const cancel = () => resolve(undefined);
-  stdin.setRawMode?.(true);
-  stdin.on('data', listen);
-  // An earlier question paused the input, and a listener alone does not resume it.
-  stdin.resume();
-  stdin.once('end', cancel);
-  signal.addEventListener('abort', cancel, { once: true });
+  const stopListening = listenForKeys(
+    { stdin, signal, clock },
+    { onRead, onCancel: () => resolve(undefined) },
+  );
   showNext();
-  if (signal.aborted) cancel();
   try {
     const answer = await promise;
     writeText(stdout, answer === true ? 'yes\n' : answer === false ? 'no\n' : '\n');
     return answer;
   } finally {
     guard.close();
-    reader.reset();
-    signal.removeEventListener('abort', cancel);
-    stdin.off('end', cancel);
-    stdin.off('data', listen);
-    stdin.setRawMode?.(false);
-    stdin.pause();
+    stopListening();
   }
 }
 

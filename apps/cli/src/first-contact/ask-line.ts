@@ -1,7 +1,7 @@
 import { systemClock } from '@millrace/agent';
 import type { AskHost } from '../command/ask-user.ts';
 import type { Key } from '../input/keys/key.ts';
-import { KeyReader } from '../input/keys/key-reader.ts';
+import { listenForKeys } from '../input/keys/listen-for-keys.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
 
 interface AskLineOptions {
@@ -45,28 +45,16 @@ export async function askLine(
     if (key.name === 'enter') return resolve(typed);
     return key.name === 'backspace' ? replace(typed.slice(0, -1)) : undefined;
   };
-  const reader = new KeyReader({ clock, onRead: ({ keys }) => keys.forEach(press) });
-  const decoder = new TextDecoder();
-  const listen = (chunk: string | Buffer) =>
-    reader.push(typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true }));
-  const cancel = () => resolve(undefined);
-  stdin.setRawMode?.(true);
-  stdin.on('data', listen);
-  stdin.resume();
-  stdin.once('end', cancel);
-  signal.addEventListener('abort', cancel, { once: true });
+  const stopListening = listenForKeys(
+    { stdin, signal, clock },
+    { onRead: ({ keys }) => keys.forEach(press), onCancel: () => resolve(undefined) },
+  );
   writeText(stdout, question);
-  if (signal.aborted) cancel();
   try {
     const line = await promise;
     writeText(stdout, '\n');
     return line?.trim();
   } finally {
-    reader.reset();
-    signal.removeEventListener('abort', cancel);
-    stdin.off('end', cancel);
-    stdin.off('data', listen);
-    stdin.setRawMode?.(false);
-    stdin.pause();
+    stopListening();
   }
 }

@@ -49,10 +49,11 @@ export function encodeCommand(command: Command): JsonObject {
   return command.type === 'message' ? { ...json, items: encodeItems(command.items) } : json;
 }
 
-function encodeItems(items: readonly Item[]): JsonValue {
-  const { items: json } = JSON.parse(encodeTranscript(items)) as { readonly items: JsonValue };
-  decodeItems(json);
-  return json;
+/** Encodes the items of a message. Throws if an item is invalid, because the agent would skip the message. */
+export function encodeItems(items: readonly Item[]): JsonValue {
+  const text = encodeTranscript(items);
+  decodeTranscript(text);
+  return (JSON.parse(text) as { readonly items: JsonValue }).items;
 }
 
 /** Decodes a command. Returns `unreadable` or `unknown` if it cannot decode the command. */

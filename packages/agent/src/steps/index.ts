@@ -7,7 +7,7 @@ export {
   toolOutputCommand,
 } from '../input/submit-command.ts';
 export { readPendingToolCalls, submitToolResult } from '../input/tool-results.ts';
-export { startsQueuedInput } from '../state/commands.ts';
+export { encodeItems, startsQueuedInput } from '../state/commands.ts';
 export { runStreams } from '../views/run-streams.ts';
 export { createRunResult, type RunEventSource, type RunOutcome } from '../views/run-views.ts';
 export { type AdvanceOptions, advance } from './advance.ts';

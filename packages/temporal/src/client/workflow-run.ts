@@ -16,6 +16,7 @@ import {
   approveCommand,
   createRunResult,
   denyCommand,
+  encodeItems,
   runStreams,
   startsQueuedInput,
   submitToolResult,
@@ -25,15 +26,12 @@ import {
 import {
   type AgentEvent,
   agentEvents,
-  decodeTranscript,
   type ErrorInfo,
-  encodeTranscript,
   Folder,
   type Item,
   isMillraceError,
   itemId,
   type JsonObject,
-  type JsonValue,
   noUsage,
   type RunId,
   type SessionId,
@@ -172,11 +170,7 @@ export class WorkflowRun implements Run {
     const { trace } = this.#options;
     const sent = trace && { trace: { ...trace } };
     return this.#submit(() => {
-      const text = encodeTranscript(inputItems(input));
-      // The agent would skip a message that it cannot decode.
-      decodeTranscript(text);
-      const { items } = JSON.parse(text) as { readonly items: JsonValue };
-      return { type: 'message', when, items, ...sent };
+      return { type: 'message', when, items: encodeItems(inputItems(input)), ...sent };
     });
   }
 

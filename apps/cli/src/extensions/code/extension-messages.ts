@@ -1,4 +1,5 @@
 import type { JsonValue } from '@millrace/core';
+import type { ExtensionModel } from '@millrace/tools/extension';
 import { z } from 'zod';
 
 /** The data with which the worker of an extension starts. */
@@ -42,14 +43,7 @@ export interface Registered {
   /** For each renderer, the names of its tools. */
   readonly renderers: string[][];
   readonly themes: { readonly name: string; readonly styles: Record<string, string> }[];
-  readonly models: {
-    readonly name: string;
-    readonly provider?: 'compatible' | 'openai' | 'anthropic' | 'gemini' | undefined;
-    readonly model: string;
-    readonly baseUrl?: string | undefined;
-    readonly keyVariable?: string | undefined;
-    readonly contextTokens?: number | undefined;
-  }[];
+  readonly models: ExtensionModel[];
 }
 
 /** A message of the worker. */

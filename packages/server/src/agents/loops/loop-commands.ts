@@ -1,8 +1,7 @@
+import { encodeItems } from '@millrace/agent/steps';
 import {
-  decodeTranscript,
   defaultContentLimits,
   emptyState,
-  encodeTranscript,
   type FoldState,
   type Item,
   type JsonObject,
@@ -111,15 +110,14 @@ export function withFiles(parts: Item['parts'], files: Item['parts']): Item['par
   return [...parts.filter((part) => !isEmptyText(part) || files.length === 0), ...files];
 }
 
-/** Converts items to JSON. Throws if an item is invalid or too long, because the agent would skip the message. */
+/** Converts items to JSON. Throws if an item is invalid, or if the message is too long for the log. */
 function itemsJson(items: readonly Item[]): JsonValue {
-  const text = encodeTranscript(items);
+  const json = encodeItems(items);
   // A command on the log is one value.
   const { maxTextLength: max } = defaultContentLimits;
-  if (text.length > max)
+  if (JSON.stringify(json).length > max)
     throw new ServerError('too_large', `A message can have at most ${max} characters of JSON`);
-  decodeTranscript(text);
-  return (JSON.parse(text) as { readonly items: JsonValue }).items;
+  return json;
 }
 
 /** Converts a client's idempotency key to the key of the message on the log. */

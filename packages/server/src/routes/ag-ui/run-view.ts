@@ -11,6 +11,7 @@ import {
   type PartId,
   toArray,
 } from '@millrace/core';
+import { partOf } from '../../messages/part-content.ts';
 import type { ResponseEnd, ResponseStep } from '../openai/response-log.ts';
 import { type RunEvent, runEnd, usageEntry } from './run-end.ts';
 import {
@@ -197,7 +198,7 @@ export class RunView {
   }
 
   #commit(before: FoldState, partId: PartId, after: FoldState): readonly RunEvent[] {
-    const part = findItemOfPart(after, partId)?.parts.find(({ id }) => id === partId)?.part;
+    const part = partOf(after, partId);
     if (part === undefined) return [];
     if (!this.#open.has(partId)) return this.#whole(after, partId, part);
     const sent = findOpen(before, partId)?.text ?? '';

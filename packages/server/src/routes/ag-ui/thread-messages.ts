@@ -2,7 +2,6 @@ import {
   type FilePart,
   type FoldState,
   findItemOfPart,
-  findOpen,
   type ItemState,
   type JsonObject,
   type MediaPart,
@@ -13,6 +12,7 @@ import {
   toArray,
   toBase64,
 } from '@millrace/core';
+import { openPart } from '../../messages/part-content.ts';
 
 /** A call in a message of the assistant. */
 interface ThreadCall {
@@ -125,25 +125,6 @@ export function streamedText(part: Part): string | undefined {
       return part.arguments;
     case 'structured':
       return JSON.stringify(part.value);
-    default:
-      return undefined;
-  }
-}
-
-/** Returns an open part with the content that it has now. */
-function openPart(state: FoldState, partId: PartId): Part | undefined {
-  const open = findOpen(state, partId);
-  if (open === undefined) return undefined;
-  const { begin, text } = open;
-  switch (begin.kind) {
-    case 'text':
-      return { kind: 'text', text };
-    case 'reasoning':
-      return { kind: 'reasoning', form: begin.form, text };
-    case 'tool_call': {
-      const { toolCallId, name } = begin;
-      return { kind: 'tool_call', toolCallId, name, arguments: text };
-    }
     default:
       return undefined;
   }

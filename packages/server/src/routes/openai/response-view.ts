@@ -13,6 +13,7 @@ import {
   toArray,
   type Usage,
 } from '@millrace/core';
+import { openPart, partOf } from '../../messages/part-content.ts';
 import { outputId, responseId } from './response-ids.ts';
 import type { Question, ResponseEnd, ResponseStep } from './response-log.ts';
 import { type OutputItem, type ResponseResource, resourceOf } from './response-resource.ts';
@@ -463,29 +464,6 @@ function callFields({ awaited }: FoldState, part: Part) {
 function textOfItem(item: OutputItem): string {
   const [first] = (item['content'] ?? item['summary'] ?? []) as { readonly text: string }[];
   return first?.text ?? '';
-}
-
-function partOf(state: FoldState, partId: PartId): Part | undefined {
-  return findItemOfPart(state, partId)?.parts.find(({ id }) => id === partId)?.part;
-}
-
-/** Returns an open part with the content that it has now. */
-function openPart(state: FoldState, partId: PartId): Part | undefined {
-  const open = findOpen(state, partId);
-  if (open === undefined) return undefined;
-  const { begin, text } = open;
-  switch (begin.kind) {
-    case 'text':
-      return { kind: 'text', text };
-    case 'reasoning':
-      return { kind: 'reasoning', form: begin.form, text };
-    case 'tool_call': {
-      const { toolCallId, name } = begin;
-      return { kind: 'tool_call', toolCallId, name, arguments: text };
-    }
-    default:
-      return undefined;
-  }
 }
 
 function findCall(state: FoldState, callId: string) {

@@ -1,0 +1,35 @@
+import type { Clock } from '@millrace/agent';
+import type { Host } from '../../contract/host.ts';
+import { type KeyRead, KeyReader } from './key-reader.ts';
+
+interface KeyListener {
+  readonly onRead: (read: KeyRead) => void;
+  /** Called when the input ends or the signal aborts. */
+  readonly onCancel: () => void;
+}
+
+/** Reads keys in raw mode, outside of the chat. Returns a function that stops reading. */
+export function listenForKeys(
+  { stdin, signal, clock }: Pick<Host, 'stdin' | 'signal'> & { readonly clock: Clock },
+  { onRead, onCancel }: KeyListener,
+): () => void {
+  const reader = new KeyReader({ clock, onRead });
+  const decoder = new TextDecoder();
+  const listen = (chunk: string | Buffer) =>
+    reader.push(typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true }));
+  stdin.setRawMode?.(true);
+  stdin.on('data', listen);
+  // An earlier question paused the input, and a listener alone does not resume it.
+  stdin.resume();
+  stdin.once('end', onCancel);
+  signal.addEventListener('abort', onCancel, { once: true });
+  if (signal.aborted) onCancel();
+  return () => {
+    reader.reset();
+    signal.removeEventListener('abort', onCancel);
+    stdin.off('end', onCancel);
+    stdin.off('data', listen);
+    stdin.setRawMode?.(false);
+    stdin.pause();
+  };
+}
