@@ -1,5 +1,7 @@
+export { type ToolAgentOptions, toolAgent, toolCallProvider } from './agents/tool-agent.ts';
 export type { Content, ContentInput, ContentOf } from './contract/content.ts';
 export type { IncomingRequest, RequestAccess } from './contract/http.ts';
+export type { McpOptions, McpPrompt, McpPromptArgument, McpResource } from './contract/mcp.ts';
 export type { TaskMessage, Update, UpdateDelta, UpdateInput } from './contract/message.ts';
 export {
   type ClaimOptions,

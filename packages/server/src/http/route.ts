@@ -4,6 +4,7 @@ import type { TraceContext } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import type { z } from 'zod';
 import type { HttpResponse } from '../contract/http.ts';
+import type { McpOptions } from '../contract/mcp.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { Grant, RequestMetadata, TaskService } from '../contract/service.ts';
 import type { TaskStreams } from '../contract/stream.ts';
@@ -25,6 +26,8 @@ export interface RouteServices {
   readonly storage?: Pick<StorageHealth, 'report' | 'assertWritable'> | undefined;
   /** Receives a span for each request that can start work. */
   readonly exporter?: SpanExporter | undefined;
+  /** What the MCP endpoint offers in addition to the agents. */
+  readonly mcp: McpOptions;
 }
 
 /** The services and the request that a handler receives. `service` is restricted to the caller's scope. */
