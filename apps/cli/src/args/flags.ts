@@ -87,13 +87,14 @@ const sessionCommands: readonly FlagOwner[] = [
   'plugins',
   'acp',
   'rpc',
+  'mcp',
   'ps',
   'attach',
   'share',
 ];
 const allCommands: readonly FlagOwner[] = [...sessionCommands, 'serve'];
 const agentRuns: readonly FlagOwner[] = ['run', 'print'];
-const agents: readonly FlagOwner[] = [...agentRuns, 'init', 'acp', 'rpc'];
+const agents: readonly FlagOwner[] = [...agentRuns, 'init', 'acp', 'rpc', 'mcp'];
 
 /** All flags, in the order of the help text. A flag has the same meaning in all commands. */
 const flags: Readonly<Record<FlagName, Flag>> = {

@@ -5,6 +5,7 @@ import {
   type ChatArgs,
   type HelpTopic,
   type InitArgs,
+  type McpArgs,
   type PrintArgs,
   type RpcArgs,
   type RunArgs,
@@ -39,7 +40,7 @@ import {
 
 const topics: readonly HelpTopic[] = [
   ...(['sessions', 'replay', 'inspect', 'diff', 'models', 'doctor', 'serve'] as const),
-  ...(['backup', 'restore', 'acp', 'rpc', 'ps', 'attach', 'share', 'init', 'plugins'] as const),
+  ...(['backup', 'restore', 'acp', 'rpc', 'mcp', 'ps', 'attach', 'share', 'init', 'plugins'] as const),
 ];
 
 /**
@@ -64,6 +65,7 @@ export function parseArgs(argv: readonly string[]): Args {
     case 'init':
     case 'acp':
     case 'rpc':
+    case 'mcp':
       return programArgs(rest, command);
     case 'sessions':
       return sessionsArgs(rest);
@@ -155,8 +157,8 @@ function runArgs(line: CommandLine): ChatArgs | PrintArgs {
 /** Parses the arguments of an agent that takes no prompt and no session. */
 function programArgs(
   line: CommandLine,
-  command: 'init' | 'acp' | 'rpc',
-): InitArgs | AcpArgs | RpcArgs {
+  command: 'init' | 'acp' | 'rpc' | 'mcp',
+): InitArgs | AcpArgs | RpcArgs | McpArgs {
   if (line.operands.length > 0)
     throw new UsageError(
       `millrace ${command} got too many arguments. See millrace ${command} --help`,

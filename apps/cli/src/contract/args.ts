@@ -5,6 +5,7 @@ import type { SandboxSetting, SessionMode } from './config.ts';
 export type Args =
   | AcpArgs
   | RpcArgs
+  | McpArgs
   | InitArgs
   | PluginsArgs
   | ChatArgs
@@ -87,6 +88,11 @@ export interface AcpArgs extends Omit<RunArgs, 'session' | 'otlp'> {
 /** Arguments of the agent for programs. The program chooses the sessions and their folders. */
 export interface RpcArgs extends Omit<RunArgs, 'session' | 'otlp'> {
   readonly command: 'rpc';
+}
+
+/** Arguments of the agent for clients of MCP. */
+export interface McpArgs extends Omit<RunArgs, 'session' | 'otlp'> {
+  readonly command: 'mcp';
 }
 
 /** Arguments of `millrace init`. */
@@ -264,6 +270,7 @@ export type HelpTopic =
   | 'plugins'
   | 'acp'
   | 'rpc'
+  | 'mcp'
   | 'sessions'
   | 'replay'
   | 'inspect'

@@ -26,8 +26,8 @@ export interface RouteServices {
   readonly storage?: Pick<StorageHealth, 'report' | 'assertWritable'> | undefined;
   /** Receives a span for each request that can start work. */
   readonly exporter?: SpanExporter | undefined;
-  /** What the MCP endpoint offers in addition to the agents. */
-  readonly mcp: McpOptions;
+  /** What the MCP endpoint offers in addition to the agents. Default: nothing. */
+  readonly mcp?: McpOptions | undefined;
 }
 
 /** The services and the request that a handler receives. `service` is restricted to the caller's scope. */

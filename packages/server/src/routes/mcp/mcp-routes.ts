@@ -53,7 +53,7 @@ async function handleMessage(context: RouteContext): Promise<Reply | StreamReply
     sent = readMessage(context.bytes, context.limits);
     const caller = readCaller(sent, context.headers);
     if (sent.kind === 'request')
-      return await handleRequest({ request: sent, caller, options: context.mcp, context });
+      return await handleRequest({ request: sent, caller, options: context.mcp ?? {}, context });
     if (sent.kind === 'response') await answerQuestion(sent, context);
     if (sent.kind === 'notification' && sent.method === 'notifications/cancelled') {
       const id = field(sent.params, 'requestId');

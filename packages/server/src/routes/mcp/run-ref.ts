@@ -15,10 +15,15 @@ export function parseTaskId(id: unknown): ResponseRef | undefined {
   return isId(taskId) ? { taskId, offset: Number(offset) } : undefined;
 }
 
-/** The call to which a state belongs. */
+/** The call to which a state belongs, and the offset at which its run waits. */
 export interface CalledTool {
   readonly name: string;
   readonly arguments: JsonObject;
+}
+
+/** Returns the text of a state without its signature. */
+function stateHead(ref: ResponseRef, at: number): string {
+  return `${taskIdOf(ref)}.${at}`;
 }
 
 /**
@@ -26,24 +31,27 @@ export interface CalledTool {
  * to the call. Its key is the key of the command on the log, so every server of a cluster can check it, also
  * after a restart.
  */
-export function requestState(question: Question, call: CalledTool): string {
-  return `${taskIdOf(question)}.${signature(question, call)}`;
+export function requestState(question: Question, call: CalledTool, at: number): string {
+  return `${stateHead(question, at)}.${signature(question, call, at)}`;
 }
 
-function signature({ key, taskId, offset }: Question, call: CalledTool): string {
+function signature(question: Question, call: CalledTool, at: number): string {
+  const { key } = question;
   const digest = createHash('sha256').update(canonical(call.arguments)).digest('hex');
-  const signed = JSON.stringify([taskId, offset, call.name, digest]);
+  const signed = JSON.stringify([stateHead(question, at), call.name, digest]);
   return createHmac('sha256', key).update(signed).digest('base64url');
 }
 
 /** Returns the run that a state names, without a check of the signature. */
 export function runOfState(state: string): ResponseRef | undefined {
-  return parseTaskId(state.slice(0, Math.max(0, state.lastIndexOf('.'))));
+  const [, id] = /^(.+)\.\d+\.[\w-]{43}$/.exec(state) ?? [];
+  return parseTaskId(id);
 }
 
 /** Returns whether a state was created for this run and this call. */
 export function isStateOf(state: string, question: Question, call: CalledTool): boolean {
-  const [given, own] = [Buffer.from(state), Buffer.from(requestState(question, call))];
+  const at = Number(state.split('.').at(-2));
+  const [given, own] = [Buffer.from(state), Buffer.from(requestState(question, call, at))];
   return given.length === own.length && timingSafeEqual(given, own);
 }
 

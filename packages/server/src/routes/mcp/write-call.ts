@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '@millrace/core';
+import { type JsonObject, type JsonValue, sessionId } from '@millrace/core';
 import { encodeComment, encodeFrame, sseHeaders } from '@millrace/core/streams';
 import type { Log } from '@millrace/log';
 import { Reply, type RouteContext, StreamReply } from '../../http/route.ts';
@@ -90,14 +90,13 @@ export function streamCall(
       await writeLines(response, messages, {
         closing,
         errorLine: (error) => encodeFrame({ data: JSON.stringify(failure(id, error, context)) }),
-        line: ({ number, message }) =>
-          encodeFrame({
-            ...(resumable && { id: eventId(opened, request, number) }),
-            data: JSON.stringify(message),
-          }),
+        line: ({ number, message }) => {
+          isSent = 'result' in message;
+          const eventOf = resumable ? { id: eventId(opened, request, number) } : {};
+          return encodeFrame({ ...eventOf, data: JSON.stringify(message) });
+        },
         heartbeat: { clock, everyMs: 15_000, text: `${encodeComment('ping')}\n` },
       });
-      isSent = !either.aborted;
     };
     try {
       // For versions before 2026-07-28, a closed connection is no cancellation.
@@ -114,6 +113,7 @@ export function streamCall(
 async function forget({ question }: OpenedCall, { service, log }: RouteContext): Promise<void> {
   if ((await log.info(question.taskId))?.hasWork === true) return;
   await service.tasks.delete(question.taskId);
+  await log.delete(sessionId(question.taskId));
 }
 
 /** Returns the error of a call as a message. */
@@ -188,7 +188,7 @@ async function finalResult(
     return {
       resultType: 'input_required',
       inputRequests: inputRequests(run),
-      requestState: requestState(question, call),
+      requestState: requestState(question, call, run.at),
     };
   return toolResult(tool, question.taskId, run, log);
 }
