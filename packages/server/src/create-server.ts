@@ -3,7 +3,6 @@ import type { SpanExporter } from '@millrace/agent';
 import { assertOptionNames, type Ids, type OptionNames, randomIds } from '@millrace/core';
 import { type Clock, type Log, memoryLog, systemClock } from '@millrace/log';
 import type { IncomingRequest, RequestAccess } from './contract/http.ts';
-import type { McpOptions } from './contract/mcp.ts';
 import type { Rows } from './contract/rows.ts';
 import type { ServedAgent } from './contract/served-agent.ts';
 import { diagnosticLine, errorReason, ServerError } from './contract/server-error.ts';
@@ -19,6 +18,7 @@ import {
 import { RequestLog, type RequestLogOptions } from './http/request-log.ts';
 import { AgentNetwork } from './network/agent-network.ts';
 import { readLimits } from './read-limits.ts';
+import type { McpOptions } from './routes/mcp/mcp-options.ts';
 import { createTaskStreams } from './routes/task-streams.ts';
 import { memoryRows } from './rows/memory-rows.ts';
 import { defaultStreamLimits, type StreamLimits } from './stream/stream-limits.ts';

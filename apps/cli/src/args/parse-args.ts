@@ -40,7 +40,18 @@ import {
 
 const topics: readonly HelpTopic[] = [
   ...(['sessions', 'replay', 'inspect', 'diff', 'models', 'doctor', 'serve'] as const),
-  ...(['backup', 'restore', 'acp', 'rpc', 'mcp', 'ps', 'attach', 'share', 'init', 'plugins'] as const),
+  ...([
+    'backup',
+    'restore',
+    'acp',
+    'rpc',
+    'mcp',
+    'ps',
+    'attach',
+    'share',
+    'init',
+    'plugins',
+  ] as const),
 ];
 
 /**

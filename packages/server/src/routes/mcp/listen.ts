@@ -4,13 +4,13 @@ import { ServerError } from '../../contract/server-error.ts';
 import { type RouteContext, StreamReply } from '../../http/route.ts';
 import { writeLines } from '../../http/write-lines.ts';
 import type { Question } from '../openai/response-log.ts';
-import type { McpCaller } from './caller.ts';
 import { findRun } from './open-call.ts';
-import { field, invalidParams, type McpId, parseTexts } from './rpc-message.ts';
-import { parseTaskId, taskIdOf } from './run-ref.ts';
+import type { McpCaller } from './protocol/caller.ts';
+import { field, invalidParams, type McpId, parseTexts } from './protocol/rpc-message.ts';
+import { parseTaskId, taskIdOf } from './protocol/run-ref.ts';
+import { parseUri } from './protocol/uris.ts';
 import { followRun } from './run-view.ts';
 import { assertTasks, readTask } from './tasks.ts';
-import { parseUri } from './uris.ts';
 import { failure } from './write-call.ts';
 
 /** Maximum number of sessions and tasks that one stream follows. Each of them has a reader of its log. */

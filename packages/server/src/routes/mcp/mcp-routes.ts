@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { ServerError } from '../../contract/server-error.ts';
 import { Reply, type Route, type RouteContext, route, type StreamReply } from '../../http/route.ts';
-import { readCaller } from './caller.ts';
 import { handleRequest } from './methods.ts';
 import { findRun, findTool } from './open-call.ts';
-import { parseQuestionId, submitAnswers } from './questions.ts';
+import { readCaller } from './protocol/caller.ts';
 import {
   errorMessage,
   field,
@@ -12,7 +11,8 @@ import {
   McpError,
   type McpMessage,
   readMessage,
-} from './rpc-message.ts';
+} from './protocol/rpc-message.ts';
+import { parseQuestionId, submitAnswers } from './questions.ts';
 import { cancelCall, jsonReply, parseEventId, streamCall, toMcpError } from './write-call.ts';
 
 const message = z.looseObject({

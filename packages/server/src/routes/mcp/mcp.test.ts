@@ -5,7 +5,7 @@ import { toolCall } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { toolAgent } from '../../agents/tool-agent.ts';
-import { mcpClient, postMcp, serveMcp } from '../../testing/mcp-client.ts';
+import { mcpClient, postMcp, serveMcp } from '../../testing/mcp/mcp-client.ts';
 
 const remove = defineTool({
   ...{ name: 'remove', description: 'Removes a file', input: z.object({ path: z.string() }) },
@@ -29,10 +29,9 @@ describe.each(versions)('24.4: version %s', (version) => {
     expect(tools.map(({ name }) => name)).toEqual(['helper']);
     const told: (string | undefined)[] = [];
     const onprogress = ({ message }: { readonly message?: string }) => void told.push(message);
-    const first = await client.callTool(
-      { name: 'helper', arguments: { message: 'Count' } },
-      { onprogress } as never,
-    );
+    const first = await client.callTool({ name: 'helper', arguments: { message: 'Count' } }, {
+      onprogress,
+    } as never);
     expect(structured(first)).toMatchObject({ answer: 'One two three.', status: 'completed' });
     expect(told.join('')).toBe('One two three.');
     const { session_id } = structured(first);
@@ -94,10 +93,10 @@ describe.each(versions)('24.4: version %s', (version) => {
     const { url, log } = await serveMcp([endless]);
     const client = await mcpClient(url, { version });
     const cancel = new AbortController();
-    const called = client.callTool(
-      { name: 'helper', arguments: { message: 'Count' } },
-      { signal: cancel.signal, onprogress: () => cancel.abort() } as never,
-    );
+    const called = client.callTool({ name: 'helper', arguments: { message: 'Count' } }, {
+      signal: cancel.signal,
+      onprogress: () => cancel.abort(),
+    } as never);
     await expect(called).rejects.toThrow();
     const [session] = await log.list();
     await expect
@@ -118,7 +117,11 @@ describe.each(versions)('24.4: version %s', (version) => {
     const client = await mcpClient(url, { version, onElicit });
     const { tools } = await client.listTools();
     expect(tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint])).toEqual([
-      ...[['helper', false], ['look', true], ['remove', false]],
+      ...[
+        ['helper', false],
+        ['look', true],
+        ['remove', false],
+      ],
     ]);
     const seen = await client.callTool({ name: 'look', arguments: { at: 'x' } });
     expect([firstText(seen), structured(seen)]).toEqual(['Saw x', { at: 'x' }]);
@@ -248,7 +251,13 @@ describe('24.4: bad input', () => {
     ['no method', { jsonrpc: '2.0', id: 1 }, {}, 400, -32_600],
     ['an id that is null', { jsonrpc: '2.0', id: null, method: 'ping' }, {}, 400, -32_600],
     ['a long id', { jsonrpc: '2.0', id: 'x'.repeat(300), method: 'ping' }, {}, 400, -32_600],
-    ['params that are a list', { jsonrpc: '2.0', id: 1, method: 'ping', params: [] }, {}, 400, -32_600],
+    [
+      'params that are a list',
+      { jsonrpc: '2.0', id: 1, method: 'ping', params: [] },
+      {},
+      400,
+      -32_600,
+    ],
     ['an unknown method', { jsonrpc: '2.0', id: 1, method: 'constructor' }, {}, 200, -32_601],
     [
       'an unknown version',
@@ -298,7 +307,7 @@ describe('24.4: bad input', () => {
       expect([wrong, json.error?.code]).toEqual([wrong, -32_602]);
     }
     const same = (await call({ requestState, inputResponses: { other: {} } })).json.result;
-    expect(same).toMatchObject({ resultType: 'input_required', requestState });
+    expect(same).toMatchObject({ resultType: 'input_required', inputRequests: { c1: {} } });
     const next = (await call({ requestState, inputResponses })).json.result;
     expect(Object.keys(next.inputRequests)).toEqual(['c2']);
     const stray = await postMcp(url, { jsonrpc: '2.0', id: 'q.eyJ9', result: {} });

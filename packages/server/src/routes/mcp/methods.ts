@@ -1,17 +1,16 @@
 import type { JsonObject } from '@millrace/core';
-import type { McpOptions } from '../../contract/mcp.ts';
 import { Reply, type RouteContext, type StreamReply } from '../../http/route.ts';
+import { openListen } from './listen.ts';
+import type { McpOptions } from './mcp-options.ts';
+import { CallProblem, openCall } from './open-call.ts';
+import { complete, getPrompt, listPrompts } from './prompts.ts';
 import {
   type McpCaller,
   negotiatedVersion,
   newConnection,
   supportedVersions,
   tasksExtension,
-} from './caller.ts';
-import { openListen } from './listen.ts';
-import { CallProblem, openCall } from './open-call.ts';
-import { complete, getPrompt, listPrompts } from './prompts.ts';
-import { listResources, listTemplates, readResource } from './resources.ts';
+} from './protocol/caller.ts';
 import {
   field,
   invalidParams,
@@ -20,7 +19,8 @@ import {
   McpError,
   type McpRequest,
   mcpCodes,
-} from './rpc-message.ts';
+} from './protocol/rpc-message.ts';
+import { listResources, listTemplates, readResource } from './resources.ts';
 import { assertTasks, cancelTask, createdTask, findTask, readTask, updateTask } from './tasks.ts';
 import { listTools, toolDefinition } from './tool-list.ts';
 import { errorResult } from './tool-result.ts';

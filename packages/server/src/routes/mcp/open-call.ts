@@ -9,10 +9,10 @@ import { ensureSession } from '../../journal/session-lease.ts';
 import { readChatNear } from '../chat/chat-state.ts';
 import type { ResponseRef } from '../openai/response-ids.ts';
 import { type Question, readQuestion } from '../openai/response-log.ts';
-import { assertHeader, type McpCaller } from './caller.ts';
+import { assertHeader, type McpCaller } from './protocol/caller.ts';
+import { field, invalidParams, isObject, McpError } from './protocol/rpc-message.ts';
+import { type CalledTool, isStateOf, runOfState } from './protocol/run-ref.ts';
 import { readAnswers, submitAnswers } from './questions.ts';
-import { field, invalidParams, isObject, McpError } from './rpc-message.ts';
-import { type CalledTool, isStateOf, runOfState } from './run-ref.ts';
 import { listTools, type OfferedTool } from './tool-list.ts';
 
 /** A call of a tool whose run is on the log. */

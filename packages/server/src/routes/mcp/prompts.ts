@@ -1,8 +1,8 @@
 import type { JsonObject } from '@millrace/core';
-import type { McpOptions, McpPrompt } from '../../contract/mcp.ts';
 import type { RouteContext } from '../../http/route.ts';
-import { field, invalidParams, isObject } from './rpc-message.ts';
-import { uriTemplates } from './uris.ts';
+import type { McpOptions, McpPrompt } from './mcp-options.ts';
+import { field, invalidParams, isObject } from './protocol/rpc-message.ts';
+import { uriTemplates } from './protocol/uris.ts';
 
 export function listPrompts({ prompts = [] }: McpOptions): JsonObject {
   return {

@@ -9,7 +9,7 @@ import {
 import type { Command } from '../../contract/request-bodies.ts';
 import type { RouteContext } from '../../http/route.ts';
 import { readChatNear } from '../chat/chat-state.ts';
-import { field, isObject, type McpId } from './rpc-message.ts';
+import { field, isObject, type McpId } from './protocol/rpc-message.ts';
 
 /** Maximum length of the input of a call in a question. */
 const maxInputLength = 4000;

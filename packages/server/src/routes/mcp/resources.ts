@@ -1,13 +1,13 @@
 import { type FoldState, type JsonObject, type Part, transcript } from '@millrace/core';
 import { snapshot } from '@millrace/log';
-import type { McpOptions, McpResource } from '../../contract/mcp.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { RouteContext } from '../../http/route.ts';
 import { referencedBlob } from '../task-log.ts';
-import type { McpCaller } from './caller.ts';
-import { invalidParams, McpError, mcpCodes } from './rpc-message.ts';
+import type { McpOptions, McpResource } from './mcp-options.ts';
+import type { McpCaller } from './protocol/caller.ts';
+import { invalidParams, McpError, mcpCodes } from './protocol/rpc-message.ts';
+import { parseUri, sessionUri, uriTemplates } from './protocol/uris.ts';
 import { fileResource } from './tool-result.ts';
-import { parseUri, sessionUri, uriTemplates } from './uris.ts';
 
 const pageSize = 100;
 

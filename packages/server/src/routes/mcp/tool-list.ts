@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '@millrace/core';
 import type { AgentInfo } from '../../contract/task.ts';
 import type { RouteContext } from '../../http/route.ts';
 import { isOffered } from '../openai/open-response.ts';
-import { isObject } from './rpc-message.ts';
+import { isObject } from './protocol/rpc-message.ts';
 
 /** A tool that the server offers: an agent that answers a message, or a tool of an agent without a model. */
 export interface OfferedTool {

@@ -11,11 +11,11 @@ import {
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { ResponseEnd } from '../openai/response-log.ts';
+import { isObject } from './protocol/rpc-message.ts';
+import { sessionUri } from './protocol/uris.ts';
 import { describeQuestion } from './questions.ts';
-import { isObject } from './rpc-message.ts';
 import type { RunMoment } from './run-view.ts';
 import type { OfferedTool, runStatuses } from './tool-list.ts';
-import { sessionUri } from './uris.ts';
 
 /** Returns the result of a call with an error that the model of the client can read and correct. */
 export function errorResult(message: string): JsonObject {

@@ -4,11 +4,11 @@ import type { Log } from '@millrace/log';
 import { Reply, type RouteContext, StreamReply } from '../../http/route.ts';
 import { writeLines } from '../../http/write-lines.ts';
 import { stopResponse, whileConnected } from '../openai/write-response.ts';
-import type { McpCaller } from './caller.ts';
 import type { OpenedCall } from './open-call.ts';
+import type { McpCaller } from './protocol/caller.ts';
+import { errorMessage, McpError, type McpId, mcpCodes } from './protocol/rpc-message.ts';
+import { requestState } from './protocol/run-ref.ts';
 import { elicitation, questionId, submitAnswers } from './questions.ts';
-import { errorMessage, McpError, type McpId, mcpCodes } from './rpc-message.ts';
-import { requestState } from './run-ref.ts';
 import { followRun, type RunMoment } from './run-view.ts';
 import { toolResult } from './tool-result.ts';
 

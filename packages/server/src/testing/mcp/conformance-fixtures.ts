@@ -1,7 +1,7 @@
 import { defineTool, type Tool, type ToolContext } from '@millrace/agent';
 import { fromBase64, type JsonObject } from '@millrace/core';
 import { z } from 'zod';
-import type { McpOptions } from '../../contract/mcp.ts';
+import type { McpOptions } from '../../routes/mcp/mcp-options.ts';
 
 const png =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -251,7 +251,8 @@ export const conformanceOptions: McpOptions = {
     },
     {
       ...{ uri: 'test://template/{id}/data', name: 'template', mimeType: 'application/json' },
-      read: async ({ id }) => JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` }),
+      read: async ({ id }) =>
+        JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` }),
     },
   ],
 };

@@ -3,8 +3,8 @@ import { type Log, memoryLog } from '@millrace/log';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { onTestFinished } from 'vitest';
-import type { ServedAgent } from '../contract/served-agent.ts';
-import { createServer, type ServerOptions } from '../create-server.ts';
+import type { ServedAgent } from '../../contract/served-agent.ts';
+import { createServer, type ServerOptions } from '../../create-server.ts';
 
 interface McpServerOptions {
   readonly agent?: Partial<AgentOptions> | undefined;
@@ -48,20 +48,18 @@ interface McpClientOptions {
 export async function mcpClient(url: string, options: McpClientOptions = {}) {
   const { version = '2026-07-28', token, onElicit, extensions } = options;
   const mode = version === '2026-07-28' ? { pin: version } : ('legacy' as const);
-  const client = new Client(
-    { name: 'test', version: '1.0.0' },
-    {
-      capabilities: {
-        ...(onElicit && { elicitation: { form: {} } }),
-        ...(extensions && { extensions }),
-      },
-      versionNegotiation: { mode },
-      ...(version !== '2026-07-28' && { supportedProtocolVersions: [version] }),
-    } as never,
-  );
+  const client = new Client({ name: 'test', version: '1.0.0' }, {
+    capabilities: {
+      ...(onElicit && { elicitation: { form: {} } }),
+      ...(extensions && { extensions }),
+    },
+    versionNegotiation: { mode },
+    ...(version !== '2026-07-28' && { supportedProtocolVersions: [version] }),
+  } as never);
   if (onElicit !== undefined)
-    client.setRequestHandler('elicitation/create', async ({ params }) =>
-      onElicit(params as never) as never,
+    client.setRequestHandler(
+      'elicitation/create',
+      async ({ params }) => onElicit(params as never) as never,
     );
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
-import type { HttpLimits } from '../../http/http-limits.ts';
-import { readJson } from '../../http/request-input.ts';
-import { rpcCodes } from '../rpc/rpc-request.ts';
+import type { HttpLimits } from '../../../http/http-limits.ts';
+import { readJson } from '../../../http/request-input.ts';
+import { rpcCodes } from '../../rpc/rpc-request.ts';
 
 export type McpId = string | number;
 
