@@ -187,8 +187,8 @@ function withItem(state: FoldState, summary: Summary, item: ItemState): Summary 
   if (messages.length === 0) return summary;
   const time = createdAt(item) ?? '';
   // A message that comes from updates is hidden until it has content. While the message streams, its content
-  // is in the open parts of the state, and its item does not change. A cached summary of this item would stay
-  // valid when the message becomes visible, and its count would be wrong.
+  // is in the open parts of the state, and its item does not change. So the cached summary of this item would
+  // not change when the message becomes visible.
   const mayBeHidden = isIndexed(item) && messages.some(isStreaming);
   const isInOrder = editedId(item) === undefined && time !== '' && time >= summary.lastTime;
   return {
