@@ -52,7 +52,10 @@ async function attach(session: string): Promise<Conversation> {
   return conversation;
 }
 
-/** Runs the command `/background` of the chat, which leaves the run. The context has only the fields that it reads. */
+/**
+ * Runs the command `/background` of the chat, which leaves the run. The context has only the fields that this
+ * command reads.
+ */
 async function leave(conversation: Conversation): Promise<void> {
   const context = { conversation, config, env, cwd, flags: {}, built };
   await background.run({ ...context, print: () => {}, quit: () => {} } as never, '');
