@@ -36,22 +36,13 @@ import {
   replayArgs,
   serveArgs,
   sessionsArgs,
+  sqlArgs,
 } from './sub-command-args.ts';
 
 const topics: readonly HelpTopic[] = [
-  ...(['sessions', 'replay', 'inspect', 'diff', 'models', 'doctor', 'serve'] as const),
-  ...([
-    'backup',
-    'restore',
-    'acp',
-    'rpc',
-    'mcp',
-    'ps',
-    'attach',
-    'share',
-    'init',
-    'plugins',
-  ] as const),
+  ...(['sessions', 'replay', 'inspect', 'diff', 'sql', 'models', 'doctor', 'serve'] as const),
+  ...(['backup', 'restore', 'acp', 'rpc', 'mcp', 'ps', 'attach', 'share'] as const),
+  ...(['init', 'plugins'] as const),
 ];
 
 /**
@@ -88,6 +79,8 @@ export function parseArgs(argv: readonly string[]): Args {
       return inspectArgs(rest);
     case 'diff':
       return diffArgs(rest);
+    case 'sql':
+      return sqlArgs(rest);
     case 'models':
       return modelsArgs(rest);
     case 'doctor':
