@@ -148,6 +148,11 @@ const operations = allRoutes
 
 /** The operations that need a token. */
 export const guarded = operations.filter(({ access }) => access !== 'public');
+/**
+ * The operations that refuse a caller with an HTTP status. MCP has its own errors, which
+ * `mcp-access.attack.test.ts` checks.
+ */
+export const guardedByStatus = guarded.filter(({ path }) => path !== '/mcp');
 type Operation = (typeof operations)[number];
 
 /** Returns a valid body for an operation. Returns undefined if the operation has no body. */
