@@ -25,6 +25,7 @@ describe.each(versions)('24.4: version %s', (version) => {
   test('an agent is a tool that answers, streams progress and continues its session', async () => {
     const { url } = await serveMcp(['One two three.', ({ items }) => `${items.length} items.`]);
     const client = await mcpClient(url, { version });
+    expect(client.getNegotiatedProtocolVersion()).toBe(version);
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(['helper']);
     const told: (string | undefined)[] = [];
