@@ -39,6 +39,7 @@ import { offeredModes } from './session-mode.ts';
 import { createSessionPolicy, type SessionPolicy } from './session-policy.ts';
 import { readProjectInstructions, systemPrompt } from './system-prompt.ts';
 import { runUserCommand } from './user-command.ts';
+import { openWebSearch, unguardedSearch } from './web-search.ts';
 import {
   changingTools,
   createQuestions,
@@ -70,8 +71,10 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   ]);
   const sandbox = protection?.sandbox;
   if (mode === 'auto' && sandbox === undefined) throw noSandboxError(protection?.summary);
+  const search = isReadOnly ? undefined : openWebSearch(config.webSearch, options.env);
   const policy = createSessionPolicy({
     workspace,
+    searchHost: search?.host,
     rules,
     mode,
     executedFiles,
@@ -129,7 +132,11 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     },
     shared: {
       reading: extended.tools.map(withShortSchema),
-      changing: isReadOnly ? [] : [webFetchTool(), ...codeTools].map(withShortSchema),
+      changing: isReadOnly
+        ? []
+        : [webFetchTool(), ...(search === undefined ? [] : [search.tool]), ...codeTools].map(
+            withShortSchema,
+          ),
     },
     protection: protection?.summary,
     // The chat already shows `protection`, so it does not need this second text.
@@ -234,7 +241,7 @@ function assemble(parts: AgentParts): BuiltAgent {
   const isLive = whileAsking === 'wait' && options.config.mcpServers.length > 0;
   const tools = isLive ? [...own, serverTools] : allTools();
   const problems = [
-    ...[chosen.warning, parts.unconfined],
+    ...[chosen.warning, parts.unconfined, unguardedSearch(options.config, extended.extensions)],
     ...[...parts.linkProblems, ...extended.problems],
   ];
   const name = options.name ?? `millrace (process ${process.pid})`;

@@ -10,6 +10,7 @@ import {
   type PermissionPolicy,
   type PermissionRule,
   permissionPolicy,
+  type ToolKind,
   type UnaskedReading,
   unaskedReading,
   type Workspace,
@@ -57,6 +58,8 @@ interface SessionPolicyOptions {
    * switched it off.
    */
   readonly unconfined?: Unconfined | undefined;
+  /** The host to which `web_search` sends queries. Default: there is no such tool. */
+  readonly searchHost?: string | undefined;
   /** Stores a rule for later sessions. */
   readonly saveRule: (rule: PermissionRule) => Promise<void>;
   /** Deletes a stored rule. */
@@ -72,7 +75,7 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
     // `task` needs no approval, because the calls of a sub-agent are checked one by one.
     // `read_output` needs none, because it only reads output that exists. `skill` reads only files
     // of a skill that the user trusts.
-    kinds: { task: 'free', read_output: 'free', skill: 'free' },
+    kinds: { task: 'free', read_output: 'free', skill: 'free', ...searchKind(options.searchHost) },
     searchesSkipDenied: true,
     freeReading: true,
     hidesDenied: isConfined,
@@ -136,8 +139,8 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
     },
     approve,
     approveFreely: async (call, at) => {
-      // The address could contain secrets.
-      if (call.name === fetchTool) return approve(call, at);
+      // The address or the query could contain secrets.
+      if (networkTools.includes(call.name)) return approve(call, at);
       const isCommand = call.name === commandTool;
       if (isCommand && reading !== undefined) return byHook(await confinedFreely(call, at));
       const { command } = (call.input ?? {}) as { readonly command?: unknown };
@@ -157,8 +160,12 @@ function byHook(ruling: ApprovalDecision): ApprovalDecision {
 
 /** The tool that runs commands. */
 const commandTool = 'bash';
-/** The tool that loads pages. */
-const fetchTool = 'web_fetch';
+/** The tools that load pages and search for them. */
+const networkTools: readonly string[] = ['web_fetch', 'web_search'];
+
+function searchKind(host: string | undefined): Readonly<Record<string, ToolKind>> {
+  return host === undefined ? {} : { web_search: `fetch:${host}` };
+}
 
 const readOnlyRules: readonly PermissionRule[] = ['write', 'edit', 'bash'].map((tool) => ({
   tool,
