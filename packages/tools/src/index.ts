@@ -107,6 +107,7 @@ export { type BashInput, type BashToolOptions, bashTool } from './shell/bash-too
 export { type SecretMask, secretMasks } from './shell/mask-secrets.ts';
 export { type ShellEnv, safeEnv } from './shell/safe-env.ts';
 export {
+  type IsolatedAgent,
   type OfferedAgent,
   type SubAgentsInput,
   type SubAgentsToolOptions,
@@ -151,3 +152,12 @@ export {
   type WorkspaceOptions,
 } from './workspace/workspace.ts';
 export type { WriteOptions, WriteResult } from './workspace/write-file.ts';
+export type { MergeConflict, MergeReport } from './worktree/merge-folder.ts';
+export {
+  canHaveWorktrees,
+  openWorktrees,
+  type Worktree,
+  type WorktreeReport,
+  type Worktrees,
+  type WorktreesOptions,
+} from './worktree/worktrees.ts';
