@@ -109,6 +109,7 @@ export class ChatApp implements CommandContext {
   #suspendTerminal: () => Promise<void> = noSuspend;
   #releaseTerminal: Suspend = noSuspend;
   #prompt: PromptAccess = noPrompt;
+  #lastNote: Block | undefined;
   readonly #ctrlC = new SecondPress(this);
   readonly #escape = new SecondPress(this);
 
@@ -180,7 +181,10 @@ export class ChatApp implements CommandContext {
 
   readonly newSession = (): SessionId => this.#ids.session();
 
-  readonly quit = (): void => this.#options.onQuit();
+  readonly quit = (lastNote?: Block): void => {
+    this.#lastNote = lastNote;
+    this.#options.onQuit();
+  };
 
   readonly putBack = (text: string): void => this.#prompt.putBack(text);
 
@@ -422,7 +426,8 @@ export class ChatApp implements CommandContext {
     const { session } = this.#conversation;
     const { isStored = () => true } = this.#options;
     const isThere = (await this.log.info(session).catch(() => undefined)) !== undefined;
-    if (isThere) this.print(isStored() ? resumeNotice(session) : storeDeletedNotice());
+    const howToReturn = this.#lastNote ?? resumeNotice(session);
+    if (isThere) this.print(isStored() ? howToReturn : storeDeletedNotice());
     this.display.close();
   }
 
