@@ -111,10 +111,10 @@ describe('23.6: a sub-agent in a git worktree', () => {
     const asked: string[] = [];
     for await (const event of run.events) {
       if (event.type !== 'approval_asked') continue;
-      asked.push(event.summary);
+      asked.push(event.name);
       await run.deny(event.toolCallId);
     }
-    expect(asked).toHaveLength(2);
+    expect(asked).toEqual(['write', 'write']);
     expect(JSON.stringify(provider.requests[3]?.request)).toMatch(/denied|not allowed/i);
     expect(worktrees()).toEqual([]);
   });
