@@ -176,9 +176,7 @@ export class ChatApp implements CommandContext {
   }
 
   readonly print = (...blocks: readonly Block[]): void => this.display.print(blocks);
-
   readonly pick = (pick: PickList): void => this.dialogs.pick(pick);
-
   readonly newSession = (): SessionId => this.#ids.session();
 
   readonly quit = (lastNote?: Block): void => {
@@ -238,8 +236,7 @@ export class ChatApp implements CommandContext {
     const conversation = this.#conversation;
     const { blocks, count: total } = await conversation.open();
     const { look, rows } = this.display;
-    const { session } = conversation;
-    this.print(...lastScreenful(look, blocks, { total, rows, session }));
+    this.print(...lastScreenful(look, blocks, { total, rows, session: conversation.session }));
     await conversation.resumeInterrupted();
   }
 

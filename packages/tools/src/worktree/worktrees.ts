@@ -1,12 +1,17 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { AgentError } from '@millrace/agent';
 import { errorCodeOf, WorkspaceError } from '../contract/workspace-error.ts';
 import { findRepositoryRisk } from '../git/repository-risk.ts';
 import { findRepositoryRoot, runGit } from '../git/run-git.ts';
 import { assertKnownOptions } from '../known-options.ts';
-import { type FileCopies, type FolderScan, openFileCopies } from '../rewind/file-copies.ts';
+import {
+  type FileCopies,
+  type FolderScan,
+  makeFolder,
+  openFileCopies,
+} from '../rewind/file-copies.ts';
 import { scanFolder } from '../rewind/folder-scan.ts';
 import { createWorkspace, type Workspace } from '../workspace/workspace.ts';
 import { type MergeReport, mergeFolder } from './merge-folder.ts';
@@ -52,6 +57,7 @@ export interface Worktree {
   release(): void;
 }
 
+/** The result of a merge, and whether the worktree still exists. */
 export interface WorktreeReport extends MergeReport {
   /** The folder of the worktree. Undefined if the worktree is removed. */
   readonly kept: string | undefined;
@@ -146,7 +152,7 @@ async function openWorktree(
   { workspace, folder, copies: place, env, maxKept = 32 }: WorktreesOptions,
 ): Promise<Omit<Worktree, 'release'>> {
   const repository = await repositoryOf(workspace.root);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const name = `millrace-${createHash('sha256').update(id).digest('hex').slice(0, 16)}`;
   const path = join(await realpath(folder), name);
   const notePath = `${path}.json`;
@@ -167,7 +173,7 @@ async function openWorktree(
     if (kept >= maxKept) throw tooManyError(folder, kept);
     const added = await git(['worktree', 'add', '--detach', '--quiet', path, 'HEAD']);
     if (added === undefined) throw noWorktreeError(workspace.root, await reasonOf(repository));
-    await mkdir(root, { recursive: true });
+    makeFolder(root);
     await copyUncommitted(workspace, createWorkspace({ root }), env);
     await withCopies(copies(), async (store) => store.save(await scan(root, new Map(), store)));
     await writeNote(notePath, { repository });
