@@ -130,6 +130,10 @@ const pieces: Readonly<Record<string, ReplayScenario>> = {
   'compaction that failed': singleAgent([{ ...looks('a'), usage }, fails('auth'), 'Done.'], {
     compaction,
   }),
+  'compaction with a call instead of a summary': singleAgent(
+    [{ ...looks('a'), usage }, looks('b'), 'Done.'],
+    { compaction },
+  ),
   'structured output': singleAgent([looks('a'), value(1)], { output }),
   'structured output that was asked for again': singleAgent([value('one'), 'One.', value(1)], {
     output,
