@@ -110,6 +110,24 @@ describe('commands', () => {
     ['inspect last --json', { command: 'inspect', session: 'last', json: true }],
     ['diff last', { command: 'diff', a: 'last', b: undefined, json: false }],
     ['diff 3f2a last --json', { command: 'diff', a: '3f2a', b: 'last', json: true }],
+    [
+      'sessions pin last recordings --agents a.ts --agent desk',
+      {
+        ...{ command: 'sessions', action: 'pin', operands: ['last', 'recordings'] },
+        ...{ agents: 'a.ts', agent: 'desk' },
+      },
+    ],
+    [
+      'test --agents a.ts',
+      { command: 'test', operands: [], agents: 'a.ts', mode: 'requests', accept: false },
+    ],
+    [
+      'test a last --mode live --tools real --accept -o r.html -o r.xml --json',
+      {
+        ...{ command: 'test', operands: ['a', 'last'], mode: 'live', tools: 'real' },
+        ...{ accept: true, outputs: ['r.html', 'r.xml'], json: true },
+      },
+    ],
     ['doctor --no-color', { command: 'doctor', color: false }],
     ['serve', { command: 'serve', port: undefined, host: undefined, log: 'text', yes: false }],
     ['serve --no-token', { command: 'serve', noToken: true }],
@@ -190,6 +208,14 @@ describe('an error about a mistake says what to do', () => {
     [['sessions', 'list', 'x'], 'millrace sessions list got too many arguments'],
     [['replay'], 'millrace replay needs a session id: millrace replay <id>, or'],
     [['inspect', 'a', 'b'], 'got too many arguments. See millrace inspect --help'],
+    [['test', '--mode', 'plan'], '--mode must be one of exact, requests, live'],
+    [['test', '--tools', 'real'], '--tools is for --mode live'],
+    [['test', '--mode', 'live', '--tools', 'all'], '--tools must be one of recorded, real'],
+    [['test', '-o', 'x.pdf'], '--output must end in .html, .xml, .json or .md'],
+    [['test', ''], 'millrace test got an empty name'],
+    [['sessions', 'pin'], 'millrace sessions pin needs a session id'],
+    [['sessions', 'pin', 'a', 'b', 'c'], 'got too many arguments'],
+    [['sessions', 'show', 'a', '--agents', 'x'], '--agents is not for millrace sessions show'],
     [['diff'], 'millrace diff needs session ids: millrace diff <id> <id>, or'],
     [['diff', 'a', ''], 'millrace diff needs session ids: millrace diff <id> <id>, or'],
     [['diff', 'a', 'b', 'c'], 'got too many arguments. See millrace diff --help'],
@@ -269,6 +295,7 @@ describe('the help', () => {
       'replay',
       'inspect',
       'diff',
+      'test',
       'doctor',
       'serve',
     ] as const) {

@@ -7,6 +7,7 @@ import type {
   ModelsArgs,
   ReplayArgs,
   SessionsArgs,
+  TestArgs,
 } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
 import { resolveWorkFolder } from './paths.ts';
@@ -17,6 +18,7 @@ type SubArgs =
   | ReplayArgs
   | InspectArgs
   | DiffArgs
+  | TestArgs
   | ModelsArgs
   | DoctorArgs
   | BackupArgs;
@@ -52,6 +54,10 @@ export async function runSubCommand(args: SubArgs, host: Host): Promise<number> 
     case 'diff': {
       const { diffCommand } = await import('../diff/diff-command.ts');
       return untilStopped(signal, diffCommand({ args, config, ...streams }));
+    }
+    case 'test': {
+      const { testCommand } = await import('../recorded/test-command.ts');
+      return untilStopped(signal, testCommand({ args, config, ...streams }));
     }
     case 'inspect': {
       const { inspectCommand } = await import('../inspect/inspect-command.ts');

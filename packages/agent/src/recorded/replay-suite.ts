@@ -46,7 +46,7 @@ export async function replaySuite(options: SuiteOptions): Promise<readonly Suite
   return paths.map(({ name, path }) => ({
     name,
     run: async () => {
-      const recording = decodeRecording(await readFile(path, 'utf8'));
+      const recording = async () => decodeRecording(await readFile(path, 'utf8'));
       const { results } = await testRecordings(agent, [{ name, recording }], rest);
       const [result] = results;
       if (result === undefined || result.status === 'same') return;

@@ -31,7 +31,8 @@ export interface TestOptions extends RecordingOptions {
 /** A recording with a name, such as the name of its file. */
 export interface NamedRecording {
   readonly name: string;
-  readonly recording: SessionRecording;
+  /** The recording, or a function that reads it. An error of the function fails only this recording. */
+  readonly recording: SessionRecording | (() => Promise<SessionRecording>);
 }
 
 /** The result of one recording. */
@@ -97,11 +98,12 @@ export async function testRecordings(
 
 async function testRecording(
   agent: Agent | FindAgent,
-  { name, recording }: NamedRecording,
+  { name, recording: given }: NamedRecording,
   options: TestOptions,
 ): Promise<RecordingResult> {
-  const isPinned = recording.requests !== undefined;
   try {
+    const recording = typeof given === 'function' ? await given() : given;
+    const isPinned = recording.requests !== undefined;
     const tested = typeof agent === 'function' ? await agent(recording) : agent;
     const run = await runRecording(tested, recording, options);
     const all = recordingChanges(recording, run);
@@ -118,7 +120,14 @@ async function testRecording(
     return { ...result, status: 'changed', accepted, ...(live && { live }) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return { name, status: 'failed', changes: [], comparedRequests: 0, isPinned, error: message };
+    return {
+      name,
+      status: 'failed',
+      changes: [],
+      comparedRequests: 0,
+      isPinned: true,
+      error: message,
+    };
   }
 }
 

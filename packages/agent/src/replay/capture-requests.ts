@@ -1,6 +1,6 @@
 import type { Attempt, ItemId } from '@millrace/core';
 import { createProvider, type ModelRequest, type Provider } from '@millrace/providers';
-import type { ResolvedStep, Settings } from '../contract/settings.ts';
+import type { ApprovalDecision, ResolvedStep, Settings } from '../contract/settings.ts';
 import type { Tool } from '../contract/tool.ts';
 import type { Playback } from './playback.ts';
 
@@ -66,10 +66,19 @@ export function withCapture(played: Settings, options: CaptureOptions): Settings
         ? played.approve
         : async (call, step) => {
             // The recording has the moment of the decision.
-            await played.approve(call, step);
+            const recorded = await played.approve(call, step);
+            if (step.isAnswered && isOfGuardrail(recorded)) return recorded;
             return playback.hold(() => approve(call, step));
           },
   };
+}
+
+/**
+ * Returns true if a guardrail denied the call, because it does not pass the input that a user changed. Only the
+ * reason of the denial is on the log, so the replayed guardrail passes.
+ */
+function isOfGuardrail(decision: ApprovalDecision): boolean {
+  return typeof decision !== 'string' && /^the guardrail /.test(decision.reason ?? '');
 }
 
 /**
@@ -81,17 +90,25 @@ function listeningProviders(
   today: readonly Provider[],
   { settings, capture }: CaptureOptions,
 ): readonly Provider[] {
-  return today.map((provider, index) => {
-    const replayed = recorded[index];
-    if (replayed === undefined) return createProvider('nobody', 'none', noStream);
+  // A retry without a delay looks like a fallback on the log. The recorded list then has a provider twice.
+  const isAmbiguous = settings.retry.baseDelayMs === 0;
+  let index = 0;
+  const listening = recorded.flatMap((replayed, at) => {
+    const before = recorded[at - 1];
+    const isAgain = before?.id === replayed.id && before.model === replayed.model;
+    if (before !== undefined && !(isAmbiguous && isAgain)) index++;
+    const provider = today[index];
+    if (provider === undefined) return [];
     const stream: Provider['stream'] = (request, context) => {
       const { id: itemId, turn, attempt } = context.item;
       capture.onRequest({ turn, attempt, agent: settings.name, itemId, provider, request });
       return replayed.stream(request, context);
     };
     // The id of a replayed provider can change with the turn, so it is inherited and not copied.
-    return Object.create(replayed, { stream: { value: stream } }) as Provider;
+    return [Object.create(replayed, { stream: { value: stream } }) as Provider];
   });
+  const unused = isAmbiguous ? [] : today.slice(index + 1);
+  return [...listening, ...unused.map(() => createProvider('nobody', 'none', noStream))];
 }
 
 function noStream(): never {

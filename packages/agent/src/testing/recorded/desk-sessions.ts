@@ -229,8 +229,7 @@ export function deskPlan(seed: number): DeskPlan {
   for (let step = 0; step < steps; step++) {
     const id = `c${step}`;
     const usage = next(4) === 0 ? { input: 900, output: 200 } : { input: 50, output: 10 };
-    const say = (...parts: ScriptedPart[]) =>
-      void list.push({ content: { parts }, usage });
+    const say = (...parts: ScriptedPart[]) => void list.push({ content: { parts }, usage });
     switch (next(12)) {
       case 0:
         say(call(id, 'look', { order: id }), call(`${id}b`, 'look', { order: 'b' }));
