@@ -1,9 +1,10 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { encodeRecording, pinSession, recordingSuffix } from '@millrace/agent/testing';
 import { decodeRecord } from '@millrace/core';
 import { secretMasks } from '@millrace/tools';
 import { UsageError } from '../contract/errors.ts';
+import { makeFolder } from '../make-folder.ts';
 import { maskedRecords, maskText } from '../sessions/masked-records.ts';
 import type { SessionsContext } from '../sessions/sessions-context.ts';
 import { findSession } from '../store/session-summaries.ts';
@@ -28,7 +29,7 @@ export async function pinSessionFile(context: SessionsContext): Promise<void> {
     maskText: (text) => maskText(text, newMask),
   });
   const path = join(folder, `${encodeURIComponent(id)}${recordingSuffix}`);
-  await mkdir(folder, { recursive: true });
+  makeFolder(folder, 0o755);
   await writeFile(path, encodeRecording(recording), { flag: 'wx' }).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     throw new UsageError(

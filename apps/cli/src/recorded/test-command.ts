@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { dirname, extname } from 'node:path';
 import { encodeRecording, type TestReport, testRecordings } from '@millrace/agent/testing';
 import { memoryLog } from '@millrace/log';
@@ -7,6 +7,7 @@ import type { TestArgs } from '../contract/args.ts';
 import type { Config } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
+import { makeFolder } from '../make-folder.ts';
 import { hasColor, Output, type OutputStream } from '../print/output.ts';
 import { maskText } from '../sessions/masked-records.ts';
 import { withStore } from '../store/open-store.ts';
@@ -92,6 +93,6 @@ async function writeReport(path: string, report: TestReport): Promise<void> {
     ...{ '.html': htmlReport, '.htm': htmlReport },
   };
   const text = forms[extname(path).toLowerCase()]?.(report) ?? jsonReport(report);
-  await mkdir(dirname(path), { recursive: true });
+  makeFolder(dirname(path), 0o755);
   await writeFile(path, text);
 }

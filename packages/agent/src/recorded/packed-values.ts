@@ -36,18 +36,33 @@ function packContent(value: JsonValue, pack: (value: JsonValue) => JsonValue): J
   return Object.hasOwn(value, key) ? { [key]: fields as never } : Object.fromEntries(fields);
 }
 
+/**
+ * Maximum number of values in an unpacked value. A few short lines can refer to each other so that they
+ * describe more values than a machine can hold.
+ */
+const maxValues = 2 ** 20;
+
 /** Returns a value with the parts that its references name. */
 export function unpackValue(packed: JsonValue, values: readonly JsonValue[]): JsonValue {
-  const unpacked: JsonValue[] = [];
+  const unpacked: { readonly value: JsonValue; readonly count: number }[] = [];
+  let count = 0;
   const unpack = (value: JsonValue, end: number): JsonValue => {
+    if (++count > maxValues) throw badRecording('a request has too many values');
     if (Array.isArray(value)) return value.map((entry) => unpack(entry, end));
     if (!isObject(value)) return value;
     const at = value[key];
     if (typeof at === 'number') {
       const found = at < end ? values[at] : undefined;
       if (found === undefined) throw badRecording('a line refers to a missing line');
-      unpacked[at] ??= unpack(found, at);
-      return unpacked[at];
+      const known = unpacked[at];
+      if (known !== undefined) {
+        count += known.count;
+        return known.value;
+      }
+      const before = count;
+      const part = unpack(found, at);
+      unpacked[at] = { value: part, count: count - before };
+      return part;
     }
     const fields = Array.isArray(at)
       ? (at as readonly (readonly [string, JsonValue])[])

@@ -85,7 +85,7 @@ describe('an unchanged agent gives no false alarm', () => {
   test('with a guardrail that does not pass the new input of a user', async () => {
     const guardrail = toolGuardrail({
       name: 'near',
-      check: ({ input }) => (JSON.stringify(input).includes('far') ? { verdict: 'stop' } : 'pass'),
+      check: ({ input }) => (JSON.stringify(input).includes('far') ? { verdict: 'stop', reason: 'far' } : 'pass'),
     });
     const agent = agentOf({ approve: () => 'ask', whileAsking: 'park', guardrails: [guardrail] });
     await agent.run('Go', { session }).result;
@@ -160,6 +160,14 @@ test('packed values are the same after they are unpacked', () => {
     }),
     { numRuns: runs(1000) },
   );
+});
+
+test('attack: a short recording cannot describe a value that fills the memory', () => {
+  const values = Array.from({ length: 64 }, (_, at) =>
+    at === 0 ? 'x' : [{ $: at - 1 }, { $: at - 1 }],
+  );
+  expect(() => unpackValue({ $: 63 }, values)).toThrow('too many values');
+  expect(() => unpackValue({ $: 0 }, [{ $: 0 }])).toThrow('missing line');
 });
 
 test('changes name the entry of a list, and an inserted entry does not change all later ones', () => {
