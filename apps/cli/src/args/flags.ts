@@ -24,6 +24,8 @@ export interface Flag {
 export type FlagName =
   | 'print'
   | 'json'
+  | 'csv'
+  | 'since'
   | 'stream'
   | 'output-schema'
   | 'verbose'
@@ -83,6 +85,7 @@ const sessionCommands: readonly FlagOwner[] = [
   'inspect',
   'diff',
   'test',
+  'sql',
   'models',
   'doctor',
   'backup',
@@ -108,9 +111,26 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     help: 'Print one answer and exit, for scripts. Piped input is the context, or the prompt if there is no text',
   },
   json: {
-    owners: ['print', 'sessions', 'replay', 'inspect', 'diff', 'test', 'models', 'doctor', 'ps'],
+    owners: [
+      'print',
+      'sessions',
+      'replay',
+      'inspect',
+      'diff',
+      'test',
+      'sql',
+      'models',
+      'doctor',
+      'ps',
+    ],
     help: 'Print JSON for programs',
     helpByOwner: { print: 'With -p: print all events as JSON, one per line' },
+  },
+  csv: { owners: ['sql'], help: 'Print comma-separated values' },
+  since: {
+    value: '<age>',
+    owners: ['sql'],
+    help: 'Only sessions that changed since then: 30m, 12h, 7d, 4w or a date such as 2026-01-31. Default: all sessions',
   },
   stream: {
     value: '<what>',

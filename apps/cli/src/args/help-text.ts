@@ -83,6 +83,7 @@ const mainPage: HelpPage = {
   inspect   Show the records of a session, its time and its tokens
   diff      Show where two sessions went different ways, and why
   test      Run recorded sessions through your agents, and show what changed
+  sql       Ask questions about all sessions with SQL
   ps        List the sessions with work, and who drives them
   attach    Open a session that runs, also one in the background
   share     Print a link to a session, and a code to scan
@@ -210,6 +211,16 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       ['millrace test --agents agents.ts --accept', 'accept what changed'],
       ['millrace test --agents agents.ts -o report.html -o junit.xml', 'write reports'],
       ['millrace test last --agents agents.ts --mode live', 'let the model answer again'],
+    ],
+  },
+  sql: {
+    usage: ['millrace sql', 'millrace sql <query> [--json | --csv] [--since <age>]'],
+    about:
+      'Answers a SQL query (SQLite) about the sessions of the store: runs, turns, requests, tokens, costs, calls, approvals, errors and texts. Without a query, it prints the tables and their columns. It reads the query from standard input if the query is "-". It changes nothing.',
+    flagOwners: ['sql'],
+    examples: [
+      ['millrace sql "SELECT model, sum(cost) FROM attempts GROUP BY model"', 'costs by model'],
+      ['millrace sql "SELECT * FROM calls WHERE turn > 9" --since 7d --csv', 'for a spreadsheet'],
     ],
   },
   models: {

@@ -35,11 +35,22 @@ import {
   replayArgs,
   serveArgs,
   sessionsArgs,
+  sqlArgs,
   testArgs,
 } from './sub-command-args.ts';
 
 const topics: readonly HelpTopic[] = [
-  ...(['sessions', 'replay', 'inspect', 'diff', 'test', 'models', 'doctor', 'serve'] as const),
+  ...([
+    'sessions',
+    'replay',
+    'inspect',
+    'diff',
+    'test',
+    'sql',
+    'models',
+    'doctor',
+    'serve',
+  ] as const),
   ...(['backup', 'restore', 'acp', 'rpc', 'ps', 'attach', 'share', 'init', 'plugins'] as const),
 ];
 
@@ -78,6 +89,8 @@ export function parseArgs(argv: readonly string[]): Args {
       return diffArgs(rest);
     case 'test':
       return testArgs(rest);
+    case 'sql':
+      return sqlArgs(rest);
     case 'models':
       return modelsArgs(rest);
     case 'doctor':

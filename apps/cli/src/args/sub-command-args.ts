@@ -11,6 +11,7 @@ import {
   type ServeArgs,
   type SessionsAction,
   type SessionsArgs,
+  type SqlArgs,
   type TestArgs,
   testModes,
 } from '../contract/args.ts';
@@ -153,6 +154,16 @@ export function testArgs(line: CommandLine): TestArgs {
     ...{ agents: flagText(line, 'agents'), agent: flagText(line, 'agent') },
     ...{ accept: hasFlag(line, 'accept'), json: hasFlag(line, 'json') },
   };
+}
+
+export function sqlArgs(line: CommandLine): SqlArgs {
+  const [query, ...more] = line.operands;
+  if (more.length > 0)
+    throw new UsageError('Put the query in quotes: millrace sql "SELECT count(*) FROM sessions"');
+  const [json, csv] = [hasFlag(line, 'json'), hasFlag(line, 'csv')];
+  if (json && csv) throw new UsageError('Use only one of --json and --csv');
+  const format = json ? 'json' : csv ? 'csv' : 'table';
+  return { ...sharedArgs(line), command: 'sql', query, format, since: flagText(line, 'since') };
 }
 
 export function modelsArgs(line: CommandLine): ModelsArgs {

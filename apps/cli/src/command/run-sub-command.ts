@@ -7,6 +7,7 @@ import type {
   ModelsArgs,
   ReplayArgs,
   SessionsArgs,
+  SqlArgs,
   TestArgs,
 } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
@@ -19,6 +20,7 @@ type SubArgs =
   | InspectArgs
   | DiffArgs
   | TestArgs
+  | SqlArgs
   | ModelsArgs
   | DoctorArgs
   | BackupArgs;
@@ -58,6 +60,10 @@ export async function runSubCommand(args: SubArgs, host: Host): Promise<number> 
     case 'test': {
       const { testCommand } = await import('../recorded/test-command.ts');
       return untilStopped(signal, testCommand({ args, config, ...streams }));
+    }
+    case 'sql': {
+      const { sqlCommand } = await import('../sql/sql-command.ts');
+      return untilStopped(signal, sqlCommand({ args, config, ...streams }));
     }
     case 'inspect': {
       const { inspectCommand } = await import('../inspect/inspect-command.ts');

@@ -14,6 +14,7 @@ export type Args =
   | InspectArgs
   | DiffArgs
   | TestArgs
+  | SqlArgs
   | DoctorArgs
   | ModelsArgs
   | ServeArgs
@@ -196,6 +197,15 @@ export interface TestArgs extends SharedArgs {
   readonly json: boolean;
 }
 
+/** Arguments of `millrace sql`. */
+export interface SqlArgs extends SharedArgs {
+  readonly command: 'sql';
+  /** The query, or `-` for standard input. Undefined prints the tables. */
+  readonly query?: string | undefined;
+  readonly format: 'table' | 'json' | 'csv';
+  readonly since?: string | undefined;
+}
+
 export interface DoctorArgs extends SharedArgs {
   readonly command: 'doctor';
   readonly json: boolean;
@@ -298,6 +308,7 @@ export type HelpTopic =
   | 'inspect'
   | 'diff'
   | 'test'
+  | 'sql'
   | 'models'
   | 'doctor'
   | 'serve'

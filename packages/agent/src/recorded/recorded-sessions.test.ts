@@ -85,7 +85,8 @@ describe('an unchanged agent gives no false alarm', () => {
   test('with a guardrail that does not pass the new input of a user', async () => {
     const guardrail = toolGuardrail({
       name: 'near',
-      check: ({ input }) => (JSON.stringify(input).includes('far') ? { verdict: 'stop', reason: 'far' } : 'pass'),
+      check: ({ input }) =>
+        JSON.stringify(input).includes('far') ? { verdict: 'stop', reason: 'far' } : 'pass',
     });
     const agent = agentOf({ approve: () => 'ask', whileAsking: 'park', guardrails: [guardrail] });
     await agent.run('Go', { session }).result;
