@@ -11,7 +11,7 @@ const needNode: Readonly<Record<string, readonly string[]>> = {
   markdown: [],
   providers: ['./scripted-server'],
   log: ['./sqlite', './postgres', './redis'],
-  agent: [],
+  agent: ['./testing'],
   client: [],
 };
 

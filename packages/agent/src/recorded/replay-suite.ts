@@ -1,3 +1,5 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import type { Agent } from '../contract/agent.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import { changedLines } from './group-changes.ts';
@@ -40,7 +42,6 @@ export interface SuiteCase {
  */
 export async function replaySuite(options: SuiteOptions): Promise<readonly SuiteCase[]> {
   const { agent, folder, accept = isAccepting(), ...rest } = options;
-  const { readFile, writeFile } = await import('node:fs/promises');
   const paths = await findRecordings(folder);
   if (paths.length === 0) throw noRecordings(folder);
   return paths.map(({ name, path }) => ({
@@ -65,10 +66,6 @@ export interface RecordingFile {
 
 /** Returns the files with recordings in a folder and in the folders below it, sorted by name. */
 export async function findRecordings(folder: string): Promise<readonly RecordingFile[]> {
-  const [{ readdir }, { join, relative }] = await Promise.all([
-    import('node:fs/promises'),
-    import('node:path'),
-  ]);
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile() && entry.name.endsWith(recordingSuffix))
@@ -111,7 +108,7 @@ function shorten(value: unknown): string {
 }
 
 function isAccepting(): boolean {
-  return globalThis.process?.env['MILLRACE_ACCEPT'] === '1';
+  return process.env['MILLRACE_ACCEPT'] === '1';
 }
 
 function noRecordings(folder: string): AgentError {

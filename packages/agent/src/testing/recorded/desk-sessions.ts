@@ -45,8 +45,8 @@ export interface Desk {
   readonly describe: (described: DescribedRequest) => DescribedRequest;
 }
 
-/** The tools of the desk. `count` is called when one of them runs. */
-export interface DeskTools {
+/** The tools of the desk. */
+interface DeskTools {
   readonly look: Tool;
   readonly refund: Tool;
   readonly broken: Tool;
