@@ -13,7 +13,7 @@ import {
 } from './test-recordings.ts';
 
 /** Options of `replaySuite`. */
-export interface SuiteOptions extends Omit<TestOptions, 'mode' | 'onResult' | 'signal' | 'live'> {
+export interface SuiteOptions extends Pick<TestOptions, 'context' | 'policy' | 'maskText'> {
   /** The agent that is tested, or a function that returns it for a recording. */
   readonly agent: Agent | FindAgent;
   /** The folder with the recordings. Files in folders below it are included. */

@@ -22,6 +22,11 @@ export interface TestOptions extends RecordingOptions {
   readonly mode?: TestMode | undefined;
   /** How `live` continues a recording. Default: the tools return recorded results. */
   readonly live?: LiveOptions | undefined;
+  /**
+   * Maximum number of recordings that run at the same time. Default: 8, or 1 in the mode `live`, because tools
+   * can run there.
+   */
+  readonly concurrency?: number | undefined;
   /** Called after each recording. Default: none. */
   readonly onResult?: ((result: RecordingResult) => void) | undefined;
   /** Stops before the next recording. Default: none. */
@@ -81,19 +86,32 @@ export async function testRecordings(
   assertKnownOptions('testRecordings', options, optionNames);
   const { mode = 'requests', onResult, signal } = options;
   if (!modes.includes(mode)) throw unknownMode();
+  const { concurrency = mode === 'live' ? 1 : 8 } = options;
+  if (!(Number.isSafeInteger(concurrency) && concurrency > 0)) throw badConcurrency();
   const results: RecordingResult[] = [];
-  for await (const named of recordings) {
-    if (signal?.aborted) break;
-    const result = await testRecording(agent, named, { ...options, mode });
-    results.push(result);
-    onResult?.(result);
-  }
+  const queue = entriesOf(recordings);
+  let started = 0;
+  const work = async () => {
+    for await (const named of queue) {
+      if (signal?.aborted) return;
+      const at = started++;
+      const result = await testRecording(agent, named, { ...options, mode });
+      results[at] = result;
+      onResult?.(result);
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, work));
   const count = (status: RecordingResult['status']) =>
     results.filter((result) => result.status === status).length;
   return {
     ...{ mode, results, groups: groupChanges(results) },
     ...{ same: count('same'), changed: count('changed'), failed: count('failed') },
   };
+}
+
+/** Several workers can read this generator, and each entry goes to one of them. */
+async function* entriesOf<T>(entries: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T> {
+  yield* entries;
 }
 
 async function testRecording(
@@ -144,6 +162,7 @@ const modes: readonly TestMode[] = ['exact', 'requests', 'live'];
 const optionNames = {
   mode: true,
   live: true,
+  concurrency: true,
   onResult: true,
   signal: true,
   context: true,
@@ -154,4 +173,9 @@ const optionNames = {
 function unknownMode(): AgentError {
   const message = `Cannot test recordings: mode must be one of ${modes.join(', ')}`;
   return new AgentError('bad_option', message, { option: 'mode' });
+}
+
+function badConcurrency(): AgentError {
+  const message = 'Cannot test recordings: concurrency must be a whole number above 0';
+  return new AgentError('bad_option', message, { option: 'concurrency' });
 }
