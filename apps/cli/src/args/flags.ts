@@ -48,6 +48,7 @@ export type FlagName =
   | 'allow'
   | 'deny'
   | 'sandbox'
+  | 'web-search'
   | 'trust'
   | 'all'
   | 'output'
@@ -242,6 +243,11 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     value: '<profile>',
     owners: agents,
     help: 'What commands may change: "workspace" (this folder), "read-only" (nothing) or "off" (everything). Default: workspace, if the system has a sandbox',
+  },
+  'web-search': {
+    value: '<who>',
+    owners: agents,
+    help: 'Who searches the web: "brave", "tavily" or "exa" (with a key in the environment), "hosted" (the provider of the model), "auto" (the first service with a key) or "off". Default: auto',
   },
   trust: {
     owners: agents,

@@ -11,7 +11,7 @@ import {
   type SessionChoice,
   streamSettings,
 } from '../contract/args.ts';
-import { sandboxSettings, sessionModes } from '../contract/config.ts';
+import { sandboxSettings, sessionModes, webSearchSettings } from '../contract/config.ts';
 import { UsageError } from '../contract/errors.ts';
 import {
   type CommandLine,
@@ -197,6 +197,7 @@ function agentArgs(line: CommandLine): Omit<RunArgs, 'session' | 'otlp'> {
       name === 'allow' || name === 'deny' ? [ruleFromText(value, name)] : [],
     ),
     sandbox: sandboxSetting(line),
+    webSearch: webSearchSetting(line),
     trust: hasFlag(line, 'trust'),
   };
 }
@@ -224,6 +225,15 @@ function sandboxSetting(line: CommandLine): RunArgs['sandbox'] {
   if (text === undefined || setting !== undefined) return setting;
   throw new UsageError(`--sandbox must be one of ${sandboxSettings.join(', ')}`, {
     flag: 'sandbox',
+  });
+}
+
+function webSearchSetting(line: CommandLine): RunArgs['webSearch'] {
+  const text = flagText(line, 'web-search');
+  const setting = webSearchSettings.find((one) => one === text);
+  if (text === undefined || setting !== undefined) return setting;
+  throw new UsageError(`--web-search must be one of ${webSearchSettings.join(', ')}`, {
+    flag: 'web-search',
   });
 }
 

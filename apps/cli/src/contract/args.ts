@@ -1,5 +1,5 @@
 import type { PermissionRule } from '@millrace/tools';
-import type { SandboxSetting, SessionMode } from './config.ts';
+import type { SandboxSetting, SessionMode, WebSearchSetting } from './config.ts';
 
 /** The validated command line. */
 export type Args =
@@ -57,6 +57,8 @@ export interface RunArgs extends SharedArgs {
   readonly rules: readonly PermissionRule[];
   /** The sandbox profile for commands. */
   readonly sandbox?: SandboxSetting | undefined;
+  /** Who searches the web for the model. */
+  readonly webSearch?: WebSearchSetting | undefined;
   /** If true, all settings of the folder's millrace.json are trusted from now on. */
   readonly trust: boolean;
   /** The URL of the trace collector. */
