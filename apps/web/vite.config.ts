@@ -218,7 +218,10 @@ function serviceWorker(): Plugin {
   };
 }
 
-/** The modules in the scripts of frames. They are not in the bundle of the page. */
+/**
+ * The modules in other built files: the scripts of frames, `elements.js` and `replay.html`. The bundle of the
+ * page does not contain these modules, but the license notices must list their packages.
+ */
 const frameModules = new Set<string>();
 
 /** Adds the license notices of all packages in the page to the build. */

@@ -95,7 +95,7 @@ class Terminal {
   }
 }
 
-/** Returns a kind of hand-off several times, so that it is chosen more often than a kill. */
+/** Returns a list that repeats one action, so that a random choice takes this action more often than a kill. */
 function often<Kind extends string>(kind: Kind): readonly [Kind, ...Kind[]] {
   return [kind, kind, kind, kind, kind, kind];
 }

@@ -52,7 +52,10 @@ async function attach(session: string): Promise<Conversation> {
   return conversation;
 }
 
-/** Leaves the run with the command of the chat, which reads only these fields. */
+/**
+ * Runs the command `/background` of the chat, which leaves the run. The context has only the fields that this
+ * command reads.
+ */
 async function leave(conversation: Conversation): Promise<void> {
   const context = { conversation, config, env, cwd, flags: {}, built };
   await background.run({ ...context, print: () => {}, quit: () => {} } as never, '');

@@ -226,7 +226,8 @@ interface SessionPlace {
 
 function initializeResponse(): InitializeResponse {
   return {
-    // Another requested version gets the version that is spoken here, as the protocol demands.
+    // If the client requests another version, the protocol requires that the agent answers with its own
+    // version.
     protocolVersion: PROTOCOL_VERSION,
     agentInfo: { name: 'millrace', title: 'Millrace', version: version() },
     agentCapabilities: {

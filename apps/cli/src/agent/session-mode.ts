@@ -3,7 +3,7 @@ import type { SessionMode } from '../contract/config.ts';
 interface ModeTexts {
   /** A few words for the status line. */
   readonly label: string;
-  /** A sentence for the user. */
+  /** A sentence that describes the mode. */
   readonly about: string;
 }
 

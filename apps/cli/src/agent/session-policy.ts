@@ -36,9 +36,10 @@ export interface SessionPolicy {
   /** Decides about a call according to the current rules. */
   approve(call: CheckedToolCall, at: CallPlace): Promise<ApprovalDecision>;
   /**
-   * Decides about a call as if a weak rule allowed its tool. Rules that deny or ask, protected paths and
-   * secrets still apply. A command gets the checks of the mode `auto`. A request to the network needs a rule
-   * or an approval. Hooks of the user that allow a call use this function.
+   * Decides about a call that a hook of the user allows. The decision is the same as with a rule that allows
+   * the tool and over which all other rules have precedence. Rules that deny or ask, protected paths and
+   * secrets therefore still apply. A command gets the checks of the mode `auto`. A request to the network needs
+   * a rule or an approval.
    */
   approveFreely(call: CheckedToolCall, at: CallPlace): Promise<ApprovalDecision>;
 }

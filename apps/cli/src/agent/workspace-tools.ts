@@ -50,7 +50,10 @@ export function changingTools(
 const limitKeywords: ReadonlySet<string> = new Set([
   ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minimum', 'additionalProperties'],
 ]);
-/** The model can exceed a small maximum by accident, so the schema keeps it. */
+/**
+ * The short schema contains a `maximum` up to this value, because a model can exceed it by accident. It omits
+ * larger maximums.
+ */
 const minShownMaximum = 2000;
 
 /**

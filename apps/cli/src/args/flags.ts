@@ -24,6 +24,9 @@ export interface Flag {
 export type FlagName =
   | 'print'
   | 'json'
+  | 'csv'
+  | 'parquet'
+  | 'since'
   | 'stream'
   | 'output-schema'
   | 'verbose'
@@ -79,6 +82,7 @@ const sessionCommands: readonly FlagOwner[] = [
   'replay',
   'inspect',
   'diff',
+  'sql',
   'models',
   'doctor',
   'backup',
@@ -104,9 +108,20 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     help: 'Print one answer and exit, for scripts. Piped input is the context, or the prompt if there is no text',
   },
   json: {
-    owners: ['print', 'sessions', 'replay', 'inspect', 'diff', 'models', 'doctor', 'ps'],
+    owners: ['print', 'sessions', 'replay', 'inspect', 'diff', 'sql', 'models', 'doctor', 'ps'],
     help: 'Print JSON for programs',
     helpByOwner: { print: 'With -p: print all events as JSON, one per line' },
+  },
+  csv: { owners: ['sql'], help: 'Print comma-separated values' },
+  parquet: {
+    value: '<file>',
+    owners: ['sql'],
+    help: 'Write the rows to a new Parquet file, for DuckDB, pandas and the like',
+  },
+  since: {
+    value: '<age>',
+    owners: ['sql'],
+    help: 'Only sessions that changed since then: 30m, 12h, 7d, 4w or a date such as 2026-01-31. Default: all sessions',
   },
   stream: {
     value: '<what>',

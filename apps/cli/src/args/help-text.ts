@@ -82,6 +82,7 @@ const mainPage: HelpPage = {
   replay    Show a past session with its timing
   inspect   Show the records of a session, its time and its tokens
   diff      Show where two sessions went different ways, and why
+  sql       Ask questions about all sessions with SQL
   ps        List the sessions with work, and who drives them
   attach    Open a session that runs, also one in the background
   share     Print a link to a session, and a code to scan
@@ -192,6 +193,16 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       ['millrace diff 3f2a last', 'a session and the last one of this folder'],
       ['millrace diff last', 'a fork and the session that it was forked from'],
       ['millrace diff 3f2a 9c1b --json | jq .divergence', 'for scripts'],
+    ],
+  },
+  sql: {
+    usage: ['millrace sql', 'millrace sql <query> [--json | --csv | --parquet <file>]'],
+    about:
+      'Answers a SQL query (SQLite) about the sessions of the store: runs, turns, requests, tokens, costs, calls, approvals, errors and texts. Without a query, it prints the tables and their columns. It reads the query from standard input if the query is "-". It changes nothing.',
+    flagOwners: ['sql'],
+    examples: [
+      ['millrace sql "SELECT model, sum(cost) FROM attempts GROUP BY model"', 'costs by model'],
+      ['millrace sql "SELECT * FROM calls WHERE turn > 9" --since 7d --csv', 'for a spreadsheet'],
     ],
   },
   models: {

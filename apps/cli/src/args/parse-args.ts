@@ -35,10 +35,11 @@ import {
   replayArgs,
   serveArgs,
   sessionsArgs,
+  sqlArgs,
 } from './sub-command-args.ts';
 
 const topics: readonly HelpTopic[] = [
-  ...(['sessions', 'replay', 'inspect', 'diff', 'models', 'doctor', 'serve'] as const),
+  ...(['sessions', 'replay', 'inspect', 'diff', 'sql', 'models', 'doctor', 'serve'] as const),
   ...(['backup', 'restore', 'acp', 'rpc', 'ps', 'attach', 'share', 'init', 'plugins'] as const),
 ];
 
@@ -75,6 +76,8 @@ export function parseArgs(argv: readonly string[]): Args {
       return inspectArgs(rest);
     case 'diff':
       return diffArgs(rest);
+    case 'sql':
+      return sqlArgs(rest);
     case 'models':
       return modelsArgs(rest);
     case 'doctor':

@@ -10,6 +10,7 @@ import type {
   ServeArgs,
   SessionsAction,
   SessionsArgs,
+  SqlArgs,
 } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import { type CommandLine, flagCount, flagText, hasFlag, sharedArgs } from './command-line.ts';
@@ -114,6 +115,21 @@ export function diffArgs(line: CommandLine): DiffArgs {
   }
   if (more.length > 0) throw tooManyOperands('millrace diff');
   return { ...sharedArgs(line), command: 'diff', a, b, json: hasFlag(line, 'json') };
+}
+
+export function sqlArgs(line: CommandLine): SqlArgs {
+  const [query, ...more] = line.operands;
+  if (more.length > 0)
+    throw new UsageError('Put the query in quotes: millrace sql "SELECT count(*) FROM sessions"');
+  const [json, csv] = [hasFlag(line, 'json'), hasFlag(line, 'csv')];
+  const parquet = flagText(line, 'parquet');
+  if (Number(json) + Number(csv) + Number(parquet !== undefined) > 1)
+    throw new UsageError('Use only one of --json, --csv and --parquet');
+  if (parquet !== undefined && query === undefined)
+    throw new UsageError('--parquet needs a query: millrace sql "SELECT …" --parquet <file>');
+  const format = json ? 'json' : csv ? 'csv' : 'table';
+  const since = flagText(line, 'since');
+  return { ...sharedArgs(line), command: 'sql', query, format, parquet, since };
 }
 
 export function modelsArgs(line: CommandLine): ModelsArgs {

@@ -51,6 +51,7 @@ async function dispatch(args: Args, host: Host): Promise<number> {
     case 'replay':
     case 'inspect':
     case 'diff':
+    case 'sql':
     case 'models':
     case 'backup':
     case 'restore':

@@ -7,6 +7,7 @@ import type {
   ModelsArgs,
   ReplayArgs,
   SessionsArgs,
+  SqlArgs,
 } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
 import { resolveWorkFolder } from './paths.ts';
@@ -17,6 +18,7 @@ type SubArgs =
   | ReplayArgs
   | InspectArgs
   | DiffArgs
+  | SqlArgs
   | ModelsArgs
   | DoctorArgs
   | BackupArgs;
@@ -52,6 +54,10 @@ export async function runSubCommand(args: SubArgs, host: Host): Promise<number> 
     case 'diff': {
       const { diffCommand } = await import('../diff/diff-command.ts');
       return untilStopped(signal, diffCommand({ args, config, ...streams }));
+    }
+    case 'sql': {
+      const { sqlCommand } = await import('../sql/sql-command.ts');
+      return untilStopped(signal, sqlCommand({ args, config, ...streams }));
     }
     case 'inspect': {
       const { inspectCommand } = await import('../inspect/inspect-command.ts');

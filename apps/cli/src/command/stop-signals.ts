@@ -15,12 +15,27 @@ const signals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
  */
 export function abortOnSignals(process: SignalSource): AbortSignal {
   const stop = new AbortController();
-  const onSignal = () => {
+  const removeListeners = () => {
     for (const signal of signals) process.removeListener(signal, onSignal);
+  };
+  const onSignal = () => {
+    removeListeners();
     stop.abort('the process was told to stop');
   };
   for (const signal of signals) process.once(signal, onSignal);
+  listenersOf.set(stop.signal, removeListeners);
   return stop.signal;
+}
+
+/** The functions that remove the listeners of `abortOnSignals`. */
+const listenersOf = new WeakMap<AbortSignal, () => void>();
+
+/**
+ * From now on, a process signal ends the process immediately. Call it before synchronous work that can take
+ * long, because no listener runs during such work.
+ */
+export function endOnSignals(signal: AbortSignal | undefined): void {
+  if (signal !== undefined) listenersOf.get(signal)?.();
 }
 
 /** Thrown if a stop signal arrived before the command started its work. */

@@ -35,7 +35,8 @@ export async function findServerScripts(
     if (command === undefined || server.disabled === true) return [];
     const words = [command, ...args, ...Object.values(env)];
     const [program = ''] = args.filter((arg) => !arg.startsWith('-'));
-    // Other servers get folders as data, for example the folder whose files they show.
+    // An interpreter or a program with a path can run a script in a folder that the command names. For all
+    // other servers, a folder is data, for example the folder whose files the server shows.
     const runsFolders = namesInterpreter([command, ...args].join(' ')) || /^[./~$]/.test(program);
     const projectFolder = resolve(cwd, server.cwd ?? '.');
     return [{ command: words.map(quoted).join(' '), projectFolder, runsFolders }];

@@ -151,8 +151,8 @@ export interface BuildOptions {
   /** The name of this driver. Other processes show it if they find the session locked. */
   readonly name?: string | undefined;
   /**
-   * The folder for copies of the files, with which changes by commands can be taken back. Default: such
-   * changes are not recorded.
+   * The folder for copies of files from before a command changed them. `/undo` and `/rewind` restore the files
+   * from these copies. Default: the agent does not record the changes that commands make.
    */
   readonly copies?: string | undefined;
   /** The list of background commands. Default: a new list. */

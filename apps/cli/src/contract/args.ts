@@ -13,6 +13,7 @@ export type Args =
   | ReplayArgs
   | InspectArgs
   | DiffArgs
+  | SqlArgs
   | DoctorArgs
   | ModelsArgs
   | ServeArgs
@@ -167,6 +168,17 @@ export interface DiffArgs extends SharedArgs {
   readonly json: boolean;
 }
 
+/** Arguments of `millrace sql`. */
+export interface SqlArgs extends SharedArgs {
+  readonly command: 'sql';
+  /** The query, or `-` for standard input. Undefined prints the tables. */
+  readonly query?: string | undefined;
+  readonly format: 'table' | 'json' | 'csv';
+  /** The file to write in the format Parquet, instead of printing the rows. */
+  readonly parquet?: string | undefined;
+  readonly since?: string | undefined;
+}
+
 export interface DoctorArgs extends SharedArgs {
   readonly command: 'doctor';
   readonly json: boolean;
@@ -268,6 +280,7 @@ export type HelpTopic =
   | 'replay'
   | 'inspect'
   | 'diff'
+  | 'sql'
   | 'models'
   | 'doctor'
   | 'serve'

@@ -84,7 +84,7 @@ class MaskedText {
 /** A shorter text contains no secret. */
 const minSecretLength = 8;
 
-/** Masks a text that is known completely. */
+/** Masks the secrets in a complete text. The text is not streamed, so no later part can complete a secret. */
 export function maskText(text: string, newMask: () => SecretMask): string {
   if (text.length < minSecretLength) return text;
   const mask = newMask();

@@ -22,8 +22,8 @@ export interface ParentCall {
   /** The caller's log. */
   readonly log: Log;
   /**
-   * Decides what the caller does while it needs an answer. `wait`: its run stays alive. `park`: its run ends
-   * until the session is resumed. The sub-agent's run does the same.
+   * Decides what the caller's run does while a call needs an approval. `wait`: the run stays alive. `park`: the
+   * run ends, and continues when the session is resumed. The setting also applies to the sub-agent's run.
    */
   readonly whileAsking: 'wait' | 'park';
   /** Aborts when the caller's process gives the session up so that a different process can continue it. */

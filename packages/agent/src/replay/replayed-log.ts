@@ -154,8 +154,8 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
   }
 
   /**
-   * Resolves a write with all records that were not delivered yet. Batches are delivered in order, even if a
-   * longer batch was pending first.
+   * Resolves a write with all records that were not delivered yet. Writes resolve in the order of the
+   * recording, even if the driver submitted them in a different order.
    */
   #deliver(resolve: (batch: Batch) => void): void {
     const batch = this.#undelivered();

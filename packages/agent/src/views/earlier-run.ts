@@ -1,7 +1,8 @@
 import type { AgentEvent, View } from '@millrace/core';
 
-/** Contains the function that returns where the run's own records begin. */
+/** The part of `RunEventSource` that shows which records belong to the run. */
 interface RunStart {
+  /** Returns the offset after which the run's own records begin. */
   readonly begins?: (() => number | undefined) | undefined;
 }
 

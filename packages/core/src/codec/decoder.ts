@@ -230,8 +230,8 @@ export function variantWith<
 ): Decoder<T | Other> {
   const decoders = new Map<string, Decoder<T>>();
   for (const [name, shape] of Object.entries(cases) as [string, Case<T, Tag | Known>][]) {
-    // The compiler cannot check that the parts of a generic shape form the whole shape. The type `Cases`
-    // guarantees that the shape is complete.
+    // TypeScript cannot check that these fields are all fields of the generic type `T`. The type `Cases`
+    // already requires a decoder for each field, so the cast is safe.
     const fields: unknown = { ...shared, [tag]: literal(name), ...shape };
     decoders.set(name, typeof shape === 'function' ? shape : object(fields as Fields<T>));
   }

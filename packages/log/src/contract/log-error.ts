@@ -20,6 +20,8 @@ export type LogErrorCode =
   | 'bad_records'
   /** An option is invalid. */
   | 'bad_option'
+  /** A query of `openLogIndex` is invalid. */
+  | 'bad_query'
   /**
    * The cursor belongs to an earlier incarnation of the session. A backup was restored, or the log lost its
    * last records. Read the session again from offset 0.

@@ -203,8 +203,9 @@ function withoutApprovalReason(fact: Approval): Fact {
 }
 
 /**
- * Redacts a command. If the command created this item, only its type and item id stay. If the command has
- * several items, this item is removed.
+ * Removes the content of an item from a command. A command that created the item keeps only its type and the
+ * item id. A command with the output of one of the calls keeps only its type and the call id. A command with
+ * several items loses this item.
  */
 function redactCommand(command: JsonObject, item: ItemId, calls: ReadonlySet<string>): JsonObject {
   if (command['itemId'] === item) return bareCommand(command);

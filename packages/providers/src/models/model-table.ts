@@ -35,8 +35,8 @@ export function joinInfo(...infos: readonly (ModelInfo | undefined)[]): ModelInf
 }
 
 /**
- * Returns the fields that are not undefined. The value of an undefined field is unknown, so the field must
- * not replace a later fact.
+ * Returns the fields that are not undefined. An undefined field means that its value is unknown. It must not
+ * replace the known value of a later argument.
  */
 function definedFields(info: ModelInfo): ModelInfo {
   return Object.fromEntries(Object.entries(info).filter(([, value]) => value !== undefined));

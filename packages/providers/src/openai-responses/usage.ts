@@ -10,7 +10,7 @@ export function usageOf(usage: JsonObject): Usage {
   const cacheRead = countIn(inputDetails, 'cached_tokens') ?? 0;
   const cacheWrite = countIn(inputDetails, 'cache_write_tokens') ?? 0;
   const reasoning = countIn(objectIn(usage, 'output_tokens_details'), 'reasoning_tokens') ?? 0;
-  // Some servers do not count reasoning as output. The total shows this.
+  // Some servers do not count reasoning as output. Their total then also includes the reasoning tokens.
   const apart = (input ?? 0) + (output ?? 0) + reasoning;
   const isApart = reasoning > 0 && countIn(usage, 'total_tokens') === apart;
   const billed = billedOf(usage);

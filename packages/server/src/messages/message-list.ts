@@ -186,9 +186,9 @@ function withItem(state: FoldState, summary: Summary, item: ItemState): Summary 
   const messages = messagesInItem(state, item);
   if (messages.length === 0) return summary;
   const time = createdAt(item) ?? '';
-  // A message that comes from updates is hidden until it has content. While it streams, its content is in
-  // the open parts of the state, and its item does not change. A cached summary of the item would not notice
-  // that the message becomes visible.
+  // A message that comes from updates is hidden until it has content. While the message streams, its content
+  // is in the open parts of the state, and its item does not change. So the cached summary of this item would
+  // not change when the message becomes visible.
   const mayBeHidden = isIndexed(item) && messages.some(isStreaming);
   const isInOrder = editedId(item) === undefined && time !== '' && time >= summary.lastTime;
   return {

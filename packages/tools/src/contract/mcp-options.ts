@@ -47,8 +47,9 @@ export interface McpOptions {
    */
   readonly onProblem?: ((problem: string) => void) | undefined;
   /**
-   * Called before each start of the server, also before a call starts a server again that has ended. If it
-   * throws, the server does not start, and the call gets the error. Default: nothing is checked.
+   * Called before each start of the server. A call restarts a server that has ended, and this function is
+   * called before the restart too. If the function throws, the server does not start, and the call gets the
+   * error. Default: there is no check.
    */
   readonly beforeStart?: (() => Promise<void>) | undefined;
 }

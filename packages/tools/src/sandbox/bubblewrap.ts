@@ -129,8 +129,8 @@ class Bubblewrap implements Sandbox {
   readonly #program: string;
   readonly #filter: Uint8Array;
   /**
-   * The files of the host. Usually there is one set. A workspace that contains the first set needs a second
-   * one.
+   * The folders with the files of the host. Usually there is only one. If commands can change the place of the
+   * first folder, because a workspace contains it, the sandbox creates a second folder in another place.
    */
   readonly #homes: SandboxHome[] = [];
   readonly #options: SandboxOptions;

@@ -32,9 +32,9 @@ export interface UnaskedReading {
    */
   allow(call: PolicyCall, key: string): Promise<boolean>;
   /**
-   * Returns undefined if the sandbox can hide all paths that a rule denies for this call. The call is then
-   * stored until `placeOf` is called, so it cannot run without the restriction. Otherwise it returns the
-   * reason.
+   * Requests that the sandbox hides all paths that a rule denies for this call. Returns the reason if the
+   * sandbox cannot hide all of them. Otherwise it returns undefined and stores the call until `placeOf` is
+   * called, so the call cannot run without this restriction.
    */
   hideDenied(call: PolicyCall, key: string): Promise<string | undefined>;
   /**

@@ -75,8 +75,8 @@ export interface BashToolOptions {
    */
   readonly answers?: 'openai.shell' | 'openai.local_shell' | undefined;
   /**
-   * Records the files that commands change, so that the changes can be taken back. See `commandFiles`.
-   * Default: they are not recorded.
+   * Records the files that commands change, so that a user can undo the changes. See `commandFiles`.
+   * Default: the tool does not record changes.
    */
   readonly files?: CommandFiles | undefined;
   /**

@@ -41,8 +41,8 @@ function unitAround(content: FoldedText, index: number): { start: number; end: n
 }
 
 /**
- * Returns the grapheme that contains the character at an offset. It ends at the latest at a fold or
- * at the end of the line.
+ * Returns the grapheme that contains the character at an offset. A grapheme never continues past a fold or a
+ * line break.
  */
 function graphemeAt(content: FoldedText, index: number): { start: number; end: number } {
   const { text } = content;

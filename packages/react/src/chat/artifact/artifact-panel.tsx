@@ -135,8 +135,8 @@ const languages: Readonly<Record<ArtifactKind, string>> = {
 };
 
 /**
- * Saves a document. The type is that of unknown bytes, because the browser would run a document with this
- * page's origin otherwise.
+ * Saves a document as a file. The blob has the type of binary data. With the type of HTML, the browser could
+ * run the document with this page's origin.
  */
 function download(path: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: 'application/octet-stream' }));

@@ -121,7 +121,7 @@ function laneStatus(source: ChatSource, t: Labels): string {
 const selectAsked = ({ state }: ChatSource) => state.asked;
 
 interface LaneQuestionsProps {
-  /** The session whose user answers, which is the task at the root of all lanes. */
+  /** The session of the task that started all sub-agents. Its user answers the questions. */
   readonly root: LiveSource;
   /** The session of the sub-agent. */
   readonly session: string;

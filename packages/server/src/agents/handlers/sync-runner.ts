@@ -174,8 +174,8 @@ export class SyncRunner {
   }
 
   /**
-   * Sets the task's status after an answer failed or was aborted. A request that stops the task writes the
-   * status itself. This answer may have changed that status back to RUNNING.
+   * Sets the task's status after an answer failed or was aborted. A request that stops the task also writes a
+   * status, but this answer may have replaced that status by RUNNING. So the status is corrected here.
    */
   async #settle(
     { taskId, epoch }: ClaimedTask,

@@ -295,7 +295,7 @@ async function assertSameTools(
   throw refused('tools', 'they cannot change between a call and its output. Send the same tools');
 }
 
-/** The options and the repeated fields of a message. */
+/** The options that a caller added to a message, and the request fields that the response repeats (`echo`). */
 export interface StoredOptions {
   readonly caller: CallerOptions;
   readonly echo: JsonObject;

@@ -81,7 +81,10 @@ async function findRisk(
   return undefined;
 }
 
-/** The names from which ripgrep reads patterns. It reads them in each folder and in all folders above. */
+/**
+ * The files with ignore patterns that ripgrep reads, by the name of the entry in a folder. Ripgrep reads these
+ * files in each searched folder and in all folders above it.
+ */
 const ignoreFiles: ReadonlyMap<string, string> = new Map([
   ['.gitignore', '.gitignore'],
   ['.ignore', '.ignore'],

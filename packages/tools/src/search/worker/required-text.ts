@@ -69,7 +69,7 @@ function escapeAt(source: string, at: number): Token {
   return /[!-/:-@[-`{-~]/.test(char) ? { text: char, length: 2 } : unknown;
 }
 
-/** Returns the length of a class such as `[a-z\]]`. Classes in classes are unknown. */
+/** Returns the length of a class such as `[a-z\]]`. Returns 0 if the class contains a nested class or has no end. */
 function classLength(source: string, at: number): number {
   for (let end = at + 1; end < source.length; end++) {
     const char = source.charAt(end);

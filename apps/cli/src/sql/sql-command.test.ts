@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { createAgent, defineTool } from '@millrace/agent';
+import { sessionId } from '@millrace/core';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { parquetReadObjects } from 'hyparquet';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { SqlArgs } from '../contract/args.ts';
+import { openStore } from '../store/open-store.ts';
+import { CapturedOutput } from '../testing/output-streams.ts';
+import { toolCall } from '../testing/run-print.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { sqlCommand } from './sql-command.ts';
+
+const folder = temporaryFolder('sql');
+
+beforeAll(async () => {
+  const { log, close } = await openStore({ config: { store: join(folder(), 'a.db') }, env: {} });
+  const usage = { input: 1200, output: 20, costs: [{ amount: '0.25', currency: 'USD' }] };
+  const refund = defineTool({
+    ...{ name: 'refund', description: 'Refunds an order', input: z.object({ order: z.number() }) },
+    execute: async () => 'The order "7" is refunded,\nand closed',
+  });
+  const provider = scriptedProvider([
+    { content: { parts: [toolCall('c1', 'refund', { order: 7 })] }, usage },
+    { content: { parts: ['Your money is on its way'] }, usage },
+  ]);
+  const agent = createAgent({ log, provider, tools: [refund] });
+  await agent.run('Where is my refund?', { session: sessionId('orders') }).result;
+  await close();
+});
+
+async function sql(args: Partial<SqlArgs>, stdin = ''): Promise<string> {
+  const stdout = new CapturedOutput();
+  const code = await sqlCommand({
+    args: { command: 'sql', format: 'table', color: false, ...args },
+    config: { store: join(folder(), 'a.db') },
+    ...{ stdout, stderr: new CapturedOutput(), stdin: Readable.from([stdin]), env: {}, cwd: '/' },
+  });
+  expect(code).toBe(0);
+  return stdout.text;
+}
+
+describe('millrace sql', () => {
+  test('prints the rows of a query as a table, as JSON lines or as CSV', async () => {
+    const query =
+      'SELECT session, count(*) AS requests, sum(output_tokens) AS tokens, sum(cost) AS cost FROM attempts';
+    expect(await sql({ query })).toBe(
+      ['session  requests  tokens  cost', 'orders          2      40   0.5', '1 row', ''].join(
+        '\n',
+      ),
+    );
+    const json = JSON.parse(await sql({ query, format: 'json' }));
+    expect(json).toEqual({ session: 'orders', requests: 2, tokens: 40, cost: 0.5 });
+    const text = "SELECT kind, text FROM items WHERE kind = 'tool'";
+    expect(await sql({ query: text, format: 'csv' })).toBe(
+      'kind,text\r\ntool,"The order ""7"" is refunded,\nand closed"\r\n',
+    );
+  });
+
+  test('writes a Parquet file that another program reads, and overwrites no file', async () => {
+    const query = 'SELECT turn, cost, model, error_code FROM attempts ORDER BY turn';
+    const parquet = join(folder(), 'a.parquet');
+    expect(await sql({ query, parquet })).toBe(`Wrote 2 rows to ${parquet}\n`);
+    const bytes = readFileSync(parquet);
+    const rows = await parquetReadObjects({ file: new Uint8Array(bytes).buffer });
+    expect(rows).toEqual([
+      { turn: 1n, cost: 0.25, model: 'script', error_code: null },
+      { turn: 2n, cost: 0.25, model: 'script', error_code: null },
+    ]);
+    await expect(sql({ query, parquet })).rejects.toThrow('already exists');
+    expect(readFileSync(parquet)).toEqual(bytes);
+    const missing = join(folder(), 'missing', 'a.parquet');
+    await expect(sql({ query, parquet: missing })).rejects.toThrow('Cannot write');
+  });
+
+  test('finds texts, and reads the query from standard input', async () => {
+    const query = "SELECT session, kind FROM search WHERE search MATCH 'money'";
+    expect(await sql({ query: '-', format: 'json' }, query)).toBe(
+      '{"session":"orders","kind":"assistant"}\n',
+    );
+  });
+
+  test('without a query, prints every table, and each printed column exists', async () => {
+    expect(await sql({})).toContain('attempts: One row for each request to a model');
+    const tables = JSON.parse(await sql({ format: 'json' })) as readonly {
+      readonly name: string;
+      readonly columns: Readonly<Record<string, string>>;
+    }[];
+    for (const { name, columns } of tables)
+      await sql({ query: `SELECT ${Object.keys(columns).join(', ')} FROM ${name}` });
+  });
+
+  test('--since leaves out older sessions, and must be an age or a date', async () => {
+    const query = 'SELECT count(*) AS n FROM sessions';
+    expect(await sql({ query, since: '1h', format: 'csv' })).toBe('n\r\n1\r\n');
+    expect(await sql({ query, since: '2999-01-01', format: 'csv' })).toBe('n\r\n0\r\n');
+    await expect(sql({ query, since: 'monday' })).rejects.toThrow('--since takes an age or a date');
+  });
+
+  test('a wrong query is an error that names the reason', async () => {
+    await expect(sql({ query: 'SELECT absent FROM attempts' })).rejects.toThrow(
+      'no such column: absent',
+    );
+  });
+});
