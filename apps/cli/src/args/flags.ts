@@ -46,6 +46,7 @@ export type FlagName =
   | 'allow'
   | 'deny'
   | 'sandbox'
+  | 'web-search'
   | 'trust'
   | 'all'
   | 'output'
@@ -91,13 +92,14 @@ const sessionCommands: readonly FlagOwner[] = [
   'plugins',
   'acp',
   'rpc',
+  'mcp',
   'ps',
   'attach',
   'share',
 ];
 const allCommands: readonly FlagOwner[] = [...sessionCommands, 'serve'];
 const agentRuns: readonly FlagOwner[] = ['run', 'print'];
-const agents: readonly FlagOwner[] = [...agentRuns, 'init', 'acp', 'rpc'];
+const agents: readonly FlagOwner[] = [...agentRuns, 'init', 'acp', 'rpc', 'mcp'];
 
 /** All flags, in the order of the help text. A flag has the same meaning in all commands. */
 const flags: Readonly<Record<FlagName, Flag>> = {
@@ -215,6 +217,11 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     value: '<profile>',
     owners: agents,
     help: 'What commands may change: "workspace" (this folder), "read-only" (nothing) or "off" (everything). Default: workspace, if the system has a sandbox',
+  },
+  'web-search': {
+    value: '<who>',
+    owners: agents,
+    help: 'Who searches the web: "brave", "tavily" or "exa" (with a key in the environment), "hosted" (the provider of the model), "auto" (the first service with a key) or "off". Default: auto',
   },
   trust: {
     owners: agents,
