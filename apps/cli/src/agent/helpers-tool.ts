@@ -5,7 +5,7 @@ import type { SessionHooks } from '../extensions/session-hooks.ts';
 import type { IsolatedFolder } from './isolated-folder.ts';
 
 /** The folder in which a sub-agent works: its tools, its permissions and its instructions. */
-export interface HelperFolder {
+interface HelperFolder {
   readonly approve: AgentOptions['approve'];
   readonly instructions: string;
   readonly reading: readonly Tool[];

@@ -52,7 +52,7 @@ export interface FolderDecisions {
 }
 
 /** A folder in which tools work. */
-export interface PolicyPlace {
+interface PolicyPlace {
   readonly workspace: Workspace;
   /** Files that hooks or MCP servers execute. Changing them needs an approval. Default: none. */
   readonly executedFiles?: readonly string[] | undefined;

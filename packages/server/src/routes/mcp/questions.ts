@@ -54,7 +54,7 @@ function clip(text: string): string {
 }
 
 /** Returns the command for an answer of the user. Everything that is no clear consent denies the call. */
-export function answerCommand(
+function answerCommand(
   { toolCallId, from }: AskedApproval,
   answer: JsonObject | undefined,
 ): Command {

@@ -75,7 +75,7 @@ function canShowForms(abilities: JsonObject): boolean {
   return field(elicitation, 'form') !== undefined || field(elicitation, 'url') === undefined;
 }
 
-export function unsupportedVersion(requested: string): McpError {
+function unsupportedVersion(requested: string): McpError {
   const message = `Cannot speak version ${requested.slice(0, 64)} of MCP. This server speaks ${supportedVersions.join(', ')}`;
   const data = { supported: [...supportedVersions], requested: requested.slice(0, 64) };
   return new McpError(mcpCodes.unsupportedVersion, message, { data, status: 400 });
