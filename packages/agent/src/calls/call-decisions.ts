@@ -159,9 +159,35 @@ export class CallDecisions {
 
   /**
    * Adds the changed input to the metadata of the result, because the recorded call still has the model's
-   * input.
+   * input. Marks a result that can contain texts of a client, because guardrails check it as an input.
    */
   withChange(call: ToolCallPart, part: ToolResultPart): ToolResultPart {
+    const noted = this.#withNote(call, part);
+    if (!this.#hasClientText(call)) return noted;
+    return { ...noted, metadata: { ...noted.metadata, fromClient: true } };
+  }
+
+  /**
+   * Returns true if a client wrote a text for the result: an output, the reason of a denial, or an input. The
+   * text can also be in the answer to a question of the tool or of its sub-agent.
+   */
+  #hasClientText(call: ToolCallPart): boolean {
+    const { settings, journal } = this.#context;
+    if (!settings.guardrails.some(({ on }) => on === 'input')) return false;
+    const { toolCallId } = call;
+    const questions = [...(journal.loop.turn?.calls.values() ?? [])];
+    const answers = questions.flatMap(({ question, answer }) =>
+      question?.of === toolCallId ? [answer] : [],
+    );
+    return (
+      this.callState(call)?.isAwaited === true ||
+      [this.answerTo(call), ...answers].some(
+        (answer) => answer?.reason !== undefined || answer?.input !== undefined,
+      )
+    );
+  }
+
+  #withNote(call: ToolCallPart, part: ToolResultPart): ToolResultPart {
     const answer = this.answerTo(call);
     const change = this.#changeOf(call);
     if (answer?.decision === 'allow' && answer.input !== undefined)
