@@ -25,6 +25,7 @@ export type FlagName =
   | 'print'
   | 'json'
   | 'csv'
+  | 'parquet'
   | 'since'
   | 'stream'
   | 'output-schema'
@@ -45,6 +46,7 @@ export type FlagName =
   | 'allow'
   | 'deny'
   | 'sandbox'
+  | 'web-search'
   | 'trust'
   | 'all'
   | 'output'
@@ -90,13 +92,14 @@ const sessionCommands: readonly FlagOwner[] = [
   'plugins',
   'acp',
   'rpc',
+  'mcp',
   'ps',
   'attach',
   'share',
 ];
 const allCommands: readonly FlagOwner[] = [...sessionCommands, 'serve'];
 const agentRuns: readonly FlagOwner[] = ['run', 'print'];
-const agents: readonly FlagOwner[] = [...agentRuns, 'init', 'acp', 'rpc'];
+const agents: readonly FlagOwner[] = [...agentRuns, 'init', 'acp', 'rpc', 'mcp'];
 
 /** All flags, in the order of the help text. A flag has the same meaning in all commands. */
 const flags: Readonly<Record<FlagName, Flag>> = {
@@ -112,6 +115,11 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     helpByOwner: { print: 'With -p: print all events as JSON, one per line' },
   },
   csv: { owners: ['sql'], help: 'Print comma-separated values' },
+  parquet: {
+    value: '<file>',
+    owners: ['sql'],
+    help: 'Write the rows to a new Parquet file, for DuckDB, pandas and the like',
+  },
   since: {
     value: '<age>',
     owners: ['sql'],
@@ -209,6 +217,11 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     value: '<profile>',
     owners: agents,
     help: 'What commands may change: "workspace" (this folder), "read-only" (nothing) or "off" (everything). Default: workspace, if the system has a sandbox',
+  },
+  'web-search': {
+    value: '<who>',
+    owners: agents,
+    help: 'Who searches the web: "brave", "tavily" or "exa" (with a key in the environment), "hosted" (the provider of the model), "auto" (the first service with a key) or "off". Default: auto',
   },
   trust: {
     owners: agents,

@@ -89,6 +89,7 @@ const mainPage: HelpPage = {
   serve     Serve agents over HTTP, with streams that clients can resume
   acp       Run as an agent inside an editor, over standard input and output
   rpc       Run sessions for a program, over standard input and output
+  mcp       Offer the agent and its tools to clients of MCP
   models    List the models with their limits and prices, or refresh them
   backup    Write all sessions, or all data of a server, into one file
   restore   Put the content of a backup in place of a store
@@ -128,6 +129,16 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     examples: [
       ['millrace rpc', 'the command that your program starts'],
       ['millrace rpc --mode plan', 'new sessions start in plan mode'],
+    ],
+  },
+  mcp: {
+    usage: ['millrace mcp [flags]'],
+    about:
+      'Speaks the Model Context Protocol over standard input and output. A client such as Claude Code, Cursor or VS Code starts it, and can call the agent and the tools of the folder. The sessions are the same as in the terminal.',
+    flagOwners: ['mcp'],
+    examples: [
+      ['millrace mcp', 'the command to enter in the settings of the client'],
+      ['millrace mcp --cwd ~/project --mode plan', 'works in this folder, and only reads'],
     ],
   },
   plugins: {
@@ -196,7 +207,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     ],
   },
   sql: {
-    usage: ['millrace sql', 'millrace sql <query> [--json | --csv] [--since <age>]'],
+    usage: ['millrace sql', 'millrace sql <query> [--json | --csv | --parquet <file>]'],
     about:
       'Answers a SQL query (SQLite) about the sessions of the store: runs, turns, requests, tokens, costs, calls, approvals, errors and texts. Without a query, it prints the tables and their columns. It reads the query from standard input if the query is "-". It changes nothing.',
     flagOwners: ['sql'],

@@ -75,6 +75,10 @@ async function dispatch(args: Args, host: Host): Promise<number> {
       const { rpcCommand } = await import('../rpc/rpc-command.ts');
       return rpcCommand(args, host);
     }
+    case 'mcp': {
+      const { mcpCommand } = await import('../mcp/mcp-command.ts');
+      return mcpCommand(args, host);
+    }
     case 'ps':
     case 'share': {
       const { daemonSubCommand } = await import('../daemon/sub-commands.ts');

@@ -1,10 +1,11 @@
 import type { PermissionRule } from '@millrace/tools';
-import type { SandboxSetting, SessionMode } from './config.ts';
+import type { SandboxSetting, SessionMode, WebSearchSetting } from './config.ts';
 
 /** The validated command line. */
 export type Args =
   | AcpArgs
   | RpcArgs
+  | McpArgs
   | InitArgs
   | PluginsArgs
   | ChatArgs
@@ -56,6 +57,8 @@ export interface RunArgs extends SharedArgs {
   readonly rules: readonly PermissionRule[];
   /** The sandbox profile for commands. */
   readonly sandbox?: SandboxSetting | undefined;
+  /** Who searches the web for the model. */
+  readonly webSearch?: WebSearchSetting | undefined;
   /** If true, all settings of the folder's millrace.json are trusted from now on. */
   readonly trust: boolean;
   /** The URL of the trace collector. */
@@ -88,6 +91,11 @@ export interface AcpArgs extends Omit<RunArgs, 'session' | 'otlp'> {
 /** Arguments of the agent for programs. The program chooses the sessions and their folders. */
 export interface RpcArgs extends Omit<RunArgs, 'session' | 'otlp'> {
   readonly command: 'rpc';
+}
+
+/** Arguments of the agent for clients of MCP. */
+export interface McpArgs extends Omit<RunArgs, 'session' | 'otlp'> {
+  readonly command: 'mcp';
 }
 
 /** Arguments of `millrace init`. */
@@ -174,6 +182,8 @@ export interface SqlArgs extends SharedArgs {
   /** The query, or `-` for standard input. Undefined prints the tables. */
   readonly query?: string | undefined;
   readonly format: 'table' | 'json' | 'csv';
+  /** The file to write in the format Parquet, instead of printing the rows. */
+  readonly parquet?: string | undefined;
   readonly since?: string | undefined;
 }
 
@@ -274,6 +284,7 @@ export type HelpTopic =
   | 'plugins'
   | 'acp'
   | 'rpc'
+  | 'mcp'
   | 'sessions'
   | 'replay'
   | 'inspect'

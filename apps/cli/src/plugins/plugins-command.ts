@@ -14,7 +14,14 @@ import { exitCodes } from '../exit-code.ts';
 import { countOf } from '../print/text-table.ts';
 import { revealHidden } from '../text/cells/reveal-hidden.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
-import { digestOf, readFiles, readPlugins, removePlugin, storePlugin } from './plugin-store.ts';
+import {
+  digestOf,
+  isUnchanged,
+  readFiles,
+  readPlugins,
+  removePlugin,
+  storePlugin,
+} from './plugin-store.ts';
 
 const run = promisify(execFile);
 
@@ -24,7 +31,15 @@ export async function pluginsCommand(args: PluginsArgs, host: Host): Promise<num
   switch (args.action) {
     case 'list': {
       const plugins = await readPlugins(env);
-      const lines = plugins.map(({ name, source }) => `${name}  ${source}\n`);
+      const lines = await Promise.all(
+        plugins.map(async (plugin) => {
+          const { name, source } = plugin;
+          const problem = (await isUnchanged(env, plugin))
+            ? ''
+            : `  not used: its files have changed since you trusted it. To trust them again: millrace plugins add ${source}`;
+          return `${name}  ${source}${problem}\n`;
+        }),
+      );
       writeText(stdout, lines.join('') || 'There are no plugins.\n');
       return exitCodes.done;
     }

@@ -68,6 +68,7 @@ async function codingAgent({ log, cwd, env, mayChange }: DefaultAgentsOptions, c
   const built = await buildAgent({
     ...{ chosen, log, cwd, approve: 'park', name: 'millrace serve', config, isServed: true },
     copies: fileCopiesFolder(env),
+    env,
     prepareStep: choice.prepareStep,
   });
   const asks = mayChange ? '' : ', after approval';

@@ -254,7 +254,7 @@ export async function sendReferencedBlob(
  * Returns the type and length of a blob of the task. Returns undefined if the task's transcript does not
  * refer to the blob.
  */
-async function referencedBlob(
+export async function referencedBlob(
   log: Log,
   taskId: string,
   hash: string,
