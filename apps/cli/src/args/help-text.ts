@@ -78,10 +78,11 @@ const mainPage: HelpPage = {
   footer: `Commands:
   init      Let the agent write AGENTS.md, if the folder has none
   plugins   List, add and remove plugins
-  sessions  List, show, delete, export and import sessions
+  sessions  List, show, delete, export, import and pin sessions
   replay    Show a past session with its timing
   inspect   Show the records of a session, its time and its tokens
   diff      Show where two sessions went different ways, and why
+  test      Run recorded sessions through your agents, and show what changed
   sql       Ask questions about all sessions with SQL
   ps        List the sessions with work, and who drives them
   attach    Open a session that runs, also one in the background
@@ -163,6 +164,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       'millrace sessions export <id>… [--output <file>]',
       'millrace sessions export <id>… <file.html>',
       'millrace sessions import [file]…',
+      'millrace sessions pin <id> [folder] --agents <file>',
     ],
     about:
       'Manages past sessions. The start of an id is enough; "last" is the last session of this folder.',
@@ -177,6 +179,10 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       [
         'millrace sessions export last talk.html',
         'write a page that replays the session in any browser, without a server',
+      ],
+      [
+        'millrace sessions pin last recordings --agents agents.ts',
+        'make the session a recording for millrace test, without keys and passwords',
       ],
     ],
   },
@@ -204,6 +210,18 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       ['millrace diff 3f2a last', 'a session and the last one of this folder'],
       ['millrace diff last', 'a fork and the session that it was forked from'],
       ['millrace diff 3f2a 9c1b --json | jq .divergence', 'for scripts'],
+    ],
+  },
+  test: {
+    usage: ['millrace test [folder, file or id]… --agents <file> [flags]'],
+    about:
+      'Runs recorded sessions through the agents of a module, and compares what they do and what they would send with the recording. Answers, tool results, people, clock and ids come from the recording. Without --mode live, no tool runs and no request is sent. The default folder is recordings. The exit code is 1 if something changed.',
+    flagOwners: ['test'],
+    examples: [
+      ['millrace test --agents agents.ts', 'all recordings in the folder recordings'],
+      ['millrace test --agents agents.ts --accept', 'accept what changed'],
+      ['millrace test --agents agents.ts -o report.html -o junit.xml', 'write reports'],
+      ['millrace test last --agents agents.ts --mode live', 'let the model answer again'],
     ],
   },
   sql: {

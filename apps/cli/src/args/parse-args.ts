@@ -37,11 +37,12 @@ import {
   serveArgs,
   sessionsArgs,
   sqlArgs,
+  testArgs,
 } from './sub-command-args.ts';
 
 const topics: readonly HelpTopic[] = [
-  ...(['sessions', 'replay', 'inspect', 'diff', 'sql', 'models', 'doctor', 'serve'] as const),
-  ...(['backup', 'restore', 'acp', 'rpc', 'mcp', 'ps', 'attach', 'share'] as const),
+  ...(['sessions', 'replay', 'inspect', 'diff', 'test', 'sql', 'models', 'doctor'] as const),
+  ...(['serve', 'backup', 'restore', 'acp', 'rpc', 'mcp', 'ps', 'attach', 'share'] as const),
   ...(['init', 'plugins'] as const),
 ];
 
@@ -79,6 +80,8 @@ export function parseArgs(argv: readonly string[]): Args {
       return inspectArgs(rest);
     case 'diff':
       return diffArgs(rest);
+    case 'test':
+      return testArgs(rest);
     case 'sql':
       return sqlArgs(rest);
     case 'models':

@@ -51,6 +51,7 @@ async function dispatch(args: Args, host: Host): Promise<number> {
     case 'replay':
     case 'inspect':
     case 'diff':
+    case 'test':
     case 'sql':
     case 'models':
     case 'backup':
