@@ -159,15 +159,34 @@ export class CallDecisions {
 
   /**
    * Adds the changed input to the metadata of the result, because the recorded call still has the model's
-   * input.
+   * input. Marks a result that can contain texts of a client, because guardrails check it as an input.
    */
   withChange(call: ToolCallPart, part: ToolResultPart): ToolResultPart {
     const answer = this.answerTo(call);
     const change = this.#changeOf(call);
-    if (answer?.decision === 'allow' && answer.input !== undefined)
-      return { ...part, metadata: { ...part.metadata, changedInput: answer.input } };
-    if (change === undefined || answer?.decision === 'deny') return part;
-    const note = { changedInput: change.input, changedBy: change.by };
-    return { ...part, metadata: { ...part.metadata, ...note } };
+    const isUsers = answer?.decision === 'allow' && answer.input !== undefined;
+    const note = isUsers
+      ? { changedInput: answer.input }
+      : change && answer?.decision !== 'deny'
+        ? { changedInput: change.input, changedBy: change.by }
+        : undefined;
+    const mark = this.#hasClientText(call) ? { fromClient: true } : undefined;
+    return note || mark ? { ...part, metadata: { ...part.metadata, ...note, ...mark } } : part;
+  }
+
+  /**
+   * Returns true if a client wrote a text for the result: an output, the reason of a denial, or an input. The
+   * text can also be in the answer to a question of the tool or of its sub-agent.
+   */
+  #hasClientText({ toolCallId }: ToolCallPart): boolean {
+    const { settings, journal } = this.#context;
+    return (
+      settings.guardrails.some(({ on }) => on === 'input') &&
+      [...(journal.loop.turn?.calls ?? [])].some(
+        ([id, { question, answer, isAwaited }]) =>
+          (id === toolCallId || question?.of === toolCallId) &&
+          (isAwaited || (answer?.reason ?? answer?.input) !== undefined),
+      )
+    );
   }
 }

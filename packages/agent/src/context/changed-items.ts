@@ -44,9 +44,34 @@ function guardedItems(
     if (isReplacement(item) || withheld.has(item.id)) return [];
     const change = changes.get(replaced.get(item.id) ?? item.id);
     if (change === undefined || item.redacted) return item;
+    const texts = resultTexts(change);
+    if (texts !== undefined) return withResultTexts(item, texts);
     const changed = { ...item, parts: change.parts };
     return change.metadata?.['keepsOptions'] === true ? changed : withoutOptions(changed);
   });
+}
+
+/**
+ * Returns the new texts of changed tool results, by the ids of their calls. Returns undefined if the
+ * replacement is not about results. A replacement has texts and no results, because each call has exactly one
+ * result on the log.
+ */
+export function resultTexts({ parts, metadata }: Item): ReadonlyMap<string, string> | undefined {
+  const ids = metadata?.['results'];
+  if (!Array.isArray(ids)) return undefined;
+  return new Map(parts.map((part, at) => [String(ids[at]), part.kind === 'text' ? part.text : '']));
+}
+
+/** Replaces the content of tool results by these texts. The note about changed arguments is removed too. */
+export function withResultTexts(item: Item, texts: ReadonlyMap<string, string>): Item {
+  const parts = item.parts.map((part) => {
+    const text = part.kind === 'tool_result' ? texts.get(part.toolCallId) : undefined;
+    if (part.kind !== 'tool_result' || text === undefined) return part;
+    const { value: _value, attachments: _files, ...result } = part;
+    const { changedInput: _input, changedBy: _guardrail, ...metadata } = part.metadata ?? {};
+    return { ...result, text, metadata };
+  });
+  return { ...item, parts };
 }
 
 /** Removes the options of a caller, because a guardrail changed an input that contains them. */
@@ -93,7 +118,7 @@ function summaryItem(text: string): Item {
  * Adds a note to each result whose call ran with changed arguments. The call itself keeps the model's
  * arguments, because providers may sign calls, store them, or compare them with their own answer.
  */
-function withChangedInputs(item: Item): Item {
+export function withChangedInputs(item: Item): Item {
   if (!item.parts.some((part) => changedInputOf(part) !== undefined)) return item;
   return { ...item, parts: item.parts.map(withChangedInput) };
 }

@@ -17,7 +17,13 @@ import {
 import type { BlobStore } from '@millrace/log';
 import { textOfAttachment } from '@millrace/providers';
 import type { prepareCall } from '../calls/prepare-call.ts';
-import { withBytes, withoutOptions } from '../context/changed-items.ts';
+import {
+  resultTexts,
+  withBytes,
+  withChangedInputs,
+  withoutOptions,
+  withResultTexts,
+} from '../context/changed-items.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import type { CheckedOutput } from '../contract/guardrail.ts';
 import { verdictKey } from '../contract/loop-state.ts';
@@ -42,17 +48,49 @@ const inputKinds: ReadonlySet<Item['kind']> = new Set([
 
 /**
  * Returns the inputs that arrived after the last answer, in order. Answers and results that a client wrote
- * outside of turns are inputs too. Items that the loop wrote are not inputs.
+ * outside of turns are inputs too. Items that the loop wrote are inputs only if they have results with texts of
+ * a client.
  */
 function newInputs({ journal }: RunContext): readonly ItemState[] {
   const found: ItemState[] = [];
   for (const item of toArray(journal.state.items).toReversed()) {
-    const { kind, turn, metadata } = item;
+    const { kind, turn, metadata, parts } = item;
     if (kind === 'assistant' && turn > 0) break;
     const isOwn = metadata?.['by'] === loopMetadata.by;
-    if (inputKinds.has(kind) && turn === 0 && !isOwn) found.push(item);
+    const isInput = turn === 0 ? inputKinds.has(kind) && !isOwn : parts.some(hasClientText);
+    if (isInput) found.push(item);
   }
   return found.reverse();
+}
+
+function hasClientText({ part }: { readonly part?: Part | undefined }): boolean {
+  return part?.kind === 'tool_result' && part.metadata?.['fromClient'] === true;
+}
+
+/**
+ * Returns the results with texts of a client, as a model reads them. The note about changed arguments is part
+ * of their texts.
+ */
+export function clientResults(item: Item): Item {
+  const parts = withChangedInputs(item).parts.flatMap((part) => {
+    if (part.kind !== 'tool_result' || !hasClientText({ part })) return [];
+    const { changedInput: _input, changedBy: _guardrail, ...metadata } = part.metadata ?? {};
+    return { ...part, metadata };
+  });
+  return { ...item, parts };
+}
+
+/** Returns an item of the loop in which the results with texts of a client are changed. */
+export function changedResults(item: Item, to: unknown): Item {
+  const results = clientResults(item);
+  // In a replay, `to` is the list of the new texts.
+  const isList = Array.isArray(to) && to.length === results.parts.length;
+  const { parts } = isList ? { parts: to as Part[] } : changedItem(results, to);
+  const texts = parts.map((part) => ('text' in part ? part.text : ''));
+  return withResultTexts(
+    item,
+    new Map(callIds(results.parts).map((id, at) => [id, texts[at] ?? ''])),
+  );
 }
 
 /** Returns the first new input that a guardrail still has to check. Returns undefined if there is none. */
@@ -138,7 +176,10 @@ export function changedItem(item: Item, to: unknown, keepsOptions = false): Item
 }
 
 /** Returns a changed input that is on the log. */
-export function storedChange(item: Item, { parts, metadata }: Item): Item {
+export function storedChange(item: Item, change: Item): Item {
+  const texts = resultTexts(change);
+  if (texts !== undefined) return withResultTexts(item, texts);
+  const { parts, metadata } = change;
   const changed = { ...item, parts };
   return metadata?.['keepsOptions'] === true ? changed : withoutOptions(changed);
 }
@@ -162,6 +203,16 @@ function changedParts({ kind, parts }: Item, to: unknown): readonly Part[] {
 
 function callIds(parts: readonly Part[]): readonly string[] {
   return parts.flatMap((part) => ('toolCallId' in part ? [part.toolCallId] : []));
+}
+
+/** Returns the item that contains the new texts of changed tool results. Views do not show items of this kind. */
+export function resultsReplacement(item: Item, ids: Ids): Item {
+  const { parts } = clientResults(item);
+  const texts = parts.map((part) => ({
+    ...{ kind: 'text' as const, text: 'text' in part ? part.text : '' },
+  }));
+  const metadata = { guardrail: true, replaces: item.id, results: callIds(parts) };
+  return { id: ids.item(), kind: 'context', parts: texts, metadata };
 }
 
 /** Returns the item that replaces a changed input in requests. Views do not show items of this kind. */

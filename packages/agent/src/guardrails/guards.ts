@@ -25,12 +25,15 @@ import {
   answerDrafts,
   changedInput,
   changedItem,
+  changedResults,
   checkedOutput,
+  clientResults,
   inputText,
   isFinal,
   isHalt,
   openInput,
   replacementOf,
+  resultsReplacement,
   storedChange,
 } from './checked-items.ts';
 import {
@@ -114,21 +117,25 @@ export class Guards {
     const known = replacement && findItem(journal.state, replacement);
     let item = known === undefined ? original : storedChange(original, toItem(known));
     let isChanged = false;
+    // The loop wrote the item. It can also have results of tools, which are not inputs.
+    const isOfLoop = found.turn > 0;
+    const view = () => (isOfLoop ? clientResults(item) : item);
     return this.#apply(this.#guardrails('input'), {
       at: { turn, attempt: 0 },
       itemId: found.id,
       verdictOf: ({ name }) => journal.loop.inputs.verdicts.get(verdictKey(found.id, name)),
       checked: async (): Promise<CheckedInput> => {
         const items = await contextItems(settings, journal.state, journal.loop);
-        return { text: await inputText(item, settings.log.blobs), item, items };
+        return { text: await inputText(view(), settings.log.blobs), item: view(), items };
       },
-      shown: async () => ({ text: await inputText(item, settings.log.blobs) }),
+      shown: async () => ({ text: await inputText(view(), settings.log.blobs) }),
       change: ({ to, keepsOptions }) => {
-        item = changedItem(item, to, keepsOptions);
+        item = isOfLoop ? changedResults(item, to) : changedItem(item, to, keepsOptions);
         isChanged = true;
       },
       drafts: (facts) => {
-        const fresh = isChanged ? replacementOf(item, settings.ids) : undefined;
+        const replace = isOfLoop ? resultsReplacement : replacementOf;
+        const fresh = isChanged ? replace(item, settings.ids) : undefined;
         isChanged = false;
         const items = fresh === undefined ? [] : itemDrafts([fresh], settings.ids);
         return [

@@ -8,11 +8,17 @@ import {
   type TextPart,
   toolCallId,
 } from '@millrace/core';
-import { callEntry, type NewItem, refused, shown } from '../openai/input-items.ts';
+import {
+  assertInputParts,
+  callEntry,
+  type NewItem,
+  refused,
+  shown,
+} from '../openai/input-items.ts';
 import type { InputMessage, InputPart } from './run-input.ts';
 
 /** The items of some messages, and what the server ignored in the messages. */
-interface InputItems {
+export interface InputItems {
   readonly items: readonly NewItem[];
   readonly warnings: readonly string[];
 }
@@ -30,24 +36,29 @@ export function isConversation({ role }: InputMessage): boolean {
  */
 export function itemsOf(messages: readonly InputMessage[]): InputItems {
   const warnings: string[] = [];
-  const items: NewItem[] = [];
+  const items: {
+    readonly kind: NewItem['kind'];
+    readonly parts: Part[];
+    readonly ids: string[];
+  }[] = [];
   const names = new Map<string, string>();
+  let count = 0;
   for (const [index, message] of messages.entries()) {
     if (!isConversation(message)) continue;
     const place = `messages[${index}]`;
     const parts = partsOf(message, place, names, warnings);
+    count += parts.length;
+    assertInputParts(count, 'messages');
     const last = items.at(-1);
-    const ids = [message.id];
+    const kind = message.role as NewItem['kind'];
     if (parts.length === 0) warnings.push(`The server ignores ${place}, because it is empty`);
-    else if (message.role === 'tool' && last?.kind === 'tool')
-      items[items.length - 1] = {
-        ...last,
-        parts: [...last.parts, ...parts],
-        metadata: { agui: { ids: [...idsOf(last), ...ids] } },
-      };
-    else items.push({ kind: message.role as NewItem['kind'], parts, metadata: { agui: { ids } } });
+    else if (kind === 'tool' && last?.kind === 'tool') {
+      last.parts.push(...parts);
+      last.ids.push(message.id);
+    } else items.push({ kind, parts: [...parts], ids: [message.id] });
   }
-  return { items, warnings };
+  const withIds = items.map(({ ids, ...item }) => ({ ...item, metadata: { agui: { ids } } }));
+  return { items: withIds, warnings };
 }
 
 /** Returns the ids of the messages of an item. */

@@ -9,7 +9,7 @@ import { type NewItem, refused } from '../openai/input-items.ts';
 import { isOffered } from '../openai/open-response.ts';
 import type { ResponseRef } from '../openai/response-ids.ts';
 import { type Question, readQuestion } from '../openai/response-log.ts';
-import { idsOf, isConversation, itemsOf, outputOf } from './input-items.ts';
+import { type InputItems, idsOf, isConversation, itemsOf, outputOf } from './input-items.ts';
 import type { InputMessage, RunRequest } from './run-input.ts';
 import { messagesOf, type ThreadMessage } from './thread-messages.ts';
 import { storeThreadState } from './thread-state.ts';
@@ -31,7 +31,8 @@ export interface OpenedRun {
 interface Thread {
   readonly taskId: string;
   readonly agent: AgentInfo;
-  readonly isNew: boolean;
+  /** The items of all messages of the request, if the request creates the thread. */
+  readonly first?: InputItems;
 }
 
 /**
@@ -53,7 +54,7 @@ export async function openRun(
   const { messages } = request;
   const isKnown = ({ id }: InputMessage) => knownIds.has(id);
   const fresh = messages.slice(messages.findLastIndex(isKnown) + 1).filter(isConversation);
-  const input = readFresh(fresh, state, thread.isNew, request);
+  const input = readFresh(fresh, state, thread, request);
   const found = await context.log.findCommand(taskId, `command:${keyOf(request)}`);
   const sent =
     found === undefined
@@ -85,7 +86,7 @@ export async function findThread(
   if (!task.agents?.some(({ id }) => id === agent.id))
     throw refused('threadId', `this thread does not belong to the agent ${agent.name}`);
   await ensureSession(log, sessionId(task.id));
-  return { taskId: task.id, agent, isNew: false };
+  return { taskId: task.id, agent };
 
   function getTask(ref: Parameters<typeof service.tasks.get>[0]) {
     return service.tasks.get(ref).catch((error: unknown): TaskResponse | undefined => {
@@ -112,10 +113,11 @@ async function openThread(
   assertAccepted(agent, request);
   if (found !== undefined) return found;
   // Invalid messages must not create a task.
-  if (itemsOf(request.messages).items.length === 0) throw nothingNew();
+  const first = itemsOf(request.messages);
+  if (first.items.length === 0) throw nothingNew();
   const { id: taskId } = await service.tasks.create(agent.id, { name }, { trace });
   await ensureSession(log, sessionId(taskId));
-  return { taskId, agent, isNew: true };
+  return { taskId, agent, first };
 }
 
 /** Refuses options of the caller if the agent does not accept them. */
@@ -150,12 +152,13 @@ interface FreshInput {
 function readFresh(
   fresh: readonly InputMessage[],
   { asked, awaited }: FoldState,
-  isNew: boolean,
+  { first }: Thread,
   { answers }: RunRequest,
 ): FreshInput {
-  if (isNew) return { ...itemsOf(fresh), commands: [], hasIgnored: false };
-  const waits = (id: string | undefined) => awaited.some(({ toolCallId }) => toolCallId === id);
-  const isOutput = ({ role, toolCallId }: InputMessage) => role === 'tool' && waits(toolCallId);
+  if (first !== undefined) return { ...first, commands: [], hasIgnored: false };
+  const waiting = new Set<string>(awaited.map(({ toolCallId }) => toolCallId));
+  const isOutput = ({ role, toolCallId = '' }: InputMessage) =>
+    role === 'tool' && waiting.has(toolCallId);
   const isUsed = (message: InputMessage) => !['assistant', 'tool'].includes(message.role);
   const { items, warnings } = itemsOf(fresh.filter(isUsed));
   const ignored = fresh.filter((message) => !isUsed(message) && !isOutput(message));

@@ -168,7 +168,7 @@ export class RunView {
     partId: PartId,
     { toolCallId, name }: { readonly toolCallId: string; readonly name: string },
   ): readonly RunEvent[] {
-    const parentMessageId = parentOfCall(state, partId, toolCallId);
+    const parentMessageId = parentOfCall(state, partId);
     this.#open.set(partId, { kind: 'tool_call', id: toolCallId });
     this.#sent.add(partId);
     this.#shown.add(parentMessageId);
@@ -255,9 +255,16 @@ export class RunView {
     if (dropped.length === 0) return [];
     const ended = dropped.flatMap((id) => this.#close(id));
     for (const id of dropped) this.#sent.delete(id);
-    const isReasoning = (id: PartId) =>
-      messagesOf(before).some((one) => one.id === messageIdOf(id) && one.role === 'reasoning');
-    return [...ended, ...this.#snapshot(after, dropped.filter(isReasoning).map(messageIdOf))];
+    const reasoning = messagesOf(before).filter(({ role }) => role === 'reasoning');
+    const ids = new Set(reasoning.map(({ id }) => id));
+    const droppedIds = dropped.map(messageIdOf);
+    return [
+      ...ended,
+      ...this.#snapshot(
+        after,
+        droppedIds.filter((id) => ids.has(id)),
+      ),
+    ];
   }
 
   /** Sends the list of messages if the client does not have all of them. */

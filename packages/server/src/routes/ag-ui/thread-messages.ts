@@ -62,12 +62,22 @@ export function messagesOf(
   });
 }
 
-/** Returns the id of the message that contains the call of this part. */
-export function parentOfCall(state: FoldState, partId: PartId, callId: string): string {
-  const item = findItemOfPart(state, partId);
-  const messages = item === undefined ? [] : messagesOf(state, [item]);
-  const has = ({ toolCalls = [] }: ThreadMessage) => toolCalls.some(({ id }) => id === callId);
-  return messages.find(has)?.id ?? messageIdOf(partId);
+/**
+ * Returns the id of the message that contains the call of this part: the text before the call, or the first
+ * call after a reasoning or at the start of the item.
+ */
+export function parentOfCall(state: FoldState, partId: PartId): string {
+  const { parts = [] } = findItemOfPart(state, partId) ?? {};
+  let parent = messageIdOf(partId);
+  for (let at = parts.findLastIndex(({ id }) => id === partId) - 1; at >= 0; at--) {
+    const slot = parts[at] as PartSlot;
+    const part = slot.part ?? openPart(state, slot.id);
+    if (part === undefined || streamedText(part) === undefined) continue;
+    if (part.kind === 'reasoning') break;
+    parent = messageIdOf(slot.id);
+    if (part.kind !== 'tool_call') break;
+  }
+  return parent;
 }
 
 function itemMessages(state: FoldState, item: ItemState): readonly ThreadMessage[] {
@@ -91,24 +101,27 @@ function itemMessages(state: FoldState, item: ItemState): readonly ThreadMessage
 
 function assistantMessages(state: FoldState, parts: readonly PartSlot[]): readonly ThreadMessage[] {
   const messages: ThreadMessage[] = [];
+  /** The calls of the last message. Undefined if the last message is not one of the assistant. */
+  let calls: ThreadCall[] | undefined;
   for (const slot of parts) {
     const id = messageIdOf(slot.id);
     const part = slot.part ?? openPart(state, slot.id);
     const text = part && streamedText(part);
     if (part === undefined || text === undefined) continue;
-    if (part.kind === 'reasoning') messages.push({ id, role: 'reasoning', content: text });
-    else if (part.kind !== 'tool_call') messages.push({ id, role: 'assistant', content: text });
-    else {
+    if (part.kind === 'reasoning') {
+      messages.push({ id, role: 'reasoning', content: text });
+      calls = undefined;
+    } else if (part.kind !== 'tool_call') {
+      messages.push({ id, role: 'assistant', content: text });
+      calls = [];
+    } else {
       const { toolCallId, name } = part;
-      const call: ThreadCall = {
-        ...{ id: toolCallId, type: 'function', function: { name, arguments: text } },
-      };
+      if (calls === undefined) messages.push({ id, role: 'assistant' });
+      calls ??= [];
+      calls.push({ id: toolCallId, type: 'function', function: { name, arguments: text } });
       const last = messages.at(-1);
-      if (last?.role !== 'assistant') messages.push({ id, role: 'assistant', toolCalls: [call] });
-      else {
-        const toolCalls = [...(last.toolCalls ?? []), call];
-        messages[messages.length - 1] = { ...last, toolCalls };
-      }
+      if (calls.length === 1 && last !== undefined)
+        messages[messages.length - 1] = { ...last, toolCalls: calls };
     }
   }
   return messages;

@@ -151,6 +151,11 @@ function ranCall(entry: Entry, place: string): readonly InputEntry[] {
 /** Maximum number of parts in the input of a request. */
 const maxInputParts = 20_000;
 
+/** Refuses an input with too many parts. Each endpoint that converts messages to items has this limit. */
+export function assertInputParts(count: number, param: string): void {
+  if (count > maxInputParts) throw refused(param, `it has more than ${maxInputParts} parts`);
+}
+
 /**
  * Joins the entries to items of a new session. Neighbouring calls become one item, and neighbouring outputs
  * too, as providers expect it.
@@ -162,7 +167,7 @@ export function joinItems(entries: readonly InputEntry[]): readonly NewItem[] {
   for (const entry of entries) {
     const { parts, ...item } = itemOf(entry, names);
     count += parts.length;
-    if (count > maxInputParts) throw refused('input', `it has more than ${maxInputParts} parts`);
+    assertInputParts(count, 'input');
     const last = items.at(-1);
     const joins = last?.kind === item.kind && (item.kind === 'tool' || item.kind === 'assistant');
     if (joins) last.parts.push(...parts);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { serveOpenAi } from '../../testing/openai-client.ts';
+import { stepsOf } from '../../testing/servers/steps-of.ts';
 
 // A caller of the OpenAI endpoints wants to stop the server for all others, or to get around its rules.
 
@@ -40,20 +41,3 @@ test('attack 18.278: a repeated key does not delete the session of the first req
   expect(other.output_text).toBe('Not stored.');
   await expect(client.responses.retrieve(other.id)).rejects.toMatchObject({ status: 404 });
 });
-
-/** Counts the steps of all loops and copies that use the iterators of arrays. */
-async function stepsOf(work: () => Promise<unknown>): Promise<number> {
-  const iterators = Object.getPrototypeOf([][Symbol.iterator]());
-  const { next } = iterators;
-  let count = 0;
-  iterators.next = function (...args: unknown[]) {
-    count += 1;
-    return next.apply(this, args);
-  };
-  try {
-    await work();
-    return count;
-  } finally {
-    iterators.next = next;
-  }
-}

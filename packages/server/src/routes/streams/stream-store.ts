@@ -74,8 +74,7 @@ export class StreamStore {
   async find(path: string): Promise<FoundStream> {
     const stream = await this.#load(path);
     if (stream === undefined) return undefined;
-    const isOver = stream.state.isDeleted || this.#clock.now() >= expiryOf(stream.state);
-    if (!isOver) return stream;
+    if (!this.#isOver(stream)) return stream;
     if (await this.#hasForks(stream)) return 'gone';
     await this.#remove(stream);
     return undefined;
@@ -225,12 +224,23 @@ export class StreamStore {
     }
   }
 
+  /** Returns whether a client deleted the stream, or it expired. */
+  #isOver({ state }: StoredStream): boolean {
+    return state.isDeleted || this.#clock.now() >= expiryOf(state);
+  }
+
+  /**
+   * Returns whether a direct fork of the stream exists. The work is at most one load per path in the list:
+   * this method does not search the forks of forks. A fork that is over counts too if it has forks. The removal
+   * of its last fork removes it.
+   */
   async #hasForks({ state, incarnation }: StoredStream): Promise<boolean> {
     for (const path of state.forks) {
-      const fork = await this.find(path);
-      const config = fork === 'gone' ? (await this.#load(path))?.config : fork?.config;
-      const origins = config?.fork?.origins ?? [];
-      if (origins.some((origin) => origin.incarnation === incarnation)) return true;
+      const fork = await this.#load(path);
+      // The path can be that of a later stream with another source.
+      if (fork?.config.fork?.origins[0]?.incarnation !== incarnation) continue;
+      if (!this.#isOver(fork) || fork.state.forks.length > 0) return true;
+      await this.#log.delete(fork.session, { ifThrough: fork.through });
     }
     return false;
   }

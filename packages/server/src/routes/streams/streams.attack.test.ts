@@ -1,4 +1,6 @@
+import { memoryLog } from '@millrace/log';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { countingLog } from '../../../../log/src/testing/counting-log.ts';
 import { asUser, ScopeServer, userOfCookie } from '../../testing/scope-requests.ts';
 import { testToken } from '../../testing/servers/test-server.ts';
 
@@ -75,4 +77,70 @@ test('24.6: attack: bodies, headers and producers without limits', async () => {
   // A name of the prototype is a name like others.
   expect(await send('POST', { ...producer, 'producer-id': '__proto__' }, 'x')).toBe(200);
   expect(await send('POST', { ...producer, 'producer-id': '__proto__' }, 'x')).toBe(204);
+});
+
+/** Sends requests to the streams of a server. Each request must have the expected status. */
+function streamClient(url: string, user: string) {
+  const send = async (status: number, method: string, path: string, headers: object = {}) => {
+    const type = method === 'PUT' && { 'content-type': 'text/plain' };
+    const response = await fetch(new URL(`/streams/users/bob/${path}`, url), {
+      ...{ method, headers: { cookie: user, ...type, ...headers } },
+    });
+    await response.text();
+    expect({ method, path, status: response.status }).toEqual({ method, path, status });
+  };
+  const fork = (path: string, from: string, status = 201) =>
+    send(status, 'PUT', path, { 'stream-forked-from': `users/bob/${from}` });
+  return { send, fork };
+}
+
+test('18.306: attack: the search for forks of deleted streams doubles with each level', async () => {
+  const { log, take } = countingLog(memoryLog());
+  await using forks = await ScopeServer.start({ authorize: userOfCookie, log });
+  const { send, fork } = streamClient(forks.url, bob);
+  const levels = 9;
+  await send(201, 'PUT', 'a0');
+  await send(201, 'PUT', 'b0');
+  for (let at = 0; at < levels; at++) {
+    // Each stream lists a path that is now the fork of another stream, and then its own fork.
+    for (const [from, path] of [
+      [`a${at}`, `b${at + 1}`],
+      [`b${at}`, `a${at + 1}`],
+    ] as const) {
+      await fork(path, from);
+      await send(204, 'DELETE', path);
+    }
+    await fork(`a${at + 1}`, `a${at}`);
+    await fork(`b${at + 1}`, `b${at}`);
+  }
+  for (let at = 0; at < levels; at++) {
+    await send(204, 'DELETE', `a${at}`);
+    await send(204, 'DELETE', `b${at}`);
+  }
+  const costs: number[] = [];
+  for (let at = levels - 1; at >= 0; at--) {
+    take();
+    await send(410, 'GET', `a${at}`);
+    costs.push(take().calls);
+  }
+  // A read needs few calls at each level. The server's own scans of the log are counted too.
+  expect(Math.max(...costs)).toBeLessThan(100);
+
+  // The last stream of a chain removes the deleted streams before it, one after the other.
+  take();
+  await send(204, 'DELETE', `a${levels}`);
+  expect(take().calls).toBeLessThan(100 * levels);
+  for (let at = 0; at <= levels; at++) await send(404, 'GET', `a${at}`);
+  await send(410, 'GET', 'b0');
+});
+
+test('18.307: attack: a chain of forks without end makes each new fork larger', async () => {
+  await using forks = await ScopeServer.start({ authorize: userOfCookie });
+  const { send, fork } = streamClient(forks.url, bob);
+  await send(201, 'PUT', 's0');
+  for (let at = 0; at < 100; at++) await fork(`s${at + 1}`, `s${at}`);
+  await fork('s101', 's100', 413);
+  await send(404, 'GET', 's101');
+  await send(200, 'GET', 's100');
+  await fork('other', 's99');
 });

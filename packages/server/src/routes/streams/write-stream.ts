@@ -38,6 +38,8 @@ import {
 const maxProducers = 1000;
 /** Maximum number of forks of a stream. */
 const maxForks = 1000;
+/** Maximum number of forks in a chain: a fork, a fork of this fork, and so on. */
+const maxForkDepth = 100;
 
 /** Creates a stream, or confirms that it exists with the same configuration. */
 export async function createStream(path: string, context: RouteContext): Promise<Reply> {
@@ -173,8 +175,13 @@ async function createFork(
 function forkPoint({ state, incarnation, through, config }: StoredStream, fork: ForkHeaders) {
   if (state.forks.length >= maxForks)
     throw new ServerError('too_large', `Cannot fork this stream: it has ${maxForks} forks`);
+  const { origins = [] } = config.fork ?? {};
+  if (origins.length >= maxForkDepth) {
+    const message = `Cannot fork this stream: it is the last of a chain of ${maxForkDepth} forks`;
+    throw new ServerError('too_large', message);
+  }
   if (fork.offset === undefined) return state.tail;
-  return resolveOffset(fork.offset, { incarnation, through, origins: config.fork?.origins ?? [] });
+  return resolveOffset(fork.offset, { incarnation, through, origins });
 }
 
 function forkConfig(
