@@ -1,7 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -24,8 +32,8 @@ async function addPackage(home: string, variables: Readonly<Record<string, strin
   return { code, stdout: stdout.text, stderr: stderr.text };
 }
 
-/** Starts a registry with one package, whose scripts leave a file behind. */
-async function startRegistry(ran: string) {
+/** Starts a registry with one package, whose scripts leave a file behind. With `link`, the package is a link. */
+async function startRegistry(ran: string, link?: string) {
   const source = join(folder(), 'package');
   const requests: string[] = [];
   mkdirSync(join(source, 'skills/orders'), { recursive: true });
@@ -34,6 +42,11 @@ async function startRegistry(ran: string) {
   const scripts = Object.fromEntries(names.map((name) => [name, `touch ${ran}`]));
   const manifest = { name: '@acme/orders', version: '1.0.0', scripts };
   writeFileSync(join(source, 'package.json'), JSON.stringify(manifest));
+  if (link !== undefined) {
+    rmSync(source, { recursive: true });
+    symlinkSync(link, source);
+    onTestFinished(() => rmSync(source));
+  }
   execFileSync('tar', ['-czf', join(folder(), 'package.tgz'), '-C', folder(), 'package']);
   const bytes = readFileSync(join(folder(), 'package.tgz'));
   const integrity = `sha512-${createHash('sha512').update(bytes).digest('base64')}`;
@@ -88,4 +101,14 @@ test('18.286: attack: settings of npm in a shared folder get the API keys and re
   expect(requests[0]).toContain('/own/npm-token/');
   expect(requests.join()).not.toMatch(/evil|sk-ant-secret/);
   expect(readdirSync(join(home, '.config/millrace/plugins'))).toEqual(['acme-orders']);
+});
+
+test('18.298: attack: a package that is a link makes a private folder of the user a plugin', async () => {
+  const home = join(folder(), 'linked');
+  mkdirSync(join(home, 'private/skills/own'), { recursive: true });
+  writeFileSync(join(home, 'private/skills/own/SKILL.md'), 'secret');
+  const { url } = await startRegistry(join(folder(), 'never'), join(home, 'private'));
+  const { code, stderr } = await addPackage(home, { npm_config_registry: url });
+  expect([code, stderr]).toEqual([2, expect.stringContaining('Cannot fetch the package')]);
+  expect(existsSync(join(home, '.config/millrace/plugins.json'))).toBe(false);
 });

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { lstat, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { safeEnv } from '@millrace/tools';
@@ -145,7 +145,10 @@ async function fetchPackage(spec: string, { env, cwd, signal }: Host): Promise<F
     if (packed === undefined) throw new Error('npm returned no package');
     await run('tar', ['-xzf', join(place, basename(packed.filename)), '-C', place], options);
     const { id = spec, integrity } = packed;
-    return { folder: join(place, 'package'), id, integrity };
+    const folder = join(place, 'package');
+    // The archive could contain a link to a folder of the user.
+    if (!(await lstat(folder)).isDirectory()) throw new Error('the package is not a folder');
+    return { folder, id, integrity };
   } catch (cause) {
     await rm(place, { recursive: true, force: true });
     throw notFetched(spec, cause, existsSync(resolve(cwd, spec)));
