@@ -161,14 +161,17 @@ describe.for(sandboxUsers)('as %s', (user) => {
   test.for([
     ['a protected file', '.npmrc', { guarded: ['.npmrc'] }],
     ['a script of a server', 'tools/server.js', { options: { protect: ['tools/server.js'] } }],
-  ] as const)('18.288: attack: a command runs on after %s was replaced', async ([, name, request], context) => {
-    const agent = await attackAgent(user, context);
-    agent.write(agent.workspace, { [name]: 'old' });
-    const running = agent.run('touch started; sleep 100', request);
-    await replaceLater(agent, name, 'new');
-    expect(await running).toContain(`another program replaced ${join(agent.workspace, name)}`);
-    expect(read(agent, name)).toBe('new');
-  });
+  ] as const)(
+    '18.288: attack: a command runs on after %s was replaced',
+    async ([, name, request], context) => {
+      const agent = await attackAgent(user, context);
+      agent.write(agent.workspace, { [name]: 'old' });
+      const running = agent.run('touch started; sleep 100', request);
+      await replaceLater(agent, name, 'new');
+      expect(await running).toContain(`another program replaced ${join(agent.workspace, name)}`);
+      expect(read(agent, name)).toBe('new');
+    },
+  );
 
   test('a change in place does not stop a command', async (context) => {
     const agent = await attackAgent(user, context);

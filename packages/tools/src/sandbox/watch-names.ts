@@ -51,8 +51,8 @@ export function watchNames(
   hidden?: HiddenPaths,
 ): NameWatch {
   const controller = new AbortController();
-  /** Maps each changed path to whether the file could be renamed. */
-  const changed = new Map<string, boolean>();
+  /** Maps each changed path to the new path of the file. Undefined if the file could not be renamed. */
+  const changed = new Map<string, string | undefined>();
   const replaced = new Set<KeptPlace>();
   const checkName = (name: WatchedName) => {
     if (isUnchanged(name, modes)) return;
@@ -124,11 +124,11 @@ export function checkOpenWatches(): readonly string[] {
   return [...open].flatMap((check) => check());
 }
 
-/** Describes changed paths to the model. The value of each entry tells whether the file could be renamed. */
-function sentencesOf(changed: ReadonlyMap<string, boolean>): readonly string[] {
-  return [...changed].map(([path, isRenamed]) =>
-    isRenamed
-      ? `The sandbox renamed ${path}: commands must not create or replace it. Set outside_sandbox if the user wants it`
+/** Describes changed paths. The value of each entry is the new path, or undefined if the file was not renamed. */
+function sentencesOf(changed: ReadonlyMap<string, string | undefined>): readonly string[] {
+  return [...changed].map(([path, away]) =>
+    away !== undefined
+      ? `The sandbox renamed ${path}: commands must not create or replace it. It is now ${basename(away)}. If the user created it, the user can rename it back. Set outside_sandbox if the user wants the command to create it`
       : `The sandbox could not rename ${path}, which commands must not create or replace. Tell the user to remove it before git is used`,
   );
 }
@@ -293,10 +293,13 @@ function isUnchanged({ path, link }: WatchedName, modes: ReadonlyMap<string, num
 }
 
 /**
- * Renames the file that appeared at a watched path, and restores the link. Returns false if the path is still
- * changed.
+ * Renames the file that appeared at a watched path, and restores the link. Returns the new path of the file.
+ * Returns undefined if the path is still changed.
  */
-function restore({ path, link }: WatchedName, modes: ReadonlyMap<string, number>): boolean {
+function restore(
+  { path, link }: WatchedName,
+  modes: ReadonlyMap<string, number>,
+): string | undefined {
   // The new name keeps the start of the old one, and is short enough for every file system.
   const name = [...basename(path)].slice(0, maxKeptName).join('');
   const away = join(dirname(path), `${name}.blocked-by-sandbox-${randomUUID()}`);
@@ -312,7 +315,7 @@ function restore({ path, link }: WatchedName, modes: ReadonlyMap<string, number>
       // A different file was created there in the meantime. The next check renames it.
     }
   }
-  return isUnchanged({ path, link }, modes);
+  return isUnchanged({ path, link }, modes) ? away : undefined;
 }
 
 /**
