@@ -25,6 +25,7 @@ export type FlagName =
   | 'print'
   | 'json'
   | 'csv'
+  | 'parquet'
   | 'since'
   | 'stream'
   | 'output-schema'
@@ -112,6 +113,11 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     helpByOwner: { print: 'With -p: print all events as JSON, one per line' },
   },
   csv: { owners: ['sql'], help: 'Print comma-separated values' },
+  parquet: {
+    value: '<file>',
+    owners: ['sql'],
+    help: 'Write the rows to a new Parquet file, for DuckDB, pandas and the like',
+  },
   since: {
     value: '<age>',
     owners: ['sql'],

@@ -196,7 +196,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     ],
   },
   sql: {
-    usage: ['millrace sql', 'millrace sql <query> [--json | --csv] [--since <age>]'],
+    usage: ['millrace sql', 'millrace sql <query> [--json | --csv | --parquet <file>]'],
     about:
       'Answers a SQL query (SQLite) about the sessions of the store: runs, turns, requests, tokens, costs, calls, approvals, errors and texts. Without a query, it prints the tables and their columns. It reads the query from standard input if the query is "-". It changes nothing.',
     flagOwners: ['sql'],

@@ -122,9 +122,14 @@ export function sqlArgs(line: CommandLine): SqlArgs {
   if (more.length > 0)
     throw new UsageError('Put the query in quotes: millrace sql "SELECT count(*) FROM sessions"');
   const [json, csv] = [hasFlag(line, 'json'), hasFlag(line, 'csv')];
-  if (json && csv) throw new UsageError('Use only one of --json and --csv');
+  const parquet = flagText(line, 'parquet');
+  if (Number(json) + Number(csv) + Number(parquet !== undefined) > 1)
+    throw new UsageError('Use only one of --json, --csv and --parquet');
+  if (parquet !== undefined && query === undefined)
+    throw new UsageError('--parquet needs a query: millrace sql "SELECT …" --parquet <file>');
   const format = json ? 'json' : csv ? 'csv' : 'table';
-  return { ...sharedArgs(line), command: 'sql', query, format, since: flagText(line, 'since') };
+  const since = flagText(line, 'since');
+  return { ...sharedArgs(line), command: 'sql', query, format, parquet, since };
 }
 
 export function modelsArgs(line: CommandLine): ModelsArgs {

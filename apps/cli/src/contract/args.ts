@@ -174,6 +174,8 @@ export interface SqlArgs extends SharedArgs {
   /** The query, or `-` for standard input. Undefined prints the tables. */
   readonly query?: string | undefined;
   readonly format: 'table' | 'json' | 'csv';
+  /** The file to write in the format Parquet, instead of printing the rows. */
+  readonly parquet?: string | undefined;
   readonly since?: string | undefined;
 }
 

@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createAgent, defineTool } from '@millrace/agent';
 import { sessionId } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';
+import { parquetReadObjects } from 'hyparquet';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { SqlArgs } from '../contract/args.ts';
@@ -56,6 +58,22 @@ describe('millrace sql', () => {
     expect(await sql({ query: text, format: 'csv' })).toBe(
       'kind,text\r\ntool,"The order ""7"" is refunded,\nand closed"\r\n',
     );
+  });
+
+  test('writes a Parquet file that another program reads, and overwrites no file', async () => {
+    const query = 'SELECT turn, cost, model, error_code FROM attempts ORDER BY turn';
+    const parquet = join(folder(), 'a.parquet');
+    expect(await sql({ query, parquet })).toBe(`Wrote 2 rows to ${parquet}\n`);
+    const bytes = readFileSync(parquet);
+    const rows = await parquetReadObjects({ file: new Uint8Array(bytes).buffer });
+    expect(rows).toEqual([
+      { turn: 1n, cost: 0.25, model: 'script', error_code: null },
+      { turn: 2n, cost: 0.25, model: 'script', error_code: null },
+    ]);
+    await expect(sql({ query, parquet })).rejects.toThrow('already exists');
+    expect(readFileSync(parquet)).toEqual(bytes);
+    const missing = join(folder(), 'missing', 'a.parquet');
+    await expect(sql({ query, parquet: missing })).rejects.toThrow('Cannot write');
   });
 
   test('finds texts, and reads the query from standard input', async () => {

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { openLogIndex, type QueryResult, type QueryTable, queryTables } from '@millrace/log/query';
 import { endOnSignals } from '../command/stop-signals.ts';
@@ -23,7 +24,7 @@ export interface SqlCommandOptions {
 
 /** Runs `millrace sql`. It prints the rows of a query, or the tables if there is no query. */
 export async function sqlCommand(options: SqlCommandOptions): Promise<number> {
-  const { args, stdin, stdout, signal } = options;
+  const { args, stdin, stdout, cwd, signal } = options;
   const output = new Output(stdout);
   const query = args.query === '-' ? await text(stdin) : args.query;
   if (query === undefined) await writeTables(output, args.format);
@@ -32,7 +33,13 @@ export async function sqlCommand(options: SqlCommandOptions): Promise<number> {
       const index = await openLogIndex(log, { since: sinceTime(args.since), signal });
       try {
         endOnSignals(signal);
-        await writeResult(index.query(query), args.format, output);
+        const result = index.query(query);
+        if (args.parquet === undefined) await writeResult(result, args.format, output);
+        else {
+          const { writeParquet } = await import('./write-parquet.ts');
+          writeParquet(result, resolve(cwd, args.parquet));
+          await output.write(`Wrote ${countOf(result.rows.length, 'row')} to ${args.parquet}\n`);
+        }
       } finally {
         index.close();
       }

@@ -22,6 +22,12 @@ export function InlineView({ text }: { readonly text: string }) {
  */
 const maxDepth = 32;
 
+/**
+ * Maximum number of elements in one text. The rest is shown without format, so that a hostile text cannot
+ * block the page.
+ */
+const maxElements = 2000;
+
 interface OpenMark {
   readonly mark: Mark | SafeTag | undefined;
   readonly children: ReactNode[];
@@ -31,8 +37,15 @@ function elementsOf(tokens: readonly (InlineToken | RichToken)[]): ReactNode {
   const root: OpenMark = { mark: undefined, children: [] };
   const open: OpenMark[] = [root];
   let tooDeep = 0;
+  let elements = 0;
   for (const token of tokens) {
     const { children } = open.at(-1) ?? root;
+    if (elements >= maxElements && token.type !== 'close' && token.type !== 'end') {
+      addText(children, plainText(token));
+      if (token.type === 'open' || token.type === 'start') tooDeep++;
+      continue;
+    }
+    if (token.type !== 'text') elements++;
     switch (token.type) {
       case 'text':
       case 'html':
@@ -76,6 +89,24 @@ function elementsOf(tokens: readonly (InlineToken | RichToken)[]): ReactNode {
     }
   }
   return root.children;
+}
+
+/** Returns a token as text without format. */
+function plainText(token: InlineToken | RichToken): string {
+  switch (token.type) {
+    case 'text':
+    case 'html':
+      return token.text;
+    case 'code':
+      return `\`${token.text}\``;
+    case 'math':
+    case 'footnote':
+      return token.source;
+    case 'break':
+      return '\n';
+    default:
+      return '';
+  }
 }
 
 /** Adds a text. Consecutive texts are joined, so that the page has fewer nodes. */

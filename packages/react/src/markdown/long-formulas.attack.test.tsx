@@ -141,6 +141,32 @@ test.each(Object.entries(manyBlocks))(
   },
 );
 
+const manyInline = {
+  formulas: '$x$ ',
+  'pieces of code': '`a` ',
+  'strong words': '**a** ',
+  links: '[a](https://a.example) ',
+  footnotes: '[^a] ',
+  'line breaks': 'a\\\n',
+  tags: '<b>a</b> ',
+};
+
+test.each(Object.entries(manyInline))(
+  '18.330: attack: a paragraph with many %s has a limited number of elements, and its rest is plain text',
+  async (_kind, piece) => {
+    const page = await openDomPage('http://localhost/app');
+    await loadExtras();
+    const text = `${piece.repeat(18_000)}the end`;
+    await page.render(<MarkdownView text={text} isOpen={false} />);
+    expect(page.findAll('p *:not(.katex *)').length).toBeLessThan(16_000);
+    expect(page.findAll('.katex-mathml math').length).toBeLessThan(200);
+    const nodes = new MarkdownTree().read(text, true);
+    const rest = nodes.last?.kind === 'plain' ? [...nodes.last.pieces].join('') : '';
+    expect(rest.endsWith('the end')).toBe(true);
+    expect(page.text()).toMatch(/the end\s*$/);
+  },
+);
+
 test('a long answer keeps the format of all its blocks', () => {
   const part = '## Title\n\nWords.\n\n- one\n- two\n\n```js\na\n```\n\n|a|b|\n|-|-|\n|c|d|\n\n';
   const nodes = new MarkdownTree().read(part.repeat(200), true);

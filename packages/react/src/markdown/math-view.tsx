@@ -29,6 +29,8 @@ export function MathView({ text, source, isDisplay }: MathViewProps) {
 
 /** Maximum length of all formulas that are drawn before the page reacts to the user again. */
 const maxPerTurn = 4096;
+/** A short formula counts as this many characters, because each formula needs elements of its own. */
+const minLength = 50;
 let left = maxPerTurn;
 let isResetPlanned = false;
 const waiting = new Set<{ readonly length: number; readonly draw: () => void }>();
@@ -38,7 +40,7 @@ const waiting = new Set<{ readonly length: number; readonly draw: () => void }>(
  * with thousands of formulas would block the page. The returned function cancels the drawing.
  */
 function drawSoon(length: number, draw: () => void): () => void {
-  const job = { length, draw };
+  const job = { length: Math.max(minLength, length), draw };
   waiting.add(job);
   drawWaiting();
   return () => void waiting.delete(job);

@@ -3,8 +3,8 @@ import { patientMs } from '../../../../../packages/core/src/testing/runs.ts';
 import { ChatTab } from './chat-tab.ts';
 
 /**
- * The script that watches each page. It records violations of the content security policy. After
- * each change of the page, it also checks that the counted words are in order.
+ * The script that watches each page. It records violations of the content security policy. It also
+ * checks after each change of an answer that the counted words are in order.
  */
 const watcher = `
 globalThis.refused = [];
@@ -14,17 +14,30 @@ const answers = () => [...document.querySelectorAll('article[data-kind=assistant
 globalThis.lastCount = () => Number(wordsOf(answers().at(-1)).at(-1)?.slice(1) ?? 0);
 document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>
   globalThis.refused.push([violatedDirective, blockedURI, sample].join(' ')));
-let isDue = false;
+const changed = new Set();
 const look = () => {
-  isDue = false;
-  for (const words of answers().map(wordsOf)) {
+  const all = [...changed];
+  changed.clear();
+  for (const words of all.map(wordsOf)) {
     const odd = words.findIndex((word, at) => word !== 'w' + (at + 1));
     if (odd >= 0) globalThis.disorders.push(words.slice(Math.max(0, odd - 3), odd + 3).join(' '));
   }
 };
-new MutationObserver(() => {
-  if (!isDue) requestAnimationFrame(look);
-  isDue = true;
+const isAnswer = 'article[data-kind=assistant]';
+const note = (node) => {
+  const element = node.nodeType === 1 ? node : node.parentElement;
+  const answer = element?.closest(isAnswer);
+  if (answer) changed.add(answer);
+  return element;
+};
+new MutationObserver((changes) => {
+  const isDue = changed.size > 0;
+  for (const { target, addedNodes } of changes) {
+    note(target);
+    for (const node of addedNodes)
+      for (const answer of note(node)?.querySelectorAll(isAnswer) ?? []) changed.add(answer);
+  }
+  if (!isDue && changed.size > 0) requestAnimationFrame(look);
 }).observe(document, { childList: true, characterData: true, subtree: true });
 `;
 

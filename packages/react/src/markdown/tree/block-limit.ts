@@ -11,6 +11,9 @@ const maxCost = 4000;
 
 const codeCost = 4;
 const cellCost = 0.5;
+/** The cost of a character that can begin or end an element inside of a line. */
+const markCost = 0.25;
+const marks = /[*_`$[<~:\n]/g;
 
 /** The nodes of the first blocks of a text, and what it costs to show them. */
 export interface CountedNodes {
@@ -47,14 +50,19 @@ function costOf(block: Block): number {
       return codeCost;
     case 'table': {
       const cells = Math.max(1, (block.rows[0]?.split('|').length ?? 0) - 2);
-      return cellCost * cells * block.rows.length;
+      return cellCost * cells * block.rows.length + block.rows.reduce(addMarks, 0);
     }
     case 'heading':
     case 'paragraph':
     case 'html_line':
+      return addMarks(1 + block.within.length, block.text);
     case 'rule':
       return 1 + block.within.length;
   }
+}
+
+function addMarks(cost: number, text: string): number {
+  return cost + markCost * (text.match(marks)?.length ?? 0);
 }
 
 /** Returns the source of a block, with the line break before it. */
