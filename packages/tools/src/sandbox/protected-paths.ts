@@ -263,9 +263,10 @@ interface GuardKind {
 
 const guards: Readonly<Record<GuardReason, GuardKind>> = {
   'read-only': { guard: 'read-only', kept: 'read-only', checksLinks: true },
-  // The user may edit settings and update programs while a command runs, so the sandbox stops the command but
-  // does not restore them.
-  settings: { guard: 'read-only', kept: 'pinned', checksLinks: true },
+  // The user may edit settings while a command runs. The command can change the new file before it is stopped,
+  // so the sandbox keeps the new file under another name.
+  settings: { guard: 'read-only', kept: 'read-only', checksLinks: true },
+  // The user may update programs while a command runs, so the sandbox does not restore them.
   program: { guard: 'read-only', kept: 'pinned', checksLinks: false },
   pinned: { guard: 'pinned', kept: 'pinned', checksLinks: false },
   // Other programs may replace files with keys. The sandbox cannot decide which content is right, so it does

@@ -7,7 +7,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { processesIn } from '../testing/processes.ts';
@@ -162,16 +162,17 @@ describe.for(sandboxUsers)('as %s', (user) => {
     ['a protected file', '.npmrc', { guarded: ['.npmrc'] }],
     ['a script of a server', 'tools/server.js', { options: { protect: ['tools/server.js'] } }],
   ] as const)(
-    '18.288: attack: a command runs on after %s was replaced',
-    async ([, name, request], context) => {
-      const agent = await attackAgent(user, context);
-      agent.write(agent.workspace, { [name]: 'old' });
-      const running = agent.run('touch started; sleep 100', request);
-      await replaceLater(agent, name, 'new');
-      expect(await running).toContain(`another program replaced ${join(agent.workspace, name)}`);
-      expect(read(agent, name)).toBe('new');
-    },
-  );
+    '18.288: attack: a command changes %s after it was replaced', async ([, name, request], context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, { [name]: 'old' });
+    const attack = agent.run(wait(name, 'evil'), request);
+    await replaceLater(agent, name, 'new');
+    expect(await attack).toContain(`another program replaced ${join(agent.workspace, name)}`);
+    expect(read(agent, name)).toBe('old');
+    const folder = dirname(join(agent.workspace, name));
+    const away = readdirSync(folder).find((one) => one.includes('.blocked-by-sandbox-')) ?? '';
+    expect(readFileSync(join(folder, away), 'utf8')).toMatch(/^new/);
+  });
 
   test('a change in place does not stop a command', async (context) => {
     const agent = await attackAgent(user, context);
