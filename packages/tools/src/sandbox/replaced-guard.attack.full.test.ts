@@ -162,17 +162,19 @@ describe.for(sandboxUsers)('as %s', (user) => {
     ['a protected file', '.npmrc', { guarded: ['.npmrc'] }],
     ['a script of a server', 'tools/server.js', { options: { protect: ['tools/server.js'] } }],
   ] as const)(
-    '18.288: attack: a command changes %s after it was replaced', async ([, name, request], context) => {
-    const agent = await attackAgent(user, context);
-    agent.write(agent.workspace, { [name]: 'old' });
-    const attack = agent.run(wait(name, 'evil'), request);
-    await replaceLater(agent, name, 'new');
-    expect(await attack).toContain(`another program replaced ${join(agent.workspace, name)}`);
-    expect(read(agent, name)).toBe('old');
-    const folder = dirname(join(agent.workspace, name));
-    const away = readdirSync(folder).find((one) => one.includes('.blocked-by-sandbox-')) ?? '';
-    expect(readFileSync(join(folder, away), 'utf8')).toMatch(/^new/);
-  });
+    '18.288: attack: a command changes %s after it was replaced',
+    async ([, name, request], context) => {
+      const agent = await attackAgent(user, context);
+      agent.write(agent.workspace, { [name]: 'old' });
+      const attack = agent.run(wait(name, 'evil'), request);
+      await replaceLater(agent, name, 'new');
+      expect(await attack).toContain(`another program replaced ${join(agent.workspace, name)}`);
+      expect(read(agent, name)).toBe('old');
+      const folder = dirname(join(agent.workspace, name));
+      const away = readdirSync(folder).find((one) => one.includes('.blocked-by-sandbox-')) ?? '';
+      expect(readFileSync(join(folder, away), 'utf8')).toMatch(/^new/);
+    },
+  );
 
   test('a change in place does not stop a command', async (context) => {
     const agent = await attackAgent(user, context);
