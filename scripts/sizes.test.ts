@@ -27,10 +27,10 @@ const limits: readonly (readonly [what: string, limit: number, code: string])[] 
   ['agent and openaiResponses', 91.5 * kilobyte, agentWith('openaiResponses')],
   [
     'client and React hooks',
-    21.9 * kilobyte,
+    22.5 * kilobyte,
     "export { createClient } from '@millrace/client'; export * from '@millrace/client/react';",
   ],
-  ['a chat of components', 46 * kilobyte, chatOf('Chat, useTaskSession')],
+  ['a chat of components', 46.3 * kilobyte, chatOf('Chat, useTaskSession')],
   [
     'headless hooks',
     2.8 * kilobyte,

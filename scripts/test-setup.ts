@@ -33,6 +33,7 @@ const headlessShell = 'chromium-headless-shell';
 
 const frameworks = 'examples/frameworks';
 const langchain = 'examples/langchain';
+const mcpSuite = 'scripts/mcp-suite';
 
 const requirements: readonly Requirement[] = [
   {
@@ -119,6 +120,13 @@ const requirements: readonly Requirement[] = [
     for: 'the test of the program that the migration page shows',
     isInstalled: () => existsSync(`${langchain}/node_modules/langchain/package.json`),
     instructions: `run npm ci --prefix ${langchain}`,
+  },
+  {
+    name: 'the conformance suite of MCP',
+    for: 'the tests of the MCP endpoint that its authors wrote',
+    isInstalled: () => existsSync(`${mcpSuite}/node_modules/@modelcontextprotocol/conformance`),
+    instructions: `run npm ci --prefix ${mcpSuite}`,
+    isForJob: true,
   },
 ];
 
@@ -226,6 +234,8 @@ if (missing.some(({ name }) => name === 'web frameworks'))
   run('npm', 'ci', '--prefix', frameworks, '--no-audit', '--no-fund');
 if (missing.some(({ name }) => name === 'LangChain'))
   run('npm', 'ci', '--prefix', langchain, '--ignore-scripts', '--no-audit', '--no-fund');
+if (missing.some(({ name }) => name === 'the conformance suite of MCP'))
+  run('npm', 'ci', '--prefix', mcpSuite, '--ignore-scripts', '--no-audit', '--no-fund');
 if (!isOnlyModels && !isRest) {
   const install = ['ci', '--prefix', runtimes, '--ignore-scripts', '--no-fund', '--silent'];
   // The runtimes need 800 MB. `npm ls` fails if one is missing or has a different version than in

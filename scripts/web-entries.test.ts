@@ -10,8 +10,8 @@ const needNode: Readonly<Record<string, readonly string[]>> = {
   core: [],
   markdown: [],
   providers: ['./scripted-server'],
-  log: ['./sqlite', './postgres', './redis'],
-  agent: [],
+  log: ['./sqlite', './postgres', './redis', './query'],
+  agent: ['./testing'],
   client: [],
 };
 

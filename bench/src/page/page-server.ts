@@ -5,8 +5,8 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import { createServer, type ServedAgent, type Server } from '@millrace/server';
 import { itemAt, pauseMs, wordAt } from './page-content.ts';
 
-/** The maximum number of messages that the server accepts in one answer. */
-const messagesPerAnswer = 1_000;
+/** The number of messages in one answer. A conversation consists of many short runs. */
+const messagesPerAnswer = 10;
 
 export interface PageServer extends AsyncDisposable {
   readonly url: string;

@@ -48,6 +48,12 @@ export interface ClientOptions {
    * 5,000.
    */
   readonly lingerMs?: number | undefined;
+  /**
+   * Which records of a task a handle reads first. `recent`: the handle of a long task first reads the recent
+   * runs, so that an application can show the end of the conversation. It then reads the earlier records, and
+   * `TaskSnapshot.isWhole` becomes true. Default: `all`.
+   */
+  readonly firstRecords?: 'all' | 'recent' | undefined;
   /** The timeout of requests that are safe to repeat, in milliseconds. Default: 30,000. */
   readonly answerTimeoutMs?: number | undefined;
   /**
@@ -73,6 +79,7 @@ const optionNames: OptionNames<ClientOptions> = {
   backOff: true,
   heartbeatMs: true,
   lingerMs: true,
+  firstRecords: true,
   answerTimeoutMs: true,
   trace: true,
   wakeUps: true,
@@ -142,6 +149,7 @@ export function createClient(options: ClientOptions): Client {
     return new ClientError('bad_option', message, { option });
   });
   const { heartbeatMs = 15_000, lingerMs = 5000, wakeUps = pageWakeUps } = options;
+  const { firstRecords = 'all' } = options;
   const http = new Http({
     url: options.url,
     token: options.token,
@@ -157,7 +165,9 @@ export function createClient(options: ClientOptions): Client {
   const newKey = () => ids.session();
   const handles = new TaskHandles(
     ({ id, path }, onClose) =>
-      new LiveTask({ http, id, path, newKey, heartbeatMs, lingerMs, wakeUps, onClose }),
+      new LiveTask({
+        ...{ http, id, path, newKey, heartbeatMs, lingerMs, wakeUps, firstRecords, onClose },
+      }),
   );
   return {
     agents: (given) => listAgents(http, given),

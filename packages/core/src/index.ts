@@ -11,6 +11,7 @@ export {
 } from './codec/codec.ts';
 export { DecodeError, type DecodeErrorCode } from './codec/decoder.ts';
 export { type ErrorPlace, isMillraceError, MillraceError } from './errors.ts';
+export { joinStates, stateAfterRun } from './fold/cut-state.ts';
 export { type Folded, Folder, fold, foldBatch, type Gap, type OnStep } from './fold/fold.ts';
 export {
   type AskedApproval,

@@ -1,6 +1,7 @@
+export { stateAfterRun } from '@millrace/core';
 export { type ReadBackwardOptions, readBackward, readRecords } from './any-log/read-session.ts';
 export { type RetentionPolicy, type RetentionResult, retain } from './any-log/retain.ts';
-export { findRunEnd, type RunEndOptions, stateAfterRun } from './any-log/run-ends.ts';
+export { findRunEnd, type RunEndOptions } from './any-log/run-ends.ts';
 export {
   SessionStates,
   type SessionStatesOptions,

@@ -18,6 +18,7 @@ import {
 import { RequestLog, type RequestLogOptions } from './http/request-log.ts';
 import { AgentNetwork } from './network/agent-network.ts';
 import { readLimits } from './read-limits.ts';
+import type { McpOptions } from './routes/mcp/mcp-options.ts';
 import { createTaskStreams } from './routes/task-streams.ts';
 import { memoryRows } from './rows/memory-rows.ts';
 import { defaultStreamLimits, type StreamLimits } from './stream/stream-limits.ts';
@@ -113,6 +114,11 @@ export interface ServerOptions {
    * spans. The server forwards the trace of a request even without an exporter.
    */
   readonly exporter?: SpanExporter | undefined;
+  /**
+   * The prompts and resources that the endpoint `/mcp` offers to clients of the Model Context Protocol. The
+   * agents and the sessions are offered in any case. Default: nothing more.
+   */
+  readonly mcp?: McpOptions | undefined;
   /** The source of time. Tests can replace it. Default: the system clock. */
   readonly clock?: Clock | undefined;
   /** Creates ids. Tests can replace it. Default: random ids. */
@@ -170,6 +176,10 @@ export function createServer(options: ServerOptions): Server {
   const { requestLog: logged } = options;
   const limits = readLimits('limits', options.limits, defaultHttpLimits);
   const streamLimits = readLimits('streamLimits', options.streamLimits, defaultStreamLimits);
+  const { mcp = {} } = options;
+  assertKnownOptions('createServer: mcp', mcp, {
+    ...{ instructions: true, prompts: true, resources: true },
+  });
   if (logged !== undefined)
     assertKnownOptions('createServer: requestLog', logged, { format: true, write: true });
   const {
@@ -212,6 +222,7 @@ export function createServer(options: ServerOptions): Server {
     ...{ service, streams, tokens, log, clock, hosts, origins, page, limits, requestLog },
     ...{ exporter, basePath, authorize, clientAddress, trustedProxies, ready: readyForRequests },
     storage: service.storage,
+    mcp,
   });
   return {
     fetch: (request) => http.fetch(request),
@@ -300,6 +311,7 @@ const optionNames: OptionNames<ServerOptions> = {
   requestLog: true,
   onDiagnostic: true,
   exporter: true,
+  mcp: true,
   clock: true,
   ids: true,
   random: true,

@@ -1,3 +1,4 @@
+export { type ToolAgentOptions, toolAgent, toolCallProvider } from './agents/tool-agent.ts';
 export type { Content, ContentInput, ContentOf } from './contract/content.ts';
 export type { IncomingRequest, RequestAccess } from './contract/http.ts';
 export type { TaskMessage, Update, UpdateDelta, UpdateInput } from './contract/message.ts';
@@ -45,6 +46,12 @@ export { createToken } from './http/access/token-store.ts';
 export { defaultHttpLimits, type HttpLimits } from './http/http-limits.ts';
 export type { HandlerOptions, ListenOptions, NodeHandler } from './http/http-server.ts';
 export type { RequestLogOptions } from './http/request-log.ts';
+export type {
+  McpOptions,
+  McpPrompt,
+  McpPromptArgument,
+  McpResource,
+} from './routes/mcp/mcp-options.ts';
 export { memoryRows } from './rows/memory-rows.ts';
 export { defaultStreamLimits, type StreamLimits } from './stream/stream-limits.ts';
 export type { AdoptOptions, ServedSessions } from './tasks/served-sessions.ts';

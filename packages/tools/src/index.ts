@@ -60,7 +60,7 @@ export {
   type Word,
 } from './permissions/split-command.ts';
 export { parseStandingRule, type StandingRule } from './permissions/standing-rule.ts';
-export type { ToolKind } from './permissions/tool-kinds.ts';
+export type { FetchKind, ToolKind } from './permissions/tool-kinds.ts';
 export { applyFilePlan } from './rewind/apply-file-plan.ts';
 export {
   type CommandFiles,
@@ -108,6 +108,7 @@ export { type SecretMask, secretMasks } from './shell/mask-secrets.ts';
 export { endCommandsNow } from './shell/process-session.ts';
 export { type ShellEnv, safeEnv } from './shell/safe-env.ts';
 export {
+  type IsolatedAgent,
   type OfferedAgent,
   type SubAgentsInput,
   type SubAgentsToolOptions,
@@ -123,10 +124,21 @@ export {
   todoTool,
 } from './todo/todo-tool.ts';
 export {
+  type SearchResult,
+  type SearchService,
+  type SearchServiceInfo,
+  searchServices,
+} from './web/search-services.ts';
+export {
   type WebFetchInput,
   type WebFetchToolOptions,
   webFetchTool,
 } from './web/web-fetch-tool.ts';
+export {
+  type WebSearchInput,
+  type WebSearchToolOptions,
+  webSearchTool,
+} from './web/web-search-tool.ts';
 export type { FolderEntry, FolderListing } from './workspace/list-folder.ts';
 export type { OpenBuffers } from './workspace/open-buffers.ts';
 export type { FileContent, FileVersion, OpenFile } from './workspace/open-file.ts';
@@ -141,3 +153,12 @@ export {
   type WorkspaceOptions,
 } from './workspace/workspace.ts';
 export type { WriteOptions, WriteResult } from './workspace/write-file.ts';
+export type { MergeConflict, MergeReport } from './worktree/merge-folder.ts';
+export {
+  canHaveWorktrees,
+  openWorktrees,
+  type Worktree,
+  type WorktreeReport,
+  type Worktrees,
+  type WorktreesOptions,
+} from './worktree/worktrees.ts';

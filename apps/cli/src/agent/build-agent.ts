@@ -1,10 +1,4 @@
-import {
-  type AgentOptions,
-  createAgent,
-  type Observer,
-  systemClock,
-  type Tool,
-} from '@millrace/agent';
+import { createAgent, type Observer, systemClock, type Tool } from '@millrace/agent';
 import { parseJson, sessionId, type ToolCallPart } from '@millrace/core';
 import {
   askUserTool,
@@ -15,7 +9,6 @@ import {
   createWorkspace,
   previewChange,
   readGitBranch,
-  subAgentsTool,
   todoTool,
   unaskedReading,
   type Workspace,
@@ -26,19 +19,17 @@ import type { AgentChanges, BuildOptions, BuiltAgent } from '../contract/agent.t
 import type { SandboxConfig, SessionMode } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
 import { withRenderer } from '../extensions/code/with-renderer.ts';
-import {
-  type ConnectedExtensions,
-  connectExtensions,
-  type OpenedAgent,
-} from '../extensions/connect-extensions.ts';
-import type { SessionHooks } from '../extensions/session-hooks.ts';
+import { type ConnectedExtensions, connectExtensions } from '../extensions/connect-extensions.ts';
 import { commonOptions } from './agent-options.ts';
 import { confineHooks, openSandbox } from './command-sandbox.ts';
+import { helpersTool } from './helpers-tool.ts';
+import { isolatedFolders, type OpenIsolatedFolder } from './isolated-folder.ts';
 import { connectMcpServers, type ServerTools, toolPrefix } from './mcp-servers.ts';
 import { offeredModes } from './session-mode.ts';
 import { createSessionPolicy, type SessionPolicy } from './session-policy.ts';
 import { readProjectInstructions, systemPrompt } from './system-prompt.ts';
 import { runUserCommand } from './user-command.ts';
+import { openWebSearch, unguardedSearch } from './web-search.ts';
 import {
   changingTools,
   createQuestions,
@@ -70,8 +61,10 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   ]);
   const sandbox = protection?.sandbox;
   if (mode === 'auto' && sandbox === undefined) throw noSandboxError(protection?.summary);
+  const search = isReadOnly ? undefined : openWebSearch(config.webSearch, options.env);
   const policy = createSessionPolicy({
     workspace,
+    searchHost: search?.host,
     rules,
     mode,
     executedFiles,
@@ -100,6 +93,11 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const { platform } = process;
   const { system } = config;
   const { env: allow, maskSecrets, onTimeout } = config.commands ?? {};
+  const instructionsAt = (folder: string) =>
+    systemPrompt({
+      ...{ cwd: folder, platform, now: clock.now(), branch, project, system },
+      skills: extended.prompt,
+    });
   const { copies } = options;
   const files = copies === undefined ? undefined : commandFiles({ workspace, copies });
   const masking = { maskSecrets, maskedEnv: options.env };
@@ -130,7 +128,11 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     },
     shared: {
       reading: extended.tools.map(withShortSchema),
-      changing: isReadOnly ? [] : [webFetchTool(), ...codeTools].map(withShortSchema),
+      changing: isReadOnly
+        ? []
+        : [webFetchTool(), ...(search === undefined ? [] : [search.tool]), ...codeTools].map(
+            withShortSchema,
+          ),
     },
     protection: protection?.summary,
     // The chat already shows `protection`, so it does not need this second text.
@@ -141,10 +143,13 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
       await hookSandbox?.settled();
       hookSandbox?.close();
     },
-    instructions: systemPrompt({
-      ...{ cwd, platform, now: clock.now(), branch, project, system },
-      skills: extended.prompt,
-    }),
+    isolate: isReadOnly
+      ? undefined
+      : await isolatedFolders({
+          ...{ workspace, env: options.env, sandbox: config.sandbox, executedFiles, policy },
+          ...{ commands: { env: { allow }, maskSecrets }, instructionsAt },
+        }),
+    instructions: instructionsAt(cwd),
   });
 }
 
@@ -178,6 +183,8 @@ interface AgentParts {
   readonly helpers: ToolLists;
   /** The tools that all of them have. */
   readonly shared: ToolLists;
+  /** Creates a git worktree for a sub-agent. Undefined if that is not possible. */
+  readonly isolate: OpenIsolatedFolder | undefined;
   readonly instructions: string;
   readonly protection: string | undefined;
   /**
@@ -214,13 +221,19 @@ function assemble(parts: AgentParts): BuiltAgent {
     : whileAsking === 'wait'
       ? [parts.questions.tool]
       : [];
+  const { isolate } = parts;
   const task = helpersTool({
-    common: { ...common, approve: policy.approve },
-    ...{ instructions, ...withShared(parts.helpers), hooks, files: extended.agents },
-    commonFor: (own) => ({
-      ...commonOptions({ ...options, observers, chosen: own }),
-      approve: policy.approve,
-    }),
+    ...{ common, approve: policy.approve, instructions, ...withShared(parts.helpers) },
+    ...{ hooks, files: extended.agents },
+    commonFor: (own) => commonOptions({ ...options, observers, chosen: own }),
+    isolate:
+      isolate &&
+      (async (context) => {
+        const folder = await isolate(context);
+        const { approve, approveFreely } = folder.decisions;
+        const checked = hooks?.approve(approve, approveFreely) ?? approve;
+        return { ...folder, ...withShared(folder), approve: checked };
+      }),
   });
   // Sub-agents do not get `todo`, so they cannot replace the list that the user sees.
   const others = [wrap(task), todoTool(), ...asking].map(withShortSchema);
@@ -235,7 +248,7 @@ function assemble(parts: AgentParts): BuiltAgent {
   const isLive = whileAsking === 'wait' && options.config.mcpServers.length > 0;
   const tools = isLive ? [...own, serverTools] : allTools();
   const problems = [
-    ...[chosen.warning, parts.unconfined],
+    ...[chosen.warning, parts.unconfined, unguardedSearch(options.config, extended.extensions)],
     ...[...parts.linkProblems, ...extended.problems],
   ];
   const name = options.name ?? `millrace (process ${process.pid})`;
@@ -327,56 +340,4 @@ async function isAllowed(
 function withChanges(options: BuildOptions, changes: AgentChanges): BuildOptions {
   const { chosen = options.chosen, output = options.output } = changes;
   return { ...options, chosen, output, observers: changes.observers ?? options.observers };
-}
-
-interface HelpersOptions {
-  /** The options that the main agent shares with the sub-agents. */
-  readonly common: Omit<AgentOptions, 'tools' | 'instructions' | 'name'>;
-  readonly instructions: string;
-  readonly reading: readonly Tool[];
-  /** The tools that change files and run programs. Empty in read-only mode. */
-  readonly changing: readonly Tool[];
-  readonly hooks: SessionHooks | undefined;
-  /** The sub-agents from files. */
-  readonly files: readonly OpenedAgent[];
-  /** Returns the common options for a different model. */
-  readonly commonFor: (chosen: NonNullable<OpenedAgent['chosen']>) => HelpersOptions['common'];
-}
-
-const reportInstructions = `You were given one task by another agent. It sees only your last message, and nobody answers questions. End with a report that contains what was asked for, with locations as path:line, and what you could not find out or do.`;
-
-/**
- * Creates the `task` tool, which starts sub-agents. It offers a sub-agent that can only read. If
- * changes are allowed, it also offers a sub-agent with all tools. The sub-agents from files follow.
- */
-function helpersTool(options: HelpersOptions): Tool {
-  const { common, reading, changing, hooks, files, commonFor } = options;
-  const instructions = `${options.instructions}\n\n${reportInstructions}`;
-  const all = [...reading, ...changing];
-  const create = (name: string, tools: readonly Tool[], more: Partial<AgentOptions> = {}) =>
-    createAgent({
-      ...{ ...common, instructions, guardrails: hooks?.subAgentGuardrails(name) },
-      ...{ ...more, name, tools },
-    });
-  const explore = {
-    agent: create('explore', reading),
-    description: 'Answers questions by reading and searching files. Changes nothing.',
-  };
-  const worker = {
-    agent: create('worker', all),
-    description: 'Does a task on its own: reads and changes files, runs commands.',
-  };
-  const fromFiles = files.map(({ file, chosen }) => {
-    const { name, description, text, tools: wanted } = file;
-    const tools = wanted === undefined ? all : all.filter((tool) => wanted.includes(tool.name));
-    const own = chosen === undefined ? {} : commonFor(chosen);
-    const agent = create(name, tools, { ...own, instructions: `${instructions}\n\n${text}` });
-    return [name, { agent, description }] as const;
-  });
-  const agents = {
-    explore,
-    ...(changing.length > 0 && { worker }),
-    ...Object.fromEntries(fromFiles),
-  };
-  return subAgentsTool({ agents });
 }

@@ -10,6 +10,7 @@ import {
   type PermissionPolicy,
   type PermissionRule,
   permissionPolicy,
+  type ToolKind,
   type UnaskedReading,
   unaskedReading,
   type Workspace,
@@ -19,15 +20,21 @@ import type { SessionMode } from '../contract/config.ts';
 import type { Unconfined } from './command-sandbox.ts';
 
 /** A permission policy that can get new rules, and a new mode, while the agent runs. */
-export interface SessionPolicy {
+export interface SessionPolicy extends FolderDecisions {
   /** Returns the current mode. */
   mode(): SessionMode;
   /** Changes the mode. It applies to the next call. */
   setMode(mode: SessionMode): void;
-  current(): PermissionPolicy;
   remember(rule: PermissionRule, forHowLong: 'session' | 'always'): Promise<void>;
   /** Removes a rule. Matching calls need an approval again, in this session and in later ones. */
   forget(rule: PermissionRule): Promise<void>;
+  /** Returns the decisions for a different folder, with the same rules and the same mode. */
+  at(place: PolicyPlace): FolderDecisions;
+}
+
+/** The decisions about calls in one folder. */
+export interface FolderDecisions {
+  current(): PermissionPolicy;
   /**
    * Decides which commands can run in the sandbox without an approval. Undefined if there is no
    * sandbox.
@@ -44,11 +51,9 @@ export interface SessionPolicy {
   approveFreely(call: CheckedToolCall, at: CallPlace): Promise<ApprovalDecision>;
 }
 
-interface SessionPolicyOptions {
+/** A folder in which tools work. */
+export interface PolicyPlace {
   readonly workspace: Workspace;
-  readonly rules: readonly PermissionRule[];
-  /** The first mode. Default: `ask`. */
-  readonly mode?: SessionMode | undefined;
   /** Files that hooks or MCP servers execute. Changing them needs an approval. Default: none. */
   readonly executedFiles?: readonly string[] | undefined;
   /** True if commands run in a sandbox. */
@@ -58,6 +63,14 @@ interface SessionPolicyOptions {
    * switched it off.
    */
   readonly unconfined?: Unconfined | undefined;
+}
+
+interface SessionPolicyOptions extends PolicyPlace {
+  readonly rules: readonly PermissionRule[];
+  /** The first mode. Default: `ask`. */
+  readonly mode?: SessionMode | undefined;
+  /** The host to which `web_search` sends queries. Default: there is no such tool. */
+  readonly searchHost?: string | undefined;
   /** Stores a rule for later sessions. */
   readonly saveRule: (rule: PermissionRule) => Promise<void>;
   /** Deletes a stored rule. */
@@ -65,7 +78,7 @@ interface SessionPolicyOptions {
 }
 
 export function createSessionPolicy(options: SessionPolicyOptions): SessionPolicy {
-  const { workspace, rules, isConfined, unconfined, saveRule, deleteRule, executedFiles } = options;
+  const { workspace, rules, isConfined, saveRule, deleteRule, executedFiles } = options;
   let { mode = 'ask' } = options;
   let policy = permissionPolicy({
     root: workspace.root,
@@ -73,46 +86,25 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
     // `task` needs no approval, because the calls of a sub-agent are checked one by one.
     // `read_output` needs none, because it only reads output that exists. `skill` reads only files
     // of a skill that the user trusts.
-    kinds: { task: 'free', read_output: 'free', skill: 'free' },
+    kinds: { task: 'free', read_output: 'free', skill: 'free', ...searchKind(options.searchHost) },
     searchesSkipDenied: true,
     freeReading: true,
     hidesDenied: isConfined,
     executedFiles,
   });
+  const state = { policy: () => policy, mode: () => mode };
+  const main = folderDecisions(options, state);
   let lastWrite: Promise<void> = Promise.resolve();
-  const current = () => withModeRules(policy, mode);
-  const reading = isConfined ? unaskedReading(current) : undefined;
-  const place = `a command ${isConfined ? 'in the sandbox' : 'without a sandbox'} in ${workspace.root}`;
-  const approveWith = (
-    use: () => PermissionPolicy,
-    // The rules of `withModeRules` decide in the other two modes.
-    modeNow = (): PermissionMode => (mode === 'allow' || mode === 'read-only' ? 'ask' : mode),
-  ): SessionPolicy['approve'] => {
-    const byPolicy: SessionPolicy['approve'] = (call) =>
-      approveByPolicy(use(), workspace, { lasting: 'wide' })(call);
-    const open = unconfined ? approveUnconfined(use, byPolicy, unconfined) : byPolicy;
-    const inMode = approveInMode({
-      ...{ mode: modeNow, policy: use, workspace, reading },
-      approve: reading === undefined ? open : approveInSandbox(use, open, reading),
-    });
-    return async (call, at) => {
-      const ruling = await inMode(call, at);
-      if (call.call.name !== commandTool) return ruling;
-      // An answer applies only to commands in this folder and with this sandbox. A different process
-      // can continue the session in a different folder, or on a system without a sandbox.
-      const decided = typeof ruling === 'string' ? { decision: ruling } : ruling;
-      return { ...decided, judged: place };
-    };
-  };
-  const approve = approveWith(current);
-  const confinedFreely = approveWith(current, () => (mode === 'plan' ? mode : 'auto'));
   return {
+    ...main,
     mode: () => mode,
     setMode: (next) => {
       mode = next;
     },
-    current,
-    reading,
+    at: (place) => {
+      const policyThere = movedPolicy(place);
+      return folderDecisions(place, { ...state, policy: () => policyThere(policy) });
+    },
     remember: async (rule, forHowLong) => {
       policy = policy.remember(rule);
       if (forHowLong === 'session') return;
@@ -135,17 +127,72 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
       lastWrite = dropping.catch(() => {});
       await dropping;
     },
+  };
+}
+
+/** Returns a function that returns the same rules for a different folder. */
+function movedPolicy({ workspace, executedFiles, isConfined }: PolicyPlace) {
+  let last: readonly [from: PermissionPolicy, to: PermissionPolicy] | undefined;
+  return (policy: PermissionPolicy): PermissionPolicy => {
+    if (last?.[0] === policy) return last[1];
+    const there = { root: workspace.root, executedFiles, hidesDenied: isConfined };
+    last = [policy, permissionPolicy({ ...policy, ...there })];
+    return last[1];
+  };
+}
+
+interface PolicyState {
+  policy(): PermissionPolicy;
+  mode(): SessionMode;
+}
+
+function folderDecisions(
+  { workspace, isConfined, unconfined }: PolicyPlace,
+  { policy, mode }: PolicyState,
+): FolderDecisions {
+  const current = () => withModeRules(policy(), mode());
+  const reading = isConfined ? unaskedReading(current) : undefined;
+  const place = `a command ${isConfined ? 'in the sandbox' : 'without a sandbox'} in ${workspace.root}`;
+  const approveWith = (
+    use: () => PermissionPolicy,
+    // The rules of `withModeRules` decide in the other two modes.
+    modeNow = (): PermissionMode => {
+      const now = mode();
+      return now === 'allow' || now === 'read-only' ? 'ask' : now;
+    },
+  ): SessionPolicy['approve'] => {
+    const byPolicy: SessionPolicy['approve'] = (call) =>
+      approveByPolicy(use(), workspace, { lasting: 'wide' })(call);
+    const open = unconfined ? approveUnconfined(use, byPolicy, unconfined) : byPolicy;
+    const inMode = approveInMode({
+      ...{ mode: modeNow, policy: use, workspace, reading },
+      approve: reading === undefined ? open : approveInSandbox(use, open, reading),
+    });
+    return async (call, at) => {
+      const ruling = await inMode(call, at);
+      if (call.call.name !== commandTool) return ruling;
+      // An answer applies only to commands in this folder and with this sandbox. A different process
+      // can continue the session in a different folder, or on a system without a sandbox.
+      const decided = typeof ruling === 'string' ? { decision: ruling } : ruling;
+      return { ...decided, judged: place };
+    };
+  };
+  const approve = approveWith(current);
+  const confinedFreely = approveWith(current, () => (mode() === 'plan' ? 'plan' : 'auto'));
+  return {
+    current,
+    reading,
     approve,
     approveFreely: async (call, at) => {
-      // The address could contain secrets.
-      if (call.name === fetchTool) return approve(call, at);
+      // The address or the query could contain secrets.
+      if (networkTools.includes(call.name)) return approve(call, at);
       const isCommand = call.name === commandTool;
       if (isCommand && reading !== undefined) return byHook(await confinedFreely(call, at));
       const { command } = (call.input ?? {}) as { readonly command?: unknown };
       const line = typeof command === 'string' ? command : '';
       if (isCommand && namesProtected(line, workspace.root)) return approve(call, at);
       const rule = { tool: call.name, decision: 'allow', yields: true } as const;
-      return approveWith(() => withModeRules(policy.remember(rule), mode))(call, at);
+      return approveWith(() => withModeRules(policy().remember(rule), mode()))(call, at);
     },
   };
 }
@@ -158,8 +205,12 @@ function byHook(ruling: ApprovalDecision): ApprovalDecision {
 
 /** The tool that runs commands. */
 const commandTool = 'bash';
-/** The tool that loads pages. */
-const fetchTool = 'web_fetch';
+/** The tools that load pages and search for them. */
+const networkTools: readonly string[] = ['web_fetch', 'web_search'];
+
+function searchKind(host: string | undefined): Readonly<Record<string, ToolKind>> {
+  return host === undefined ? {} : { web_search: `fetch:${host}` };
+}
 
 const readOnlyRules: readonly PermissionRule[] = ['write', 'edit', 'bash'].map((tool) => ({
   tool,

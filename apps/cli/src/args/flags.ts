@@ -41,11 +41,14 @@ export type FlagName =
   | 'max-tokens'
   | 'max-cost'
   | 'mode'
+  | 'tools'
+  | 'accept'
   | 'yes'
   | 'read-only'
   | 'allow'
   | 'deny'
   | 'sandbox'
+  | 'web-search'
   | 'trust'
   | 'all'
   | 'output'
@@ -54,6 +57,7 @@ export type FlagName =
   | 'port'
   | 'host'
   | 'agents'
+  | 'agent'
   | 'data'
   | 'replace'
   | 'bus'
@@ -82,6 +86,7 @@ const sessionCommands: readonly FlagOwner[] = [
   'replay',
   'inspect',
   'diff',
+  'test',
   'sql',
   'models',
   'doctor',
@@ -91,13 +96,14 @@ const sessionCommands: readonly FlagOwner[] = [
   'plugins',
   'acp',
   'rpc',
+  'mcp',
   'ps',
   'attach',
   'share',
 ];
 const allCommands: readonly FlagOwner[] = [...sessionCommands, 'serve'];
 const agentRuns: readonly FlagOwner[] = ['run', 'print'];
-const agents: readonly FlagOwner[] = [...agentRuns, 'init', 'acp', 'rpc'];
+const agents: readonly FlagOwner[] = [...agentRuns, 'init', 'acp', 'rpc', 'mcp'];
 
 /** All flags, in the order of the help text. A flag has the same meaning in all commands. */
 const flags: Readonly<Record<FlagName, Flag>> = {
@@ -108,7 +114,18 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     help: 'Print one answer and exit, for scripts. Piped input is the context, or the prompt if there is no text',
   },
   json: {
-    owners: ['print', 'sessions', 'replay', 'inspect', 'diff', 'sql', 'models', 'doctor', 'ps'],
+    owners: [
+      'print',
+      'sessions',
+      'replay',
+      'inspect',
+      'diff',
+      'test',
+      'sql',
+      'models',
+      'doctor',
+      'ps',
+    ],
     help: 'Print JSON for programs',
     helpByOwner: { print: 'With -p: print all events as JSON, one per line' },
   },
@@ -183,8 +200,20 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   },
   mode: {
     value: '<mode>',
-    owners: agents,
+    owners: [...agents, 'test'],
     help: 'Start in this mode: "plan" (only reads and proposes), "ask", "accept-edits" (changes files in the folder without asking) or "auto" (also runs commands in the sandbox without asking). Shift-Tab changes it. Default: ask',
+    helpByOwner: {
+      test: '"exact" (a recording fails at its first difference), "requests" (all differences of all recordings, grouped) or "live" (from the first difference on, the model of the agent answers). Default: requests',
+    },
+  },
+  tools: {
+    value: '<what>',
+    owners: ['test'],
+    help: 'With --mode live: "recorded" (tools return recorded results) or "real" (tools run). Default: recorded',
+  },
+  accept: {
+    owners: ['test'],
+    help: 'Write changed recordings again, with what the agent does today',
   },
   yes: {
     short: 'y',
@@ -216,6 +245,11 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     owners: agents,
     help: 'What commands may change: "workspace" (this folder), "read-only" (nothing) or "off" (everything). Default: workspace, if the system has a sandbox',
   },
+  'web-search': {
+    value: '<who>',
+    owners: agents,
+    help: 'Who searches the web: "brave", "tavily" or "exa" (with a key in the environment), "hosted" (the provider of the model), "auto" (the first service with a key) or "off". Default: auto',
+  },
   trust: {
     owners: agents,
     help: 'Trust the millrace.json, the hooks, skills, commands and other extensions of this folder, including programs that they start, until they change',
@@ -224,8 +258,11 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   output: {
     short: 'o',
     value: '<file>',
-    owners: ['sessions'],
+    owners: ['sessions', 'test'],
     help: 'The file that export writes',
+    helpByOwner: {
+      test: 'Also write a report to this file: .html for people, .xml for JUnit, .json for programs, .md for a pull request. Can be repeated',
+    },
   },
   speed: { value: '<n>', owners: ['replay'], help: 'Speed factor; "max" shows everything at once' },
   port: {
@@ -245,8 +282,20 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   },
   agents: {
     value: '<file>',
-    owners: ['serve'],
+    owners: ['serve', 'test', 'sessions'],
     help: 'Serve the agents that this module exports, instead of the coding agent and the demo',
+    helpByOwner: {
+      test: 'Test the agents that this module exports',
+      sessions: 'With pin: the module that exports the agent of the session',
+    },
+  },
+  agent: {
+    value: '<name>',
+    owners: ['test', 'sessions'],
+    help: 'Test this agent of the module. Default: the agent that the recording names',
+    helpByOwner: {
+      sessions: 'With pin: the agent of the session. Default: the only agent of the module',
+    },
   },
   data: {
     value: '<dir>',

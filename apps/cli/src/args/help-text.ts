@@ -78,10 +78,11 @@ const mainPage: HelpPage = {
   footer: `Commands:
   init      Let the agent write AGENTS.md, if the folder has none
   plugins   List, add and remove plugins
-  sessions  List, show, delete, export and import sessions
+  sessions  List, show, delete, export, import and pin sessions
   replay    Show a past session with its timing
   inspect   Show the records of a session, its time and its tokens
   diff      Show where two sessions went different ways, and why
+  test      Run recorded sessions through your agents, and show what changed
   sql       Ask questions about all sessions with SQL
   ps        List the sessions with work, and who drives them
   attach    Open a session that runs, also one in the background
@@ -89,6 +90,7 @@ const mainPage: HelpPage = {
   serve     Serve agents over HTTP, with streams that clients can resume
   acp       Run as an agent inside an editor, over standard input and output
   rpc       Run sessions for a program, over standard input and output
+  mcp       Offer the agent and its tools to clients of MCP
   models    List the models with their limits and prices, or refresh them
   backup    Write all sessions, or all data of a server, into one file
   restore   Put the content of a backup in place of a store
@@ -130,6 +132,16 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       ['millrace rpc --mode plan', 'new sessions start in plan mode'],
     ],
   },
+  mcp: {
+    usage: ['millrace mcp [flags]'],
+    about:
+      'Speaks the Model Context Protocol over standard input and output. A client such as Claude Code, Cursor or VS Code starts it, and can call the agent and the tools of the folder. The sessions are the same as in the terminal.',
+    flagOwners: ['mcp'],
+    examples: [
+      ['millrace mcp', 'the command to enter in the settings of the client'],
+      ['millrace mcp --cwd ~/project --mode plan', 'works in this folder, and only reads'],
+    ],
+  },
   plugins: {
     usage: [
       'millrace plugins [list]',
@@ -152,6 +164,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       'millrace sessions export <id>… [--output <file>]',
       'millrace sessions export <id>… <file.html>',
       'millrace sessions import [file]…',
+      'millrace sessions pin <id> [folder] --agents <file>',
     ],
     about:
       'Manages past sessions. The start of an id is enough; "last" is the last session of this folder.',
@@ -166,6 +179,10 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       [
         'millrace sessions export last talk.html',
         'write a page that replays the session in any browser, without a server',
+      ],
+      [
+        'millrace sessions pin last recordings --agents agents.ts',
+        'make the session a recording for millrace test, without keys and passwords',
       ],
     ],
   },
@@ -193,6 +210,18 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       ['millrace diff 3f2a last', 'a session and the last one of this folder'],
       ['millrace diff last', 'a fork and the session that it was forked from'],
       ['millrace diff 3f2a 9c1b --json | jq .divergence', 'for scripts'],
+    ],
+  },
+  test: {
+    usage: ['millrace test [folder, file or id]… --agents <file> [flags]'],
+    about:
+      'Runs recorded sessions through the agents of a module, and compares what they do and what they would send with the recording. Answers, tool results, people, clock and ids come from the recording. Without --mode live, no tool runs and no request is sent. The default folder is recordings. The exit code is 1 if something changed.',
+    flagOwners: ['test'],
+    examples: [
+      ['millrace test --agents agents.ts', 'all recordings in the folder recordings'],
+      ['millrace test --agents agents.ts --accept', 'accept what changed'],
+      ['millrace test --agents agents.ts -o report.html -o junit.xml', 'write reports'],
+      ['millrace test last --agents agents.ts --mode live', 'let the model answer again'],
     ],
   },
   sql: {

@@ -5,13 +5,14 @@ import {
   type ChatArgs,
   type HelpTopic,
   type InitArgs,
+  type McpArgs,
   type PrintArgs,
   type RpcArgs,
   type RunArgs,
   type SessionChoice,
   streamSettings,
 } from '../contract/args.ts';
-import { sandboxSettings, sessionModes } from '../contract/config.ts';
+import { sandboxSettings, sessionModes, webSearchSettings } from '../contract/config.ts';
 import { UsageError } from '../contract/errors.ts';
 import {
   type CommandLine,
@@ -36,11 +37,13 @@ import {
   serveArgs,
   sessionsArgs,
   sqlArgs,
+  testArgs,
 } from './sub-command-args.ts';
 
 const topics: readonly HelpTopic[] = [
-  ...(['sessions', 'replay', 'inspect', 'diff', 'sql', 'models', 'doctor', 'serve'] as const),
-  ...(['backup', 'restore', 'acp', 'rpc', 'ps', 'attach', 'share', 'init', 'plugins'] as const),
+  ...(['sessions', 'replay', 'inspect', 'diff', 'test', 'sql', 'models', 'doctor'] as const),
+  ...(['serve', 'backup', 'restore', 'acp', 'rpc', 'mcp', 'ps', 'attach', 'share'] as const),
+  ...(['init', 'plugins'] as const),
 ];
 
 /**
@@ -65,6 +68,7 @@ export function parseArgs(argv: readonly string[]): Args {
     case 'init':
     case 'acp':
     case 'rpc':
+    case 'mcp':
       return programArgs(rest, command);
     case 'sessions':
       return sessionsArgs(rest);
@@ -76,6 +80,8 @@ export function parseArgs(argv: readonly string[]): Args {
       return inspectArgs(rest);
     case 'diff':
       return diffArgs(rest);
+    case 'test':
+      return testArgs(rest);
     case 'sql':
       return sqlArgs(rest);
     case 'models':
@@ -158,8 +164,8 @@ function runArgs(line: CommandLine): ChatArgs | PrintArgs {
 /** Parses the arguments of an agent that takes no prompt and no session. */
 function programArgs(
   line: CommandLine,
-  command: 'init' | 'acp' | 'rpc',
-): InitArgs | AcpArgs | RpcArgs {
+  command: 'init' | 'acp' | 'rpc' | 'mcp',
+): InitArgs | AcpArgs | RpcArgs | McpArgs {
   if (line.operands.length > 0)
     throw new UsageError(
       `millrace ${command} got too many arguments. See millrace ${command} --help`,
@@ -184,6 +190,7 @@ function agentArgs(line: CommandLine): Omit<RunArgs, 'session' | 'otlp'> {
       name === 'allow' || name === 'deny' ? [ruleFromText(value, name)] : [],
     ),
     sandbox: sandboxSetting(line),
+    webSearch: webSearchSetting(line),
     trust: hasFlag(line, 'trust'),
   };
 }
@@ -211,6 +218,15 @@ function sandboxSetting(line: CommandLine): RunArgs['sandbox'] {
   if (text === undefined || setting !== undefined) return setting;
   throw new UsageError(`--sandbox must be one of ${sandboxSettings.join(', ')}`, {
     flag: 'sandbox',
+  });
+}
+
+function webSearchSetting(line: CommandLine): RunArgs['webSearch'] {
+  const text = flagText(line, 'web-search');
+  const setting = webSearchSettings.find((one) => one === text);
+  if (text === undefined || setting !== undefined) return setting;
+  throw new UsageError(`--web-search must be one of ${webSearchSettings.join(', ')}`, {
+    flag: 'web-search',
   });
 }
 

@@ -1,23 +1,26 @@
-import type {
-  BackupArgs,
-  DiffArgs,
-  DoctorArgs,
-  HelpTopic,
-  InspectArgs,
-  ModelsArgs,
-  PluginsArgs,
-  ReplayArgs,
-  ServeArgs,
-  SessionsAction,
-  SessionsArgs,
-  SqlArgs,
+import {
+  type BackupArgs,
+  type DiffArgs,
+  type DoctorArgs,
+  type HelpTopic,
+  type InspectArgs,
+  liveToolSettings,
+  type ModelsArgs,
+  type PluginsArgs,
+  type ReplayArgs,
+  type ServeArgs,
+  type SessionsAction,
+  type SessionsArgs,
+  type SqlArgs,
+  type TestArgs,
+  testModes,
 } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import { type CommandLine, flagCount, flagText, hasFlag, sharedArgs } from './command-line.ts';
 import type { FlagName } from './flags.ts';
 import { nearestName } from './nearest-name.ts';
 
-const actions: readonly SessionsAction[] = ['list', 'show', 'delete', 'export', 'import'];
+const actions: readonly SessionsAction[] = ['list', 'show', 'delete', 'export', 'import', 'pin'];
 
 export function sessionsArgs(line: CommandLine): SessionsArgs {
   const [word = 'list', ...operands] = line.operands;
@@ -38,6 +41,7 @@ export function sessionsArgs(line: CommandLine): SessionsArgs {
     json: hasFlag(line, 'json'),
     output,
     yes: hasFlag(line, 'yes'),
+    ...(action === 'pin' && { agents: flagText(line, 'agents'), agent: flagText(line, 'agent') }),
   };
 }
 
@@ -55,6 +59,8 @@ const flagActions: Readonly<Partial<Record<FlagName, readonly SessionsAction[]>>
   json: ['list', 'show'],
   output: ['export'],
   yes: ['delete'],
+  agents: ['pin'],
+  agent: ['pin'],
 };
 
 function checkFlags(action: SessionsAction, { flags }: CommandLine): void {
@@ -67,8 +73,9 @@ function checkFlags(action: SessionsAction, { flags }: CommandLine): void {
 
 function checkOperands(action: SessionsAction, operands: readonly string[]): void {
   const command = `millrace sessions ${action}`;
+  const most = { list: 0, show: 1, pin: 2 } as const;
   const hasTooMany =
-    operands.length > (action === 'list' ? 0 : action === 'show' ? 1 : operands.length);
+    operands.length > (action in most ? most[action as keyof typeof most] : operands.length);
   if (hasTooMany) throw tooManyOperands(command);
   const hasNone = operands.length === 0 || operands.includes('');
   if (hasNone && action !== 'list' && action !== 'import') throw missingId(command);
@@ -115,6 +122,38 @@ export function diffArgs(line: CommandLine): DiffArgs {
   }
   if (more.length > 0) throw tooManyOperands('millrace diff');
   return { ...sharedArgs(line), command: 'diff', a, b, json: hasFlag(line, 'json') };
+}
+
+export function testArgs(line: CommandLine): TestArgs {
+  const { operands } = line;
+  if (operands.includes(''))
+    throw new UsageError('millrace test got an empty name. Name a folder, a file or a session');
+  const [mode, tools] = [flagText(line, 'mode'), flagText(line, 'tools')];
+  const testMode = testModes.find((one) => one === (mode ?? 'requests'));
+  if (testMode === undefined)
+    throw new UsageError(`--mode must be one of ${testModes.join(', ')}`, { flag: 'mode' });
+  const liveTools = liveToolSettings.find((one) => one === (tools ?? 'recorded'));
+  if (liveTools === undefined)
+    throw new UsageError(`--tools must be one of ${liveToolSettings.join(', ')}`, {
+      flag: 'tools',
+    });
+  if (tools !== undefined && testMode !== 'live')
+    throw new UsageError('--tools is for --mode live. Other modes run no tool', { flag: 'tools' });
+  const outputs = line.flags.flatMap(({ name, value }) => (name === 'output' ? [value] : []));
+  if (!outputs.every((path) => /\.(html?|xml|json|md)$/i.test(path)))
+    throw new UsageError('--output must end in .html, .xml, .json or .md', { flag: 'output' });
+  return {
+    ...{
+      ...sharedArgs(line),
+      command: 'test',
+      operands,
+      mode: testMode,
+      tools: liveTools,
+      outputs,
+    },
+    ...{ agents: flagText(line, 'agents'), agent: flagText(line, 'agent') },
+    ...{ accept: hasFlag(line, 'accept'), json: hasFlag(line, 'json') },
+  };
 }
 
 export function sqlArgs(line: CommandLine): SqlArgs {

@@ -109,6 +109,7 @@ export class ChatApp implements CommandContext {
   #suspendTerminal: () => Promise<void> = noSuspend;
   #releaseTerminal: Suspend = noSuspend;
   #prompt: PromptAccess = noPrompt;
+  #lastNote: Block | undefined;
   readonly #ctrlC = new SecondPress(this);
   readonly #escape = new SecondPress(this);
 
@@ -175,12 +176,13 @@ export class ChatApp implements CommandContext {
   }
 
   readonly print = (...blocks: readonly Block[]): void => this.display.print(blocks);
-
   readonly pick = (pick: PickList): void => this.dialogs.pick(pick);
-
   readonly newSession = (): SessionId => this.#ids.session();
 
-  readonly quit = (): void => this.#options.onQuit();
+  readonly quit = (lastNote?: Block): void => {
+    this.#lastNote = lastNote;
+    this.#options.onQuit();
+  };
 
   readonly putBack = (text: string): void => this.#prompt.putBack(text);
 
@@ -234,8 +236,7 @@ export class ChatApp implements CommandContext {
     const conversation = this.#conversation;
     const { blocks, count: total } = await conversation.open();
     const { look, rows } = this.display;
-    const { session } = conversation;
-    this.print(...lastScreenful(look, blocks, { total, rows, session }));
+    this.print(...lastScreenful(look, blocks, { total, rows, session: conversation.session }));
     await conversation.resumeInterrupted();
   }
 
@@ -422,7 +423,8 @@ export class ChatApp implements CommandContext {
     const { session } = this.#conversation;
     const { isStored = () => true } = this.#options;
     const isThere = (await this.log.info(session).catch(() => undefined)) !== undefined;
-    if (isThere) this.print(isStored() ? resumeNotice(session) : storeDeletedNotice());
+    const howToReturn = this.#lastNote ?? resumeNotice(session);
+    if (isThere) this.print(isStored() ? howToReturn : storeDeletedNotice());
     this.display.close();
   }
 

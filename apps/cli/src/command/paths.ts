@@ -1,6 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Args, SessionsArgs, SharedArgs } from '../contract/args.ts';
+import type { Args, SessionsArgs, SharedArgs, TestArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 
@@ -15,7 +15,7 @@ export function resolveArgPaths<Given extends Args>(args: Given, from: string): 
     const isPath = typeof path === 'string' && !(urlCommands.has(args.command) && isUrl(path));
     return isPath ? [[name, resolve(from, path)] as const] : [];
   });
-  return { ...args, ...Object.fromEntries(paths), ...resolveImportFiles(args, from) };
+  return { ...args, ...Object.fromEntries(paths), ...resolveFiles(args, from) };
 }
 
 /** The commands whose store can also be a database. */
@@ -29,10 +29,18 @@ function isUrl(text: string): boolean {
   return /^[a-z][a-z0-9+]+:/i.test(text);
 }
 
-/** Makes the file paths of `sessions import` absolute. */
-function resolveImportFiles(args: Args, from: string): Pick<SessionsArgs, 'operands'> | undefined {
-  if (args.command !== 'sessions' || args.action !== 'import') return undefined;
-  return { operands: args.operands.map((path) => resolve(from, path)) };
+/** Makes the paths in lists absolute: the files of `sessions import`, and the folder of `sessions pin`. */
+function resolveFiles(
+  args: Args,
+  from: string,
+): Pick<SessionsArgs, 'operands'> | Pick<TestArgs, 'outputs'> | undefined {
+  if (args.command === 'test') return { outputs: args.outputs.map((path) => resolve(from, path)) };
+  if (args.command !== 'sessions') return undefined;
+  const first = { import: 0, pin: 1 } as const;
+  const start = args.action in first ? first[args.action as keyof typeof first] : undefined;
+  if (start === undefined) return undefined;
+  const { operands } = args;
+  return { operands: operands.map((path, at) => (at < start ? path : resolve(from, path))) };
 }
 
 /**

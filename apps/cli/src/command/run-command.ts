@@ -51,6 +51,7 @@ async function dispatch(args: Args, host: Host): Promise<number> {
     case 'replay':
     case 'inspect':
     case 'diff':
+    case 'test':
     case 'sql':
     case 'models':
     case 'backup':
@@ -74,6 +75,10 @@ async function dispatch(args: Args, host: Host): Promise<number> {
     case 'rpc': {
       const { rpcCommand } = await import('../rpc/rpc-command.ts');
       return rpcCommand(args, host);
+    }
+    case 'mcp': {
+      const { mcpCommand } = await import('../mcp/mcp-command.ts');
+      return mcpCommand(args, host);
     }
     case 'ps':
     case 'share': {

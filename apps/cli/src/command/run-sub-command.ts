@@ -8,6 +8,7 @@ import type {
   ReplayArgs,
   SessionsArgs,
   SqlArgs,
+  TestArgs,
 } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
 import { resolveWorkFolder } from './paths.ts';
@@ -18,6 +19,7 @@ type SubArgs =
   | ReplayArgs
   | InspectArgs
   | DiffArgs
+  | TestArgs
   | SqlArgs
   | ModelsArgs
   | DoctorArgs
@@ -54,6 +56,10 @@ export async function runSubCommand(args: SubArgs, host: Host): Promise<number> 
     case 'diff': {
       const { diffCommand } = await import('../diff/diff-command.ts');
       return untilStopped(signal, diffCommand({ args, config, ...streams }));
+    }
+    case 'test': {
+      const { testCommand } = await import('../recorded/test-command.ts');
+      return untilStopped(signal, testCommand({ args, config, ...streams }));
     }
     case 'sql': {
       const { sqlCommand } = await import('../sql/sql-command.ts');

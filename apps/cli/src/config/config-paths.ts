@@ -33,6 +33,17 @@ export function fileCopiesFolder(env: Env): string | undefined {
   return data && join(data, 'copies');
 }
 
+/**
+ * Returns the folder for the git worktrees of sub-agents. It is not in the folder for sessions, because commands
+ * cannot see that folder.
+ */
+export function worktreesFolder(env: Env): string | undefined {
+  const { XDG_CACHE_HOME: cache = '', LOCALAPPDATA: local = '', HOME: home = '' } = env;
+  if (isAbsolute(cache)) return join(cache, 'millrace', 'worktrees');
+  if (isAbsolute(local)) return join(local, 'millrace-worktrees');
+  return isAbsolute(home) ? join(home, '.cache', 'millrace', 'worktrees') : undefined;
+}
+
 /** Returns the folder of the daemon of a session store that is not the default store. */
 export function daemonFolderOf(store: string): string {
   return `${store}-daemon`;

@@ -7,6 +7,7 @@ import {
   sandboxSettings,
   sessionModes,
   themeNames,
+  webSearchSettings,
 } from '../contract/config.ts';
 import { modelInfoSchema } from './model-info-schema.ts';
 
@@ -183,6 +184,12 @@ export const configSchema: z.ZodType<ConfigFile> = z
       .optional()
       .describe(
         'How long the provider caches the prompt, if the provider lets us choose: "5m" or "1h". A longer life costs more to write. "off" sends no cache hints. Default: "5m".',
+      ),
+    webSearch: z
+      .enum(webSearchSettings)
+      .optional()
+      .describe(
+        'Who searches the web for the model: "brave", "tavily" and "exa" need BRAVE_API_KEY, TAVILY_API_KEY or EXA_API_KEY; "hosted" is the search of the provider of the model, which asks no questions; "auto" is the first service whose key is set; "off" is nobody. Default: "auto".',
       ),
     theme: z
       .enum(themeNames)

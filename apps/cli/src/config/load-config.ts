@@ -1,8 +1,15 @@
 import { dirname, resolve } from 'node:path';
 import { isDecimal } from '@millrace/core';
+import type { PermissionRule } from '@millrace/tools';
 import type { McpServer } from '@millrace/tools/mcp';
 import type { ConfigArgs } from '../contract/args.ts';
-import type { Config, ConfigFile, LimitsConfig, UntrustedFile } from '../contract/config.ts';
+import type {
+  Config,
+  ConfigFile,
+  LimitsConfig,
+  PermissionsConfig,
+  UntrustedFile,
+} from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 import { mergeCommands, mergeSandbox, storeFiles } from './command-settings.ts';
@@ -42,13 +49,14 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const place = await findServerPlace(env, cwd);
   const mcpServers = mergeMcpServers(layers, { env, cwd, place }, warn);
   const store = resolveStore(args.store ?? fromEnv.store, layers, cwd);
+  const permissions = denyOwnPaths(await mergePermissions(layered, args), storeFiles(store));
   return {
     model: args.model ?? fromEnv.model ?? fromFiles('model'),
     models,
     reasoning: fromFiles('reasoning'),
     system: args.system ?? fromEnv.system ?? fromFiles('system'),
     limits: mergeLimits(args, fromEnv, layers),
-    permissions: denyOwnPaths(await mergePermissions(layered, args), storeFiles(store)),
+    permissions,
     sandbox: mergeSandbox({ layers, args, env, store }),
     commands: mergeCommands(layers),
     serverFiles: await protectedServerFiles(mcpServers, cwd),
@@ -56,6 +64,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     store,
     compactAtTokens: fromFiles('compactAtTokens'),
     cache: fromFiles('cache'),
+    webSearch: allowedSearch(args.webSearch ?? fromFiles('webSearch'), permissions, warn),
     theme: fromFiles('theme'),
     notifications: fromFiles('notifications'),
     files: layers.map(({ file }) => file.path).toReversed(),
@@ -63,6 +72,24 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     foldersFile,
     untrusted,
   };
+}
+
+/**
+ * Returns the setting, or `off` for a session that only reads. The search of a provider cannot ask the user, so
+ * a rule that denies or asks switches it off.
+ */
+function allowedSearch(
+  setting: Config['webSearch'],
+  { mode, rules }: PermissionsConfig,
+  warn: (warning: string) => void,
+): Config['webSearch'] {
+  if (mode === 'read-only') return 'off';
+  const isAbout = ({ tool = '*', path, command }: PermissionRule) =>
+    path === undefined && command === undefined && (tool === '*' || tool === 'web_search');
+  const last = rules.findLast(isAbout);
+  if (setting !== 'hosted' || last === undefined || last.decision === 'allow') return setting;
+  warn('The provider does not search the web, because a rule for web_search denies it or asks');
+  return 'off';
 }
 
 function mergeLimits(

@@ -3,11 +3,12 @@ import type { PermissionRule } from '@millrace/tools';
 import { UsageError } from '../contract/errors.ts';
 
 const pathTools: readonly string[] = ['read', 'ls', 'grep', 'glob', 'write', 'edit', '*'];
+const hostTools: readonly string[] = ['web_fetch', 'web_search'];
 const commandTools: readonly string[] = ['bash', 'bash+network', 'bash+outside'];
 
 /**
  * Parses a permission rule. A rule is a tool name, `tool:pattern` with a command prefix or a path
- * glob, `tool=text` for an exact match, or `web_fetch:host`.
+ * glob, `tool=text` for an exact match, `web_fetch:host` or `web_search:host`.
  *
  * @example
  * ruleFromText('bash:git status', 'allow');
@@ -26,7 +27,7 @@ export function ruleFromText(text: string, decision: Approval): PermissionRule {
   const exact = sign === '=' ? { exact: true } : {};
   if (commandTools.includes(tool))
     return { ...toolField, command: what.trim(), ...exact, decision };
-  if (tool === 'web_fetch') {
+  if (hostTools.includes(tool)) {
     if (sign === '=') throw invalidRule(text, 'a host follows a colon');
     return { tool, host: what.trim(), decision };
   }
@@ -39,7 +40,7 @@ export function ruleFromText(text: string, decision: Approval): PermissionRule {
  * rule.
  */
 export function ruleToText({ tool, path, command, host, exact }: PermissionRule): string {
-  if (host !== undefined) return `${tool ?? 'web_fetch'}:${host}`;
+  if (host !== undefined) return `${tool ?? hostTools[0]}:${host}`;
   const sign = exact ? '=' : ':';
   if (command !== undefined) return `${tool ?? commandTools[0]}${sign}${command}`;
   return path === undefined ? (tool ?? '*') : `${tool ?? '*'}${sign}${path}`;

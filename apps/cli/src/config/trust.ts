@@ -17,9 +17,11 @@ export function riskyContent(settings: ConfigFile, userSettings: ConfigFile = {}
 
 /** Returns the settings without the risky parts. */
 export function withoutRiskyParts(settings: ConfigFile, userSettings: ConfigFile = {}): ConfigFile {
-  const { models, mcpServers, store, permissions, limits, sandbox, commands, ...rest } = settings;
+  const { models, mcpServers, store, permissions, limits, sandbox, commands, webSearch, ...rest } =
+    settings;
   const harmless = {
     ...rest,
+    ...(webSearch === 'off' && { webSearch }),
     ...(limits && { limits: strictLimits(limits, userSettings) }),
     ...(sandbox?.profile === strictestProfile && { sandbox: { profile: strictestProfile } }),
   };
@@ -52,6 +54,7 @@ export function fingerprintRiskyParts(settings: ConfigFile, userSettings: Config
 
 function collectRiskyParts(settings: ConfigFile, userSettings: ConfigFile): object {
   const { models, mcpServers, store, permissions, limits = {}, sandbox, commands } = settings;
+  const { webSearch } = settings;
   const mode = permissions?.mode;
   const isLimited =
     Object.keys(limits).length === Object.keys(strictLimits(limits, userSettings)).length;
@@ -61,6 +64,8 @@ function collectRiskyParts(settings: ConfigFile, userSettings: ConfigFile): obje
     store,
     sandbox: sandbox !== undefined && isStrictSandbox(sandbox) ? undefined : sandbox,
     commands,
+    // A search sends texts to a service, and costs money.
+    webSearch: webSearch === 'off' ? undefined : webSearch,
     'permissions.allow': permissions?.allow,
     'permissions.deny': permissions?.deny?.filter(deniesOutside),
     'permissions.mode': mode !== undefined && isLooser(mode, userSettings) ? mode : undefined,

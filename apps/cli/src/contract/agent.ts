@@ -121,6 +121,7 @@ export interface BuildOptions {
     | 'system'
     | 'compactAtTokens'
     | 'cache'
+    | 'webSearch'
     | 'foldersFile'
   >;
   readonly chosen: ChosenModel;

@@ -1,10 +1,11 @@
 import type { PermissionRule } from '@millrace/tools';
-import type { SandboxSetting, SessionMode } from './config.ts';
+import type { SandboxSetting, SessionMode, WebSearchSetting } from './config.ts';
 
 /** The validated command line. */
 export type Args =
   | AcpArgs
   | RpcArgs
+  | McpArgs
   | InitArgs
   | PluginsArgs
   | ChatArgs
@@ -13,6 +14,7 @@ export type Args =
   | ReplayArgs
   | InspectArgs
   | DiffArgs
+  | TestArgs
   | SqlArgs
   | DoctorArgs
   | ModelsArgs
@@ -56,6 +58,8 @@ export interface RunArgs extends SharedArgs {
   readonly rules: readonly PermissionRule[];
   /** The sandbox profile for commands. */
   readonly sandbox?: SandboxSetting | undefined;
+  /** Who searches the web for the model. */
+  readonly webSearch?: WebSearchSetting | undefined;
   /** If true, all settings of the folder's millrace.json are trusted from now on. */
   readonly trust: boolean;
   /** The URL of the trace collector. */
@@ -88,6 +92,11 @@ export interface AcpArgs extends Omit<RunArgs, 'session' | 'otlp'> {
 /** Arguments of the agent for programs. The program chooses the sessions and their folders. */
 export interface RpcArgs extends Omit<RunArgs, 'session' | 'otlp'> {
   readonly command: 'rpc';
+}
+
+/** Arguments of the agent for clients of MCP. */
+export interface McpArgs extends Omit<RunArgs, 'session' | 'otlp'> {
+  readonly command: 'mcp';
 }
 
 /** Arguments of `millrace init`. */
@@ -140,9 +149,13 @@ export interface SessionsArgs extends SharedArgs {
   readonly output?: string | undefined;
   /** If true, deletes without asking. */
   readonly yes: boolean;
+  /** For `pin`: the path of a module that exports the agents. */
+  readonly agents?: string | undefined;
+  /** For `pin`: the name of the agent that recorded the session. */
+  readonly agent?: string | undefined;
 }
 
-export type SessionsAction = 'list' | 'show' | 'delete' | 'export' | 'import';
+export type SessionsAction = 'list' | 'show' | 'delete' | 'export' | 'import' | 'pin';
 
 export interface ReplayArgs extends SharedArgs {
   readonly command: 'replay';
@@ -165,6 +178,30 @@ export interface DiffArgs extends SharedArgs {
   readonly a: string;
   /** Default: `a` is a fork, and it is compared with the session that it was forked from. */
   readonly b?: string | undefined;
+  readonly json: boolean;
+}
+
+/** The values of `--mode` of `millrace test`. */
+export const testModes = ['exact', 'requests', 'live'] as const;
+/** The values of `--tools`. */
+export const liveToolSettings = ['recorded', 'real'] as const;
+
+/** Arguments of `millrace test`, which runs recorded sessions through the agents of a module. */
+export interface TestArgs extends SharedArgs {
+  readonly command: 'test';
+  /** Folders, files with a recording, or sessions: ids, id prefixes or `last`. */
+  readonly operands: readonly string[];
+  /** The path of a module that exports the agents. */
+  readonly agents?: string | undefined;
+  /** The name of the agent. Default: the name that the recording has. */
+  readonly agent?: string | undefined;
+  readonly mode: (typeof testModes)[number];
+  /** What tools do in the mode `live`. */
+  readonly tools: (typeof liveToolSettings)[number];
+  /** If true, writes changed recordings again, with what the agent does today. */
+  readonly accept: boolean;
+  /** The files of reports. The ending chooses the form: .html, .xml or .json. */
+  readonly outputs: readonly string[];
   readonly json: boolean;
 }
 
@@ -276,10 +313,12 @@ export type HelpTopic =
   | 'plugins'
   | 'acp'
   | 'rpc'
+  | 'mcp'
   | 'sessions'
   | 'replay'
   | 'inspect'
   | 'diff'
+  | 'test'
   | 'sql'
   | 'models'
   | 'doctor'

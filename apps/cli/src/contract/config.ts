@@ -1,6 +1,6 @@
 import type { Cost } from '@millrace/core';
 import type { ModelInfo, ReasoningEffort } from '@millrace/providers';
-import type { PermissionMode, PermissionRule } from '@millrace/tools';
+import type { PermissionMode, PermissionRule, SearchService } from '@millrace/tools';
 import type { McpServer } from '@millrace/tools/mcp';
 
 /**
@@ -33,6 +33,8 @@ export interface Config {
   readonly compactAtTokens?: number | undefined;
   /** The time for which the provider caches the common start of requests. Default: `5m`. */
   readonly cache?: CacheSetting | undefined;
+  /** Who searches the web for the model. Default: `auto`. */
+  readonly webSearch?: WebSearchSetting | undefined;
   /** The colors of the chat. Default: `auto`. */
   readonly theme?: ThemeName | undefined;
   /** The notifications of the chat. */
@@ -201,9 +203,21 @@ export interface ConfigFile {
   readonly store?: string | undefined;
   readonly compactAtTokens?: number | undefined;
   readonly cache?: CacheSetting | undefined;
+  readonly webSearch?: WebSearchSetting | undefined;
   readonly theme?: ThemeName | undefined;
   readonly notifications?: NotificationsConfig | undefined;
 }
+
+/**
+ * Who searches the web for the model. `auto`: the first service whose key is in the environment. `hosted`: the
+ * provider of the model, during a request. `off`: nobody.
+ */
+export type WebSearchSetting = 'auto' | 'off' | 'hosted' | SearchService;
+
+export const webSearchSettings: readonly WebSearchSetting[] = [
+  ...(['auto', 'off', 'hosted'] as const),
+  ...(['brave', 'tavily', 'exa'] as const),
+];
 
 /** The ways to notify the user. `osc9` is a sequence that many terminals show as a notification. */
 export const notificationWays = ['off', 'bell', 'osc9', 'desktop'] as const;

@@ -49,6 +49,8 @@ export interface AgentFile {
   readonly tools?: readonly string[] | undefined;
   /** The model that the file asks for. Default: the model of the main agent. */
   readonly model?: string | undefined;
+  /** True if each task runs in a git worktree of its own. Default: false. */
+  readonly isIsolated?: boolean | undefined;
 }
 
 export const hookEvents = [

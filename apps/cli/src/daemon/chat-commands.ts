@@ -30,13 +30,8 @@ export const background: SlashCommand = {
       return print(note('dim', 'There is no run to leave. /quit leaves the chat.'));
     const id = session.slice(0, shortIdLength);
     if (holder !== undefined) {
-      print(
-        note(
-          'mark',
-          `${holder} drives this session and continues. To return: millrace attach ${id}`,
-        ),
-      );
-      return quit();
+      const returning = `To return: millrace attach ${id}`;
+      return quit(note('mark', `${holder} drives this session and continues. ${returning}`));
     }
     const running = (context.built.background?.list(session) ?? []).filter(
       ({ end }) => end === undefined,
@@ -63,8 +58,7 @@ export const background: SlashCommand = {
     // The daemon may have been killed meanwhile.
     await ensureDaemon(files, env);
     await askDaemon(files.socket, { type: 'resume', session });
-    print(note('mark', `⇥ It continues in the background. To return: millrace attach ${id}`));
-    quit();
+    quit(note('mark', `⇥ It continues in the background. To return: millrace attach ${id}`));
   },
 };
 

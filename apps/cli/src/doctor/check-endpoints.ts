@@ -95,7 +95,9 @@ function endpointFinding(
       const isElsewhere = [301, 302, 307, 308, 404, 405].includes(answer.status);
       const advice = isElsewhere
         ? 'There is no API at this path. Check the address, unless the model works'
-        : 'The server may be overloaded. Try again later';
+        : answer.status < 500 && answer.status !== 429
+          ? 'The server does not accept this request. Check the address, unless the model works'
+          : 'The server may be overloaded. Try again later';
       return { about, state: 'warn', text, advice };
     }
     case 'unreachable': {
@@ -185,10 +187,14 @@ async function probeEndpoint(url: string, options: ProbeOptions = {}): Promise<P
   const cancel = clock.after(timeoutMs, () => late.abort());
   try {
     const { status, body } = await fetch(url, { headers, redirect: 'manual', signal: late.signal });
-    await body?.cancel();
-    if (status === 200) return { outcome: 'answered' };
-    // Some servers answer 400 if the key is wrong.
-    const isRefused = [400, 401, 403].includes(status);
+    if (status === 200) {
+      await body?.cancel();
+      return { outcome: 'answered' };
+    }
+    const text = await startOf(body);
+    // Some servers answer 400 if the key is wrong, but also if the request is wrong.
+    const isAboutKey = status === 400 && /api[ _-]?key|credential|unauthenticated/i.test(text);
+    const isRefused = status === 401 || status === 403 || isAboutKey;
     return { outcome: isRefused ? 'refused' : 'other', status };
   } catch (error) {
     const why = late.signal.aborted ? `no answer within ${timeoutMs} ms` : networkErrorCode(error);
@@ -196,6 +202,20 @@ async function probeEndpoint(url: string, options: ProbeOptions = {}): Promise<P
   } finally {
     cancel();
   }
+}
+
+const maxReadBytes = 10_000;
+
+/** Returns the start of an answer. The text is only searched, and never shown. */
+async function startOf(body: ReadableStream<Uint8Array> | null): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > maxReadBytes) break;
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** Returns only the error code. The message of a network error may contain data of the request. */

@@ -182,6 +182,19 @@ describe('an endpoint', () => {
     expect(code).toBe(exitCodes.done);
   });
 
+  test('23: that answers with status 400 rejects the key only if it says so', async () => {
+    answer = { status: 400, body: '{"error":{"message":"Unknown field anthropic-version"}}' };
+    const other = await examine(env());
+    expect(other.on('endpoints')).toMatchObject([
+      any({ state: 'warn', text: /answers with status 400/, advice: /does not accept/ }),
+    ]);
+    answer = { status: 400, body: '{"error":{"message":"API key not valid."}}' };
+    const refused = await examine(env());
+    expect(refused.on('endpoints')).toMatchObject([
+      any({ state: 'fail', text: /rejects the key \(status 400\)/ }),
+    ]);
+  });
+
   test('that does not take the key fails, and says which variable it is', async () => {
     answer = { status: 401, body: '' };
     const { on, code } = await examine(env());

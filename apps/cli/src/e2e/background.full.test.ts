@@ -33,6 +33,8 @@ describeInTmux().concurrent('one session on every screen', () => {
     await terminal.send('/background');
     await terminal.waitForPrinted('It continues in the background');
     await terminal.waitFor(/\$\s*$/);
+    // There is one hint how to return.
+    expect(await terminal.scrollback()).not.toContain('To continue: millrace --continue');
     await terminal.saveScreen('background');
     // The daemon has sent the request again, and asks before it writes the file.
     await expect.poll(() => server.requests.length).toBe(2);

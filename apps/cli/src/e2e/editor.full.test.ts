@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { methods, type SessionNotification } from '@agentclientprotocol/sdk';
 import { errorReply } from '@millrace/providers/scripted-server';
@@ -175,6 +175,29 @@ test('an error is retried, and a final error ends the prompt', async (context) =
     code: -32603,
     message: expect.stringContaining('no such thing'),
   });
+});
+
+test('23: the end of a background command reaches the model and the editor with the next prompt', async (context) => {
+  const { server, open, workspace } = await editorHarness(context);
+  const editor = await open({ flags: ['--yes', '--sandbox', 'off'] });
+  const session = await editor.newSession();
+  const command = 'while [ ! -e go ]; do sleep 0.05; done; exit 3';
+  const input = JSON.stringify({ command, background: true });
+  server.answer({ toolCalls: [{ name: 'bash', arguments: input }] });
+  server.answer({ text: 'It runs.' });
+  expect(await editor.prompt(session, 'Start it')).toBe('end_turn');
+  writeFileSync(join(workspace.project, 'go'), '');
+  let prompts = 0;
+  const asksAgain = async () => {
+    server.answer({ text: 'I look.' });
+    await editor.prompt(session, `And now? ${++prompts}`);
+    return JSON.stringify(server.requests.at(-1)?.body);
+  };
+  // The command may still run during the first of these prompts.
+  await expect.poll(asksAgain).toContain('ended with exit code 3');
+  await editor.waitFor((updates) => JSON.stringify(updates).includes('ended with exit code 3'));
+  // An editor can stop only the work of a prompt, so the end alone starts no request.
+  expect(server.requests).toHaveLength(2 + prompts);
 });
 
 test('after kill -9 in the middle of an answer, load gives the same transcript', async (context) => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { decodeEvent } from '@millrace/core';
 import { expect, test } from 'vitest';
@@ -80,6 +80,24 @@ test('24.9: calls wait for an answer, and a stop ends the run', async (context) 
   expect(readFileSync(join(workspace.project, 'good.txt'), 'utf8')).toBe('new\n');
   expect(existsSync(join(workspace.project, 'bad.txt'))).toBe(false);
   expect(JSON.stringify(server.requests[1]?.body)).toContain('Not this one.');
+});
+
+test('23: the end of a background command wakes the model', async (context) => {
+  const { server, open, workspace } = await programHarness(context);
+  const program = await open('--yes', '--sandbox', 'off');
+  const opened = await program.call('session.open', {});
+  const session = opened['session'] as string;
+  const command = 'while [ ! -e go ]; do sleep 0.05; done; exit 3';
+  const input = JSON.stringify({ command, background: true });
+  server.answer({ toolCalls: [{ name: 'bash', arguments: input }] });
+  server.answer({ text: 'It runs.' });
+  server.answer({ text: 'It has failed.' });
+  await program.call('session.send', { session, text: 'Start it' });
+  expect(await program.call('session.wait', { session })).toMatchObject({ answer: 'It runs.' });
+  writeFileSync(join(workspace.project, 'go'), '');
+  await program.waitFor(({ params }) => JSON.stringify(params ?? {}).includes('It has failed.'));
+  expect(JSON.stringify(server.requests[2]?.body)).toContain('ended with exit code 3');
+  expect(server.requests).toHaveLength(3);
 });
 
 test('24.9: after kill -9, another program continues the session without losing a record', async (context) => {

@@ -39,6 +39,7 @@ export async function findAgentFiles(
     found.push({
       ...{ name, description, origin, path, text },
       ...(tools !== undefined && tools[0] !== '*' && { tools: usable(tools) }),
+      ...(lineOf(fields['isolation'], 64) === 'worktree' && { isIsolated: true }),
       ...(model !== undefined && !modelSizes.test(model) && { model }),
     });
   }

@@ -69,6 +69,7 @@ test('18.266: attack: the guard of an MCP server runs although another server ha
 
 test.each([
   ['WebFetch', 'web_fetch', { url: 'https://example.com' }],
+  ['WebSearch', 'web_search', { query: 'x' }],
   ['TodoWrite', 'todo', {}],
 ])('18.267: attack: a guard for %s runs for the tool %s', (matcher, tool, input) => {
   const call = toHookCall(tool, input, { cwd: '/' });
@@ -78,11 +79,11 @@ test.each([
 
 test('18.267: a message names a guard for a tool that does not exist', () => {
   const problems: string[] = [];
-  const group = { matcher: 'WebSearch|Write', hooks: [{ type: 'command', command: 'check' }] };
+  const group = { matcher: 'NotebookEdit|Write', hooks: [{ type: 'command', command: 'check' }] };
   const text = JSON.stringify({ hooks: { PreToolUse: [group] } });
   const hooks = parseHookSettings(text, 'f.json', { origin: 'user', parent: '/' }, (problem) =>
     problems.push(problem),
   );
   expect(hooks).toHaveLength(1);
-  expect(problems).toEqual([expect.stringContaining('WebSearch')]);
+  expect(problems).toEqual([expect.stringContaining('NotebookEdit')]);
 });

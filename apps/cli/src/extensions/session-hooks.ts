@@ -106,8 +106,11 @@ export class SessionHooks {
     ];
   }
 
-  /** Adds the decisions of hooks to an approval policy. Hooks can make it stricter. */
-  approve(byPolicy: Approve): Approve {
+  /**
+   * Adds the decisions of hooks to an approval policy. Hooks can make it stricter. `freely` decides about calls
+   * that a hook allows.
+   */
+  approve(byPolicy: Approve, freely: Approve = this.#options.approveFreely): Approve {
     if (!this.#runner.has('PreToolUse')) return byPolicy;
     return async (call, at) => {
       const [ruling, outcome] = await Promise.all([byPolicy(call, at), this.#beforeCall(call, at)]);
@@ -121,7 +124,7 @@ export class SessionHooks {
         // Without a rule, an earlier approval for the session does not answer this question.
         return { decision: 'ask', reason: asked, ...(judged !== undefined && { judged }) };
       }
-      if (decision === 'ask' && outcome.isAllowed) return this.#options.approveFreely(call, at);
+      if (decision === 'ask' && outcome.isAllowed) return freely(call, at);
       return ruling;
     };
   }

@@ -16,14 +16,13 @@ const otherNames: Readonly<Record<string, readonly [string, ...string[]]>> = {
   ask_user: ['AskUserQuestion'],
   skill: ['Skill'],
   web_fetch: ['WebFetch'],
+  web_search: ['WebSearch'],
   todo: ['TodoWrite'],
 };
 
 /** Tools of Claude Code that do not exist here. */
 const missingNames: ReadonlySet<string> = new Set(
-  'WebSearch NotebookEdit NotebookRead BashOutput KillShell KillBash ExitPlanMode SlashCommand'.split(
-    ' ',
-  ),
+  'NotebookEdit NotebookRead BashOutput KillShell KillBash ExitPlanMode SlashCommand'.split(' '),
 );
 
 /** Returns the tools of a matcher that do not exist here. A guard for them never runs. */

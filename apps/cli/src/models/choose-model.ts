@@ -29,11 +29,11 @@ import {
   readWindow,
 } from './local-servers.ts';
 import { loadModelTable } from './model-table.ts';
-import { openModel } from './open-model.ts';
+import { hostedSearch, openModel } from './open-model.ts';
 import { firstSetVariable, vendors } from './vendors.ts';
 
 export interface ChooseOptions extends LocalServerOptions {
-  readonly config: Pick<Config, 'model' | 'models' | 'reasoning'>;
+  readonly config: Pick<Config, 'model' | 'models' | 'reasoning' | 'webSearch'>;
   /** The folder that the demo model describes. */
   readonly cwd?: string | undefined;
   /** The table of models. Default: the user's own table, and then the built-in table. */
@@ -164,7 +164,8 @@ function openConfigured(model: ModelConfig, because: string, options: ChooseOpti
   const label = `${model.provider}/${model.model}`;
   const reasoning = model.reasoning ?? config.reasoning;
   const { maxOutputTokens } = model;
-  const provider = openModel(model, { env, models, transport: { fetch, clock } });
+  const searchesWeb = config.webSearch === 'hosted';
+  const provider = openModel(model, { env, models, searchesWeb, transport: { fetch, clock } });
   const { contextTokens } = model;
   const tellsWindow = contextTokens !== undefined || provider.contextTokens !== undefined;
   // If the server does not report a context window, the size is only a guess from the name of the
@@ -176,12 +177,18 @@ function openConfigured(model: ModelConfig, because: string, options: ChooseOpti
     label,
     why: `Using ${label}, ${because}.`,
     isDemo: false,
+    ...(searchesWeb && !hostedSearch(model) && { warning: noSearchText(label) }),
     contextTokens: contextTokens ?? provider.info?.contextTokens,
     request: {
       ...(reasoning !== undefined && { reasoning }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     },
   };
+}
+
+function noSearchText(label: string): string {
+  const way = 'Set BRAVE_API_KEY, TAVILY_API_KEY or EXA_API_KEY, and leave --web-search out';
+  return `${label} has no web search of its provider. ${way}.`;
 }
 
 function openDemo({ cwd, clock }: ChooseOptions, why: string): ChosenModel {

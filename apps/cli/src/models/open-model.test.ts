@@ -19,9 +19,13 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 /** Opens a model with this configuration, and returns the request that the server received. */
-async function asked(config: ModelConfig, env: Readonly<Record<string, string>> = {}) {
+async function asked(
+  config: ModelConfig,
+  env: Readonly<Record<string, string>> = {},
+  searchesWeb = false,
+) {
   server.answer({ text: 'Hello' });
-  const { text } = await openModel(config, { env }).complete({ items: [hello] });
+  const { text } = await openModel(config, { env, searchesWeb }).complete({ items: [hello] });
   expect(text).toBe('Hello');
   const { path, headers, body } = await server.nextRequest();
   return { path, headers, body };
@@ -62,6 +66,20 @@ describe('a model is asked by the API of its vendor, with the key of the given e
     const config = { provider: 'groq', model: 'm', baseUrl: server.url, headers } as const;
     expect((await asked(config)).headers['authorization']).toBe('Basic abc');
   });
+});
+
+test.each<[ModelConfig, object]>([
+  [
+    { provider: 'anthropic', model: 'm' },
+    { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+  ],
+  [{ provider: 'gemini', model: 'm' }, { tools: [{ googleSearch: {} }] }],
+  [{ provider: 'openai', model: 'm', api: 'responses' }, { tools: [{ type: 'web_search' }] }],
+])('23.5: the provider of %j searches the web if it should', async (config, expected) => {
+  const baseUrl = config.provider === 'gemini' ? `${server.url}/v1beta` : server.url;
+  const given = { ...config, baseUrl, apiKey: 'k' };
+  expect((await asked(given, {}, true)).body).toMatchObject(expected);
+  expect((await asked(given)).body).not.toHaveProperty('tools');
 });
 
 test('the newer API of one that is not known to have it needs an address', () => {

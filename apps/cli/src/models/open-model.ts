@@ -21,6 +21,8 @@ interface OpenOptions {
   readonly env: Env;
   /** The table of models. Default: the limits and features of known models, without prices. */
   readonly models?: ModelTable | undefined;
+  /** True if the provider of the model searches the web. Default: false. */
+  readonly searchesWeb?: boolean | undefined;
   readonly transport?: Pick<TransportOptions, 'fetch' | 'clock'> | undefined;
 }
 
@@ -29,7 +31,7 @@ interface OpenOptions {
  */
 export function openModel(
   config: ModelConfig,
-  { env, models, transport = {} }: OpenOptions,
+  { env, models, searchesWeb = false, transport = {} }: OpenOptions,
 ): Provider {
   const { provider, model, headers, secrets } = config;
   const baseUrl = config.baseUrl ?? addressFromEnv(provider, env);
@@ -38,21 +40,54 @@ export function openModel(
   const credentials = provider === 'bedrock' ? awsCredentials(config, env) : undefined;
   const apiKey = credentials === undefined ? requireKey(config, env) : undefined;
   const options = { ...transport, model, headers, secrets, baseUrl, apiKey, models, info };
+  const search = (searchesWeb && hostedSearch(config, baseUrl)) || undefined;
   switch (provider) {
     case 'anthropic':
-      return anthropic(options);
+      return anthropic({ ...options, extraTools: search && [anthropicSearch] });
     case 'gemini':
-      return gemini(options);
+      return gemini({ ...options, extraTools: search && [{ googleSearch: {} }] });
     case 'bedrock':
       return anthropicBedrock({ ...options, region: requireRegion(config, env), credentials });
     default:
       return usesResponsesApi(config, baseUrl)
-        ? openaiResponses({ ...options, preset: responsesPreset(config, baseUrl) })
+        ? openaiResponses({
+            ...options,
+            preset: responsesPreset(config, baseUrl),
+            extraTools: search && [{ type: responsesSearch(provider) }],
+          })
         : openaiChat({
             ...options,
             preset: chatPreset(config, baseUrl),
             dialect: dialectOf(config),
+            extraTools: search && [{ type: 'openrouter:web_search' }],
           });
+  }
+}
+
+const anthropicSearch = { type: 'web_search_20250305', name: 'web_search' } as const;
+
+function responsesSearch(provider: ProviderName): 'web_search' | 'openrouter:web_search' {
+  return provider === 'openrouter' ? 'openrouter:web_search' : 'web_search';
+}
+
+/** Returns true if the provider of a model can search the web itself. */
+export function hostedSearch(
+  config: ModelConfig,
+  baseUrl: string | undefined = config.baseUrl,
+): boolean {
+  switch (config.provider) {
+    case 'anthropic':
+    case 'openrouter':
+      return true;
+    case 'gemini':
+      // Older models accept no search beside the tools of the agent.
+      return !/^(?:models\/)?gemini-[12]/.test(config.model);
+    case 'openai':
+    case 'azure':
+    case 'xai':
+      return usesResponsesApi(config, baseUrl);
+    default:
+      return false;
   }
 }
 

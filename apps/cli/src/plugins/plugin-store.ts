@@ -64,16 +64,24 @@ export async function trustedPlugins(
   warn: (problem: string) => void,
 ): Promise<readonly string[]> {
   const folders: string[] = [];
-  for (const { name, digest, source } of await readPlugins(env)) {
-    const folder = folderOf(env, name);
-    const now = await readFiles(folder, { isCopy: true }).then(digestOf, () => undefined);
-    if (now === digest) folders.push(folder);
+  for (const plugin of await readPlugins(env)) {
+    const { name, source } = plugin;
+    if (await isUnchanged(env, plugin)) folders.push(folderOf(env, name));
     else
       warn(
         `The plugin ${name} is not used: its files have changed since you trusted it. To trust them again, run millrace plugins add ${source}`,
       );
   }
   return folders;
+}
+
+/** Returns true if the files of a plugin are those that the user has trusted. */
+export async function isUnchanged(
+  env: Env,
+  { name, digest }: Pick<Plugin, 'name' | 'digest'>,
+): Promise<boolean> {
+  const files = readFiles(folderOf(env, name), { isCopy: true });
+  return (await files.then(digestOf, () => undefined)) === digest;
 }
 
 /** The content of a file of a plugin. */

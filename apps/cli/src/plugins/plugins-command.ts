@@ -17,6 +17,7 @@ import { revealHidden } from '../text/cells/reveal-hidden.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
 import {
   digestOf,
+  isUnchanged,
   pluginsFolder,
   readFiles,
   readPlugins,
@@ -32,7 +33,15 @@ export async function pluginsCommand(args: PluginsArgs, host: Host): Promise<num
   switch (args.action) {
     case 'list': {
       const plugins = await readPlugins(env);
-      const lines = plugins.map(({ name, source }) => `${name}  ${source}\n`);
+      const lines = await Promise.all(
+        plugins.map(async (plugin) => {
+          const { name, source } = plugin;
+          const problem = (await isUnchanged(env, plugin))
+            ? ''
+            : `  not used: its files have changed since you trusted it. To trust them again: millrace plugins add ${source}`;
+          return `${name}  ${source}${problem}\n`;
+        }),
+      );
       writeText(stdout, lines.join('') || 'There are no plugins.\n');
       return exitCodes.done;
     }

@@ -80,8 +80,10 @@ test.each([
   expect(problems).toEqual([
     expect.stringContaining('its files have changed since you trusted it'),
   ]);
+  expect((await millrace('plugins')).stdout).toContain('not used: its files have changed');
   await millrace('plugins', 'add', './Orders', '--yes');
   expect((await load()).found).toHaveLength(3);
+  expect((await millrace('plugins')).stdout).not.toContain('not used');
 });
 
 test('18.247: attack: a change of the source folder changes the added plugin', async () => {

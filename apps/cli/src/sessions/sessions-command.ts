@@ -26,7 +26,7 @@ export interface SessionsCommandOptions {
   readonly page?: string | undefined;
 }
 
-/** Runs `millrace sessions`. It lists, shows, deletes, exports or imports sessions. */
+/** Runs `millrace sessions`. It lists, shows, deletes, exports, imports or pins sessions. */
 export async function sessionsCommand(options: SessionsCommandOptions): Promise<number> {
   const { args, stdin, stdout, stderr, cwd, env, signal, clock, page } = options;
   const output = new Output(stdout);
@@ -53,5 +53,10 @@ async function runAction(context: SessionsContext): Promise<number> {
       return exitCodes.done;
     case 'import':
       return importSessions(context);
+    case 'pin': {
+      const { pinSessionFile } = await import('../recorded/pin-session-file.ts');
+      await pinSessionFile(context);
+      return exitCodes.done;
+    }
   }
 }

@@ -27,6 +27,7 @@ export function createApp(): App {
     url: withBase('/'),
     token: readToken,
     fetch: fetchWithEarlyStream,
+    firstRecords: 'recent',
   });
   const api = new Api();
   const sources = new LiveSources(client);

@@ -3,7 +3,7 @@ import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
 interface ScrollBox {
-  readonly scrollTop: number;
+  scrollTop: number;
   readonly scrollHeight: number;
   readonly clientHeight: number;
 }
@@ -42,4 +42,39 @@ describeInChromium()('a pressed pointer', () => {
     await tab.waitForText('END');
     await expect.poll(isAtEnd).toBe(true);
   });
+
+  test('22.12: clicks a button although the list scrolls between press and release', async () => {
+    const tab = await (await harness.visitor({ viewport: { width: 1280, height: 480 } })).tab();
+    const { page, transcript } = tab;
+    await tab.send('tell me');
+    await page.getByRole('button', { name: 'Answer again' }).waitFor();
+    await page.getByRole('button', { name: 'Edit this message in a branch' }).hover();
+    await page.mouse.down();
+    await transcript.evaluate(scrollUntilRelease);
+    await page.mouse.up();
+    await page.getByRole('textbox', { name: 'Edit your message' }).waitFor();
+  });
 });
+
+/**
+ * Scrolls by a pixel in each frame until the pointer is released. The list does the same when it
+ * measures rows above the visible ones. Resolves after the list has reacted to the first scroll.
+ */
+function scrollUntilRelease(box: ScrollBox & EventTarget): Promise<void> {
+  const { document } = globalThis as unknown as { document: EventTarget };
+  let isReleased = false;
+  document.addEventListener('pointerup', () => {
+    isReleased = true;
+  });
+  const frame = (step: 1 | -1) => {
+    if (isReleased) return;
+    box.scrollTop += step;
+    requestAnimationFrame(() => frame(step === 1 ? -1 : 1));
+  };
+  return new Promise((resolve) => {
+    box.addEventListener('scroll', () => setTimeout(resolve), { once: true });
+    frame(1);
+  });
+}
+
+declare function requestAnimationFrame(callback: () => void): number;

@@ -2,7 +2,7 @@ import type { ChatSource, LiveSource } from '@millrace/react';
 import { CrossIcon, IconButton } from '@millrace/react/controls';
 import type { OnMoment } from '@millrace/react/inspector';
 import { Inspector, PastSourceFactory } from '@millrace/react/inspector';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { useApp } from '../app/app-context.ts';
 import { Link } from '../app/route.tsx';
 import { pageLabels } from '../languages/page-labels.ts';
@@ -32,7 +32,9 @@ export function InspectorPanel({ live, at, onMoment, onSource, onClose }: Inspec
   const written = useRef(at);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const sources = useMemo(() => new PastSourceFactory((hash) => live.blob(hash)), [live]);
-  useEffect(() => {
+  // A layout effect, because the user can move on before a later effect runs. It would then compare an
+  // old address with the new moment, and move back.
+  useLayoutEffect(() => {
     // The panel itself wrote this value to the URL, so the user has not selected a new moment.
     if (at === written.current) return;
     clearTimeout(timer.current);

@@ -27,5 +27,5 @@ test('22.5: below a base path, links and streams of the page have the base path'
     return new Response();
   };
   earlyStream('https://x.example/agents/app/tasks/a', '', fetched, '/agents');
-  expect(asked).toEqual(['https://x.example/agents/tasks/a/stream?view=records']);
+  expect(asked).toEqual(['https://x.example/agents/tasks/a/stream?view=records&start=recent']);
 });

@@ -3,7 +3,7 @@ import { FakeServer } from '../../../../packages/client/src/testing/fake-server.
 import { earlyStream } from './early-stream.ts';
 
 const origin = 'http://server.test';
-const stream = (id: string) => new URL(`/tasks/${id}/stream?view=records`, origin);
+const stream = (id: string) => new URL(`/tasks/${id}/stream?view=records&start=recent`, origin);
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
 test('a page that opens at a session requests it at once, and the client receives that response', async () => {

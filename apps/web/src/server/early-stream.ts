@@ -49,7 +49,8 @@ function streamOf(href: string, base: string): URL | undefined {
   // This file does not import the route module, because that import would load the rest of the page
   // first.
   const id = /^\/app\/tasks\/([^/]+)$/.exec(belowBase(pathname, base))?.[1];
-  return id === undefined ? undefined : new URL(`${base}/tasks/${id}/stream?view=records`, origin);
+  const path = `${base}/tasks/${id}/stream?view=records&start=recent`;
+  return id === undefined ? undefined : new URL(path, origin);
 }
 
 function tokenOf({ headers }: RequestInit): string {

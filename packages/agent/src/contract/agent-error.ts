@@ -32,6 +32,10 @@ export type AgentErrorCode =
   | 'stuck'
   /** The session cannot be replayed, because some of its deltas were removed. */
   | 'not_replayable'
+  /** A file is not a recording of a session, or it is damaged. */
+  | 'bad_recording'
+  /** A recording is larger than its limit. */
+  | 'too_large'
   /** A record contradicts the records before it. */
   | 'not_foldable';
 

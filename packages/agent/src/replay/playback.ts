@@ -19,6 +19,8 @@ export class Playback implements Clock {
   readonly #timers = new Set<Timer>();
   #quiet = 0;
   #isWatching = false;
+  /** The number of functions outside of the loop that are running. The replay is not idle while they run. */
+  #held = 0;
   /** Called when the replay is idle and has no more timers, so that no code can continue. */
   onStuck: () => void = () => {};
 
@@ -51,6 +53,17 @@ export class Playback implements Clock {
     return () => this.#timers.delete(timer);
   }
 
+  /** Waits for work outside of the loop, such as a function of the user. The replay is not idle meanwhile. */
+  async hold<T>(work: () => T | Promise<T>): Promise<T> {
+    this.#held++;
+    try {
+      return await work();
+    } finally {
+      this.#held--;
+      this.noteActivity();
+    }
+  }
+
   /** Restarts the idle check. Must be called after every event that may cause further work. */
   noteActivity(): void {
     this.#quiet = 0;
@@ -61,6 +74,8 @@ export class Playback implements Clock {
 
   #checkIdle(): void {
     this.#isWatching = false;
+    // The end of the work restarts the check.
+    if (this.#held > 0) return;
     if (this.#releaseWaiting() || this.#quiet++ < quietRounds) return this.#scheduleCheck();
     const timer = [...this.#timers].sort((a, b) => a.dueMs - b.dueMs)[0];
     if (timer === undefined) return this.onStuck();
@@ -96,6 +111,11 @@ interface OptionalGlobals {
     readonly port1: { onmessage: (() => void) | null; close(): void };
     readonly port2: { postMessage(value: null): void };
   };
+}
+
+/** Resolves in the next round of the event loop. */
+export function nextRound(): Promise<void> {
+  return new Promise((resolve) => macrotask(resolve));
 }
 
 /** Runs a callback in the next round of the event loop. */

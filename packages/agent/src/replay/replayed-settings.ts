@@ -14,6 +14,7 @@ import type { Observer } from '../contract/observer.ts';
 import type { ApprovalDecision, ResolvedStep, Settings } from '../contract/settings.ts';
 import type { CheckedToolCall, HandOff, Tool, ToolContext, ToolReturn } from '../contract/tool.ts';
 import { registerSettings, settingsOf } from '../run/agent-registry.ts';
+import { type RequestCapture, withCapture } from './capture-requests.ts';
 import type { Playback } from './playback.ts';
 import type { RecordedAttempt, RecordedEnd } from './recorded-attempts.ts';
 import { callKey, type RecordedToolFact } from './recorded-calls.ts';
@@ -34,16 +35,18 @@ export function replayedSettings(
   observers: readonly Observer[],
 ): Settings {
   const replayAgent = agentReplayer(replay, observers);
-  const { drive, playback } = replay;
+  const { drive, playback, capture } = replay;
   const isPrepared = settings.prepareStep !== undefined || settings.stepTools.length > 0;
   const { session, records } = replay.recording;
   const known = new Set(settings.tools.keys());
   const execute: Tool['execute'] = (_input, context) => replayExecution(replay, context);
   const found =
-    settings.stepTools.length > 0 ? recordedTools(session, records, known, execute) : [];
+    settings.stepTools.length > 0 && capture === undefined
+      ? recordedTools(session, records, known, execute)
+      : [];
   const all = [...settings.tools.values(), ...found].map((tool) => [tool.name, tool] as const);
   const tools = all.map(([name, tool]) => [name, replayedTool(tool, replay, replayAgent)] as const);
-  return {
+  const played: Settings = {
     ...settings,
     providers: isPrepared ? [anyProvider(replay)] : replayedProviders(replay, settings.name),
     // The recording has the providers and tools of each step, so the replay does not call `prepareStep`.
@@ -72,6 +75,12 @@ export function replayedSettings(
     random: () => 0,
     fetchesWhileWriting: true,
   };
+  if (capture === undefined) return played;
+  return withCapture(played, {
+    ...{ settings, playback, capture },
+    replayTool: (tool) => replayedTool(tool, replay, replayAgent),
+    providersOf: (turn) => replayedProviders(replay, settings.name, turn),
+  });
 }
 
 const recordedDelays = {
@@ -328,6 +337,8 @@ interface ReplayState {
   readonly log: ReplayedLog;
   /** The name of the agent whose session is replayed. Hand-offs may switch to other agents. */
   readonly root: string;
+  /** Receives the requests. Default: the replay builds incomplete requests and reports none. */
+  readonly capture?: RequestCapture | undefined;
 }
 
 /** Returns the turn that is being replayed. */

@@ -134,6 +134,12 @@ export interface TaskHandle {
    */
   events(options?: Cancelable): AsyncIterableIterator<AgentEvent>;
   /**
+   * Calls the listener when the handle has read the records before the first event of `events`, with the
+   * events of these records. This happens only for a client that reads the recent records first. The returned
+   * function removes the listener.
+   */
+  onEarlier(listener: (events: readonly AgentEvent[]) => void): () => void;
+  /**
    * Resolves with the first snapshot for which `fits` returns true. Rejects if the stream ends or fails
    * before that.
    */
@@ -212,6 +218,11 @@ export interface TaskSnapshot {
   readonly pendingToolCalls: readonly AwaitedOutput[];
   /** True while the client is still receiving earlier records. */
   readonly isCatchingUp: boolean;
+  /**
+   * False while the handle has read only the recent records (see `firstRecords` of `createClient`). The items,
+   * the state and the transcript then start at a recent run.
+   */
+  readonly isWhole: boolean;
   /** True while a run is active. */
   readonly isRunning: boolean;
   /** The folded state. It can be passed to functions of core, such as `totalUsage`. */

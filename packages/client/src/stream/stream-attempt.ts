@@ -82,7 +82,8 @@ export class StreamAttempt {
     // A client without records sends no offset. The server then sends each finished turn as a snapshot.
     const { through, incarnation } = target;
     const cursor = incarnation === undefined ? through : `${through}-${incarnation}`;
-    const query = { view: 'records', from: through === 0 ? undefined : cursor };
+    const start = through === 0 && target.start === 'recent' ? 'recent' : undefined;
+    const query = { view: 'records', from: through === 0 ? undefined : cursor, start };
     const response = await http.send({ what, path, query, signal, isSafe: true });
     if (!response.ok) throw await errorOf(response, what);
     const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');

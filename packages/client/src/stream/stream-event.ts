@@ -65,6 +65,11 @@ function taskOf(data: string): Task {
 export interface StreamTarget {
   /** The offset of the last folded record. 0 at the start. */
   readonly through: number;
+  /**
+   * Where a stream starts while `through` is 0. `recent`: the target also accepts a batch that starts at the
+   * end of an earlier run.
+   */
+  readonly start: 'first' | 'recent';
   /** True if the last folded run has not ended. */
   readonly isRunOpen: boolean;
   /**

@@ -13,7 +13,7 @@ import {
 } from './stream-event.ts';
 import type { WakeUp, WakeUps } from './wake-ups.ts';
 
-interface TaskStreamOptions {
+export interface TaskStreamOptions {
   readonly http: Http;
   readonly taskId: string;
   /** The path of the task's routes. */

@@ -46,6 +46,8 @@ import { TaskStore } from './task-store.ts';
  * chat does not.
  */
 const taskReads = () => import('./task-reads.ts');
+/** Imports the code that reads the earlier records of a long task. */
+const earlierRecords = () => import('./earlier-records.ts');
 
 interface LiveTaskOptions {
   readonly http: Http;
@@ -60,12 +62,13 @@ interface LiveTaskOptions {
    */
   readonly lingerMs: number;
   readonly wakeUps: WakeUps;
+  /** Which records the handle reads first. */
+  readonly firstRecords: 'all' | 'recent';
   readonly onClose: () => void;
 }
 
 /** If this many events wait, the stream pauses until the reader has caught up. */
 const manyEvents = 1000;
-
 /**
  * The implementation of a task handle. It consists of a store, commands, and a stream. The stream fills the
  * store while the handle has subscribers.
@@ -77,7 +80,10 @@ export class LiveTask implements TaskHandle {
   readonly #commands: TaskCommands;
   readonly #listeners = new Set<() => void>();
   readonly #queues = new Set<EventQueue>();
+  readonly #earlierListeners = new Set<(events: readonly AgentEvent[]) => void>();
   #stream: TaskStream | undefined;
+  /** The read of the earlier records, while the handle has only the recent ones. */
+  #earlier: { readonly through: number; readonly stop: AbortController } | undefined;
   #stopLinger: () => void = () => {};
   #isClosed = false;
   #transcript: { readonly of: unknown; readonly items: readonly Item[] } | undefined;
@@ -86,19 +92,21 @@ export class LiveTask implements TaskHandle {
     this.id = options.id;
     this.#options = options;
     this.#commands = new TaskCommands(options);
-    this.#store = new TaskStore(sessionId(options.id), {
+    const listener = {
       wantsEvents: () => this.#queues.size > 0,
-      onEvents: (events) => {
+      onEvents: (events: readonly AgentEvent[]) => {
         for (const queue of this.#queues) queue.push(events);
       },
-      onConnection: (connection) => this.#onConnection(connection),
-      onRewound: (why) => {
+      onConnection: (connection: Connection) => this.#onConnection(connection),
+      onRewound: (why: ClientError) => {
         for (const queue of this.#queues) queue.fail(why);
       },
       onChange: () => this.#tell(),
       beforeMore: () => this.#beforeMore(),
       now: () => options.http.options.clock.now(),
-    });
+    } satisfies ConstructorParameters<typeof TaskStore>[1];
+    const start = options.firstRecords === 'recent' ? 'recent' : 'first';
+    this.#store = new TaskStore(sessionId(options.id), listener, start);
   }
 
   get transcript(): readonly Item[] {
@@ -152,6 +160,12 @@ export class LiveTask implements TaskHandle {
       this.#onConnection(this.#store.connection);
     }
     return queue;
+  }
+
+  onEarlier(listener: (events: readonly AgentEvent[]) => void): () => void {
+    const own = (events: readonly AgentEvent[]) => listener(events);
+    this.#earlierListeners.add(own);
+    return () => this.#earlierListeners.delete(own);
   }
 
   until(
@@ -298,6 +312,8 @@ export class LiveTask implements TaskHandle {
 
   #halt(): void {
     this.#stopLinger();
+    this.#earlier?.stop.abort();
+    this.#earlier = undefined;
     this.#stream?.stop();
     this.#stream = undefined;
   }
@@ -308,7 +324,40 @@ export class LiveTask implements TaskHandle {
     if (connection.state === 'ended') for (const queue of this.#queues) queue.end();
   }
 
+  /** Reads the earlier records, if the handle has only the recent ones and is up to date. */
+  #readEarlier(): void {
+    const { after, incarnation } = this.#store;
+    if (this.#earlier?.through === after) return;
+    this.#earlier?.stop.abort();
+    this.#earlier = undefined;
+    const { isCatchingUp, connection } = this.#store.snapshot;
+    if (after === 0 || isCatchingUp || connection.state !== 'live') return;
+    const stop = new AbortController();
+    this.#earlier = { through: after, stop };
+    const { signal } = stop;
+    const wantsEvents = () => this.#queues.size > 0;
+    const { http, id: taskId, path, heartbeatMs, wakeUps } = this.#options;
+    earlierRecords()
+      .then(({ readEarlier }) => {
+        const options = { http, taskId, path, heartbeatMs, wakeUps, wantsEvents, signal };
+        return readEarlier({ ...options, through: after, incarnation });
+      })
+      .then(
+        ({ events, join }) => {
+          if (signal.aborted) return;
+          this.#store.join(join);
+          for (const listener of [...this.#earlierListeners]) listener(events);
+          void this.#store.flush();
+        },
+        () => {
+          // The next change of the task starts another attempt.
+          if (this.#earlier?.stop === stop) this.#earlier = undefined;
+        },
+      );
+  }
+
   #tell(): void {
+    this.#readEarlier();
     for (const listener of [...this.#listeners]) {
       try {
         listener();

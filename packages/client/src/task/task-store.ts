@@ -4,7 +4,10 @@ import {
   type Batch,
   Folder,
   type FoldState,
+  findItem,
+  type LogRecord,
   type SessionId,
+  stateAfterRun,
 } from '@millrace/core';
 import type { ClientError } from '../contract/client-error.ts';
 import type { Task } from '../contract/server-types.ts';
@@ -39,6 +42,9 @@ export class TaskStore implements StreamTarget {
   readonly #listener: StoreListener;
   readonly #items = new LiveItems();
   #folder: Folder;
+  #start: 'first' | 'recent';
+  /** The offset after which the folded records start. It is 0 if all records are folded. */
+  #after = 0;
   /**
    * The incarnation of the log to which the folded records belong. Undefined until the server has sent it.
    */
@@ -50,8 +56,9 @@ export class TaskStore implements StreamTarget {
   #expected = 0;
   #toldAt = 0;
 
-  constructor(session: SessionId, listener: StoreListener) {
+  constructor(session: SessionId, listener: StoreListener, start: 'first' | 'recent' = 'first') {
     this.#session = session;
+    this.#start = start;
     this.#listener = listener;
     this.#folder = new Folder(session);
   }
@@ -62,6 +69,15 @@ export class TaskStore implements StreamTarget {
 
   get through(): number {
     return this.state.through;
+  }
+
+  get start(): 'first' | 'recent' {
+    return this.#start;
+  }
+
+  /** The offset after which the folded records start. It is 0 if all records are folded. */
+  get after(): number {
+    return this.#after;
   }
 
   get isRunOpen(): boolean {
@@ -86,6 +102,7 @@ export class TaskStore implements StreamTarget {
       pendingApprovals: this.state.asked,
       pendingToolCalls: this.state.awaited,
       isCatchingUp: this.#isCatchingUp,
+      isWhole: this.#after === 0,
       isRunning: this.isRunOpen,
       state: this.state,
     };
@@ -93,11 +110,18 @@ export class TaskStore implements StreamTarget {
   }
 
   add(batch: Batch): 'taken' | 'gap' {
+    if (this.through === 0 && this.#start === 'recent') this.#startAt(batch.after);
+    if (this.#after > 0 && batch.records.some((record) => this.#redactsEarlier(record)))
+      return this.#readAll();
     const events: AgentEvent[] = [];
     const isTold = this.#listener.wantsEvents();
-    const { outcome } = this.#folder.addBatch(batch, (before, record, after) => {
+    const folded = this.#folder.addBatch(batch, (before, record, after) => {
       if (isTold) events.push(...agentEvents(before, record, after));
     });
+    const { outcome } = folded;
+    // A record that does not fit may change an item that this store has not read.
+    if (folded.outcome === 'gap' && folded.gap.code !== 'gap' && this.#after > 0)
+      return this.#readAll();
     if (outcome === 'gap') return 'gap';
     if (outcome === 'applied') this.#change();
     if (events.length > 0) this.#listener.onEvents(events);
@@ -112,8 +136,16 @@ export class TaskStore implements StreamTarget {
     this.#incarnation = incarnation;
   }
 
+  /** Adds the records before `after`. `join` adds their items to a state. */
+  join(join: (recent: FoldState) => FoldState): void {
+    this.#after = 0;
+    this.#folder = new Folder(join(this.state));
+    this.#change();
+  }
+
   reset(why?: ClientError): void {
     this.#folder = new Folder(this.#session);
+    this.#after = 0;
     this.#incarnation = undefined;
     this.#change();
     if (why !== undefined) this.#listener.onRewound(why);
@@ -142,6 +174,23 @@ export class TaskStore implements StreamTarget {
       this.#listener.onChange();
     }
     return this.#listener.beforeMore();
+  }
+
+  #startAt(after: number): void {
+    if (after === 0) return;
+    this.#after = after;
+    this.#folder = new Folder(stateAfterRun(this.#session, after));
+  }
+
+  #redactsEarlier({ fact }: LogRecord): boolean {
+    return fact?.type === 'item_redacted' && findItem(this.state, fact.itemId) === undefined;
+  }
+
+  /** Discards the records, because a record changes an earlier item. The client then reads all records. */
+  #readAll(): 'gap' {
+    this.#start = 'first';
+    this.reset();
+    return 'gap';
   }
 
   get #isCatchingUp(): boolean {

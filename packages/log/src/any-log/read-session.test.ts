@@ -1,11 +1,11 @@
-import { type DraftRecord, isCut, runId, sessionId } from '@millrace/core';
+import { type DraftRecord, isCut, runId, sessionId, stateAfterRun } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { runs } from '../../../core/src/testing/runs.ts';
 import { memoryLog } from '../memory/memory-log.ts';
 import { countingLog } from '../testing/counting-log.ts';
 import { readBackward, readRecords } from './read-session.ts';
-import { findRunEnd, stateAfterRun } from './run-ends.ts';
+import { findRunEnd } from './run-ends.ts';
 
 const session = sessionId('s');
 

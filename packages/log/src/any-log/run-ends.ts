@@ -1,11 +1,4 @@
-import {
-  cutSequence,
-  emptyState,
-  type FoldState,
-  type LogRecord,
-  type SessionId,
-  sessionId,
-} from '@millrace/core';
+import type { LogRecord } from '@millrace/core';
 import type { Log } from '../contract/log.ts';
 
 // The end of a run is a good place to start reading. If the run left nothing open, the state after it is
@@ -52,17 +45,6 @@ export async function findRunEnd(
     }
     if (runs.last !== undefined || from === start) return runs.last;
   }
-}
-
-/**
- * Returns the state after a run that left nothing open, without the items of this run and earlier runs (see
- * `isCut`). `through` is an offset that `findRunEnd` returned.
- *
- * @example const state = stateAfterRun(session, offset);
- */
-export function stateAfterRun(session: string, through: number): FoldState {
-  const id: SessionId = sessionId(session);
-  return { ...emptyState(id), items: cutSequence(), usage: cutSequence(), through };
 }
 
 /** Reads records in order and finds the ends of runs that left nothing open. */

@@ -1,4 +1,4 @@
-import { cachedPercent, type FoldState, totalUsage, type Usage } from '@millrace/core';
+import { cachedPercent, type FoldState, isCut, totalUsage, type Usage } from '@millrace/core';
 import { duration, useNow } from '../design/time.tsx';
 import type { Labels } from '../labels/labels.ts';
 import { useLabels } from '../labels/use-labels.ts';
@@ -115,12 +115,16 @@ function compact(count: number, { locale }: Labels): string {
   return format.format(count);
 }
 
+const hasCutUsage = ({ state }: ChatSource) => isCut(state.usage);
+
 /** The tokens and the cost of a session so far. */
 export function UsageLine({ source }: { readonly source: ChatSource }) {
   const t = useLabels();
   const usage = useSourceValue(source, usageOf);
   const { input, output, costs, estimated } = usage;
-  if (input + output === 0) return null;
+  // A sum of only the recent requests would be wrong. The other requests are loaded soon.
+  const isPartial = useSourceValue(source, hasCutUsage);
+  if (input + output === 0 || isPartial) return null;
   const prefix = estimated ? '≈ ' : '';
   const cached = cachedPercent(usage) ?? 0;
   const cost = costs.map(({ amount, currency }) => `${Number(amount).toFixed(4)} ${currency}`);

@@ -51,6 +51,7 @@ async function renderInspector(at?: number) {
   return {
     reported,
     valueText: () => slider().getAttribute('aria-valuetext'),
+    heading: () => page.find('.span-detail h4').textContent?.trim(),
     async press(key: string, shiftKey = false) {
       await page.press(slider(), key, { shiftKey });
       await show(reported.at(-1)?.at);
@@ -86,4 +87,17 @@ describe('the inspector', () => {
     await press('End');
     expect(reported.at(-1)).toEqual({ at: undefined, state: foldAll(records) });
   });
+});
+
+test('the heading of a span names its kind in words of the user', async () => {
+  const { heading, press } = await renderInspector();
+  expect(heading()).toMatch(/^Run\b(?! run)/i);
+  const seen = new Set<string | undefined>();
+  for (let step = 0; step < 40; step++) {
+    await press('ArrowLeft');
+    seen.add(heading());
+  }
+  expect(
+    [...seen].filter((text) => /toolCall|subAgent|run Run|turn Turn/.test(text ?? '')),
+  ).toEqual([]);
 });

@@ -1,5 +1,6 @@
+import type { JsonObject } from '@millrace/core';
 import type { Clock } from '@millrace/log';
-import type { ServedAgent } from '../contract/served-agent.ts';
+import type { LoopAgent, ServedAgent } from '../contract/served-agent.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { AgentInfo } from '../contract/task.ts';
 import type { AgentNetwork } from '../network/agent-network.ts';
@@ -49,6 +50,7 @@ export class AgentDirectory {
         kind: type,
         ...(models && { models }),
         ...(accepts && { caller_options: 'accept' }),
+        ...(agent.type === 'loop' && agent.offers && { tools: offeredTools(agent) }),
       };
       await this.#options.rows.registerLocal({
         name,
@@ -87,6 +89,14 @@ export class AgentDirectory {
     const endpoint = { url, key: keys.keyOf(info.id, key.generation), network };
     return remoteAgent({ info, endpoint, clock, onDiagnostic, limits });
   }
+}
+
+/** Returns the tools of an agent that clients call directly, as the row of the agent stores them. */
+function offeredTools({ offers = [], longTools = [] }: LoopAgent): JsonObject[] {
+  return offers.map(({ name, description, inputSchema, effects }) => ({
+    ...{ name, description, input_schema: inputSchema, effects },
+    ...(longTools.includes(name) && { is_long: true }),
+  }));
 }
 
 function assertName(name: string): void {

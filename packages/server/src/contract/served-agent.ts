@@ -1,4 +1,4 @@
-import type { Agent } from '@millrace/agent';
+import type { Agent, Tool } from '@millrace/agent';
 import type { Item, JsonObject, TraceContext } from '@millrace/core';
 import type { ModelRequest, Provider, StreamStep } from '@millrace/providers';
 import type { Content, ContentInput } from './content.ts';
@@ -64,6 +64,16 @@ export interface LoopAgent extends NamedAgent {
    * crash. Input of clients continues the work in any case. Default: the server continues all tasks.
    */
   readonly recovers?: ((taskId: string) => boolean) | undefined;
+  /**
+   * The tools of the agent that clients of MCP call directly. The agent must use `toolCallProvider()`.
+   * `toolAgent` creates such an agent. Default: clients of MCP send messages to the agent.
+   */
+  readonly offers?: readonly Tool[] | undefined;
+  /**
+   * The names of the tools in `offers` that take long. A client with the tasks extension of MCP gets a task
+   * for their calls. Default: none.
+   */
+  readonly longTools?: readonly string[] | undefined;
 }
 
 /** The object through which a handler of a sync or async agent reads and writes its task. */

@@ -32,6 +32,9 @@ export interface FrameView {
 
 export type ViewName = FrameView['name'];
 
+/** Where a stream without a cursor starts. */
+export type StreamStart = 'first' | 'recent';
+
 interface StreamRequest {
   readonly taskId: string;
   readonly view: ViewName;
@@ -40,6 +43,11 @@ interface StreamRequest {
    * starts with the current state.
    */
   readonly from?: string | undefined;
+  /**
+   * Where the stream starts without `from`. `recent`: at the start of a recent run, if the view sends batches
+   * of records. Default: `first`, the first record.
+   */
+  readonly start?: StreamStart | undefined;
   readonly response: HttpResponse;
   /** Identifies a caller without full access. One such caller gets only a part of a limit. */
   readonly restricted?: string | undefined;

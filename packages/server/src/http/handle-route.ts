@@ -85,7 +85,7 @@ function createContext(
   options: HandleRouteOptions,
 ): RouteContext {
   const { request, grant, toServerError } = exchange;
-  const { service, streams, tokens, log, clock, limits, closing, storage } = options;
+  const { service, streams, tokens, log, clock, limits, closing, storage, mcp } = options;
   return {
     service: scopedService(service, grant),
     grant,
@@ -97,6 +97,7 @@ function createContext(
     limits,
     closing,
     storage,
+    mcp,
     headers: request.headers,
     trace: traceRequest(route, exchange, options),
     bytes,

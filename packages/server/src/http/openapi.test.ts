@@ -89,7 +89,7 @@ describe('22.11: the OpenAPI document', () => {
     const streams = operations.flatMap(({ responses }) =>
       Object.values(responses).flatMap(({ content }) => content['text/event-stream'] ?? []),
     );
-    expect(streams).toHaveLength(6);
+    expect(streams).toHaveLength(7);
     for (const { schema } of streams) expect(schemaAt(schema.$ref).type).not.toBe('string');
     const { schemas } = json.components;
     expect(schemas.post_agents_agent_id_rpc_reply.properties.result).toEqual({

@@ -7,6 +7,7 @@ import type { HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { Grant, RequestMetadata, TaskService } from '../contract/service.ts';
 import type { TaskStreams } from '../contract/stream.ts';
+import type { McpOptions } from '../routes/mcp/mcp-options.ts';
 import type { StorageHealth } from '../stores/storage-health.ts';
 import type { TokenStore } from './access/token-store.ts';
 import type { HttpLimits } from './http-limits.ts';
@@ -25,6 +26,8 @@ export interface RouteServices {
   readonly storage?: Pick<StorageHealth, 'report' | 'assertWritable'> | undefined;
   /** Receives a span for each request that can start work. */
   readonly exporter?: SpanExporter | undefined;
+  /** What the MCP endpoint offers in addition to the agents. Default: nothing. */
+  readonly mcp?: McpOptions | undefined;
 }
 
 /** The services and the request that a handler receives. `service` is restricted to the caller's scope. */

@@ -4,6 +4,7 @@ import { agentRoutes } from './agents.ts';
 import { chatRoutes } from './chat/chat-routes.ts';
 import { eventRoutes } from './events.ts';
 import { fileRoutes } from './files/file-routes.ts';
+import { mcpRoutes } from './mcp/mcp-routes.ts';
 import { messageRoutes } from './messages.ts';
 import { openAiRoutes } from './openai/openai-routes.ts';
 import { agentRpcRoutes } from './rpc/agent-rpc.ts';
@@ -35,6 +36,7 @@ const routes: readonly Route[] = [
   ...chatRoutes,
   ...openAiRoutes,
   ...agUiRoutes,
+  ...mcpRoutes,
   ...streamRoutes,
   ...healthRoutes,
 ];

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { memoryRows } from '../rows/memory-rows.ts';
 import {
   type AgentData,
-  guarded,
+  guardedByStatus,
   nothing,
   ScopeServer,
   type TestAnswer,
@@ -49,7 +49,7 @@ beforeAll(async () => {
 
 afterAll(() => server[Symbol.asyncDispose]());
 
-describe.each(guarded.map((operation) => [operation.name, operation] as const))(
+describe.each(guardedByStatus.map((operation) => [operation.name, operation] as const))(
   '%s',
   (_, operation) => {
     test.each([
@@ -89,7 +89,7 @@ describe.each(guarded.map((operation) => [operation.name, operation] as const))(
 );
 
 test.each(
-  guarded
+  guardedByStatus
     .filter(({ method }) => method !== 'GET' && method !== 'HEAD')
     .map((operation) => [operation.name, operation] as const),
 )('attack 20: %s is rejected with a read-only token', async (_, operation) => {

@@ -1,6 +1,6 @@
 import { TestClock } from '@millrace/log/suite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type AgentData, guarded, ScopeServer } from '../testing/scope-requests.ts';
+import { type AgentData, guardedByStatus, ScopeServer } from '../testing/scope-requests.ts';
 import { testToken } from '../testing/servers/test-server.ts';
 
 // A link to a session contains a token that can only read this session and that expires. The holder of the
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 const named = (kind: 'reading' | 'other') =>
-  guarded
+  guardedByStatus
     .filter(({ method }) => ['GET', 'HEAD'].includes(method) === (kind === 'reading'))
     .filter(
       ({ name }) =>

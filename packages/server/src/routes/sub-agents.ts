@@ -28,12 +28,12 @@ export const subAgentRoutes: readonly Route[] = [
     headers: ['last-event-id'],
     reply: streamEventSchema,
     replyType: eventStreamType,
-    async handle({ params: asked, query: { view, from } }, context) {
+    async handle({ params: asked, query: { view, from, start } }, context) {
       const { service, log, streams, headers, restricted } = context;
       const cursor = readCursor(headers['last-event-id'], from);
       const { id: task } = await service.tasks.get({ id: asked.task_id });
       const taskId = await subAgentSession(log, task, asked.session_id);
-      const asking = { taskId, view, from: cursor, restricted };
+      const asking = { taskId, view, from: cursor, start, restricted };
       return new StreamReply((response) => streams.serve({ ...asking, response }));
     },
   }),

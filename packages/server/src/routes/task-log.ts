@@ -34,6 +34,11 @@ export const streamQuery = z.object({
    * `last-event-id` takes precedence.
    */
   from: z.string().max(64).optional(),
+  /**
+   * Where a stream of records without a cursor starts. `recent`: at the start of a recent run of a long log,
+   * so that a client can show the end first. The first batch names the offset in `after`. Default: `first`.
+   */
+  start: z.enum(['first', 'recent']).default('first'),
 });
 
 const streamReply = streamEventSchema;
@@ -211,12 +216,13 @@ function firstOf(batch: Batch, limit: number | undefined): Batch {
 
 async function openStream(
   ref: { readonly id: string } | { readonly name: string },
-  { view, from: requested }: z.output<typeof streamQuery>,
+  { view, from: requested, start }: z.output<typeof streamQuery>,
   { service, streams, headers, restricted }: RouteContext,
 ): Promise<StreamReply> {
   const from = readCursor(headers['last-event-id'], requested);
   const { id: taskId } = await service.tasks.get(ref);
-  return new StreamReply((response) => streams.serve({ taskId, view, from, response, restricted }));
+  const asked = { taskId, view, from, start, restricted };
+  return new StreamReply((response) => streams.serve({ ...asked, response }));
 }
 
 /**
@@ -254,7 +260,7 @@ export async function sendReferencedBlob(
  * Returns the type and length of a blob of the task. Returns undefined if the task's transcript does not
  * refer to the blob.
  */
-async function referencedBlob(
+export async function referencedBlob(
   log: Log,
   taskId: string,
   hash: string,

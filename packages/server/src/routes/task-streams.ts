@@ -26,12 +26,12 @@ export function createTaskStreams({
 }: TaskStreamsOptions): TaskStreams {
   const feeds = new FeedRegistry({ log, clock, limits, views });
   return {
-    async serve({ taskId, view, from, response, restricted }) {
+    async serve({ taskId, response, ...asked }) {
       const { watch, stop } = await watchTask(service, taskId);
       try {
         const session = sessionId(taskId);
         await ensureSession(log, session);
-        await streamTask({ feeds, session, view, from, response, restricted, task: watch });
+        await streamTask({ ...asked, feeds, session, response, task: watch });
       } finally {
         stop();
       }

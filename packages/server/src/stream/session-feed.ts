@@ -1,5 +1,5 @@
 import type { Batch, LogRecord, SessionId } from '@millrace/core';
-import { type Clock, type Log, LogError } from '@millrace/log';
+import { type Clock, findRunEnd, type Log, LogError } from '@millrace/log';
 import type { FrameView, ViewName } from '../contract/stream.ts';
 import { loadRecentState } from '../journal/local-journal.ts';
 import { Channel } from './channel.ts';
@@ -19,6 +19,11 @@ import type { StreamLimits } from './stream-limits.ts';
  * window ends.
  */
 const maxPending = 4096;
+
+/** A viewer that reads the recent records first gets at least this many. They usually fill a screen. */
+const recentRecords = 256;
+/** If the start of a recent run is more records away, the viewer reads the session from its start. */
+const maxRecentRecords = 32 * recentRecords;
 
 /** The reason why a feed ended. */
 export type FeedEnd = 'closed' | 'deleted' | 'failed';
@@ -49,6 +54,8 @@ export class SessionFeed {
   readonly #states: PastStates;
   readonly #pages: SettledPages;
   #history: History;
+  /** The end of the run after which viewers that read the recent records first start. */
+  #recentStart: number | undefined;
   /** Committed records that the feed has not published yet. They follow the records in the history. */
   #pending: LogRecord[] = [];
   #pendingThrough = 0;
@@ -154,6 +161,24 @@ export class SessionFeed {
     await this.#reload;
     // Views that send batches never end a batch inside a settled turn.
     return settles && batch === undefined && isInFinishedTurn(this.#source, offset);
+  }
+
+  /**
+   * Returns the end of an earlier run, for a viewer that reads the recent records first. Returns undefined if
+   * the session is short, or if the view needs the state before the viewer's first record.
+   */
+  async recentStart({ batch, settles = false }: FrameView): Promise<Cursor | undefined> {
+    await this.#reload;
+    const { through: end } = this.#history.state;
+    if (batch === undefined || !settles || end < 2 * recentRecords) return undefined;
+    const through = end - recentRecords;
+    if (this.#recentStart === undefined || through - this.#recentStart > recentRecords) {
+      const { session, incarnation } = this;
+      const from = Math.max(recentRecords, end - maxRecentRecords);
+      const range = { from, through, incarnation };
+      this.#recentStart = await findRunEnd(this.#options.log, session, range);
+    }
+    return this.#recentStart === undefined ? undefined : { offset: this.#recentStart };
   }
 
   close(): void {

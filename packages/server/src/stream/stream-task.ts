@@ -1,7 +1,7 @@
 import { encodeRetry } from '@millrace/core/streams';
 import type { HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
-import type { ViewName } from '../contract/stream.ts';
+import type { StreamStart, ViewName } from '../contract/stream.ts';
 import type { Task } from '../contract/task.ts';
 import type { StreamEnd } from './channel.ts';
 import type { FeedRegistry, FeedSubscription } from './feed-registry.ts';
@@ -26,6 +26,8 @@ export interface StreamTaskOptions extends EndConditionOptions {
    * `from` again when they reconnect.
    */
   readonly lastEventId?: string | undefined;
+  /** Where the stream starts without a cursor. Default: `first`. */
+  readonly start?: StreamStart | undefined;
   readonly response: HttpResponse;
   /** Identifies a caller without full access. One such caller gets only a part of a limit. */
   readonly restricted?: string | undefined;
@@ -52,10 +54,12 @@ export async function streamTask(options: StreamTaskOptions): Promise<StreamEnd>
     if (cursor !== undefined) await assertCursorInLog(feeds, subscription.feed, cursor);
     const isSettled =
       cursor === undefined || (await subscription.feed.resumesSettled(view, cursor.offset));
+    const isRecent = cursor === undefined && options.start === 'recent';
+    const recent = isRecent ? await subscription.feed.recentStart(view) : undefined;
     if (response.destroyed) return 'left';
     options.beforeHead?.();
     writeHead(options, subscription);
-    const start = { cursor, isSettled };
+    const start = { cursor: cursor ?? recent, isSettled };
     return await new Promise((resolve) => attachViewer(options, subscription, start, resolve));
   } finally {
     feeds.leave(subscription);

@@ -102,6 +102,12 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
   'POST /v1/chat/completions': {
     body: ({ agent_name: model }) => ({ model, messages: [{ role: 'user', content: 'hi' }] }),
   },
+  'POST /mcp': {
+    body: ({ task_id }) => ({
+      ...{ jsonrpc: '2.0', id: 1, method: 'resources/read' },
+      params: { uri: `millrace://sessions/${task_id}` },
+    }),
+  },
   'POST /streams/{path*}': { body: () => new Blob(['classified']) },
   'GET /messages': { query: ({ task_id }) => ({ task_id }) },
   'GET /messages/paginated': { query: ({ task_id }) => ({ task_id }) },
@@ -142,6 +148,11 @@ const operations = allRoutes
 
 /** The operations that need a token. */
 export const guarded = operations.filter(({ access }) => access !== 'public');
+/**
+ * The operations that refuse a caller with an HTTP status. MCP has its own errors, which
+ * `mcp-access.attack.test.ts` checks.
+ */
+export const guardedByStatus = guarded.filter(({ path }) => path !== '/mcp');
 type Operation = (typeof operations)[number];
 
 /** Returns a valid body for an operation. Returns undefined if the operation has no body. */

@@ -10,7 +10,7 @@ import { writeProtection } from '../permissions/protected-paths.ts';
 import { splitCommand } from '../permissions/split-command.ts';
 import { parseStandingRule } from '../permissions/standing-rule.ts';
 import { allChangesRule } from '../permissions/suggest-rule.ts';
-import { isRemoteTool, type ToolKind, toolKindOf } from '../permissions/tool-kinds.ts';
+import { isFetchKind, isRemoteTool, type ToolKind, toolKindOf } from '../permissions/tool-kinds.ts';
 import { sandboxRuleNames } from '../sandbox/approve-in-sandbox.ts';
 import {
   asksForMore,
@@ -121,7 +121,7 @@ async function isReading(
   pending: CheckedToolCall,
   { policy, workspace, reading, at }: ReadingContext,
 ): Promise<boolean> {
-  if (kind === 'read' || kind === 'search' || kind === 'fetch' || kind === 'free') return true;
+  if (kind === 'read' || kind === 'search' || isFetchKind(kind) || kind === 'free') return true;
   const call = callOf(pending);
   if (kind !== 'run' || asksForMore(call) !== undefined) return false;
   const isStrict = ({ decision }: PermissionRule) => decision !== 'allow';

@@ -18,7 +18,7 @@ import {
   type ReadPath,
 } from './read-only/read-only-command.ts';
 import { isLauncher, splitCommand, type Word } from './split-command.ts';
-import type { PathKind, ToolKind } from './tool-kinds.ts';
+import { type FetchKind, isFetchKind, type PathKind, type ToolKind } from './tool-kinds.ts';
 
 /** A tool call that the policy decides on. */
 export interface PolicyCall {
@@ -58,7 +58,12 @@ export function decide(
   rules: readonly CompiledRule[],
   at: DecisionContext,
 ): PolicyDecision {
-  switch (at.kind) {
+  const { kind } = at;
+  if (isFetchKind(kind)) {
+    const host = hostOf(call, kind);
+    return host === undefined ? unclearInput(call) : decideHost(call, rules, host);
+  }
+  switch (kind) {
     case 'run': {
       const command = commandOf(call);
       return command === undefined ? unclearInput(call) : decideCommand(rules, command, at);
@@ -66,11 +71,7 @@ export function decide(
     case 'read':
     case 'search':
     case 'write':
-      return decidePaths(call, rules, at, at.kind);
-    case 'fetch': {
-      const host = hostOf(call);
-      return host === undefined ? unclearInput(call) : decideHost(call, rules, host);
-    }
+      return decidePaths(call, rules, at, kind);
     case 'free':
       return (
         decideByTool(call, rules) ?? {
@@ -143,8 +144,9 @@ export function deletesPath(call: PolicyCall): boolean {
   );
 }
 
-/** Returns the host of a call that fetches a page. Returns undefined if the URL is invalid. */
-export function hostOf(call: PolicyCall): string | undefined {
+/** Returns the host that gets data of a call. Returns undefined if it depends on a URL that is invalid. */
+export function hostOf(call: PolicyCall, kind: FetchKind): string | undefined {
+  if (kind !== 'fetch') return kind.slice('fetch:'.length) || undefined;
   const given = fieldsOf(call)?.['url'];
   const url = typeof given === 'string' ? URL.parse(given) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) return undefined;

@@ -16,7 +16,7 @@ import { mayReach } from './denied-paths.ts';
 import { compileRule, type PermissionRule } from './permission-rule.ts';
 import { parseReadOnlyCommand, type ReadPath } from './read-only/read-only-command.ts';
 import type { Word } from './split-command.ts';
-import { isPathKind, type ToolKind, toolKindOf } from './tool-kinds.ts';
+import { isFetchKind, isPathKind, type ToolKind, toolKindOf } from './tool-kinds.ts';
 
 /** The data of a policy. It can be stored as JSON and passed to `permissionPolicy` again. */
 export interface PolicyData {
@@ -186,13 +186,13 @@ function narrowestRule(
   const { tool } = call;
   const command = kind === 'run' ? commandOf(call) : undefined;
   if (command !== undefined) return { tool, command, exact: true, decision };
-  const host = kind === 'fetch' ? hostOf(call) : undefined;
+  const host = isFetchKind(kind) ? hostOf(call, kind) : undefined;
   if (host !== undefined) return { tool, host, decision };
   const takesPath = isPathKind(kind);
   const path = takesPath ? pathOf(call) : undefined;
   if (path !== undefined)
     return { tool, path: lexicalPath(root, path).shown, exact: true, decision };
-  if (takesPath || kind === 'run' || kind === 'fetch')
+  if (takesPath || kind === 'run' || isFetchKind(kind))
     throw invalidPolicyError(`a decision on ${tool}`, 'its input is unclear');
   return { tool, decision };
 }

@@ -1,8 +1,15 @@
 /**
- * The kind of a tool. `run` executes a `command`. `fetch` loads a `url`. `free` needs no permission. `other` is
- * unknown.
+ * The kind of a tool. `run` executes a `command`. `fetch` loads a `url`. `fetch:` and a host, such as
+ * `fetch:api.example.com`, sends its input to that host. `free` needs no permission. `other` is unknown.
  */
-export type ToolKind = PathKind | 'run' | 'fetch' | 'free' | 'other';
+export type ToolKind = PathKind | 'run' | FetchKind | 'free' | 'other';
+
+/** The kind of a tool that uses the network. */
+export type FetchKind = 'fetch' | `fetch:${string}`;
+
+export function isFetchKind(kind: ToolKind): kind is FetchKind {
+  return kind === 'fetch' || kind.startsWith('fetch:');
+}
 
 /**
  * The kind of a tool with a `path` input. The tool reads the path, searches everything below it, or changes
@@ -25,6 +32,7 @@ const toolKinds: Readonly<Record<string, ToolKind>> = {
   apply_patch: 'write',
   bash: 'run',
   web_fetch: 'fetch',
+  web_search: 'fetch',
   ask_user: 'free',
   todo: 'free',
 };

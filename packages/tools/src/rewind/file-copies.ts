@@ -185,7 +185,7 @@ function readPlace(folder: string, [pack, from, length]: CopyPlace): Uint8Array<
 }
 
 /** Creates a folder and its parents. A recursive mkdir of Node.js never returns below `/proc`. */
-function makeFolder(path: string): void {
+export function makeFolder(path: string): void {
   const missing: string[] = [];
   for (let at = path; statSync(at, { throwIfNoEntry: false }) === undefined; at = dirname(at))
     missing.unshift(at);

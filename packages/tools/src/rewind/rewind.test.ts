@@ -1,14 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAgent } from '@millrace/agent';
 import { type Part, toArray } from '@millrace/core';
 import { type Log, memoryLog, snapshot } from '@millrace/log';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { call } from '../../../agent/src/testing/model-script.ts';
-import { isFull, runs } from '../../../core/src/testing/runs.ts';
 import { editTool } from '../files/edit-tool.ts';
 import { applyPatchTool } from '../files/patch-tool.ts';
 import { writeTool } from '../files/write-tool.ts';
@@ -193,104 +191,4 @@ describe('taking back changes of files', () => {
     const { conflicts } = await planFileChanges(other, { undo });
     expect(conflicts).toMatchObject([{ code: 'outside' }]);
   });
-});
-
-const names = ['a', 'b', 'c'] as const;
-const text = fc.constantFrom('1\n', '2\n', '3\n', 'x\ny\n');
-const file = fc.constantFrom(...names);
-const step = fc.oneof(
-  fc.record({ type: fc.constant('write' as const), file, text }),
-  fc.record({ type: fc.constant('delete' as const), file, text }),
-);
-const message = fc.record({
-  outside: fc.array(step, { maxLength: 1 }),
-  // Each step is made by a tool for files or by a command.
-  calls: fc.array(fc.tuple(step, fc.constantFrom(false, false, false, true)), {
-    minLength: 1,
-    maxLength: 3,
-  }),
-});
-
-type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
-
-function toolCallFor({ type, file: path, text: content }: Step, isCommand: boolean) {
-  const isWrite = type === 'write';
-  if (isCommand) {
-    const command = isWrite
-      ? `printf '${content.replaceAll('\n', '\\n')}' > ${path}`
-      : `rm -f ${path}`;
-    return ['bash', { command }] as const;
-  }
-  return isWrite
-    ? (['write', { path, content }] as const)
-    : (['apply_patch', { type: 'delete_file', path }] as const);
-}
-
-/** Records the files with git, which says whether two moments have the same files. */
-function gitOracle(root: string) {
-  const gitDir = temporaryFolder();
-  const git = (...args: readonly string[]) =>
-    execFileSync('git', ['--git-dir', gitDir, '--work-tree', root, ...args], { encoding: 'utf8' });
-  git('init', '-q');
-  return () => {
-    git('add', '-A');
-    return git('write-tree').trim();
-  };
-}
-
-test('law 14: going back gives the files of that moment, or refuses and changes nothing', async () => {
-  let [applied, refused] = [0, 0];
-  const law = fc.asyncProperty(
-    fc.array(message, { minLength: 1, maxLength: 4 }),
-    fc.nat(),
-    async (messages, pick) => {
-      const files = startSession();
-      const treeNow = gitOracle(files.root);
-      const moments: { through: number; tree: string; texts: (string | undefined)[] }[] = [];
-      const touched = { byAgent: [] as Set<string>[], byOthers: [] as Set<string>[] };
-      for (const { outside, calls } of messages) {
-        for (const { type, file: name, text: content } of outside) {
-          if (type === 'write') files.write(name, content);
-          else rmSync(files.path(name), { force: true });
-        }
-        const texts = names.map((name) => files.read(name));
-        const tree = treeNow();
-        const through = await files.send(
-          ...calls.map(([one, isCommand]) => toolCallFor(one, isCommand)),
-        );
-        moments.push({ through, tree, texts });
-        touched.byOthers.push(new Set(outside.map((one) => one.file)));
-        touched.byAgent.push(new Set(calls.map(([one]) => one.file)));
-      }
-      const at = pick % moments.length;
-      const moment = moments[at];
-      if (moment === undefined) throw new Error('There is no moment');
-      const outsideSince = new Set(touched.byOthers.slice(at + 1).flatMap((set) => [...set]));
-      const agentSince = new Set(touched.byAgent.slice(at).flatMap((set) => [...set]));
-      const both = names.filter((name) => outsideSince.has(name) && agentSince.has(name));
-      const before = treeNow();
-      const textsBefore = names.map((name) => files.read(name));
-      const { plan, apply } = await files.undoTo(moment.through);
-      if (plan.conflicts.length > 0) {
-        refused++;
-        expect(both.length).toBeGreaterThan(0);
-        await expect(apply()).rejects.toMatchObject({ code: 'changed' });
-        expect(treeNow()).toBe(before);
-        return;
-      }
-      applied++;
-      await apply();
-      if (outsideSince.size === 0) {
-        expect(treeNow()).toBe(moment.tree);
-        return;
-      }
-      for (const [index, name] of names.entries()) {
-        if (both.includes(name)) continue;
-        const expected = outsideSince.has(name) ? textsBefore[index] : moment.texts[index];
-        expect(files.read(name)).toBe(expected);
-      }
-    },
-  );
-  await fc.assert(law, { numRuns: runs(200) });
-  if (isFull) expect([applied > 0, refused > 0]).toEqual([true, true]);
 });

@@ -12,6 +12,16 @@ export interface FetchLimits {
   readonly lookup: LookupFunction;
   /** True if addresses that are not public are refused. */
   readonly publicOnly: boolean;
+  /** The method, the headers and the body. Default: a request for a page. */
+  readonly request?: PageRequest | undefined;
+}
+
+interface PageRequest {
+  readonly method: 'GET' | 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  /** The name of the tool, for the header `user-agent`. */
+  readonly agent: string;
 }
 
 export type FetchedPage =
@@ -55,19 +65,31 @@ function isUpgrade(from: URL, to: URL): boolean {
   return from.hostname === to.hostname && from.port === '' && to.port === '';
 }
 
-function send(url: URL, { signal, lookup }: FetchLimits): Promise<IncomingMessage> {
+const pageRequest: PageRequest = {
+  method: 'GET',
+  headers: {
+    accept: 'text/markdown, text/html;q=0.9, text/plain;q=0.9, application/json;q=0.8, */*;q=0.1',
+  },
+  agent: 'web_fetch',
+};
+
+function send(
+  url: URL,
+  { signal, lookup, request: { method, headers: own, body, agent } = pageRequest }: FetchLimits,
+): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const headers = {
-    accept: 'text/markdown, text/html;q=0.9, text/plain;q=0.9, application/json;q=0.8, */*;q=0.1',
+    accept: 'application/json',
     'accept-encoding': 'gzip, deflate, br',
-    'user-agent': 'millrace (web_fetch)',
+    'user-agent': `millrace (${agent})`,
+    ...own,
   };
   const start = url.protocol === 'https:' ? httpsRequest : httpRequest;
   // The connection is not reused, because a reused connection would skip the check of its address.
-  const options = { headers, signal, lookup, agent: false, maxHeaderSize: 65_536 } as const;
+  const options = { method, headers, signal, lookup, agent: false, maxHeaderSize: 65_536 } as const;
   const request = start(url, options, resolve);
   request.once('error', reject);
-  request.end();
+  request.end(body);
   return promise;
 }
 

@@ -57,6 +57,17 @@ export function publicLookup(resolve: ResolveHost): LookupFunction {
     });
 }
 
+/** Returns a `lookup` function for `net.connect` that accepts all addresses. */
+export function anyLookup(resolve: ResolveHost): LookupFunction {
+  return (name, options, done) =>
+    resolve(name, (error, addresses) => {
+      const [first] = addresses;
+      if (error !== null || first === undefined) done(error ?? new Error('no address'), '');
+      else if (options.all) done(null, [...addresses]);
+      else done(null, first.address, first.family);
+    });
+}
+
 /** Throws if the host of a URL is an IP address that is not public. Names are checked when they resolve. */
 export function assertPublicHost({ hostname }: URL): void {
   const host = hostname.replace(/^\[(.*)\]$/, '$1');

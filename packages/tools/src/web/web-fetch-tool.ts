@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { assertKnownOptions } from '../known-options.ts';
 import { type FetchedPage, fetchPage } from './fetch-page.ts';
 import { pageText, pageTitle } from './page-text.ts';
-import { publicLookup, type ResolveHost, systemResolver } from './public-address.ts';
+import { anyLookup, publicLookup, systemResolver } from './public-address.ts';
 
 /** Options of `webFetchTool`. */
 export interface WebFetchToolOptions {
@@ -87,16 +87,6 @@ function webUrl(given: string): URL {
   if (url === null || problem !== undefined)
     throw new Error(`Cannot fetch ${JSON.stringify(given.slice(0, 200))}: ${problem}`);
   return url;
-}
-
-function anyLookup(resolve: ResolveHost): ReturnType<typeof publicLookup> {
-  return (name, options, done) =>
-    resolve(name, (error, addresses) => {
-      const [first] = addresses;
-      if (error !== null || first === undefined) done(error ?? new Error('no address'), '');
-      else if (options.all) done(null, [...addresses]);
-      else done(null, first.address, first.family);
-    });
 }
 
 function fetchError({ host }: URL, error: unknown): Error {

@@ -44,7 +44,8 @@ export interface CommandContext {
   switchModel(chosen: ChosenModel): void;
   /** Replays the session. A `speed` of 2 means twice the original speed. */
   replay(speed: number): void;
-  quit(): void;
+  /** Closes the chat. `lastNote` replaces the note about how to resume the session. */
+  quit(lastNote?: Block): void;
 }
 
 export interface SlashCommand {

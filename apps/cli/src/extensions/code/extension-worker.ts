@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
-import { extname } from 'node:path';
+import { basename, extname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
 import type {
@@ -134,7 +134,22 @@ function run(kind: string, name: string, input: unknown, signal: AbortSignal): u
 
 function problemOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return (text || 'unknown error').slice(0, maxProblemLength);
+  return `${text || 'unknown error'}${lineOf(error)}`.slice(0, maxProblemLength);
+}
+
+/**
+ * Returns the file and the line of an error in the extension. The stack of a syntax error starts with them.
+ * Other errors have them in their first line about a file. Empty if they are unknown.
+ */
+function lineOf(error: unknown): string {
+  const { stack = '' } = error instanceof Error ? error : {};
+  const place =
+    /^(?:file:\/\/)?(\/[^\n]*):(\d+)\n/.exec(stack) ??
+    /\n {4}at (?:[^\n(]*\()?file:\/\/([^\n]*):(\d+):\d+\)?/.exec(stack);
+  const [, file, line] = place ?? [];
+  // Errors of this program, such as a wrong default export, have no place in the extension.
+  if (file === undefined || file === fileURLToPath(import.meta.url)) return '';
+  return ` (${basename(file)}:${line})`;
 }
 
 parentPort?.on('message', (message: ToWorker) => {

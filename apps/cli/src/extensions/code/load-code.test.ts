@@ -119,6 +119,19 @@ describe('an extension in TypeScript', () => {
     await expect.poll(() => code.status()).toEqual(['stopped']);
   });
 
+  test('23: with an error is skipped with the line of the error', async () => {
+    const { code } = await load({
+      'syntax.ts': 'export default () => {\n  const a: number = ;\n};',
+      'enum.ts': '\n\nenum A { x }\nexport default () => {};',
+      'throws.ts': 'export default (millrace: any) => {\n  millrace.nothing();\n};',
+    });
+    expect(code.problems.toSorted()).toEqual([
+      expect.stringMatching(/enum\.ts is not used.*enum is not supported.*\(enum\.ts:3\)/),
+      expect.stringMatching(/syntax\.ts is not used.*Expression expected \(syntax\.ts:2\)/),
+      expect.stringMatching(/throws\.ts is not used.*not a function \(throws\.ts:2\)/),
+    ]);
+  });
+
   test('that needs another version of the API is skipped with the reason', async () => {
     const { code } = await load({
       'old.ts': 'export const apiVersion = 2; export default () => {};',

@@ -44,7 +44,11 @@ export function Branches({ live, isPast, children }: BranchesProps) {
     };
     return {
       open: (id) => navigate({ page: 'task', id }),
-      branches: (id) => branchesAfter(tasks, live.id, itemBefore(live, id)),
+      // The item before the first loaded item is not known until all items are loaded.
+      branches: (id) =>
+        live.isWhole || id !== live.itemIds[0]
+          ? branchesAfter(tasks, live.id, itemBefore(live, id))
+          : undefined,
       ...(isLoop &&
         !isPast && {
           edit: (id, text, attachments) => {

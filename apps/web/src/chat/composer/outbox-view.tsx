@@ -30,10 +30,17 @@ const selectItemIds = ({ itemIds }: ChatSource) => itemIds;
 function useUnseenMessages(live: LiveSource): readonly OutgoingMessage[] {
   const outgoing = useOutgoingMessages(live.id);
   const ids = useSourceValue(live, selectItemIds);
-  const starts = useRef<ReadonlyMap<string, number>>(new Map());
-  starts.current = new Map(outgoing.map(({ key }) => [key, starts.current.get(key) ?? ids.length]));
+  // The last item when the message was sent. Its position changes when earlier items are loaded.
+  const starts = useRef<ReadonlyMap<string, ItemId | null>>(new Map());
+  const last = ids.at(-1) ?? null;
+  const startOf = (key: string) => {
+    const known = starts.current.get(key);
+    return known === undefined ? last : known;
+  };
+  starts.current = new Map(outgoing.map(({ key }) => [key, startOf(key)]));
   return outgoing.filter(({ key, text, state }) => {
-    const newer = ids.slice(starts.current.get(key));
+    const start = startOf(key);
+    const newer = ids.slice(start === null ? 0 : ids.indexOf(start) + 1);
     return state === 'failed' || !newer.some((id) => isMessage(live, id, text));
   });
 }

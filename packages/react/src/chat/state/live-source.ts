@@ -1,5 +1,5 @@
 import type { Client, LiveItem, TaskHandle } from '@millrace/client';
-import type { FoldState, ItemId, Part, PartId } from '@millrace/core';
+import type { AgentEvent, FoldState, ItemId, Part, PartId } from '@millrace/core';
 import type { ChatSource } from './chat-source.ts';
 import { FactIndex } from './fact-index.ts';
 
@@ -9,7 +9,9 @@ import { FactIndex } from './fact-index.ts';
  */
 export class LiveSource implements ChatSource {
   readonly handle: TaskHandle;
-  readonly facts: FactIndex = new FactIndex();
+  #facts = new FactIndex();
+  /** The events in `#facts`, while the handle has only the recent records. */
+  #recent: AgentEvent[] = [];
   readonly #listeners = new Set<() => void>();
   #isReading = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -20,6 +22,16 @@ export class LiveSource implements ChatSource {
   constructor(handle: TaskHandle, onUnused: () => void = () => {}) {
     this.handle = handle;
     this.#onUnused = onUnused;
+    handle.onEarlier((earlier) => this.#addEarlier(earlier));
+  }
+
+  get facts(): FactIndex {
+    return this.#facts;
+  }
+
+  /** False while only the recent items are loaded. */
+  get isWhole(): boolean {
+    return this.handle.snapshot().isWhole;
   }
 
   get hasListeners(): boolean {
@@ -82,6 +94,7 @@ export class LiveSource implements ChatSource {
   async #readEvents(): Promise<void> {
     try {
       for await (const event of this.handle.events()) {
+        if (!this.isWhole) this.#recent.push(event);
         if (this.facts.add(event)) this.#notifySoon();
       }
     } catch {
@@ -89,6 +102,14 @@ export class LiveSource implements ChatSource {
     } finally {
       this.#isReading = false;
     }
+  }
+
+  /** Builds the facts again, with the events of the earlier records before the known ones. */
+  #addEarlier(earlier: readonly AgentEvent[]): void {
+    const facts = new FactIndex();
+    for (const event of [...earlier, ...this.#recent]) facts.add(event);
+    this.#facts = facts;
+    this.#recent = [];
   }
 
   /**

@@ -39,6 +39,7 @@ export function TranscriptView({
   const t = useLabels();
   const scroller = useRef<HTMLElement>(null);
   const rows = useRows(source);
+  const isExtended = useIsExtended(rows);
   const { isAtEnd, goToEnd, pause, onResize } = useStickyEnd(scroller, `${source.id} ${sentCount}`);
   const [kept, keepRow] = useKeptRows(rows, pause);
   return (
@@ -53,6 +54,7 @@ export function TranscriptView({
                 scrollRef={scroller}
                 data={rows}
                 keepMounted={kept}
+                shift={isExtended}
                 startMargin={startMarginPx}
                 bufferSize={600}
                 onResize={onResize}
@@ -146,6 +148,20 @@ function rowsOf(
     return [...own, ...rowsAfter(id)];
   });
   return [...rowsAfter(undefined), ...rows];
+}
+
+/**
+ * Returns true in the render in which earlier rows were added before the known ones. The list then
+ * keeps the visible rows in their place.
+ */
+function useIsExtended(rows: readonly Row[]): boolean {
+  const last = useRef({ rows, isExtended: false });
+  if (last.current.rows !== rows) {
+    const before = last.current.rows;
+    const isSameEnd = before.length > 0 && before.at(-1)?.key === rows.at(-1)?.key;
+    last.current = { rows, isExtended: isSameEnd && before[0]?.key !== rows[0]?.key };
+  }
+  return last.current.isExtended;
 }
 
 const noRows: readonly number[] = [];

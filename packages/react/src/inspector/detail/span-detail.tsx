@@ -45,7 +45,8 @@ export function SpanDetail(props: SpanDetailProps) {
     <article className="span-detail" aria-label={`${t[kindTitles[kind]]} ${name}`}>
       <header>
         <h4>
-          <small>{kindTitles[kind]}</small> {name}
+          {/* The names of runs and turns contain their kind. */}
+          {kind !== 'run' && kind !== 'turn' && <small>{t[kindTitles[kind]]}</small>} {name}
         </h4>
         <span className="tag" data-mark={status}>
           {node.endTime === undefined ? t.inProgress : status}

@@ -65,7 +65,7 @@ export function checkOrigin(
   return {
     'access-control-allow-origin': origin,
     'access-control-expose-headers':
-      'x-next-cursor, x-request-id, retry-after, etag, location, stream-next-offset, stream-cursor, stream-up-to-date, stream-closed, stream-ttl, stream-expires-at, stream-sse-data-encoding, producer-epoch, producer-seq, producer-expected-seq, producer-received-seq',
+      'x-next-cursor, x-request-id, mcp-session-id, retry-after, etag, location, stream-next-offset, stream-cursor, stream-up-to-date, stream-closed, stream-ttl, stream-expires-at, stream-sse-data-encoding, producer-epoch, producer-seq, producer-expected-seq, producer-received-seq',
     vary: 'origin',
   };
 }
@@ -74,7 +74,7 @@ export function checkOrigin(
 export const preflightHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
   'access-control-allow-headers':
-    'authorization, content-type, idempotency-key, if-none-match, last-event-id, producer-epoch, producer-id, producer-seq, stream-closed, stream-expires-at, stream-fork-offset, stream-fork-sub-offset, stream-forked-from, stream-seq, stream-ttl, traceparent, tracestate, x-agent-api-key, x-request-id',
+    'authorization, content-type, idempotency-key, if-none-match, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, producer-epoch, producer-id, producer-seq, stream-closed, stream-expires-at, stream-fork-offset, stream-fork-sub-offset, stream-forked-from, stream-seq, stream-ttl, traceparent, tracestate, x-agent-api-key, x-request-id',
   'access-control-max-age': '600',
 };
 

@@ -6,7 +6,7 @@ import { createServer, type ServerOptions } from '../../create-server.ts';
 import {
   type AgentData,
   asUser,
-  guarded,
+  guardedByStatus,
   type Json,
   ScopeServer,
   userOfCookie,
@@ -33,7 +33,7 @@ describe('a user', () => {
     return Promise.all(all.map((path) => server.asOperator('GET', path)));
   };
 
-  test.each(guarded.map((operation) => [operation.name, operation] as const))(
+  test.each(guardedByStatus.map((operation) => [operation.name, operation] as const))(
     'attack: neither reads nor changes the work of another user: %s',
     async (_name, operation) => {
       const before = await viewOfAnne();

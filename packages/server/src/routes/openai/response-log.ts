@@ -67,6 +67,8 @@ function metadataIn({ items }: JsonObject): JsonObject {
 export class ResponseLog {
   readonly question: Question;
   readonly #log: Log;
+  /** True if the response continues after the answers to calls that wait for the client. */
+  readonly #spansQuestions: boolean;
   #state: ChatState;
   #isRunning = false;
   /** True after a turn of the response has started. */
@@ -80,17 +82,22 @@ export class ResponseLog {
   /** The keys of the other queued messages that start an answer of their own. */
   readonly #others = new Set<string>();
 
-  private constructor(question: Question, log: Log, state: ChatState) {
+  private constructor(question: Question, log: Log, state: ChatState, spansQuestions: boolean) {
+    this.#spansQuestions = spansQuestions;
     this.question = question;
     this.#log = log;
     this.#state = state;
   }
 
   /** Opens a response. `isWhole` reads the session from its start. */
-  static async open(question: Question, log: Log, { isWhole = false } = {}): Promise<ResponseLog> {
+  static async open(
+    question: Question,
+    log: Log,
+    { isWhole = false, spansQuestions = false } = {},
+  ): Promise<ResponseLog> {
     const { taskId, offset } = question;
     const from = isWhole ? emptyChat(taskId) : await chatNear(log, taskId, offset - 1);
-    return new ResponseLog(question, log, from);
+    return new ResponseLog(question, log, from, spansQuestions);
   }
 
   get state(): ChatState {
@@ -177,6 +184,7 @@ export class ResponseLog {
     // The next message has its own response, even if the run continues with it.
     const isNext = fact?.type === 'command_consumed' && this.#others.has(fact.key);
     if (isNext && this.#hasTurn) return { stop: { reason: 'stop' }, error: undefined, at };
+    if (this.#spansQuestions) return undefined;
     const { fold } = after;
     const isAnswered = [...fold.asked, ...fold.awaited].some(({ toolCallId }) =>
       this.#answered.has(toolCallId),
@@ -187,14 +195,18 @@ export class ResponseLog {
 }
 
 /** Reads the stored records of a response. A cut state is too short if a record changes an earlier item. */
-export async function openStored(question: Question, log: Log) {
-  const near = await ResponseLog.open(question, log);
+export async function openStored(
+  question: Question,
+  log: Log,
+  options: { readonly spansQuestions?: boolean } = {},
+) {
+  const near = await ResponseLog.open(question, log, options);
   const isShort = isCut(near.state.fold.items);
   try {
     return { response: near, steps: await near.readStored() };
   } catch (error) {
     if (!isShort) throw error;
-    const whole = await ResponseLog.open(question, log, { isWhole: true });
+    const whole = await ResponseLog.open(question, log, { ...options, isWhole: true });
     return { response: whole, steps: await whole.readStored() };
   }
 }

@@ -168,8 +168,9 @@ export async function readResource(
 export async function stopResponse(
   question: Question,
   { service, log, trace }: Pick<RouteContext, 'service' | 'log' | 'trace'>,
+  options: Parameters<typeof openStored>[2] = {},
 ): Promise<void> {
-  const { response } = await openStored(question, log);
+  const { response } = await openStored(question, log, options);
   if (response.end !== undefined) return;
   const command = response.isRunning
     ? ({ type: 'abort', reason: 'The client stopped the response' } as const)

@@ -1,0 +1,140 @@
+import { relative, resolve, sep } from 'node:path';
+import type { Tool, ToolContext } from '@millrace/agent';
+import {
+  type BashToolOptions,
+  canHaveWorktrees,
+  createWorkspace,
+  openWorktrees,
+  type Workspace,
+  type WorktreeReport,
+} from '@millrace/tools';
+import { fileCopiesFolder, worktreesFolder } from '../config/config-paths.ts';
+import type { SandboxConfig } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
+import { openSandbox } from './command-sandbox.ts';
+import type { FolderDecisions, SessionPolicy } from './session-policy.ts';
+import { changingTools, readingTools, withShortSchema } from './workspace-tools.ts';
+
+/** A git worktree in which one sub-agent works, with the tools for it. */
+export interface IsolatedFolder {
+  readonly reading: readonly Tool[];
+  readonly changing: readonly Tool[];
+  readonly decisions: FolderDecisions;
+  readonly instructions: string;
+  /**
+   * Merges the changes into the folder of the session, if the sub-agent has finished its task. Returns a
+   * report for the caller.
+   */
+  end(isDone: boolean): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+interface IsolateOptions {
+  readonly workspace: Workspace;
+  readonly env: Env | undefined;
+  readonly sandbox: SandboxConfig | undefined;
+  readonly executedFiles: readonly string[];
+  readonly commands: Pick<BashToolOptions, 'env' | 'maskSecrets'>;
+  readonly policy: SessionPolicy;
+  /** Returns the instructions for a folder. */
+  readonly instructionsAt: (root: string) => string;
+}
+
+/** Creates the folder for one call of the `task` tool. */
+export type OpenIsolatedFolder = (context: ToolContext) => Promise<IsolatedFolder>;
+
+/**
+ * Returns a function that creates a git worktree for a sub-agent. Its commands run in a sandbox that can change
+ * only the worktree, and the rules of the session apply in it. Returns undefined if the folder is in no
+ * repository.
+ */
+export async function isolatedFolders(
+  options: IsolateOptions,
+): Promise<OpenIsolatedFolder | undefined> {
+  const { workspace, env = {}, policy, executedFiles } = options;
+  const [folder, copies] = [worktreesFolder(env), fileCopiesFolder(env)];
+  if (folder === undefined || copies === undefined) return undefined;
+  if (!(await canHaveWorktrees(workspace.root))) return undefined;
+  const worktrees = openWorktrees({ workspace, folder, copies, env });
+  return async (context) => {
+    const id = context.child ?? context.idempotencyKey;
+    const worktree = await worktrees.open(id, context.signal);
+    try {
+      const { root } = worktree;
+      // The scripts of hooks run in the folder of the session. Their copies are protected too, because the
+      // merge would change the scripts.
+      const executed = executedFiles.flatMap((path) => movedPath(path, workspace.root, root));
+      const protection = await openSandbox(options.sandbox, undefined, executed);
+      const { sandbox, unconfined } = protection;
+      const own = unrecorded(createWorkspace({ root }));
+      const place = { workspace: own, executedFiles: executed, unconfined };
+      const decisions = policy.at({ ...place, isConfined: sandbox !== undefined });
+      const commands = { ...options.commands, sandbox, reading: decisions.reading };
+      return {
+        reading: readingTools(own, decisions.current).map(withShortSchema),
+        changing: changingTools(own, commands).map(withShortSchema),
+        decisions,
+        instructions: options.instructionsAt(root),
+        end: async (isDone) => {
+          await sandbox?.settled();
+          const report = isDone
+            ? await worktree.merge(workspace.recordedBy(context))
+            : await worktree.discard();
+          return reportText(report, isDone);
+        },
+        close: async () => {
+          worktree.release();
+          await sandbox?.settled();
+          sandbox?.close();
+        },
+      };
+    } catch (error) {
+      worktree.release();
+      throw error;
+    }
+  };
+}
+
+/** Returns the same path in a different folder. Returns nothing for a path outside of the first folder. */
+function movedPath(path: string, from: string, to: string): readonly string[] {
+  const inside = relative(from, resolve(from, path));
+  return inside === '..' || inside.startsWith(`..${sep}`) ? [path] : [resolve(to, inside)];
+}
+
+/**
+ * Returns a workspace whose changes are not recorded. The merge records the changes of the session's folder. A
+ * worktree is removed, so its files cannot be rewound.
+ */
+function unrecorded(workspace: Workspace): Workspace {
+  return {
+    ...workspace,
+    boundTo: (judged) => unrecorded(workspace.boundTo(judged)),
+    recordedBy: () => unrecorded(workspace),
+  };
+}
+
+const maxListed = 50;
+
+function reportText(
+  { merged, conflicts, kept }: WorktreeReport,
+  isDone: boolean,
+): string | undefined {
+  const list = (paths: readonly string[]) =>
+    paths.length > maxListed
+      ? [...paths.slice(0, maxListed), `… and ${paths.length - maxListed} more`]
+      : paths;
+  const changed =
+    merged.length === 0
+      ? []
+      : ['Merged from the worktree of the sub-agent:', ...list(merged.map((path) => `- ${path}`))];
+  if (kept === undefined)
+    return changed.length > 0 ? changed.join('\n') : 'The sub-agent changed no files.';
+  const why = isDone ? 'Not merged' : 'Not merged, because the sub-agent did not finish';
+  const entries = conflicts.map(({ path, message }) => `- ${path}: ${message}`);
+  return [
+    ...changed,
+    `${why}:`,
+    ...list(entries),
+    `Its version of these files stays in ${kept}. Here, they are unchanged. After you have used it, remove it: git worktree remove --force ${kept}`,
+  ].join('\n');
+}

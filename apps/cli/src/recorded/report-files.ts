@@ -1,0 +1,100 @@
+import type { RecordingResult, TestReport } from '@millrace/agent/testing';
+import { exampleDiff, summaryText } from './report-text.ts';
+
+/** Returns a report for programs. It has no records and no complete requests. */
+export function jsonReport({ mode, results, groups, same, changed, failed }: TestReport): string {
+  const shown = results.map(({ accepted: _accepted, live, ...result }) => {
+    if (live === undefined) return result;
+    const { records: _records, diff, ...outcome } = live;
+    return { ...result, live: { ...outcome, divergence: diff.divergence } };
+  });
+  const report = { mode, same, changed, failed, groups, results: shown };
+  return `${JSON.stringify(report, undefined, 2)}\n`;
+}
+
+/** Returns a report in the format of JUnit. Each recording is a test case. */
+export function junitReport({ results, changed, failed }: TestReport): string {
+  const cases = results.map((result) => {
+    const head = `    <testcase classname="millrace" name="${xml(result.name)}"`;
+    if (result.status === 'same') return `${head}/>`;
+    const kind = result.status === 'failed' ? 'error' : 'failure';
+    const [first = ''] = problemsOf(result);
+    const text = xml(problemsOf(result).join('\n'));
+    return `${head}>\n      <${kind} message="${xml(first)}">${text}</${kind}>\n    </testcase>`;
+  });
+  const counts = `tests="${results.length}" failures="${changed}" errors="${failed}"`;
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites ${counts}>`,
+    `  <testsuite name="millrace test" ${counts}>`,
+    ...cases,
+    '  </testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n');
+}
+
+function problemsOf({ changes, error }: RecordingResult): readonly string[] {
+  if (error !== undefined) return [error];
+  return changes.map(({ turn, cause, message }) => `turn ${turn}, ${cause}: ${message}`);
+}
+
+/** Escapes a text for XML and HTML. Characters that XML forbids are replaced. */
+export function xml(text: string): string {
+  const names: Readonly<Record<string, string>> = {
+    ...{ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' },
+  };
+  return text
+    .toWellFormed()
+    .replaceAll(/[&<>"']/g, (character) => names[character] ?? '')
+    .replaceAll(forbidden, '\ufffd');
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: XML forbids these characters
+const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
+
+const maxGroups = 20;
+
+/** Returns a summary in Markdown, for the comment of a pull request. */
+export function markdownReport(report: TestReport): string {
+  const { groups } = report;
+  const rows = groups
+    .slice(0, maxGroups)
+    .map(
+      ({ cause, message, recordings, count }) =>
+        `| ${cell(cause)} | ${cell(message)} | ${recordings.length} | ${count} |`,
+    );
+  const table = ['| cause | change | recordings | requests |', '|---|---|---|---|', ...rows];
+  const details = groups.slice(0, maxGroups).flatMap((group) => {
+    const diff = exampleDiff(group);
+    const { message, example } = group;
+    if (diff === '') return [];
+    const title = `<details><summary>${xml(message)}, turn ${example.turn} of ${xml(example.recording)}</summary>`;
+    return ['', title, '', ...fenced(diff), '', '</details>'];
+  });
+  const hidden = groups.length - maxGroups;
+  return [
+    '### Recorded sessions',
+    '',
+    summaryText(report),
+    ...(groups.length === 0 ? [] : ['', ...table]),
+    ...(hidden > 0 ? ['', `${hidden} more groups of changes are not listed.`] : []),
+    ...details,
+    '',
+  ].join('\n');
+}
+
+const maxDiffLength = 4000;
+
+/** A fence that is longer than all fences in the text, so that the text cannot end it. */
+function fenced(text: string): readonly string[] {
+  const longest = [...text.matchAll(/`+/g)].reduce((most, [run]) => Math.max(most, run.length), 2);
+  const fence = '`'.repeat(longest + 1);
+  return [`${fence}diff`, text.slice(0, maxDiffLength).trimEnd(), fence];
+}
+
+function cell(text: string): string {
+  return xml(text).replaceAll(/[|\r\n\\`*_[\]]/g, (character) =>
+    /[\r\n]/.test(character) ? ' ' : `\\${character}`,
+  );
+}

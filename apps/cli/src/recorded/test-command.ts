@@ -1,0 +1,98 @@
+import { writeFile } from 'node:fs/promises';
+import { dirname, extname } from 'node:path';
+import { encodeRecording, type TestReport, testRecordings } from '@millrace/agent/testing';
+import { memoryLog } from '@millrace/log';
+import { secretMasks } from '@millrace/tools';
+import type { TestArgs } from '../contract/args.ts';
+import type { Config } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
+import { exitCodes } from '../exit-code.ts';
+import { makeFolder } from '../make-folder.ts';
+import { hasColor, Output, type OutputStream } from '../print/output.ts';
+import { maskText } from '../sessions/masked-records.ts';
+import { withStore } from '../store/open-store.ts';
+import { colorTheme, plainTheme } from '../text/theme/theme.ts';
+import { openAgents } from './find-agent.ts';
+import { findSources, type RecordingSource } from './load-recordings.ts';
+import { jsonReport, junitReport, markdownReport } from './report-files.ts';
+import { htmlReport } from './report-html.ts';
+import { textReport } from './report-text.ts';
+
+export interface TestCommandOptions {
+  readonly args: TestArgs;
+  readonly config: Pick<Config, 'store'>;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly env: Env;
+  readonly cwd: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Runs `millrace test`. It runs recorded sessions through the agents of a module and reports what changed. The
+ * exit code is 1 if a recording changed or cannot be run.
+ */
+export async function testCommand(options: TestCommandOptions): Promise<number> {
+  const { args, stdout, stderr, env, cwd, signal } = options;
+  const output = new Output(stdout);
+  const notes = new Output(stderr, { name: 'standard error' });
+  const agents = await openAgents(args.agents, memoryLog());
+  const sources = await findSources(args.operands, {
+    cwd,
+    withLog: (use) => withStore(options, ({ log }) => use(log)),
+  });
+  const newMask = secretMasks(env);
+  const report = await testRecordings(
+    ({ agent }) => agents.find(args.agent ?? (agent || undefined)).agent,
+    sources.map(({ name, load }) => ({ name, recording: load })),
+    {
+      ...{ mode: args.mode, signal, live: { tools: args.tools } },
+      maskText: (text) => maskText(text, newMask),
+    },
+  );
+  const accepted = args.accept ? await acceptChanges(report, sources) : new Set<string>();
+  for (const path of args.outputs) await writeReport(path, report);
+  if (args.json) await output.writeData(jsonReport(report));
+  else {
+    const theme = hasColor(stdout, { env, color: args.color }) ? colorTheme : plainTheme;
+    const columns = (stdout.isTTY && stdout.columns) || undefined;
+    for (const line of textReport(report, { theme, columns, accepted })) await output.write(line);
+  }
+  const loose = report.results.filter(({ isPinned }) => !isPinned).length;
+  if (loose > 0)
+    await notes.write(
+      `${loose} of ${report.results.length} sessions are not pinned, so their requests are unknown and only the loop was compared.\n`,
+    );
+  if (output.failure?.code === 'cannot_write') throw output.failure;
+  if (signal?.aborted) return exitCodes.aborted;
+  const isGood = report.results.every(
+    ({ name, status }) => status === 'same' || accepted.has(name),
+  );
+  return isGood ? exitCodes.done : exitCodes.error;
+}
+
+/** Writes the changed recordings again. Returns the names of the accepted recordings. */
+async function acceptChanges(
+  { results }: TestReport,
+  sources: readonly RecordingSource[],
+): Promise<ReadonlySet<string>> {
+  const paths = new Map(sources.map(({ name, path }) => [name, path]));
+  const names = new Set<string>();
+  for (const { name, accepted } of results) {
+    const path = paths.get(name);
+    if (accepted === undefined || path === undefined) continue;
+    await writeFile(path, encodeRecording(accepted));
+    names.add(name);
+  }
+  return names;
+}
+
+async function writeReport(path: string, report: TestReport): Promise<void> {
+  const forms: Readonly<Record<string, (report: TestReport) => string>> = {
+    ...{ '.xml': junitReport, '.json': jsonReport, '.md': markdownReport },
+    ...{ '.html': htmlReport, '.htm': htmlReport },
+  };
+  const text = forms[extname(path).toLowerCase()]?.(report) ?? jsonReport(report);
+  makeFolder(dirname(path), 0o755);
+  await writeFile(path, text);
+}

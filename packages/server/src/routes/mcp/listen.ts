@@ -1,0 +1,164 @@
+import type { JsonObject, JsonValue } from '@millrace/core';
+import { encodeComment, encodeFrame, sseHeaders } from '@millrace/core/streams';
+import { ServerError } from '../../contract/server-error.ts';
+import { type RouteContext, StreamReply } from '../../http/route.ts';
+import { writeLines } from '../../http/write-lines.ts';
+import type { Question } from '../openai/response-log.ts';
+import { findRun } from './open-call.ts';
+import type { McpCaller } from './protocol/caller.ts';
+import { field, invalidParams, type McpId, parseTexts } from './protocol/rpc-message.ts';
+import { parseTaskId, taskIdOf } from './protocol/run-ref.ts';
+import { parseUri } from './protocol/uris.ts';
+import { followRun } from './run-view.ts';
+import { assertTasks, readTask } from './tasks.ts';
+import { failure } from './write-call.ts';
+
+/** Maximum number of sessions and tasks that one stream follows. Each of them has a reader of its log. */
+const maxFollowed = 64;
+
+/** What a client wants to hear about. */
+interface Subscription {
+  /** The addresses of sessions, with the ids of the sessions. */
+  readonly sessions: ReadonlyMap<string, string>;
+  readonly runs: readonly Question[];
+}
+
+/** Opens a stream that tells a client about changes of sessions and tasks. */
+export async function openListen(
+  id: McpId,
+  params: JsonObject,
+  caller: McpCaller,
+  context: RouteContext,
+): Promise<StreamReply> {
+  const filter = field(params, 'notifications');
+  const taskIds = parseTexts(field(filter, 'taskIds'), 'taskIds', maxFollowed);
+  const uris = parseTexts(field(filter, 'resourceSubscriptions'), 'uris', maxFollowed);
+  if (field(filter, 'taskIds') !== undefined) assertTasks(caller);
+  if (taskIds.length + uris.length > maxFollowed)
+    throw invalidParams(`Cannot follow more than ${maxFollowed} sessions and tasks in one stream`);
+  const subscription = await readSubscription(taskIds, uris, context);
+  const { clock, closing } = context;
+  return new StreamReply(async (response) => {
+    response.writeHead(200, { ...sseHeaders });
+    response.flushHeaders();
+    const left = new AbortController();
+    const leave = () => left.abort();
+    response.once('close', leave);
+    closing.addEventListener('abort', leave, { once: true });
+    if (response.destroyed || closing.aborted) leave();
+    try {
+      const messages = notifications(id, subscription, filter, { caller, context }, left.signal);
+      await writeLines(response, messages, {
+        closing,
+        errorLine: (error) => encodeFrame({ data: JSON.stringify(failure(id, error, context)) }),
+        line: (message) => encodeFrame({ data: JSON.stringify(message) }),
+        heartbeat: { clock, everyMs: 15_000, text: `${encodeComment('ping')}\n` },
+      });
+    } finally {
+      leave();
+      response.off('close', leave);
+      closing.removeEventListener('abort', leave);
+    }
+  });
+}
+
+/** Reads what the caller can follow. Sessions and tasks of others are left out. */
+async function readSubscription(
+  taskIds: readonly string[],
+  uris: readonly string[],
+  context: RouteContext,
+): Promise<Subscription> {
+  const runs: Question[] = [];
+  for (const id of taskIds) {
+    const ref = parseTaskId(id);
+    const run = ref && (await findRun(ref, context));
+    if (run !== undefined) runs.push(run);
+  }
+  const sessions = new Map<string, string>();
+  for (const uri of uris) {
+    const place = parseUri(uri);
+    if (place?.hash !== undefined || place === undefined) continue;
+    if (await hasTask(place.taskId, context)) sessions.set(uri, place.taskId);
+  }
+  return { runs, sessions };
+}
+
+async function hasTask(id: string, { service }: RouteContext): Promise<boolean> {
+  return service.tasks.get({ id }).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof ServerError && error.code === 'not_found') return false;
+      throw error;
+    },
+  );
+}
+
+interface Listener {
+  readonly caller: McpCaller;
+  readonly context: RouteContext;
+}
+
+async function* notifications(
+  id: McpId,
+  { sessions, runs }: Subscription,
+  filter: JsonValue | undefined,
+  { caller, context }: Listener,
+  signal: AbortSignal,
+): AsyncGenerator<object> {
+  const meta = { 'io.modelcontextprotocol/subscriptionId': String(id) };
+  const notify = (method: string, params: JsonObject) => ({
+    ...{ jsonrpc: '2.0', method },
+    params: { ...params, _meta: meta },
+  });
+  yield notify('notifications/subscriptions/acknowledged', {
+    notifications: {
+      ...(field(filter, 'taskIds') !== undefined && { taskIds: runs.map(taskIdOf) }),
+      ...(field(filter, 'resourceSubscriptions') !== undefined && {
+        resourceSubscriptions: [...sessions.keys()],
+      }),
+    },
+  });
+  const { log } = context;
+  const updated = async function* (uri: string, taskId: string) {
+    const { through = 0 } = (await log.info(taskId)) ?? {};
+    for await (const _ of log.follow(taskId, { from: through, signal }))
+      yield notify('notifications/resources/updated', { uri });
+  };
+  const changed = async function* (question: Question) {
+    let before = '';
+    for await (const _ of followRun(question, log, signal)) {
+      const task = await readTask(question, caller, context);
+      const now = JSON.stringify({ ...task, lastUpdatedAt: null });
+      if (now !== before) yield notify('notifications/tasks', task);
+      before = now;
+    }
+  };
+  yield* merge(
+    [...[...sessions].map(([uri, taskId]) => updated(uri, taskId)), ...runs.map(changed)],
+    signal,
+  );
+}
+
+/** Yields the values of all sources as they arrive, until the signal is aborted. */
+async function* merge<T>(
+  sources: readonly AsyncGenerator<T>[],
+  signal: AbortSignal,
+): AsyncGenerator<T> {
+  const next = (source: AsyncGenerator<T>) =>
+    source.next().then((result) => ({ source, result }) as const);
+  const pending = new Map(sources.map((source) => [source, next(source)]));
+  const aborted = new Promise<undefined>((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  while (!signal.aborted) {
+    const first = await Promise.race([aborted, ...pending.values()]);
+    if (first === undefined) return;
+    const { source, result } = first;
+    if (result.done === true) pending.delete(source);
+    else {
+      pending.set(source, next(source));
+      yield result.value;
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import type { JsonObject } from '@millrace/core';
+
+/** What the MCP endpoint `/mcp` offers in addition to the agents and their sessions. */
+export interface McpOptions {
+  /** A text for the model of the client about this server. Default: none. */
+  readonly instructions?: string | undefined;
+  /** Templates of messages, for example slash commands. Default: none. */
+  readonly prompts?: readonly McpPrompt[] | undefined;
+  /** Files and other data. The sessions are offered in any case. Default: none. */
+  readonly resources?: readonly McpResource[] | undefined;
+}
+
+/** A template of messages that the user of a client can choose. */
+export interface McpPrompt {
+  readonly name: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  /** The arguments of the template. Default: none. */
+  readonly arguments?: readonly McpPromptArgument[] | undefined;
+  /** Returns the text of the message, or messages in the format of MCP. */
+  get(args: Readonly<Record<string, string>>): Promise<string | readonly JsonObject[]>;
+}
+
+/** An argument of a prompt. */
+export interface McpPromptArgument {
+  readonly name: string;
+  readonly description?: string | undefined;
+  /** Default: false. */
+  readonly required?: boolean | undefined;
+  /** Returns values that start with the text. Default: none. */
+  complete?(text: string): Promise<readonly string[]>;
+}
+
+/** A resource, or a template of resources. */
+export interface McpResource {
+  /** The address, or a template such as `docs://{page}/data`. */
+  readonly uri: string;
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly mimeType?: string | undefined;
+  /** Reads the resource. `values` has the parts of the template. */
+  read(values: Readonly<Record<string, string>>): Promise<string | Uint8Array>;
+}

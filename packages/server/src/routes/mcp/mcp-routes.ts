@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { ServerError } from '../../contract/server-error.ts';
+import { Reply, type Route, type RouteContext, route, type StreamReply } from '../../http/route.ts';
+import { handleRequest } from './methods.ts';
+import { findRun, findTool } from './open-call.ts';
+import { readCaller } from './protocol/caller.ts';
+import {
+  errorMessage,
+  field,
+  isMcpId,
+  McpError,
+  type McpMessage,
+  readMessage,
+} from './protocol/rpc-message.ts';
+import { parseQuestionId, submitAnswers } from './questions.ts';
+import { cancelCall, jsonReply, parseEventId, streamCall, toMcpError } from './write-call.ts';
+
+const message = z.looseObject({
+  jsonrpc: z.literal('2.0'),
+  id: z.union([z.string(), z.int()]).nullish(),
+});
+
+/**
+ * The endpoint for clients of MCP, over streamable HTTP. A tool is an agent, or a tool of an agent without a
+ * model. A call is a run of a session, and resources are sessions and their blobs.
+ */
+export const mcpRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/mcp',
+    summary:
+      'Send a message of the Model Context Protocol (2026-07-28, 2025-11-25 or 2025-06-18). The reply to a call is a stream of events',
+    body: z.record(z.string(), z.unknown()),
+    readsBody: true,
+    reply: message,
+    handle: (_, context) => handleMessage(context),
+  }),
+  route({
+    method: 'GET',
+    path: '/mcp',
+    summary:
+      'Continue the stream of a call of the Model Context Protocol after a disconnect. Needs the header Last-Event-ID',
+    headers: ['last-event-id'],
+    reply: message,
+    replyType: 'text/event-stream',
+    handle: (_, context) => resumeStream(context),
+  }),
+];
+
+async function handleMessage(context: RouteContext): Promise<Reply | StreamReply> {
+  let sent: McpMessage | undefined;
+  try {
+    sent = readMessage(context.bytes, context.limits);
+    const caller = readCaller(sent, context.headers);
+    if (sent.kind === 'request')
+      return await handleRequest({ request: sent, caller, options: context.mcp ?? {}, context });
+    if (sent.kind === 'response') await answerQuestion(sent, context);
+    if (sent.kind === 'notification' && sent.method === 'notifications/cancelled') {
+      const id = field(sent.params, 'requestId');
+      const { connection } = caller;
+      if (connection !== undefined && isMcpId(id)) await cancelCall(connection, id, context.log);
+    }
+    return new Reply(undefined, { status: 202 });
+  } catch (error) {
+    const problem = toMcpError(error, context);
+    const id = sent?.kind === 'request' ? sent.id : undefined;
+    const status = error instanceof McpError ? error.status : statusOf(error, context);
+    return jsonReply(errorMessage(id, problem), status);
+  }
+}
+
+/** Returns the HTTP status of an error, for clients that check the status. */
+function statusOf(error: unknown, { toServerError }: RouteContext): number {
+  const { status } = toServerError(error);
+  return [401, 403, 429, 503].includes(status) ? status : 200;
+}
+
+/** Passes the answer of a user to the session that asked. Unknown questions are ignored. */
+async function answerQuestion(
+  { id, result }: Extract<McpMessage, { readonly kind: 'response' }>,
+  context: RouteContext,
+): Promise<void> {
+  const asked = parseQuestionId(id);
+  if (asked === undefined) return;
+  try {
+    await context.service.tasks.get({ id: asked.taskId });
+    await submitAnswers(asked.taskId, new Map([[asked.callId, result]]), context);
+  } catch (error) {
+    if (error instanceof ServerError && error.code === 'not_found') return;
+    throw error;
+  }
+}
+
+/** Continues a stream of a version before 2026-07-28. The id of the event names the run and the request. */
+async function resumeStream(context: RouteContext): Promise<StreamReply> {
+  const { headers } = context;
+  const last = headers['last-event-id'];
+  const place = last === undefined ? undefined : parseEventId(String(last));
+  if (place === undefined) {
+    const why = 'This server opens streams only for calls. Send messages with POST';
+    throw new ServerError('method_not_allowed', why, {}, { details: { allow: 'POST' } });
+  }
+  const caller = readCaller({ kind: 'notification', method: 'resume', params: {} }, headers);
+  const { run, tool: name, id, token, number } = place;
+  const question = await findRun({ taskId: run[0], offset: run[1] }, context);
+  if (question === undefined || !isMcpId(id))
+    throw new ServerError('not_found', 'Cannot continue this stream: its session is gone');
+  const tool = await findTool(name, context).catch(() => undefined);
+  if (tool === undefined)
+    throw new ServerError('not_found', 'Cannot continue this stream: its tool is gone');
+  const opened = { tool, call: { name, arguments: {} }, question };
+  const progressToken = isMcpId(token) ? token : undefined;
+  return streamCall(opened, { id, caller, progressToken, after: number }, context);
+}

@@ -1,0 +1,179 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { JsonObject, JsonValue } from '@millrace/core';
+import {
+  field,
+  invalidParams,
+  isObject,
+  McpError,
+  type McpMessage,
+  mcpCodes,
+} from './rpc-message.ts';
+
+/** The version without connections: each request contains the version and the abilities of the client. */
+const modernVersion = '2026-07-28';
+/** The versions that start with `initialize`, newest first. */
+const olderVersions = ['2025-11-25', '2025-06-18'];
+/** All versions that the server speaks, newest first. */
+export const supportedVersions: readonly string[] = [modernVersion, ...olderVersions];
+
+const metaKey = 'io.modelcontextprotocol/';
+export const tasksExtension = `${metaKey}tasks`;
+
+/** What the server knows about the client of a request. */
+export interface McpCaller {
+  readonly version: string;
+  /** True for 2026-07-28. Such clients send no `initialize`. */
+  readonly isModern: boolean;
+  /** True if the client can show forms to its user. */
+  readonly canElicit: boolean;
+  /** True if the client accepts tasks instead of results. */
+  readonly hasTasks: boolean;
+  /** The id that `initialize` returned. Undefined for modern clients. */
+  readonly connection: string | undefined;
+}
+
+/** Reads the version and the abilities of the client. Throws `McpError` if the request contradicts itself. */
+export function readCaller(message: McpMessage, headers: IncomingHttpHeaders): McpCaller {
+  const params = message.kind === 'response' ? {} : message.params;
+  const meta = field(params, '_meta');
+  const version = field(meta, `${metaKey}protocolVersion`);
+  const header = textOf(headers['mcp-protocol-version']);
+  const isInitialize = message.kind === 'request' && message.method === 'initialize';
+  if (version === undefined && header !== modernVersion) {
+    if (header === undefined || isInitialize || olderVersions.includes(header))
+      return olderCaller(header, headers);
+    throw unsupportedVersion(header);
+  }
+  if (message.kind !== 'request') return { ...noAbilities, version: modernVersion };
+  if (typeof version !== 'string')
+    throw invalidParams(`Cannot accept the request: _meta has no ${metaKey}protocolVersion`, 400);
+  assertHeaders(message, version, headers);
+  if (version !== modernVersion) throw unsupportedVersion(version);
+  const abilities = field(meta, `${metaKey}clientCapabilities`);
+  if (!isObject(abilities))
+    throw invalidParams(
+      `Cannot accept the request: _meta has no ${metaKey}clientCapabilities`,
+      400,
+    );
+  return { ...noAbilities, version, ...readAbilities(abilities) };
+}
+
+const noAbilities = { isModern: true, canElicit: false, hasTasks: false, connection: undefined };
+
+function readAbilities(abilities: JsonObject): Pick<McpCaller, 'canElicit' | 'hasTasks'> {
+  return {
+    canElicit: canShowForms(abilities),
+    hasTasks: isObject(field(field(abilities, 'extensions'), tasksExtension)),
+  };
+}
+
+/** Returns whether the client can show forms. An empty object means forms, as in the first versions. */
+function canShowForms(abilities: JsonObject): boolean {
+  const elicitation = field(abilities, 'elicitation');
+  if (!isObject(elicitation)) return false;
+  return field(elicitation, 'form') !== undefined || field(elicitation, 'url') === undefined;
+}
+
+export function unsupportedVersion(requested: string): McpError {
+  const message = `Cannot speak version ${requested.slice(0, 64)} of MCP. This server speaks ${supportedVersions.join(', ')}`;
+  const data = { supported: [...supportedVersions], requested: requested.slice(0, 64) };
+  return new McpError(mcpCodes.unsupportedVersion, message, { data, status: 400 });
+}
+
+/** Returns the error for a request that needs an ability of the client. */
+export function missingCapability(requiredCapabilities: JsonObject, why: string): McpError {
+  const data = { requiredCapabilities };
+  return new McpError(mcpCodes.missingCapability, why, { data, status: 400 });
+}
+
+function textOf(header: string | string[] | undefined): string | undefined {
+  return header === undefined ? undefined : String(header);
+}
+
+/** The parameter that the header `Mcp-Name` repeats. */
+const namedParams: Readonly<Record<string, string>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
+};
+
+/** Refuses a request whose headers differ from its body. Proxies decide by the headers. */
+function assertHeaders(
+  { method, params }: Extract<McpMessage, { readonly kind: 'request' }>,
+  version: string,
+  headers: IncomingHttpHeaders,
+): void {
+  const { [method]: param } = namedParams;
+  assertHeader('MCP-Protocol-Version', headers['mcp-protocol-version'], version);
+  assertHeader('Mcp-Method', headers['mcp-method'], method);
+  if (param !== undefined) assertHeader('Mcp-Name', headers['mcp-name'], params[param], true);
+}
+
+/** Refuses a header that is missing or differs from a value of the body. */
+export function assertHeader(
+  name: string,
+  header: string | string[] | undefined,
+  expected: JsonValue | undefined,
+  canBeEncoded = false,
+): void {
+  const given = textOf(header);
+  const value = given !== undefined && canBeEncoded ? decoded(given, name) : given;
+  if (value !== undefined && isSame(value, expected)) return;
+  const why = given === undefined ? 'is missing' : 'differs from the body';
+  throw headerMismatch(`The header ${name} ${why}`);
+}
+
+function isSame(header: string, expected: JsonValue | undefined): boolean {
+  if (typeof expected === 'number') return header.trim() !== '' && Number(header) === expected;
+  return header === String(expected);
+}
+
+function headerMismatch(message: string): McpError {
+  return new McpError(mcpCodes.headerMismatch, message, { status: 400 });
+}
+
+/** Returns the text of a header. Texts that a header cannot contain are sent as `=?base64?…?=`. */
+function decoded(given: string, name: string): string {
+  const [, encoded] = /^=\?base64\?(.*)\?=$/s.exec(given) ?? [];
+  if (encoded === undefined) {
+    if (/^[\x20-\x7e\t]*$/.test(given)) return given;
+    throw headerMismatch(`The header ${name} has characters that are not ASCII`);
+  }
+  const bytes = Buffer.from(encoded, 'base64');
+  if (bytes.toString('base64') !== encoded)
+    throw headerMismatch(`The header ${name} is not valid Base64`);
+  return bytes.toString('utf8');
+}
+
+/**
+ * The id of a connection contains the version and the abilities of the client. The server therefore stores
+ * nothing, and every server of a cluster can answer. The random part keeps the ids of requests of different
+ * clients apart.
+ */
+export function newConnection(version: string, abilities: JsonObject): string {
+  const flags = canShowForms(abilities) ? 'e' : 'n';
+  return `${version}.${flags}.${randomBytes(18).toString('base64url')}`;
+}
+
+function olderCaller(header: string | undefined, headers: IncomingHttpHeaders): McpCaller {
+  const connection = textOf(headers['mcp-session-id']);
+  const known = { isModern: false, hasTasks: false, connection };
+  if (connection === undefined)
+    return { ...known, canElicit: false, version: header ?? olderVersions[0] ?? '' };
+  const [, version = '', flags] = /^([\d-]{10})\.([en])\.[\w-]{24}$/.exec(connection) ?? [];
+  if (!olderVersions.includes(version)) {
+    const message = 'Cannot find this session of MCP. Send initialize again';
+    throw new McpError(mcpCodes.failed, message, { status: 404 });
+  }
+  return { ...known, canElicit: flags === 'e', version: header ?? version };
+}
+
+/** Returns the version for a client that sends `initialize`: its own, or the newest with `initialize`. */
+export function negotiatedVersion(requested: JsonValue | undefined): string {
+  const own = olderVersions.find((version) => version === requested);
+  return own ?? olderVersions[0] ?? '';
+}

@@ -1,0 +1,198 @@
+import { type FoldState, type JsonObject, type Part, transcript } from '@millrace/core';
+import { snapshot } from '@millrace/log';
+import { ServerError } from '../../contract/server-error.ts';
+import type { RouteContext } from '../../http/route.ts';
+import { referencedBlob } from '../task-log.ts';
+import type { McpOptions, McpResource } from './mcp-options.ts';
+import type { McpCaller } from './protocol/caller.ts';
+import { invalidParams, McpError, mcpCodes } from './protocol/rpc-message.ts';
+import { parseUri, sessionUri, uriTemplates } from './protocol/uris.ts';
+import { fileResource } from './tool-result.ts';
+
+const pageSize = 100;
+
+/** Returns one page of the resources: those of the application, and then the sessions, newest first. */
+export async function listResources(
+  cursor: unknown,
+  { resources = [] }: McpOptions,
+  { service }: RouteContext,
+): Promise<JsonObject> {
+  if (cursor !== undefined && typeof cursor !== 'string')
+    throw invalidParams('Cannot list resources: cursor is not a text');
+  const page = {
+    limit: pageSize,
+    pageNumber: 1,
+    orderBy: 'created_at',
+    direction: 'desc',
+  } as const;
+  const { data, next } = await service.tasks
+    .list({ ...page, ...(cursor !== undefined && { cursor }) })
+    .catch((error: unknown) => {
+      if (error instanceof ServerError && error.code === 'invalid')
+        throw invalidParams('Cannot list resources: the cursor is unknown');
+      throw error;
+    });
+  const own = cursor === undefined ? resources.filter(({ uri }) => !isTemplate(uri)) : [];
+  const sessions = data.map(({ id, name, task_metadata, created_at }) => ({
+    uri: sessionUri(id),
+    name: name ?? id,
+    ...(typeof task_metadata?.['title'] === 'string' && { title: task_metadata['title'] }),
+    description: `A session${created_at === null ? '' : ` of ${created_at.slice(0, 10)}`}`,
+    mimeType: 'text/markdown',
+  }));
+  return {
+    resources: [...own.map(({ uri, ...about }) => ({ uri, ...shown(about) })), ...sessions],
+    ...(next !== null && { nextCursor: next }),
+  };
+}
+
+/** Returns the templates of resources. */
+export function listTemplates({ resources = [] }: McpOptions): JsonObject {
+  const own = resources.filter(({ uri }) => isTemplate(uri));
+  return {
+    resourceTemplates: [
+      ...own.map(({ uri, ...about }) => ({ uriTemplate: uri, ...shown(about) })),
+      {
+        uriTemplate: uriTemplates.session,
+        name: 'session',
+        description: 'The transcript of a session',
+        mimeType: 'text/markdown',
+      },
+      {
+        uriTemplate: uriTemplates.blob,
+        name: 'blob',
+        description: 'A file or a long output of a session',
+      },
+    ],
+  };
+}
+
+function shown({ name, description, mimeType }: Omit<McpResource, 'uri' | 'read'>): JsonObject {
+  return { name, ...(description && { description }), ...(mimeType && { mimeType }) };
+}
+
+function isTemplate(uri: string): boolean {
+  return uri.includes('{');
+}
+
+/** Maximum length of an address. */
+const maxUriLength = 4096;
+
+/** Reads a resource. */
+export async function readResource(
+  uri: unknown,
+  { resources = [] }: McpOptions,
+  caller: McpCaller,
+  context: RouteContext,
+): Promise<JsonObject> {
+  if (typeof uri !== 'string' || uri.length > maxUriLength)
+    throw invalidParams('Cannot read a resource: uri is not a text, or it is too long');
+  const contents = (await readOwn(uri, resources)) ?? (await readSession(uri, context));
+  if (contents !== undefined) return { contents: [contents] };
+  const code = caller.isModern ? mcpCodes.invalidParams : mcpCodes.noResource;
+  throw new McpError(code, 'Cannot find this resource', { data: { uri } });
+}
+
+async function readOwn(
+  uri: string,
+  resources: readonly McpResource[],
+): Promise<JsonObject | undefined> {
+  for (const resource of resources) {
+    const values = matchUri(resource.uri, uri);
+    if (values === undefined) continue;
+    const content = await resource.read(values);
+    const { mimeType = typeof content === 'string' ? 'text/plain' : 'application/octet-stream' } =
+      resource;
+    if (typeof content === 'string') return { uri, mimeType, text: content };
+    return fileResource(uri, mimeType, content);
+  }
+  return undefined;
+}
+
+/** Returns the parts of the address that a template names. Returns undefined if it does not match. */
+function matchUri(template: string, uri: string): Record<string, string> | undefined {
+  if (!isTemplate(template)) return template === uri ? {} : undefined;
+  const names: string[] = [];
+  const pattern = template
+    .split(/\{(\w+)\}/)
+    .map((piece, index) => {
+      if (index % 2 === 0) return piece.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+      names.push(piece);
+      return '([^/]+)';
+    })
+    .join('');
+  const found = new RegExp(`^${pattern}$`).exec(uri);
+  if (found === null) return undefined;
+  return Object.fromEntries(names.map((name, index) => [name, found[index + 1] ?? '']));
+}
+
+async function readSession(
+  uri: string,
+  { service, log }: RouteContext,
+): Promise<JsonObject | undefined> {
+  const place = parseUri(uri);
+  if (place === undefined) return undefined;
+  const { taskId, hash } = place;
+  const task = await service.tasks.get({ id: taskId }).catch((error: unknown) => {
+    if (error instanceof ServerError && error.code === 'not_found') return undefined;
+    throw error;
+  });
+  if (task === undefined) return undefined;
+  if (hash === undefined) {
+    const hasLog = (await log.info(taskId)) !== undefined;
+    const text = hasLog ? transcriptText(await snapshot(log, taskId)) : '';
+    return { uri, mimeType: 'text/markdown', text };
+  }
+  const found = await referencedBlob(log, taskId, hash);
+  const bytes = found && (await readBlob(found.length, hash, log));
+  return bytes && fileResource(uri, found.mimeType, bytes);
+}
+
+/** Maximum size of a blob that one message contains. */
+const maxBlobBytes = 16 * 2 ** 20;
+
+async function readBlob(length: number, hash: string, { blobs }: RouteContext['log']) {
+  if (length <= maxBlobBytes) return blobs.get(hash);
+  const message = `Cannot send this blob: it has ${length} bytes, and a message can have ${maxBlobBytes}. Get it at /tasks/{task_id}/blobs/${hash}`;
+  throw invalidParams(message);
+}
+
+/** Maximum length of a transcript, in characters. The oldest items are left out. */
+const maxTranscript = 500_000;
+
+/** Returns the transcript of a session as text. */
+function transcriptText(state: FoldState): string {
+  const blocks: string[] = [];
+  let length = 0;
+  for (const { kind, parts } of transcript(state).toReversed()) {
+    const text = parts.flatMap(partText).join('\n\n');
+    if (text === '') continue;
+    const block = `## ${kind}\n\n${text}\n`;
+    length += block.length;
+    if (length > maxTranscript) {
+      blocks.push('(Older items are left out.)\n');
+      break;
+    }
+    blocks.push(block);
+  }
+  return blocks.toReversed().join('\n');
+}
+
+function partText(part: Part): readonly string[] {
+  switch (part.kind) {
+    case 'text':
+      return [part.text];
+    case 'tool_call':
+      return [`Call of ${part.name}: ${part.arguments}`];
+    case 'tool_result':
+      return [`Result of ${part.name}${part.isError ? ' (error)' : ''}:\n\n${part.text}`];
+    case 'structured':
+      return [JSON.stringify(part.value)];
+    case 'file':
+      return [`File: ${part.name} (${part.mimeType})`];
+    case 'media':
+      return [`Media: ${part.mimeType}`];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,113 @@
+import type { JsonObject } from '@millrace/core';
+import { ServerError } from '../../contract/server-error.ts';
+import type { RouteContext } from '../../http/route.ts';
+import type { Question } from '../openai/response-log.ts';
+import { stopResponse } from '../openai/write-response.ts';
+import { findRun } from './open-call.ts';
+import { type McpCaller, missingCapability, tasksExtension } from './protocol/caller.ts';
+import { field, invalidParams, isObject, mcpCodes } from './protocol/rpc-message.ts';
+import { parseTaskId, taskIdOf } from './protocol/run-ref.ts';
+import { readAnswers, submitAnswers } from './questions.ts';
+import { type RunMoment, readRun } from './run-view.ts';
+import { listTools, type OfferedTool } from './tool-list.ts';
+import { toolResult } from './tool-result.ts';
+import { inputRequests } from './write-call.ts';
+
+/** The time between two requests that the server proposes to clients. */
+const pollIntervalMs = 1000;
+
+/** Refuses a request about tasks if the client does not support them. */
+export function assertTasks({ hasTasks }: McpCaller): void {
+  if (hasTasks) return;
+  throw missingCapability(
+    { extensions: { [tasksExtension]: {} } },
+    `This request needs the client capability ${tasksExtension}`,
+  );
+}
+
+/** Finds the run of a task. Throws if the caller has no such task. */
+export async function findTask(id: unknown, context: RouteContext): Promise<Question> {
+  const ref = parseTaskId(id);
+  const question = ref && (await findRun(ref, context));
+  if (question !== undefined) return question;
+  throw invalidParams('Cannot find this task');
+}
+
+/** Returns a task without its result, as the reply to the call that created it. */
+export function createdTask(question: Question): JsonObject {
+  return { resultType: 'task', ...taskHead(question, question.at), status: 'working' };
+}
+
+function taskHead(question: Question, updatedAt: number): JsonObject {
+  return {
+    taskId: taskIdOf(question),
+    createdAt: new Date(question.at).toISOString(),
+    lastUpdatedAt: new Date(updatedAt).toISOString(),
+    // The server keeps a session until someone deletes it.
+    ttlMs: null,
+    pollIntervalMs,
+  };
+}
+
+/** Returns a task as it is now. */
+export async function readTask(
+  question: Question,
+  caller: McpCaller,
+  context: RouteContext,
+): Promise<JsonObject> {
+  const { taskId } = question;
+  const task = await context.service.tasks.get({ id: taskId });
+  const agentId = task.agents?.[0]?.id;
+  const tools = (await listTools(context)).filter(({ agent }) => agent.id === agentId);
+  try {
+    const run = await readRun(question, context.log);
+    return taskState(question, run, toolOf(tools, task.task_metadata), caller, context);
+  } catch (error) {
+    if (!(error instanceof ServerError)) throw error;
+    const { code, message } = error;
+    const failed = { code: mcpCodes.failed, message, data: { code } };
+    return { ...taskHead(question, question.at), status: 'failed', error: failed };
+  }
+}
+
+function toolOf(tools: readonly OfferedTool[], metadata: JsonObject | null) {
+  return (
+    tools.find(({ called }) => called !== undefined && called === metadata?.['title']) ?? tools[0]
+  );
+}
+
+async function taskState(
+  question: Question,
+  run: RunMoment,
+  tool: OfferedTool | undefined,
+  { canElicit }: McpCaller,
+  { log }: RouteContext,
+): Promise<JsonObject> {
+  const head = taskHead(question, run.time);
+  const { end, waiting, awaitsOutput } = run;
+  if (end === undefined) {
+    if (waiting.length > 0 && canElicit)
+      return { ...head, status: 'input_required', inputRequests: inputRequests(run) };
+    if (waiting.length === 0 && !awaitsOutput) return { ...head, status: 'working' };
+    const statusMessage = 'A person has to answer a question of the agent, in another client';
+    return { ...head, status: 'working', statusMessage };
+  }
+  if (end.stop.reason === 'aborted' && end.stop.cause !== 'interrupted')
+    return { ...head, status: 'cancelled' };
+  const result = tool && (await toolResult(tool, question.taskId, run, log));
+  return { ...head, status: 'completed', result: result ?? {} };
+}
+
+/** Sends the answers of a user to a task. */
+export async function updateTask(params: JsonObject, context: RouteContext): Promise<void> {
+  const { taskId } = await findTask(field(params, 'taskId'), context);
+  if (!isObject(field(params, 'inputResponses')))
+    throw invalidParams('Cannot update the task: inputResponses is not an object');
+  await submitAnswers(taskId, readAnswers(params), context);
+}
+
+/** Stops the run of a task. A task that has ended stays as it is. */
+export async function cancelTask(params: JsonObject, context: RouteContext): Promise<void> {
+  const question = await findTask(field(params, 'taskId'), context);
+  await stopResponse(question, context, { spansQuestions: true });
+}

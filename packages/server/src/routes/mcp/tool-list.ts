@@ -1,0 +1,105 @@
+import type { JsonObject, JsonValue } from '@millrace/core';
+import type { AgentInfo } from '../../contract/task.ts';
+import type { RouteContext } from '../../http/route.ts';
+import { isOffered } from '../openai/open-response.ts';
+import { isObject } from './protocol/rpc-message.ts';
+
+/** A tool that the server offers: an agent that answers a message, or a tool of an agent without a model. */
+export interface OfferedTool {
+  readonly name: string;
+  readonly agent: AgentInfo;
+  /** The name of the tool in its agent. Undefined if the tool is the agent itself. */
+  readonly called: string | undefined;
+  /** True if a client with the tasks extension gets a task instead of the result. */
+  readonly isLong: boolean;
+  /** True if a call changes nothing. The server does not keep the session of such a call. */
+  readonly isReading: boolean;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+}
+
+/** Returns all tools that the caller can use, in the order in which the agents were created. */
+export async function listTools({
+  service,
+}: Pick<RouteContext, 'service'>): Promise<readonly OfferedTool[]> {
+  const page = { limit: 1000, pageNumber: 1, orderBy: 'created_at', direction: 'asc' } as const;
+  const agents = (await service.agents.list(page)).data.filter(isOffered);
+  const tools = agents.map((agent) => [agent, agent.registration_metadata?.['tools']] as const);
+  const used = new Set<string>();
+  const named = (tool: OfferedTool): OfferedTool => {
+    // Two agents can have tools with the same name.
+    const name = used.has(tool.name) ? `${tool.agent.name}.${tool.name}` : tool.name;
+    used.add(name);
+    return { ...tool, name };
+  };
+  return [
+    ...tools.filter(([, own]) => !Array.isArray(own)).map(([agent]) => agentTool(agent)),
+    ...tools.flatMap(([agent, own]) => (Array.isArray(own) ? own.flatMap(readTool(agent)) : [])),
+  ].map(named);
+}
+
+function agentTool(agent: AgentInfo): OfferedTool {
+  const { name, description } = agent;
+  return {
+    ...{ name, agent, called: undefined, isLong: true, isReading: false },
+    description: `${description || `The agent ${name}`}. Sends a message to this agent and returns its answer`,
+    inputSchema: agentInput,
+  };
+}
+
+function readTool(agent: AgentInfo): (value: JsonValue) => readonly OfferedTool[] {
+  return (value) => {
+    if (!isObject(value)) return [];
+    const { name, description, input_schema: schema, effects, is_long: isLong } = value;
+    if (typeof name !== 'string' || !isObject(schema)) return [];
+    return [
+      {
+        ...{ name, agent, called: name, isLong: isLong === true, isReading: effects === 'none' },
+        ...{ description: String(description ?? ''), inputSchema: schema },
+      },
+    ];
+  };
+}
+
+const agentInput: JsonObject = {
+  type: 'object',
+  properties: {
+    message: {
+      type: 'string',
+      description:
+        'The message. Leave it out to wait for the current run of the session and to get its answer',
+    },
+    session_id: {
+      type: 'string',
+      description: 'Continues this session, from an earlier result. Default: a new session',
+    },
+  },
+  additionalProperties: false,
+};
+
+/** The statuses of a run in a result. */
+export const runStatuses = ['completed', 'waiting', 'stopped', 'failed'] as const;
+
+const agentOutput: JsonObject = {
+  type: 'object',
+  properties: {
+    answer: { type: 'string', description: 'The last text of the agent' },
+    session_id: { type: 'string', description: 'Continues the session in a later call' },
+    status: {
+      type: 'string',
+      enum: [...runStatuses],
+      description: 'With `waiting`, a person has to answer a question of the agent first',
+    },
+  },
+  required: ['answer', 'session_id', 'status'],
+};
+
+/** Returns a tool as `tools/list` shows it. */
+export function toolDefinition(tool: OfferedTool): JsonObject {
+  const { name, description, inputSchema, called, isReading } = tool;
+  return {
+    ...{ name, description, inputSchema: { type: 'object', ...inputSchema } },
+    ...(called === undefined && { outputSchema: agentOutput }),
+    annotations: { readOnlyHint: isReading, ...(called === undefined && { openWorldHint: true }) },
+  };
+}
