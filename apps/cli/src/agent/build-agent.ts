@@ -100,7 +100,8 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     });
   const { copies } = options;
   const files = copies === undefined ? undefined : commandFiles({ workspace, copies });
-  const commands = { sandbox, reading: policy.reading, env: { allow }, maskSecrets, files };
+  const masking = { maskSecrets, maskedEnv: options.env };
+  const commands = { sandbox, reading: policy.reading, env: { allow }, ...masking, files };
   const background = isReadOnly ? undefined : (options.background ?? backgroundCommands({ clock }));
   return assemble({
     options,

@@ -3,7 +3,7 @@ import { executionId, runId, sessionId, toolCallId } from '@millrace/core';
 import { bashTool, type Workspace } from '@millrace/tools';
 import type { BuildOptions } from '../contract/agent.ts';
 
-interface UserCommandOptions extends Pick<BuildOptions, 'config' | 'log'> {
+interface UserCommandOptions extends Pick<BuildOptions, 'config' | 'log' | 'env'> {
   readonly workspace: Workspace;
   readonly signal: AbortSignal;
 }
@@ -18,10 +18,13 @@ const timeoutMs = 600_000;
  */
 export async function runUserCommand(
   command: string,
-  { config, log, workspace, signal }: UserCommandOptions,
+  { config, log, env, workspace, signal }: UserCommandOptions,
 ): Promise<string> {
   const { env: allow, maskSecrets } = config.commands ?? {};
-  const tool = bashTool({ workspace, timeoutMs, env: { allow }, maskSecrets, maxKeptBytes: 0 });
+  const tool = bashTool({
+    ...{ workspace, timeoutMs, maxKeptBytes: 0 },
+    ...{ env: { allow }, maskSecrets, maskedEnv: env },
+  });
   const context: ToolContext = {
     ...{ signal, context: undefined, child: undefined, blobs: log.blobs, update: () => {} },
     ...{ session: sessionId('user'), runId: runId('user'), turn: 0, idempotencyKey: 'user' },

@@ -99,6 +99,23 @@ test('the question about hooks of a project says where they run', async () => {
   expect(stdout.text).toContain('Stop: make lint');
 });
 
+test('18.296: attack: the question hides files that an extension imports', async () => {
+  const stdout = new CapturedOutput({ isTTY: true });
+  const stdin = new PassThrough();
+  const files = {
+    'project/.millrace/extensions/ok.ts': "import './lib/deep/evil.ts';\nexport default () => {};",
+    'project/.millrace/extensions/lib/deep/evil.ts': 'export {};',
+  };
+  const { untrusted } = await loadExtensions(homeAndProject(files));
+  if (untrusted === undefined) throw new Error('Nothing needs trust');
+  const { signal } = new AbortController();
+  const asked = askForExtensions(untrusted, { stdin, stdout, signal, clock: new VirtualClock() });
+  stdin.end();
+  await asked;
+  expect(stdout.text).toContain('ok (.millrace/extensions/ok.ts)');
+  expect(stdout.text).toContain('.millrace/extensions/lib/deep/evil.ts');
+});
+
 const longQuestions = [
   ['many lines', `"command": "evil"\n${'"padding": 1\n'.repeat(50)}Trust it?`],
   ['one long line', `"command": "evil", ${'x'.repeat(4000)} Trust it?`],

@@ -168,6 +168,13 @@ export async function askForExtensions(
   return askYesNo(host, extensionsQuestion(untrusted));
 }
 
+/** Returns the further files that the code of extensions can import. */
+function importedBy(modules: UntrustedExtensions['found']['modules']): readonly string[] {
+  const files = new Set(modules.flatMap((module) => Object.keys(module.files ?? {})));
+  for (const { path } of modules) files.delete(path);
+  return [...files].toSorted();
+}
+
 /** Returns the question about the extensions of a project. It shows everything that would be used. */
 function extensionsQuestion({ root, found }: UntrustedExtensions): string {
   const visible = (text: string) => revealHidden(text.replaceAll('\n', '␊'));
@@ -188,6 +195,7 @@ function extensionsQuestion({ root, found }: UntrustedExtensions): string {
       'run code with all your rights, outside of the sandbox (extensions)',
       modules.map(({ name, path }) => `${visible(name)} (${shown(path)})`),
     ),
+    list('use these files in that code', importedBy(modules).map(shown)),
     list(
       'add instructions to the prompt',
       instructions.map(({ path }) => shown(path)),

@@ -29,13 +29,21 @@ test('a deleted working folder is an error, and an option can name another folde
 });
 
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-  '%s stops what runs, and for the next signal nobody listens',
+  '%s stops what runs, and the next signal ends the process after its exit listeners',
   (name) => {
-    const process = new EventEmitter();
+    const happened: string[] = [];
+    const process = Object.assign(new EventEmitter(), {
+      pid: 42,
+      kill: (pid: number, signal: string) => happened.push(`${pid} ${signal}`),
+      exit: () => process.emit('exit'),
+    });
     const signal = abortOnSignals(process);
     expect(signal.aborted).toBe(false);
     process.emit(name);
     expect(signal.aborted).toBe(true);
+    process.once('exit', () => happened.push('commands are killed'));
+    process.emit(name);
+    expect(happened).toEqual(['commands are killed', `42 ${name}`]);
     expect(process.eventNames()).toEqual([]);
   },
 );

@@ -1,28 +1,42 @@
 import { MillraceError } from '@millrace/core';
 
-/** The functions of a process that receive signals. */
+/** The functions of a process that receive signals and end it. */
 export interface SignalSource {
-  once(signal: NodeJS.Signals, listener: () => void): unknown;
+  readonly pid: number;
+  once(event: NodeJS.Signals | 'exit', listener: () => void): unknown;
   removeListener(signal: NodeJS.Signals, listener: () => void): unknown;
+  kill(pid: number, signal: NodeJS.Signals): unknown;
+  exit(): unknown;
 }
 
 const signals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
  * Returns a signal that aborts on the first process signal. The run then stops and stores its
- * state. After that, the listeners are removed, so a second process signal ends the process
- * immediately.
+ * state. A second process signal ends the process immediately. Before that, the listeners for the exit
+ * run: they kill the commands, and let the sandbox check which files the commands created.
  */
 export function abortOnSignals(process: SignalSource): AbortSignal {
   const stop = new AbortController();
+  const listeners = new Map(signals.map((name) => [name, () => onSignal(name)]));
   const removeListeners = () => {
-    for (const signal of signals) process.removeListener(signal, onSignal);
+    for (const [name, listener] of listeners) process.removeListener(name, listener);
   };
-  const onSignal = () => {
+  const listen = () => {
+    for (const [name, listener] of listeners) process.once(name, listener);
+  };
+  const onSignal = (name: NodeJS.Signals) => {
     removeListeners();
-    stop.abort('the process was told to stop');
+    if (!stop.signal.aborted) {
+      listen();
+      stop.abort('the process was told to stop');
+      return;
+    }
+    // Without a listener, the signal ends the process, so its parent learns the signal.
+    process.once('exit', () => void process.kill(process.pid, name));
+    process.exit();
   };
-  for (const signal of signals) process.once(signal, onSignal);
+  listen();
   listenersOf.set(stop.signal, removeListeners);
   return stop.signal;
 }

@@ -162,7 +162,10 @@ export interface BuildOptions {
   readonly buffers?: OpenBuffers | undefined;
   /** The skills, commands, hooks and other extensions that the user trusts. Default: none. */
   readonly extensions?: Extensions | undefined;
-  /** The environment, from which hooks get the variables without secrets. Default: none. */
+  /**
+   * The environment, with stored keys. Hooks get its variables without secrets, and the output of commands is
+   * masked with its secrets. Default: none.
+   */
   readonly env?: Env | undefined;
   /** Opens the model that a file of a sub-agent asks for. Default: such a model is not used. */
   readonly openModel?: ((model: string) => Promise<ChosenModel>) | undefined;

@@ -34,23 +34,23 @@ const maxBytes = 20 * 2 ** 20;
 const maxDepth = 8;
 const skipped: ReadonlySet<string> = new Set(['node_modules', '.git']);
 
-function pluginsFolder(env: Env): string | undefined {
+/** Returns the folder with the copies of all plugins. */
+export function pluginsFolder(env: Env): string {
   const folder = userConfigFolder(env);
-  return folder && join(folder, 'plugins');
+  if (folder === undefined)
+    throw new ConfigError('There is no folder for plugins: set XDG_CONFIG_HOME or HOME');
+  return join(folder, 'plugins');
 }
 
 /** Returns the folder with the files of a plugin. */
 function folderOf(env: Env, name: string): string {
-  const folder = pluginsFolder(env);
-  if (folder === undefined)
-    throw new ConfigError('There is no folder for plugins: set XDG_CONFIG_HOME or HOME');
-  return join(folder, name);
+  return join(pluginsFolder(env), name);
 }
 
 /** Reads the list of the plugins. */
 export async function readPlugins(env: Env): Promise<readonly Plugin[]> {
-  const folder = pluginsFolder(env);
-  const file = folder && (await readJsonFile(`${folder}.json`));
+  const folder = userConfigFolder(env);
+  const file = folder && (await readJsonFile(join(folder, 'plugins.json')));
   const plugins = file ? checkJsonFile(file, fileSchema) : {};
   return Object.entries(plugins).map(([name, plugin]) => ({ name, ...plugin }));
 }
@@ -80,7 +80,8 @@ export async function isUnchanged(
   env: Env,
   { name, digest }: Pick<Plugin, 'name' | 'digest'>,
 ): Promise<boolean> {
-  return (await readFiles(folderOf(env, name)).then(digestOf, () => undefined)) === digest;
+  const files = readFiles(folderOf(env, name), { isCopy: true });
+  return (await files.then(digestOf, () => undefined)) === digest;
 }
 
 /** The content of a file of a plugin. */
@@ -92,16 +93,21 @@ interface PluginFile {
 
 /**
  * Reads all files of a plugin. Links are left out, because they could lead to files of other places. Folders with
- * installed packages are left out too.
+ * installed packages are left out too. A copy has no such entries, so with `isCopy` each of them is an error.
  */
-export async function readFiles(folder: string): Promise<readonly PluginFile[]> {
+export async function readFiles(
+  folder: string,
+  { isCopy = false }: { readonly isCopy?: boolean } = {},
+): Promise<readonly PluginFile[]> {
   const files: PluginFile[] = [];
   let bytesLeft = maxBytes;
   const visit = async (at: string, depth: number): Promise<void> => {
     const entries = await readdir(at, { withFileTypes: true });
     for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       const path = join(at, entry.name);
-      if (entry.isDirectory() && !skipped.has(entry.name)) {
+      const isCopied = entry.isFile() || (entry.isDirectory() && !skipped.has(entry.name));
+      if (isCopy && !isCopied) throw new ConfigError(`${path} is not part of the plugin`);
+      if (isCopied && entry.isDirectory()) {
         if (depth >= maxDepth) throw tooLarge(folder);
         await visit(path, depth + 1);
       }

@@ -1,22 +1,24 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, realpath, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { lstat, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { safeEnv } from '@millrace/tools';
 import { askYesNo } from '../command/ask-user.ts';
 import { hasTerminal } from '../command/without-terminal.ts';
 import { envOutsideProject } from '../config/server-place.ts';
 import type { PluginsArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
-import type { Host } from '../contract/host.ts';
+import type { Env, Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
+import { makeFolder } from '../make-folder.ts';
 import { countOf } from '../print/text-table.ts';
 import { revealHidden } from '../text/cells/reveal-hidden.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
 import {
   digestOf,
   isUnchanged,
+  pluginsFolder,
   readFiles,
   readPlugins,
   removePlugin,
@@ -55,10 +57,11 @@ export async function pluginsCommand(args: PluginsArgs, host: Host): Promise<num
 
 async function addPlugin({ operand, yes }: PluginsArgs, host: Host): Promise<number> {
   const { env, stdout, cwd } = host;
-  const isFolder = /^[./~]/.test(operand) || existsSync(resolve(cwd, operand));
+  // A name is always a package. Otherwise a folder of an untrusted project could replace a known package.
+  const isFolder = /^(?:\.{0,2}[/\\]|[a-z]:[/\\]|\.{1,2}$)/i.test(operand);
   const source = isFolder ? await folderSource(resolve(cwd, operand)) : operand;
   const fetched = isFolder
-    ? { folder: source, integrity: undefined }
+    ? { folder: source, id: undefined, integrity: undefined }
     : await fetchPackage(source, host);
   try {
     const files = await readFiles(fetched.folder);
@@ -72,10 +75,14 @@ async function addPlugin({ operand, yes }: PluginsArgs, host: Host): Promise<num
       );
     const name = nameOf(isFolder ? basename(source) : packageName(source));
     const shown = used.map((path) => `  - ${revealHidden(path.replaceAll('\n', '␊'))}\n`).join('');
-    const question = `The plugin ${name} has these files:\n${shown}Its hooks and extensions run with all your rights, in every project. Add it?`;
     if (!yes) {
       if (!hasTerminal(host))
         throw new UsageError('Without a terminal, millrace plugins add needs --yes');
+      const earlier = (await readPlugins(env)).find((one) => one.name === name);
+      const replaces = earlier
+        ? `It replaces the plugin from ${revealHidden(earlier.source)}.\n`
+        : '';
+      const question = `The plugin ${name} comes from ${originOf(source, fetched)}.\n${replaces}It has these files:\n${shown}Its hooks and extensions run with all your rights, in every project. Add it?`;
       const isWanted = await askYesNo(host, question);
       if (isWanted !== true) return exitCodes.aborted;
     }
@@ -87,6 +94,13 @@ async function addPlugin({ operand, yes }: PluginsArgs, host: Host): Promise<num
   } finally {
     if (!isFolder) await rm(resolve(fetched.folder, '..'), { recursive: true, force: true });
   }
+}
+
+/** Describes where the files of a plugin come from. */
+function originOf(source: string, { id, integrity }: Fetched): string {
+  if (id === undefined) return `the folder ${revealHidden(source.replaceAll('\n', '␊'))}`;
+  const checked = integrity === undefined ? '' : ` (${revealHidden(integrity)})`;
+  return `the npm package ${revealHidden(id)}${checked}`;
 }
 
 async function folderSource(path: string): Promise<string> {
@@ -111,6 +125,8 @@ function nameOf(text: string): string {
 
 interface Fetched {
   readonly folder: string;
+  /** The name and the version of the package. Undefined for a folder. */
+  readonly id: string | undefined;
   readonly integrity: string | undefined;
 }
 
@@ -121,24 +137,49 @@ interface Fetched {
 async function fetchPackage(spec: string, { env, cwd, signal }: Host): Promise<Fetched> {
   if (!/^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~-]+)?$/i.test(spec))
     throw new UsageError(`${spec} is neither a folder nor the name of a package`);
-  const place = await mkdtemp(join(tmpdir(), 'millrace-plugin-'));
+  // Any user of the machine can create files in a shared folder such as /tmp, and npm reads the settings of
+  // folders above its own.
+  const own = pluginsFolder(env);
+  makeFolder(own);
+  const place = await mkdtemp(join(own, '.fetch-'));
   try {
-    const flags = ['--ignore-scripts', '--json', '--pack-destination', place];
+    // npm reads the project settings of the first folder that has this file.
+    await writeFile(join(place, 'package.json'), '{}');
+    const flags = ['--ignore-scripts', '--json', '--workspaces=false', '--pack-destination', place];
     // A project cannot provide the program `npm`, and its settings do not apply in this folder.
-    const outside = await envOutsideProject(env, cwd);
-    const options = { cwd: place, env: { ...outside }, signal, timeout: 120_000 };
+    const outside = npmEnv(await envOutsideProject(env, cwd));
+    const options = { cwd: place, env: outside, signal, timeout: 120_000 };
     const { stdout } = await run('npm', ['pack', spec, ...flags], options);
-    const [packed] = JSON.parse(stdout) as readonly { filename: string; integrity?: string }[];
+    const [packed] = JSON.parse(stdout) as readonly Packed[];
     if (packed === undefined) throw new Error('npm returned no package');
     await run('tar', ['-xzf', join(place, basename(packed.filename)), '-C', place], options);
-    return { folder: join(place, 'package'), integrity: packed.integrity };
+    const { id = spec, integrity } = packed;
+    const folder = join(place, 'package');
+    // The archive could contain a link to a folder of the user.
+    if (!(await lstat(folder)).isDirectory()) throw new Error('the package is not a folder');
+    return { folder, id, integrity };
   } catch (cause) {
     await rm(place, { recursive: true, force: true });
-    throw notFetched(spec, cause);
+    throw notFetched(spec, cause, existsSync(resolve(cwd, spec)));
   }
 }
 
-function notFetched(spec: string, cause: unknown): UsageError {
-  const way = 'Check its name and the network';
+/** The part of the output of `npm pack --json` that is used. */
+interface Packed {
+  readonly id?: string | undefined;
+  readonly filename: string;
+  readonly integrity?: string | undefined;
+}
+
+/** Returns the environment for npm. It has no API keys, but the settings and the tokens of npm. */
+function npmEnv(env: Env): Record<string, string> {
+  const isOfNpm = (name: string) => /^npm_(?:config_|token$)|^node_auth_token$/i.test(name);
+  return safeEnv(env, { allow: Object.keys(env).filter(isOfNpm) });
+}
+
+function notFetched(spec: string, cause: unknown, isFolderToo: boolean): UsageError {
+  const way = isFolderToo
+    ? `To add the folder of this name, write ./${spec}`
+    : 'Check its name and the network';
   return new UsageError(`Cannot fetch the package ${spec} with npm. ${way}`, {}, { cause });
 }

@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { beforeEach, expect, test } from 'vitest';
 import { runCommand } from '../command/run-command.ts';
 import { loadExtensions } from '../extensions/load-extensions.ts';
@@ -53,7 +53,7 @@ const load = async () => {
 test('18.246: attack: a plugin is used before it is added, or after it is removed', async () => {
   expect((await millrace('plugins')).stdout).toBe('There are no plugins.\n');
   expect((await load()).found).toEqual([]);
-  expect(await millrace('plugins', 'add', 'Orders', '--yes')).toEqual({
+  expect(await millrace('plugins', 'add', './Orders', '--yes')).toEqual({
     ...{ code: 0, stdout: 'Added the plugin orders, with 4 files.\n', stderr: '' },
   });
   expect(await load()).toEqual({ found: ['orders', 'late', 'orders'], problems: [] });
@@ -64,7 +64,7 @@ test('18.246: attack: a plugin is used before it is added, or after it is remove
 });
 
 test('18.246: attack: a plugin is added without a question', async () => {
-  const { code, stderr } = await millrace('plugins', 'add', 'Orders');
+  const { code, stderr } = await millrace('plugins', 'add', './Orders');
   expect([code, stderr]).toEqual([2, expect.stringContaining('needs --yes')]);
   expect((await load()).found).toEqual([]);
 });
@@ -73,7 +73,7 @@ test.each([
   ['changed', 'extensions/orders.ts'],
   ['added', 'extensions/more.ts'],
 ])('18.247: attack: a plugin is used after a file was %s', async (_, path) => {
-  await millrace('plugins', 'add', 'Orders', '--yes');
+  await millrace('plugins', 'add', './Orders', '--yes');
   write(`home/.config/millrace/plugins/orders/${path}`, 'export default () => {}; // other');
   const { found, problems } = await load();
   expect(found).toEqual([]);
@@ -81,13 +81,13 @@ test.each([
     expect.stringContaining('its files have changed since you trusted it'),
   ]);
   expect((await millrace('plugins')).stdout).toContain('not used: its files have changed');
-  await millrace('plugins', 'add', 'Orders', '--yes');
+  await millrace('plugins', 'add', './Orders', '--yes');
   expect((await load()).found).toHaveLength(3);
   expect((await millrace('plugins')).stdout).not.toContain('not used');
 });
 
 test('18.247: attack: a change of the source folder changes the added plugin', async () => {
-  await millrace('plugins', 'add', 'Orders', '--yes');
+  await millrace('plugins', 'add', './Orders', '--yes');
   write('Orders/extensions/orders.ts', 'throw new Error();');
   expect((await load()).problems).toEqual([]);
   const copy = join(base, 'home/.config/millrace/plugins/orders/extensions/orders.ts');
@@ -99,7 +99,7 @@ test('18.249: attack: a link of a plugin leads to other files', async () => {
   write('secret.txt', 'secret');
   symlinkSync(join(base, 'secret.txt'), join(base, 'Orders/skills/orders/notes.md'));
   symlinkSync('/etc', join(base, 'Orders/skills/etc'));
-  await millrace('plugins', 'add', 'Orders', '--yes');
+  await millrace('plugins', 'add', './Orders', '--yes');
   const copy = join(base, 'home/.config/millrace/plugins/orders/skills');
   expect(existsSync(join(copy, 'orders/SKILL.md'))).toBe(true);
   expect(existsSync(join(copy, 'orders/notes.md'))).toBe(false);
@@ -122,4 +122,54 @@ test.each([
   const { code, stderr } = await millrace('plugins', 'add', '--yes', '--', name);
   expect(code).toBe(2);
   expect(stderr).toMatch(/neither a folder nor the name of a package|is not a folder/);
+});
+
+test.each(['orders-plugin', '@acme/orders-plugin'])(
+  '18.287: attack: the folder %s of a project replaces a package of npm',
+  async (name) => {
+    write(`project/${name}/extensions/orders.ts`, 'throw new Error();');
+    const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()];
+    // There is no npm in this PATH, so nothing can be downloaded.
+    const code = await runCommand({
+      ...{ argv: ['plugins', 'add', name, '--yes'], env: { ...env, PATH: join(base, 'none') } },
+      ...{ cwd: join(base, 'project'), stdin: Readable.from([]), stdout, stderr },
+      signal: new AbortController().signal,
+    });
+    expect([code, stdout.text]).toEqual([2, '']);
+    expect(stderr.text).toContain(`To add the folder of this name, write ./${name}`);
+    expect((await load()).found).toEqual([]);
+  },
+);
+
+test('18.287: attack: the question hides which folder is added', async () => {
+  await millrace('plugins', 'add', './Orders', '--yes');
+  write('other/orders/skills/orders/SKILL.md', 'Look.');
+  const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  const stdout = new CapturedOutput({ isTTY: true });
+  const { signal } = new AbortController();
+  const argv = ['plugins', 'add', './other/orders'];
+  const streams = { stdin, stdout, stderr: new CapturedOutput() };
+  const adding = runCommand({ argv, env, cwd: base, ...streams, signal });
+  await expect.poll(() => stdout.text).toContain('Add it?');
+  stdin.end();
+  await adding;
+  expect(stdout.text).toContain(
+    `The plugin orders comes from the folder ${join(base, 'other/orders')}.`,
+  );
+  expect(stdout.text).toContain(`It replaces the plugin from ${join(base, 'Orders')}.`);
+});
+
+test.each([
+  ['link', 'extensions/evil.mjs'],
+  ['package', 'extensions/node_modules/evil/index.js'],
+  ['repository', '.git/config'],
+])('18.295: attack: a plugin is used after a %s was added to its copy', async (kind, path) => {
+  await millrace('plugins', 'add', './Orders', '--yes');
+  const added = `home/.config/millrace/plugins/orders/${path}`;
+  write('evil.mjs', 'export default () => {};');
+  if (kind === 'link') symlinkSync(join(base, 'evil.mjs'), join(base, added));
+  else write(added, 'export default () => {};');
+  const { found, problems } = await load();
+  expect(found).toEqual([]);
+  expect(problems).toEqual([expect.stringContaining('its files have changed')]);
 });

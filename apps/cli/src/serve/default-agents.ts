@@ -67,8 +67,8 @@ async function codingAgent({ log, cwd, env, mayChange }: DefaultAgentsOptions, c
   const choice = await modelChoice(chosen, { env, cwd }, config);
   const built = await buildAgent({
     ...{ chosen, log, cwd, approve: 'park', name: 'millrace serve', config, isServed: true },
-    copies: fileCopiesFolder(env),
     env,
+    copies: fileCopiesFolder(env),
     prepareStep: choice.prepareStep,
   });
   const asks = mayChange ? '' : ', after approval';

@@ -55,3 +55,11 @@ test.each([
     records.map(({ offset, time }) => [offset, time]),
   );
 });
+
+test('18.294: attack: a secret with quotes and line breaks is in the masked records', async () => {
+  const secret = 'p"w\\d/ü-SECRET-9\nline';
+  const records = await sessionWith(secret);
+  const lines = maskedRecords(records, secretMasks({ DB_PASSWORD: secret }));
+  expect(lines.join('\n')).not.toContain('SECRET-9');
+  expect(lines.map((line) => decodeRecord(line))).toHaveLength(records.length);
+});

@@ -119,6 +119,12 @@ export interface SandboxRequest {
   /** Absolute paths to hide from this command. Default: none. */
   readonly hide?: readonly string[] | undefined;
   /**
+   * Returns true for an absolute path that this command must not read if another program creates it while the
+   * command runs. The sandbox then stops the command. It checks names in the workspace itself, and in the
+   * folders that contain paths of `hide`. Default: new files are readable.
+   */
+  readonly hideNew?: ((path: string) => boolean) | undefined;
+  /**
    * Absolute paths of folders that the command must not rename, because they contain paths in `hide`. Default:
    * none.
    */
@@ -156,6 +162,12 @@ export interface PreparedCommand {
    * This signal aborts when the command creates a forbidden file, or becomes able to change a guarded file.
    */
   readonly blocked: AbortSignal;
+  /**
+   * Returns true if the command may have read a hidden file, because another program replaced the file. Call
+   * it for each part of the output, before you use the part. If it returns true, drop this part and all later
+   * parts. Default: the system itself hides such files.
+   */
+  readonly isExposed?: (() => boolean) | undefined;
   /**
    * Releases all resources. Call it after the command has ended. Returns sentences for the model that
    * describe changes by the sandbox.

@@ -1,6 +1,6 @@
 import * as modules from 'node:module';
 import { homedir } from 'node:os';
-import { basename, dirname, isAbsolute, join } from 'node:path';
+import { basename, dirname, isAbsolute, join, sep } from 'node:path';
 import { keyPlaces } from '../sandbox/key-places.ts';
 import type { LexicalPath } from '../workspace/match-path.ts';
 import { type Protection, readProtection, secretNamesIn } from './protected-paths.ts';
@@ -29,10 +29,14 @@ export function secretsInFolder(folder: LexicalPath): (name: string) => boolean 
 /**
  * Returns the reason why a path of the home folder or the system needs an approval. This matters if the
  * workspace contains the home folder. The sandbox hides and protects these locations, so the other tools must
- * not reach them either. If the workspace itself is inside such a location, its files are not protected.
+ * not reach them either. If the workspace itself is inside such a location, its files are not protected. The
+ * folders of the terminal agent are always protected, because the agent runs the hooks and extensions in them.
  */
 export function homeProtection(path: LexicalPath, use: 'read' | 'write'): Protection | undefined {
-  const { keys, startUp } = currentPlaces();
+  const { keys, startUp, agent } = currentPlaces();
+  const given = path.absolute.toLowerCase();
+  if (agent.some((place) => given === place || given.startsWith(`${place}${sep}`)))
+    return { segment: 'millrace', why: use === 'write' ? 'runs_code' : 'secret' };
   for (const place of placesAbove(path)) {
     const segment = basename(place);
     if (use === 'write' && startUp.has(place)) return { segment, why: 'runs_code' };
@@ -59,11 +63,14 @@ function placesAbove({ absolute, shown, isInside }: LexicalPath): readonly strin
 const systemPlaces: readonly string[] = ['/proc', '/run', '/var/run', '/dev'];
 
 /**
- * Returns the folders of the terminal agent, if environment variables change their usual locations. They
- * contain settings with approvals, and sessions with all messages.
+ * Returns the folders of the terminal agent: the usual locations, and those that environment variables set. They
+ * contain keys, settings with approvals, hooks, extensions, and sessions with all messages.
  */
-function agentPlaces({ XDG_CONFIG_HOME, XDG_DATA_HOME, LOCALAPPDATA }: Env): readonly string[] {
-  const folders = [XDG_CONFIG_HOME, XDG_DATA_HOME, LOCALAPPDATA].map((folder) => folder ?? '');
+function agentPlaces(env: Env): readonly string[] {
+  const set = [env['XDG_CONFIG_HOME'], env['XDG_DATA_HOME'], env['LOCALAPPDATA']];
+  const homes = [homedir(), env['HOME'] ?? ''];
+  const usual = homes.flatMap((home) => [join(home, '.config'), join(home, '.local', 'share')]);
+  const folders = [...set, ...usual].filter((folder) => folder !== undefined);
   return folders.filter((folder) => isAbsolute(folder)).map((folder) => join(folder, 'millrace'));
 }
 
@@ -86,6 +93,8 @@ interface Places {
   readonly homes: string;
   readonly keys: ReadonlySet<string>;
   readonly startUp: ReadonlySet<string>;
+  /** The folders of the terminal agent. */
+  readonly agent: readonly string[];
 }
 
 let known: Places | undefined;
@@ -101,9 +110,9 @@ function currentPlaces(): Places {
   if (known?.homes === homes) return known;
   const { keys, startUp } = keyPlaces(process.env);
   const setOf = (paths: readonly string[]) => new Set(paths.map((path) => path.toLowerCase()));
-  const all = [...keys, ...systemPlaces, ...agentPlaces(process.env)];
+  const agent = [...setOf(agentPlaces(process.env))];
   known = {
-    ...{ homes, keys: setOf(all) },
+    ...{ homes, keys: setOf([...keys, ...systemPlaces, ...agent]), agent },
     startUp: setOf([...startUp, ...compiledPlaces(process.env)]),
   };
   return known;

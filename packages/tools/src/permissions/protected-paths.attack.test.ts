@@ -1,4 +1,7 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { namesProtected } from '../modes/approve-in-mode.ts';
 import { policyRuling } from '../testing/policy/policy-ruling.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 
@@ -7,6 +10,12 @@ import { temporaryFolder } from '../testing/temporary-folder.ts';
 
 const rules = [{ tool: 'write', path: '**', decision: 'allow' }] as const;
 const lines = (text: string) => text.trim().split(/\s+/);
+
+/** Creates a folder below another one, and returns its path. */
+function makeFolder(above: string, name: string): string {
+  mkdirSync(join(above, name), { recursive: true });
+  return join(above, name);
+}
 
 let root: string;
 beforeEach(() => {
@@ -131,6 +140,39 @@ describe('in a workspace that is the home folder', () => {
     expect((await policyRuling(root, call, { rules: named })).decision).toBe('allow');
   });
 });
+
+describe.for(['.config', '.local/share', '.config/millrace', '.config/millrace/extensions'])(
+  'in the folder %s of the home folder',
+  (workspace) => {
+    beforeEach(() => void vi.stubEnv('HOME', root));
+    afterEach(() => void vi.unstubAllEnvs());
+    const inside = workspace.includes('millrace') ? '' : 'millrace/';
+
+    test.for(['keys.json', 'old.txt', 'sessions.db'])(
+      '18.289: attack: the model reads %s of the agent without a question',
+      async (name) => {
+        const folder = makeFolder(root, workspace);
+        const { decision } = await policyRuling(folder, ['read', { path: `${inside}${name}` }]);
+        expect(decision).toBe('ask');
+      },
+    );
+
+    test.for(['hooks.json', 'config.json', 'plugins.json', 'extensions/a.mjs', 'new.mjs'])(
+      '18.289: attack: a broad rule writes %s of the agent',
+      async (name) => {
+        const call = ['write', { path: `${inside}${name}`, content: '' }] as const;
+        const folder = makeFolder(root, workspace);
+        expect((await policyRuling(folder, call, { rules })).decision).toBe('ask');
+        expect(namesProtected(`cp a ${inside}${name}`, folder)).toBe(true);
+      },
+    );
+
+    test('other files of the folder need no question', async () => {
+      const folder = makeFolder(root, '.config');
+      expect((await policyRuling(folder, ['read', { path: 'app/a.toml' }])).decision).toBe('allow');
+    });
+  },
+);
 
 test.for(['bin/tool.js', 'src/bin/a.ts', '.oci/config'])(
   'in another folder, a broad rule writes %s',

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { processesIn } from '../testing/processes.ts';
@@ -36,6 +36,18 @@ describe.for(sandboxUsers)('as %s', (user) => {
     expect(existsSync(join(agent.outside, 'outside'))).toBe(false);
     expect(existsSync(join(agent.workspace, '.git/hooks/pre-commit'))).toBe(false);
     for (const leaked of ['secret key', agentKey, 'online']) expect(text).not.toContain(leaked);
+  });
+
+  test('18.290: attack: protected files of a command stay if the agent ends at once', async (context) => {
+    const agent = await attackAgent(user, context);
+    const evil = 'while :; do echo evil > .npmrc; mkdir -p .vscode; touch started; done';
+    const attack = `trap "" TERM INT HUP; ${evil}`;
+    const text = await agent.run(attack, { background: 'kill', guarded: ['.npmrc', '.vscode'] });
+    expect(text).toContain(`The sandbox renamed ${join(agent.workspace, '.npmrc')}`);
+    expect(processesIn(agent.workspace)).toEqual([]);
+    const names = readdirSync(agent.workspace);
+    expect(names).not.toContain('.npmrc');
+    expect(names).not.toContain('.vscode');
   });
 
   test('18.240: attack: a background command survives the end of the agent', async (context) => {

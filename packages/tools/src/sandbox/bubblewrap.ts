@@ -152,7 +152,7 @@ class Bubblewrap implements Sandbox {
 
   async prepare(request: SandboxRequest): Promise<PreparedCommand> {
     const { root, env, view = this.profile, network = this.network } = request;
-    const { hide = [], pin = [], protect = [], show = [], protectNew } = request;
+    const { hide = [], pin = [], protect = [], show = [], protectNew, hideNew } = request;
     if (root === '/') throw cannotConfineRoot();
     const writable = this.#writable();
     const home = this.#homeAwayFrom([root, ...writable]);
@@ -184,7 +184,13 @@ class Bubblewrap implements Sandbox {
       const filter = openSync(`/proc/self/fd/${home.filter}`, 'r');
       const { watched, kept, modes } = plan;
       const newNames = protectNew && { folder: root, isProtected: protectNew };
-      const names = canChange ? watchNames(watched, kept, modes, newNames) : watchNames([]);
+      const hiddenPlaces = plan.guarded.filter(({ guard }) => guard === 'hidden');
+      const isHidden = new Set(hiddenPlaces.map(({ path }) => path));
+      const inside = kept.map(({ path }) => path).filter((path) => isHidden.has(path));
+      const hidden = { root, paths: [...hide, ...inside], isHidden: hideNew };
+      const names = canChange
+        ? watchNames(watched, kept, modes, newNames, hidden)
+        : watchNames([], [], new Map(), undefined, hidden);
       const watch = { root, network, search: this.#repositories, packages: this.#packages };
       const created = canChange && watchRepositories({ ...watch, known: plan.repositories });
       const finish = async () => {
@@ -202,7 +208,7 @@ class Bubblewrap implements Sandbox {
       const program = this.#program;
       return {
         ...{ program, args, env: outer, cwd: '/', fds: [filter], endsTogether: true },
-        ...{ blocked, finish },
+        ...{ blocked, finish, isExposed: () => names.isExposed() },
       };
     } catch (error) {
       this.#leave(root, shared);

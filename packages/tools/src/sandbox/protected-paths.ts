@@ -102,9 +102,13 @@ export function extendPlan(
   if (protect.length === 0) return plan;
   const planner = new Planner(writable, plan);
   for (const path of protect) planner.guard(resolve(root, path), 'settings');
-  const { guarded, watched, modes } = planner.plan();
+  const { guarded, watched, modes, kept: added } = planner.plan();
   const isGuarded = new Set(guarded.map(({ path }) => path));
-  const kept = plan.kept.filter(({ path }) => isGuarded.has(path));
+  const isKnown = new Set(plan.kept.map(({ path }) => path));
+  const kept = [
+    ...plan.kept.filter(({ path }) => isGuarded.has(path)),
+    ...added.filter(({ path }) => !isKnown.has(path)),
+  ];
   return { guarded, watched, kept, modes, repositories: plan.repositories };
 }
 
@@ -159,7 +163,7 @@ class Planner {
       const isGuarded = isLast || !entry.isDirectory();
       this.#add(at, isGuarded ? guard : 'pinned', entry.isDirectory());
       if (isGuarded && checksLinks) checkHardLinks(at, entry.isDirectory());
-      this.#keep(at, isGuarded ? kept : kept && 'pinned');
+      this.#keep(at, isGuarded ? kept : 'pinned');
       if (!entry.isDirectory()) return;
       if (!isLast) this.#keepMode(at, entry);
     }
@@ -200,8 +204,8 @@ class Planner {
     if (links < maxLinks && entryOf(real) !== undefined) this.guard(real, 'hidden', links + 1);
   }
 
-  #keep(path: string, guard: KeptPlace['guard'] | undefined): void {
-    if (guard !== undefined && this.#kept.get(path) !== 'read-only') this.#kept.set(path, guard);
+  #keep(path: string, guard: KeptPlace['guard']): void {
+    if (this.#kept.get(path) !== 'read-only') this.#kept.set(path, guard);
   }
 
   #add(path: string, guard: GuardedPath['guard'], isFolder: boolean): void {
@@ -251,17 +255,18 @@ type GuardReason = 'read-only' | 'program' | 'settings' | 'pinned' | 'hidden';
 
 interface GuardKind {
   readonly guard: GuardedPath['guard'];
-  /** The reaction if a different program replaces the path. Undefined if there is no reaction. */
-  readonly kept: KeptPlace['guard'] | undefined;
+  /** The reaction if a different program replaces the path. */
+  readonly kept: KeptPlace['guard'];
   /** True if a file with several hard links is refused. */
   readonly checksLinks: boolean;
 }
 
 const guards: Readonly<Record<GuardReason, GuardKind>> = {
   'read-only': { guard: 'read-only', kept: 'read-only', checksLinks: true },
-  // The user may edit settings and update programs while a command runs, so the sandbox does not restore
-  // them.
-  settings: { guard: 'read-only', kept: undefined, checksLinks: true },
+  // The user may edit settings while a command runs. The command can change the new file before it is stopped,
+  // so the sandbox keeps the new file under another name.
+  settings: { guard: 'read-only', kept: 'read-only', checksLinks: true },
+  // The user may update programs while a command runs, so the sandbox does not restore them.
   program: { guard: 'read-only', kept: 'pinned', checksLinks: false },
   pinned: { guard: 'pinned', kept: 'pinned', checksLinks: false },
   // Other programs may replace files with keys. The sandbox cannot decide which content is right, so it does

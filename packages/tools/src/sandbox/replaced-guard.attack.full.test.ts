@@ -7,9 +7,10 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { processesIn } from '../testing/processes.ts';
 import {
   type AttackedAgent,
   attackAgent,
@@ -113,6 +114,67 @@ describe.for(sandboxUsers)('as %s', (user) => {
     expect(read(agent, '.git/config')).toBe(changed);
     expect(readdirSync(join(agent.workspace, '.git')).join()).not.toContain('blocked');
   });
+
+  /** A command that prints a file as soon as it can. */
+  const printLater = (name: string) =>
+    `for i in $(seq 1000); do cat ${name} 2>/dev/null; sleep 0.01; done`;
+
+  test('18.288: attack: a command that only reads prints a hidden file after it was replaced', async (context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, { '.env': 'old' });
+    const closed = [join(agent.workspace, '.env')];
+    const attack = agent.run(printLater('.e*'), { closed });
+    await expect.poll(() => processesIn(agent.workspace).length).toBeGreaterThan(0);
+    agent.write(agent.outside, { new: 'hush' });
+    renameSync(join(agent.outside, 'new'), join(agent.workspace, '.env'));
+    const text = await attack;
+    expect(text).toContain('It was stopped by the sandbox');
+    expect(text).toContain(`replaced or created ${closed[0]}`);
+    expect(text).not.toContain('hush');
+  });
+
+  test.for(['closed', 'denied'] as const)(
+    '18.288: attack: a %s command prints a hidden file that appears while it runs',
+    async (view, context) => {
+      const agent = await attackAgent(user, context);
+      const request = { [view]: [], deniedNames: ['.env'] };
+      const attack = agent.run(printLater('.env'), request);
+      await expect.poll(() => processesIn(agent.workspace).length).toBeGreaterThan(0);
+      agent.write(agent.workspace, { '.env': 'hush' });
+      const text = await attack;
+      expect(text).toContain('It was stopped by the sandbox');
+      expect(text).not.toContain('hush');
+    },
+  );
+
+  test('18.288: attack: a command prints a denied file after it was replaced', async (context) => {
+    const agent = await attackAgent(user, context);
+    agent.write(agent.workspace, { 'keys/token': 'old' });
+    const denied = [join(agent.workspace, 'keys/token')];
+    const attack = agent.run(`touch started; ${printLater('keys/token')}`, { denied });
+    await replaceLater(agent, 'keys/token', 'hush');
+    const text = await attack;
+    expect(text).toContain('It was stopped by the sandbox');
+    expect(text).not.toContain('hush');
+  });
+
+  test.for([
+    ['a protected file', '.npmrc', { guarded: ['.npmrc'] }],
+    ['a script of a server', 'tools/server.js', { options: { protect: ['tools/server.js'] } }],
+  ] as const)(
+    '18.288: attack: a command changes %s after it was replaced',
+    async ([, name, request], context) => {
+      const agent = await attackAgent(user, context);
+      agent.write(agent.workspace, { [name]: 'old' });
+      const attack = agent.run(wait(name, 'evil'), request);
+      await replaceLater(agent, name, 'new');
+      expect(await attack).toContain(`another program replaced ${join(agent.workspace, name)}`);
+      expect(read(agent, name)).toBe('old');
+      const folder = dirname(join(agent.workspace, name));
+      const away = readdirSync(folder).find((one) => one.includes('.blocked-by-sandbox-')) ?? '';
+      expect(readFileSync(join(folder, away), 'utf8')).toMatch(/^new/);
+    },
+  );
 
   test('a change in place does not stop a command', async (context) => {
     const agent = await attackAgent(user, context);

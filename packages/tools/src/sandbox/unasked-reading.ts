@@ -69,13 +69,17 @@ export function callKey(
  * Describes how a command is confined. `closed`: it can only read, and not the paths in `hide`. `profile`:
  * the profile of the sandbox applies, because a user, a rule or a mode allowed the command. The command
  * cannot use the paths in `hide`, cannot rename the folders in `pin`, cannot change or create the paths in
- * `protect`, and cannot create the names in `protectNew`. `refused`: the command was allowed only with a
+ * `protect`, and cannot create the names in `protectNew`. The sandbox stops a command if a path of `hideNew`
+ * appears. `refused`: the command was allowed only with a
  * restriction, which is no longer possible.
  */
 export type ReadingPlace =
-  | { readonly place: 'closed'; readonly hide: readonly string[] }
+  | ({ readonly place: 'closed'; readonly hide: readonly string[] } & Pick<
+      SandboxRequest,
+      'hideNew'
+    >)
   | ({ readonly place: 'profile' } & Pick<DeniedPaths, 'hide' | 'pin'> &
-      Pick<SandboxRequest, 'protect' | 'protectNew'>)
+      Pick<SandboxRequest, 'hideNew' | 'protect' | 'protectNew'>)
   | { readonly place: 'refused' };
 
 /** Maximum number of allowed calls that have not started yet. More calls need an approval. */
@@ -133,7 +137,15 @@ export function unaskedReading(current: () => PermissionPolicy): UnaskedReading 
       const wasAllowed = allowed.delete(markOf(call, key));
       const mustHide = hiding.delete(markOf(call, key));
       const readable = await hiddenPaths(call);
-      if (readable !== undefined) return { place: 'closed', hide: readable };
+      const policy = current();
+      const isDenied = (path: string) => !policy.mayReach(call.tool, { path, kind: 'read' });
+      const isUnreadable = (path: string) => !policy.mayRead({ path, kind: 'read' });
+      if (readable !== undefined)
+        return {
+          ...{ place: 'closed', hide: readable },
+          // Packages are public, so only rules hide files in them.
+          hideNew: (path) => (path.includes('/node_modules/') ? isDenied : isUnreadable)(path),
+        };
       if (wasAllowed && !isAllowedByRule(current(), call)) return { place: 'refused' };
       const { hide, pin, gap } = await findDeniedPaths(current(), call.tool);
       if (mustHide && gap !== undefined) return { place: 'refused' };
@@ -141,7 +153,8 @@ export function unaskedReading(current: () => PermissionPolicy): UnaskedReading 
         protect: protectedNames(current().root),
         protectNew: isProtectedName,
       };
-      return { place: 'profile', hide, pin, ...guarded };
+      const hideNew = policy.deniedPaths(call.tool).length === 0 ? undefined : isDenied;
+      return { place: 'profile', hide, hideNew, pin, ...guarded };
     },
   };
 }

@@ -20,6 +20,11 @@ export interface NameWatch {
   /** This signal aborts as soon as one of the paths has changed. */
   readonly blocked: AbortSignal;
   /**
+   * Checks the hidden paths. Returns true if the command may have read one of them, because another program
+   * replaced or created it. Output that the command printed after that moment must not be used.
+   */
+  isExposed(): boolean;
+  /**
    * Checks all paths a last time and stops watching. Returns sentences for the model that describe the
    * changes.
    */
@@ -35,16 +40,19 @@ export interface NameWatch {
  *
  * The function also watches paths whose mounts end if a program outside of the sandbox replaces them. It then
  * stops the command. After the end of the command it restores the path, unless the change is harmless.
+ *
+ * If a program outside of the sandbox replaces or creates a path of `hidden`, the command is stopped too.
  */
 export function watchNames(
   names: readonly WatchedName[],
   places: readonly KeptPlace[] = [],
   modes: ReadonlyMap<string, number> = new Map(),
   newNames?: NewNames,
+  hidden?: HiddenPaths,
 ): NameWatch {
   const controller = new AbortController();
-  /** Maps each changed path to whether the file could be renamed. */
-  const changed = new Map<string, boolean>();
+  /** Maps each changed path to the new path of the file. Undefined if the file could not be renamed. */
+  const changed = new Map<string, string | undefined>();
   const replaced = new Set<KeptPlace>();
   const checkName = (name: WatchedName) => {
     if (isUnchanged(name, modes)) return;
@@ -66,27 +74,63 @@ export function watchNames(
     }),
   ];
   if (newNames !== undefined) checks.push(checkNewNames(newNames, checkName));
+  const exposed = new Set<string>();
+  const onExposed = (path: string) => {
+    exposed.add(path);
+    controller.abort();
+  };
+  const ofHidden = hidden === undefined ? [] : checkHidden(hidden, onExposed);
+  checks.push(...ofHidden);
   const checkAll = () => {
     for (const { check } of checks) check();
   };
   const stopWatching = watchChecks(checks, checkAll);
+  const checkLast = () => {
+    restoreModes(modes);
+    checkAll();
+    restoreModes(modes);
+    return sentencesOf(changed);
+  };
+  open.add(checkLast);
   return {
     blocked: controller.signal,
+    isExposed() {
+      for (const { check } of ofHidden) check();
+      return exposed.size > 0;
+    },
     finish() {
       stopWatching();
-      restoreModes(modes);
-      checkAll();
-      restoreModes(modes);
+      open.delete(checkLast);
       return [
-        ...[...changed].map(([path, isRenamed]) =>
-          isRenamed
-            ? `The sandbox renamed ${path}: commands must not create or replace it. Set outside_sandbox if the user wants it`
-            : `The sandbox could not rename ${path}, which commands must not create or replace. Tell the user to remove it before git is used`,
-        ),
+        ...checkLast(),
         ...[...replaced].map(restorePlace),
+        ...[...exposed].map(
+          (path) =>
+            `The sandbox stopped the command, because another program replaced or created ${path}, which commands must not read. Later output of the command is not shown. Run it again`,
+        ),
       ];
     },
   };
+}
+
+/** The last checks of the running commands. */
+const open = new Set<() => readonly string[]>();
+
+/**
+ * Checks the paths of all running commands a last time, synchronously. Call it if this process ends at once, after
+ * the commands were killed. Returns sentences about the changes.
+ */
+export function checkOpenWatches(): readonly string[] {
+  return [...open].flatMap((check) => check());
+}
+
+/** Describes changed paths. The value of each entry is the new path, or undefined if the file was not renamed. */
+function sentencesOf(changed: ReadonlyMap<string, string | undefined>): readonly string[] {
+  return [...changed].map(([path, away]) =>
+    away !== undefined
+      ? `The sandbox renamed ${path}: commands must not create or replace it. It is now ${basename(away)}. If the user created it, the user can rename it back. Set outside_sandbox if the user wants the command to create it`
+      : `The sandbox could not rename ${path}, which commands must not create or replace. Tell the user to remove it before git is used`,
+  );
 }
 
 interface NameCheck {
@@ -115,6 +159,51 @@ function checkNewNames(
       if (!before.has(name)) checkName({ path: join(folder, name), link: undefined });
   };
   return { path: join(folder, '*'), isAbout, check };
+}
+
+/** The paths that a command must not read. */
+export interface HiddenPaths {
+  readonly root: string;
+  /** The paths that the sandbox hides. */
+  readonly paths: readonly string[];
+  /** Returns true if a path that did not exist before must be hidden too. Default: no further path is hidden. */
+  readonly isHidden?: ((path: string) => boolean) | undefined;
+}
+
+/** Maximum number of names of a folder that are stored. With more names, some are checked again. */
+const maxNames = 100_000;
+
+/**
+ * Returns checks that find hidden paths that were replaced, because the mounts over them have ended. Further
+ * checks find new paths that must be hidden, in the root and in the folders that contain hidden paths.
+ */
+function checkHidden(
+  { root, paths, isHidden }: HiddenPaths,
+  onExposed: (path: string) => void,
+): readonly NameCheck[] {
+  const replacements = paths.map((path) => {
+    const identity = identityOf(path);
+    const check = () => {
+      const now = identityOf(path);
+      if (now !== undefined && now !== identity) onExposed(path);
+    };
+    return { path, check };
+  });
+  if (isHidden === undefined) return replacements;
+  const creations = [...new Set([root, ...paths.map((path) => dirname(path))])].map((folder) => {
+    const known = new Set(namesIn(folder));
+    const isAbout = (name: string) => {
+      if (known.has(name)) return false;
+      if (isHidden(join(folder, name))) return true;
+      if (known.size < maxNames) known.add(name);
+      return false;
+    };
+    const check = () => {
+      for (const name of namesIn(folder)) if (isAbout(name)) onExposed(join(folder, name));
+    };
+    return { path: join(folder, '*'), isAbout, check };
+  });
+  return [...replacements, ...creations];
 }
 
 /** Maximum number of characters of the old name in a new name. A character has at most 4 bytes. */
@@ -204,10 +293,13 @@ function isUnchanged({ path, link }: WatchedName, modes: ReadonlyMap<string, num
 }
 
 /**
- * Renames the file that appeared at a watched path, and restores the link. Returns false if the path is still
- * changed.
+ * Renames the file that appeared at a watched path, and restores the link. Returns the new path of the file.
+ * Returns undefined if the path is still changed.
  */
-function restore({ path, link }: WatchedName, modes: ReadonlyMap<string, number>): boolean {
+function restore(
+  { path, link }: WatchedName,
+  modes: ReadonlyMap<string, number>,
+): string | undefined {
   // The new name keeps the start of the old one, and is short enough for every file system.
   const name = [...basename(path)].slice(0, maxKeptName).join('');
   const away = join(dirname(path), `${name}.blocked-by-sandbox-${randomUUID()}`);
@@ -223,7 +315,7 @@ function restore({ path, link }: WatchedName, modes: ReadonlyMap<string, number>
       // A different file was created there in the meantime. The next check renames it.
     }
   }
-  return isUnchanged({ path, link }, modes);
+  return isUnchanged({ path, link }, modes) ? away : undefined;
 }
 
 /**

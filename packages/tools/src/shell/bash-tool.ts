@@ -55,6 +55,11 @@ export interface BashToolOptions {
    */
   readonly maskSecrets?: boolean | undefined;
   /**
+   * Further variables whose values are masked if they look like secrets, for example keys that are stored in a
+   * file. Default: only the variables of this process.
+   */
+  readonly maskedEnv?: Readonly<Record<string, string | undefined>> | undefined;
+  /**
    * The sandbox that confines the commands. See `findSandbox`. Combine it with `approveInSandbox`, because
    * the model can then request to run a command outside of the sandbox. Default: commands are not confined.
    */
@@ -114,7 +119,7 @@ export interface BashInput {
   readonly background?: boolean | undefined;
 }
 
-type Optional = 'env' | 'sandbox' | 'reading' | 'answers' | 'files' | 'background';
+type Optional = 'env' | 'maskedEnv' | 'sandbox' | 'reading' | 'answers' | 'files' | 'background';
 type Settings = {
   readonly [Key in Exclude<keyof BashToolOptions, Optional>]-?: NonNullable<BashToolOptions[Key]>;
 } & Pick<BashToolOptions, Optional>;
@@ -130,7 +135,7 @@ export function bashTool(options: BashToolOptions): DefinedTool<'bash', BashInpu
     ...{ workspace: true, timeoutMs: true, maxTimeoutMs: true, graceMs: true },
     ...{ maxOutputLength: true, maxKeptBytes: true, env: true, maskSecrets: true },
     ...{ sandbox: true, reading: true, shell: true, answers: true, files: true, clock: true },
-    ...{ background: true, onTimeout: true },
+    ...{ background: true, onTimeout: true, maskedEnv: true },
   });
   const settings = settingsOf(options);
   const { sandbox } = settings;
@@ -167,7 +172,7 @@ async function executeCommand(
   const { background, clock, maxOutputLength, maxKeptBytes, onTimeout } = settings;
   const { command, background: isBackground = false } = input;
   const { session, signal, update, blobs } = context;
-  const mask = settings.maskSecrets ? secretMask(process.env) : undefined;
+  const mask = settings.maskSecrets ? secretMask(process.env, settings.maskedEnv ?? {}) : undefined;
   if (isBackground && background !== undefined) {
     const { timeout_ms: timeoutMs } = input;
     const { id, release } = background.reserve(context);
@@ -265,6 +270,7 @@ function settingsOf(options: BashToolOptions): Settings {
     maxOutputLength: options.maxOutputLength ?? 30_000,
     maxKeptBytes: options.maxKeptBytes ?? 16_777_216,
     maskSecrets: options.maskSecrets ?? true,
+    maskedEnv: options.maskedEnv,
     env: options.env,
     sandbox: options.sandbox,
     reading: options.reading,

@@ -20,9 +20,11 @@ const mark = '[masked]';
  * output does not change. Its time is linear and its memory is limited. The result does not depend on how the
  * output is split into pieces.
  */
-export function secretMask(env: Readonly<Record<string, string | undefined>>): SecretMask {
-  return secretMasks(env)();
+export function secretMask(...envs: readonly Env[]): SecretMask {
+  return masksOf(envs)();
 }
+
+type Env = Readonly<Record<string, string | undefined>>;
 
 /**
  * Returns a function that creates masks, as `secretMask` does. Use it for many texts, because it reads the
@@ -30,8 +32,12 @@ export function secretMask(env: Readonly<Record<string, string | undefined>>): S
  *
  * @example const mask = secretMasks(process.env)(); const shown = [mask.add(bytes), mask.end()];
  */
-export function secretMasks(env: Readonly<Record<string, string | undefined>>): () => SecretMask {
-  const secrets = secretValuesOf(env);
+export function secretMasks(env: Env): () => SecretMask {
+  return masksOf([env]);
+}
+
+function masksOf(envs: readonly Env[]): () => SecretMask {
+  const secrets = secretValuesOf(envs);
   return () => {
     const values = maskValues(secrets);
     const keys = maskKeys();
@@ -59,15 +65,22 @@ type Step = (text: string, isLast: boolean) => string;
 const [minValueLength, maxValueLength] = [8, 4096];
 const maxValues = 200;
 
-function secretValuesOf(env: Readonly<Record<string, string | undefined>>): readonly string[] {
-  const values = Object.entries(env).flatMap(([name, value = '']) =>
-    looksSecret(name, value) ? [value.trim()] : [],
+function secretValuesOf(envs: readonly Env[]): readonly string[] {
+  const variables = envs.flatMap((env) => Object.entries(env));
+  const values = variables.flatMap(([name, value = '']) =>
+    looksSecret(name, value) ? formsOf(value.trim()) : [],
   );
   return [...new Set(values)]
     .map((value) => latin1(Buffer.from(value, 'utf8')))
     .filter(({ length }) => length >= minValueLength && length <= maxValueLength)
     .toSorted((a, b) => b.length - a.length)
     .slice(0, maxValues);
+}
+
+/** Returns a value as plain text, and as JSON writes it in a string and in a string inside of a string. */
+function formsOf(value: string): readonly string[] {
+  const inJson = (text: string) => JSON.stringify(text).slice(1, -1);
+  return [value, inJson(value), inJson(inJson(value))];
 }
 
 /**

@@ -85,7 +85,10 @@ export async function prepareCommand(
       const run = { shell, cwd: workspace.root, clock, graceMs, confined, env };
       const files = canChangeFiles(confinement) ? settings.files : undefined;
       const recordChanges = await files?.start({ blobs, recordFileChange });
-      return runCommand(command, { ...run, ...options }).finally(async () => {
+      // The file system has the change before the command can print the new content.
+      const onOutput: RunOptions['onOutput'] = (bytes) =>
+        confined?.isExposed?.() === true ? undefined : options.onOutput(bytes);
+      return runCommand(command, { ...run, ...options, onOutput }).finally(async () => {
         happened = (await confined?.finish()) ?? [];
         if (recordsChanges) await recordChanges?.();
       });
@@ -135,10 +138,11 @@ async function confine(
   if (chosen?.place === 'refused') throw cannotConfine(root);
   const view = chosen?.place === 'closed' ? 'closed' : sandbox.profile;
   const { pin, protect, protectNew } = chosen?.place === 'profile' ? chosen : {};
+  const { hide, hideNew } = chosen ?? {};
   const network = view !== 'closed' && (sandbox.network || more === 'network');
   const command = shellCommand(input.command, { shell });
   const prepared = await sandbox.prepare({
-    ...{ root, command, view, network, hide: chosen?.hide, pin, protect, protectNew },
+    ...{ root, command, view, network, hide, hideNew, pin, protect, protectNew },
     env: view === 'closed' || protect !== undefined ? unasked : env,
   });
   return { prepared, view, network };

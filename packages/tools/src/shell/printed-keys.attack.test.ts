@@ -53,3 +53,11 @@ test('masking can be switched off', async () => {
   const bash = bashTool({ workspace: { root }, maskSecrets: false });
   expect((await runTool(bash, { command: 'cat key' })).text).toBe(key);
 });
+
+test('18.293: attack: a command prints a key that is stored in a file of the agent', async () => {
+  const root = temporaryFolder();
+  const stored = 'a-key-without-a-known-form';
+  const bash = bashTool({ workspace: { root }, maskedEnv: { VENDOR_API_KEY: stored } });
+  const { text } = await runTool(bash, { command: `echo the key is ${stored}` });
+  expect(text).toBe('the key is [masked]');
+});

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Clock } from '@millrace/agent';
+import { checkOpenWatches } from '../sandbox/watch-names.ts';
 
 // Each command starts as the leader of a new process session. Its child processes stay in that session unless
 // they leave it with setsid. With `set -m`, a shell creates several process groups in one session.
@@ -67,20 +68,26 @@ interface StopOptions {
  * first process inside a sandbox does not receive SIGTERM, because the kernel protects it.
  */
 function signalInside(leader: number, signal: NodeJS.Signals): void {
+  const groups = new Set(descendantsOf(leader).map(({ group }) => group));
+  groups.delete(leader);
+  for (const group of groups) sendToGroup(group, signal);
+}
+
+/** Returns all descendants of a process, also those in other sessions. */
+function descendantsOf(leader: number) {
   const all = (processIds() ?? []).flatMap((pid) => {
     const stat = processStat(pid);
     return stat === undefined ? [] : [{ ...stat, pid: Number(pid) }];
   });
   const byParent = Map.groupBy(all, ({ parent }) => parent);
-  const inside = new Set<number>();
+  const found: (typeof all)[number][] = [];
   const pending = [leader];
   for (let pid = pending.pop(); pid !== undefined; pid = pending.pop()) {
-    for (const child of byParent.get(pid) ?? []) {
-      pending.push(child.pid);
-      if (child.group !== leader) inside.add(child.group);
-    }
+    const children = byParent.get(pid) ?? [];
+    found.push(...children);
+    pending.push(...children.map((child) => child.pid));
   }
-  for (const group of inside) sendToGroup(group, signal);
+  return found;
 }
 
 const running = new Set<number>();
@@ -90,17 +97,43 @@ const running = new Set<number>();
  * session has ended.
  */
 export function killOnExit(leader: number): () => void {
-  if (running.size === 0) process.on('exit', killAll);
+  if (running.size === 0) process.on('exit', endCommandsNow);
   running.add(leader);
   return () => {
     running.delete(leader);
-    if (running.size === 0) process.off('exit', killAll);
+    if (running.size === 0) process.off('exit', endCommandsNow);
   };
 }
 
-/** Kills all sessions. It uses SIGKILL, because this process has no time for a second attempt. */
-function killAll(): void {
-  for (const leader of running) signalGroups(leader, 'SIGKILL');
+/** Maximum number of checks whether killed processes have ended. The time between two checks is 1 ms. */
+const maxLooks = 1000;
+
+/**
+ * Kills all running commands with SIGKILL, waits for their end, and lets the sandbox check a last time which
+ * forbidden files they created. It is synchronous. Call it immediately before this process ends with a signal.
+ * If this process exits in another way, it runs by itself. Returns sentences about files that the sandbox renamed.
+ *
+ * @example
+ * process.once('SIGINT', () => {
+ *   for (const sentence of endCommandsNow()) console.error(sentence);
+ *   process.kill(process.pid, 'SIGINT');
+ * });
+ */
+export function endCommandsNow(): readonly string[] {
+  if (running.size === 0) return [];
+  const started = [...running].flatMap((leader) => [
+    leader,
+    ...descendantsOf(leader).map(({ pid }) => pid),
+  ]);
+  for (const leader of running) {
+    signalInside(leader, 'SIGKILL');
+    signalGroups(leader, 'SIGKILL');
+  }
+  const isAlive = (pid: number) => processStat(String(pid))?.isAlive === true;
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let looks = 0; looks < maxLooks && started.some(isAlive); looks++)
+    Atomics.wait(pause, 0, 0, 1);
+  return checkOpenWatches();
 }
 
 function nextPoll(): Promise<void> {

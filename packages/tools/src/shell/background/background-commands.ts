@@ -22,6 +22,7 @@ import {
   lostEnd,
   reportLostCommands,
   startMetadata,
+  stoppedBySandbox,
 } from './commands-on-log.ts';
 import type { LiveOutput } from './live-output.ts';
 import { ownerMark } from './owner-process.ts';
@@ -134,6 +135,9 @@ export function backgroundCommands(options: BackgroundCommandsOptions = {}): Bac
 
 /** The end of a command that the user stopped. */
 export const stoppedByUser = 'was stopped by the user';
+
+/** Maximum length of the notes about the sandbox that programs show to the user. */
+const maxShownNotes = 2000;
 
 /** Maximum number of ended commands of a session whose output can still be read. */
 const maxEnded = 20;
@@ -334,7 +338,9 @@ class CommandList implements BackgroundCommands {
     if (stoppedBy === 'model' || stoppedBy === 'nobody' || entry.waiting > 0) return;
     // The text has the rank of an instruction, so it contains neither the command nor its output.
     const text = `Background command ${id} ${end}. read_output ${id} shows its output.`;
-    const metadata = endMetadata(id, command, end);
+    // Programs show the metadata to the user. The sandbox may have renamed a file that the user created.
+    const why = end === stoppedBySandbox && notes.length > 0 ? ` (${notes.join('. ')})` : '';
+    const metadata = endMetadata(id, command, `${end}${why.slice(0, maxShownNotes)}`);
     const key = endKey(id);
     // The log can be closed already. The next process then finds out that the command is gone.
     await notify?.({ text, metadata, key }).catch(() => {});

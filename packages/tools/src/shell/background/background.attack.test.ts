@@ -13,6 +13,8 @@ import { runTool } from '../../testing/tool-context.ts';
 import { createWorkspace } from '../../workspace/workspace.ts';
 import { bashTool } from '../bash-tool.ts';
 import { backgroundCommands } from './background-commands.ts';
+import { endedCommand } from './commands-on-log.ts';
+import { liveOutput } from './live-output.ts';
 
 // A background command must never have more rights than a command in the foreground.
 
@@ -144,4 +146,27 @@ test('18.238: attack: a tool without the list offers no background commands', as
   expect(await bash.validate({ command: 'ls', background: true })).toEqual({
     ...{ ok: true, value: { command: 'ls' } },
   });
+});
+
+test('18.292: the message about a command that the sandbox stopped names the renamed file', async () => {
+  const background = backgroundCommands();
+  onTestFinished(() => background.close());
+  const notices: ToolNotice[] = [];
+  const stopped = { exitCode: null, signal: null, leftRunning: 0, unstopped: 0 };
+  const renamed = 'The sandbox renamed /w/.npmrc: it is now .npmrc.blocked-by-sandbox-1';
+  const started = {
+    command: 'sleep 100',
+    output: liveOutput({ maxKeptBytes: 100 }),
+    stop: new AbortController(),
+    ended: Promise.resolve({
+      outcome: { ...stopped, reason: 'blocked' as const },
+      notes: [renamed],
+    }),
+  } as const;
+  const notify = async (notice: ToolNotice) => void notices.push(notice);
+  background.add(started, { session, notify });
+  await until(() => notices.length > 0);
+  expect(endedCommand(notices[0]?.metadata)?.end).toBe(`was stopped by the sandbox (${renamed})`);
+  // A command can choose the name of a file, so the text with the rank of an instruction does not contain it.
+  expect(notices[0]?.text).not.toContain('.npmrc');
 });

@@ -52,6 +52,9 @@ export function endedCommand(
   return { id, command, end };
 }
 
+/** The end of a command that the sandbox stopped. */
+export const stoppedBySandbox = 'was stopped by the sandbox';
+
 /** Describes the end of a command in a part of a sentence. */
 export function describeEnd({ reason, exitCode, signal }: CommandOutcome): string {
   switch (reason) {
@@ -60,7 +63,7 @@ export function describeEnd({ reason, exitCode, signal }: CommandOutcome): strin
     case 'aborted':
       return 'was stopped';
     case 'blocked':
-      return 'was stopped by the sandbox';
+      return stoppedBySandbox;
     case 'exited':
       return signal === null ? `ended with exit code ${exitCode}` : `was killed by ${signal}`;
   }
