@@ -392,12 +392,15 @@ describe('a change', () => {
 
   test('that is aborted while it waits changes nothing', async () => {
     const controller = new AbortController();
-    const first = append('src/main.ts', '1', () => controller.abort(new Error('enough')));
-    const second = workspace.change('src/main.ts', () => ({ bytes: bytes('2'), result: 0 }), {
-      maxBytes: 9,
-      signal: controller.signal,
+    const { signal } = controller;
+    const change = () => ({ bytes: bytes('2'), result: 0 });
+    let second: Promise<number> | undefined;
+    // The second change starts while the first one has the file, so it must wait.
+    await append('src/main.ts', '1', () => {
+      second = workspace.change('src/main.ts', change, { maxBytes: 9, signal });
+      second.catch(() => {});
+      controller.abort(new Error('enough'));
     });
-    await first;
     await expect(second).rejects.toThrow('enough');
     expect(await read('src/main.ts')).toBe('main1');
   });
