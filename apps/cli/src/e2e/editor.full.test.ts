@@ -196,8 +196,12 @@ test('23: the end of a background command reaches the model and the editor with 
   // The command may still run during the first of these prompts.
   await expect.poll(asksAgain).toContain('ended with exit code 3');
   await editor.waitFor((updates) => JSON.stringify(updates).includes('ended with exit code 3'));
-  // An editor can stop only the work of a prompt, so the end alone starts no request.
-  expect(server.requests).toHaveLength(2 + prompts);
+  // An editor can stop only the work of a prompt, so the end alone starts no request. If the command ends
+  // during a prompt, that prompt has one more request.
+  const { length } = server.requests;
+  expect(length).toBeLessThanOrEqual(3 + prompts);
+  await asksAgain();
+  expect(server.requests).toHaveLength(length + 1);
 });
 
 test('after kill -9 in the middle of an answer, load gives the same transcript', async (context) => {

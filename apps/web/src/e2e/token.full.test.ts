@@ -44,7 +44,7 @@ describeInChromium()('a server that requires a token', () => {
     const visitor = await harness.visitor();
     const tab = await visitor.tab();
     await tab.page.evaluate("sessionStorage.setItem('millrace:token', 'open☃sesame')");
-    const streamRequest = tab.page.waitForRequest('**/stream?view=records');
+    const streamRequest = tab.page.waitForRequest(/\/stream\?view=records/);
     await tab.page.goto('/app/tasks/none');
     expect((await streamRequest).headers()['authorization']).toBeUndefined();
     await tab.page.getByRole('link', { name: 'New session' }).waitFor();
