@@ -248,7 +248,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   'web-search': {
     value: '<who>',
     owners: agents,
-    help: 'Who searches the web: "brave", "tavily" or "exa" (with a key in the environment), "hosted" (the provider of the model), "auto" (the first service with a key) or "off". Default: auto',
+    help: 'The service that searches the web: "brave", "tavily" or "exa" (with a key in the environment), "hosted" (the provider of the model), "auto" (the first service with a key) or "off". Default: auto',
   },
   trust: {
     owners: agents,

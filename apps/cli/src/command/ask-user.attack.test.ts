@@ -85,35 +85,34 @@ test('attack 11: names and settings of a project cannot control the terminal', a
   expect(stdout.text).toContain('sh‹U+200B›');
 });
 
-test('the question about hooks of a project says where they run', async () => {
+/** Returns the question about the extensions of a project with these files. */
+async function trustQuestion(files: Readonly<Record<string, string>>): Promise<string> {
   const stdout = new CapturedOutput({ isTTY: true });
   const stdin = new PassThrough();
-  const files = { 'project/.claude/settings.json': hookSettings('Stop', 'make lint') };
   const { untrusted } = await loadExtensions(homeAndProject(files));
   if (untrusted === undefined) throw new Error('Nothing needs trust');
   const { signal } = new AbortController();
   const asked = askForExtensions(untrusted, { stdin, stdout, signal, clock: new VirtualClock() });
   stdin.end();
   await asked;
-  expect(stdout.text).toContain('run programs (hooks), in the sandbox if there is one');
-  expect(stdout.text).toContain('Stop: make lint');
+  return stdout.text;
+}
+
+test('the question about hooks of a project says where they run', async () => {
+  const files = { 'project/.claude/settings.json': hookSettings('Stop', 'make lint') };
+  const text = await trustQuestion(files);
+  expect(text).toContain('run programs (hooks), in the sandbox if there is one');
+  expect(text).toContain('Stop: make lint');
 });
 
 test('18.296: attack: the question hides files that an extension imports', async () => {
-  const stdout = new CapturedOutput({ isTTY: true });
-  const stdin = new PassThrough();
   const files = {
     'project/.millrace/extensions/ok.ts': "import './lib/deep/evil.ts';\nexport default () => {};",
     'project/.millrace/extensions/lib/deep/evil.ts': 'export {};',
   };
-  const { untrusted } = await loadExtensions(homeAndProject(files));
-  if (untrusted === undefined) throw new Error('Nothing needs trust');
-  const { signal } = new AbortController();
-  const asked = askForExtensions(untrusted, { stdin, stdout, signal, clock: new VirtualClock() });
-  stdin.end();
-  await asked;
-  expect(stdout.text).toContain('ok (.millrace/extensions/ok.ts)');
-  expect(stdout.text).toContain('.millrace/extensions/lib/deep/evil.ts');
+  const text = await trustQuestion(files);
+  expect(text).toContain('ok (.millrace/extensions/ok.ts)');
+  expect(text).toContain('.millrace/extensions/lib/deep/evil.ts');
 });
 
 const longQuestions = [

@@ -189,7 +189,7 @@ export const configSchema: z.ZodType<ConfigFile> = z
       .enum(webSearchSettings)
       .optional()
       .describe(
-        'Who searches the web for the model: "brave", "tavily" and "exa" need BRAVE_API_KEY, TAVILY_API_KEY or EXA_API_KEY; "hosted" is the search of the provider of the model, which asks no questions; "auto" is the first service whose key is set; "off" is nobody. Default: "auto".',
+        'The service that searches the web for the model: "brave", "tavily" and "exa" need BRAVE_API_KEY, TAVILY_API_KEY or EXA_API_KEY; "hosted" is the search of the provider of the model, which asks no questions; "auto" is the first service whose key is set; "off" is nobody. Default: "auto".',
       ),
     theme: z
       .enum(themeNames)

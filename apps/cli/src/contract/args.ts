@@ -58,7 +58,7 @@ export interface RunArgs extends SharedArgs {
   readonly rules: readonly PermissionRule[];
   /** The sandbox profile for commands. */
   readonly sandbox?: SandboxSetting | undefined;
-  /** Who searches the web for the model. */
+  /** The service that searches the web for the model. */
   readonly webSearch?: WebSearchSetting | undefined;
   /** If true, all settings of the folder's millrace.json are trusted from now on. */
   readonly trust: boolean;
@@ -196,7 +196,7 @@ export interface TestArgs extends SharedArgs {
   /** The name of the agent. Default: the name that the recording has. */
   readonly agent?: string | undefined;
   readonly mode: (typeof testModes)[number];
-  /** What tools do in the mode `live`. */
+  /** How tools behave in the mode `live`. */
   readonly tools: (typeof liveToolSettings)[number];
   /** If true, writes changed recordings again, with what the agent does today. */
   readonly accept: boolean;

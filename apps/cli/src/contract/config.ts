@@ -33,7 +33,7 @@ export interface Config {
   readonly compactAtTokens?: number | undefined;
   /** The time for which the provider caches the common start of requests. Default: `5m`. */
   readonly cache?: CacheSetting | undefined;
-  /** Who searches the web for the model. Default: `auto`. */
+  /** The service that searches the web for the model. Default: `auto`. */
   readonly webSearch?: WebSearchSetting | undefined;
   /** The colors of the chat. Default: `auto`. */
   readonly theme?: ThemeName | undefined;
@@ -209,7 +209,7 @@ export interface ConfigFile {
 }
 
 /**
- * Who searches the web for the model. `auto`: the first service whose key is in the environment. `hosted`: the
+ * The service that searches the web for the model. `auto`: the first service whose key is in the environment. `hosted`: the
  * provider of the model, during a request. `off`: nobody.
  */
 export type WebSearchSetting = 'auto' | 'off' | 'hosted' | SearchService;

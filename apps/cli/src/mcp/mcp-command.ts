@@ -1,5 +1,3 @@
-import { createInterface } from 'node:readline/promises';
-import { Readable } from 'node:stream';
 import { createServer, createToken, type LoopAgent, toolCallProvider } from '@millrace/server';
 import { openAgent } from '../command/open-agent.ts';
 import { resolveWorkFolder } from '../command/paths.ts';
@@ -14,7 +12,7 @@ import { chooseModel } from '../models/choose-model.ts';
 import { Output } from '../print/output.ts';
 import { Stores } from '../store/open-stores.ts';
 import { oneLine } from '../text/cells/printable.ts';
-import { limitLines } from '../text/limit-lines.ts';
+import { readLimitedLines } from '../text/limit-lines.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
 import { StdioBridge } from './stdio-bridge.ts';
 
@@ -78,11 +76,8 @@ export async function mcpCommand(args: McpArgs, host: Host): Promise<number> {
         await server.sessions.adopt(session, { agent: agentName });
     },
   });
-  const input = Readable.toWeb(stdin as Readable) as ReadableStream<Uint8Array>;
-  const limited = input.pipeThrough(limitLines({ maxBytes: maxLineBytes, onProblem }));
-  const lines = createInterface({
-    input: Readable.fromWeb(limited as Parameters<typeof Readable.fromWeb>[0]),
-    crlfDelay: Number.POSITIVE_INFINITY,
+  const lines = readLimitedLines(stdin, {
+    ...{ maxBytes: maxLineBytes, onProblem },
     signal: AbortSignal.any([signal, ended.signal]),
   });
   try {

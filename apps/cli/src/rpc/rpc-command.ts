@@ -1,11 +1,9 @@
-import { createInterface } from 'node:readline/promises';
-import { Readable } from 'node:stream';
 import type { RpcArgs } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import { Output } from '../print/output.ts';
 import { oneLine } from '../text/cells/printable.ts';
-import { limitLines } from '../text/limit-lines.ts';
+import { readLimitedLines } from '../text/limit-lines.ts';
 import { writeText } from '../text/terminal/terminal-gate.ts';
 import { RpcServer } from './rpc-server.ts';
 
@@ -25,11 +23,8 @@ export async function rpcCommand(args: RpcArgs, host: Host): Promise<number> {
   const output = new Output(stdout, { onFailure: () => ended.abort() });
   const write = (line: string) => output.writeData(`${line}\n`);
   const server = new RpcServer({ args, host, write, onProblem });
-  const input = Readable.toWeb(stdin as Readable) as ReadableStream<Uint8Array>;
-  const limited = input.pipeThrough(limitLines({ maxBytes: maxLineBytes, onProblem }));
-  const lines = createInterface({
-    input: Readable.fromWeb(limited as Parameters<typeof Readable.fromWeb>[0]),
-    crlfDelay: Number.POSITIVE_INFINITY,
+  const lines = readLimitedLines(stdin, {
+    ...{ maxBytes: maxLineBytes, onProblem },
     signal: AbortSignal.any([signal, ended.signal]),
   });
   try {

@@ -1,8 +1,30 @@
+import { createInterface, type Interface } from 'node:readline/promises';
+import { Readable } from 'node:stream';
+
 interface LimitLinesOptions {
   /** Maximum length of a line, in bytes. */
   readonly maxBytes: number;
   /** Called for each line that is too long. */
   readonly onProblem: (problem: string) => void;
+}
+
+interface ReadLinesOptions extends LimitLinesOptions {
+  /** Ends the lines. */
+  readonly signal: AbortSignal;
+}
+
+/** Reads the lines of a program that sends messages. Lines that are too long are replaced as in `limitLines`. */
+export function readLimitedLines(
+  stdin: NodeJS.ReadableStream,
+  { signal, ...limits }: ReadLinesOptions,
+): Interface {
+  const input = Readable.toWeb(stdin as Readable) as ReadableStream<Uint8Array>;
+  const limited = input.pipeThrough(limitLines(limits));
+  return createInterface({
+    input: Readable.fromWeb(limited as Parameters<typeof Readable.fromWeb>[0]),
+    crlfDelay: Number.POSITIVE_INFINITY,
+    signal,
+  });
 }
 
 /** The message that replaces a line that is too long. It is no JSON, so its sender gets a parse error. */

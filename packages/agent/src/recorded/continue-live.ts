@@ -20,7 +20,7 @@ import type { RecordingRun } from './run-recording.ts';
 import type { SessionRecording } from './session-recording.ts';
 
 /**
- * What the tools do in a live test. `recorded`: a tool returns the recorded result of the same call, and an
+ * The behaviour of the tools in a live test. `recorded`: a tool returns the recorded result of the same call, and an
  * error for other calls. `real`: the tool runs. A function returns the tool that runs instead, for example in
  * a sandbox.
  */
@@ -28,13 +28,13 @@ export type LiveTools = 'recorded' | 'real' | ((tool: Tool) => Tool | 'recorded'
 
 /** Options of a live test. */
 export interface LiveOptions {
-  /** What the tools do. Default: `recorded`. */
+  /** The behaviour of the tools. Default: `recorded`. */
   readonly tools?: LiveTools | undefined;
   /** Maximum number of turns after the first difference. Default: 20. */
   readonly maxTurns?: number | undefined;
 }
 
-/** What an agent did after the first difference. */
+/** The work of an agent after the first difference. */
 export interface LiveOutcome {
   /** The turn from which on the model answered. */
   readonly fromTurn: number;

@@ -4,7 +4,7 @@ import type { RecordingRun } from './run-recording.ts';
 import type { AcceptedDivergence, SentRequest, SessionRecording } from './session-recording.ts';
 
 /**
- * What an agent changed.
+ * The part of an agent that changed.
  *
  * - `instructions`: the system prompt.
  * - `tool`: the list of tools, or the description or schema of a tool. `subject` is its name.

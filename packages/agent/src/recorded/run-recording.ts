@@ -13,7 +13,7 @@ export interface RecordingOptions {
   /** The context of the runs, for functions of the agent that use it. Default: none. */
   readonly context?: unknown;
   /**
-   * Who decides whether a call needs approval. `today`: the agent's policy, so that a changed policy is found.
+   * The source of decisions about approvals. `today`: the agent's policy, so that a changed policy is found.
    * `recorded`: the recording. Default: `today`.
    */
   readonly policy?: 'today' | 'recorded' | undefined;

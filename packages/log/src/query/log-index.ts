@@ -9,7 +9,7 @@ import { querySchema } from './schema.ts';
 import {
   itemColumns,
   itemRow,
-  itemsWithIds,
+  lastItems,
   SessionCollector,
   type SqlValue,
   spanColumns,
@@ -185,7 +185,7 @@ export class LogIndex {
       });
     }
     const { state } = await sessionStates(this.#log).load(session);
-    const items = itemsWithIds(state, collector.itemIds);
+    const items = lastItems(state, collector.itemIds);
     this.#write(() => {
       for (const id of collector.itemIds) this.#deleteItem.run(session, id);
       for (const item of items) this.#insertItem.run(...itemRow(session, item));

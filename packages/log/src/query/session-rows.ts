@@ -1,11 +1,4 @@
-import {
-  type FoldState,
-  type ItemId,
-  type ItemState,
-  type LogRecord,
-  type PartSlot,
-  toArray,
-} from '@millrace/core';
+import type { FoldState, ItemId, ItemState, LogRecord, PartSlot } from '@millrace/core';
 import { type Span, SpanFold } from '@millrace/core/spans';
 
 /** A value that SQLite can store. */
@@ -140,7 +133,18 @@ export class SessionCollector {
   }
 }
 
-/** Returns the items with these ids. An id without an item belongs to an attempt that was superseded. */
-export function itemsWithIds({ items }: FoldState, ids: ReadonlySet<ItemId>): readonly ItemState[] {
-  return toArray(items).filter(({ id }) => ids.has(id));
+/**
+ * Returns the items with these ids. They follow each other near the end of the session, because items are in
+ * the order of their start. Newer items can come after them. An id without an item belongs to an attempt that
+ * was superseded.
+ */
+export function lastItems({ items }: FoldState, ids: ReadonlySet<ItemId>): readonly ItemState[] {
+  const found: ItemState[] = [];
+  for (let link: typeof items | undefined = items; link !== undefined; link = link.before) {
+    for (const item of link.chunk.toReversed()) {
+      if (ids.has(item.id)) found.push(item);
+      else if (found.length > 0) return found.reverse();
+    }
+  }
+  return found.reverse();
 }

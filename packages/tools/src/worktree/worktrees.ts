@@ -142,7 +142,7 @@ class Turns {
   }
 }
 
-/** What the program stores about a worktree beside it. It exists only when the worktree is complete. */
+/** The file beside a worktree that describes it. The file exists only when the worktree is complete. */
 interface Note {
   readonly repository: string;
 }
