@@ -94,7 +94,10 @@ export function ReasoningView({ source, id, part, isOpen }: ReasoningViewProps) 
       >
         <ThoughtIcon />
         <span>{isOpen ? t.thinking : t.thought}</span>
-        {!isUnfolded && <span className="reasoning-glance">{preview(part.text, isOpen)}</span>}
+        {/* The words before this element change at the end, so it starts at another place then. */}
+        <span key={String(isOpen)} className="reasoning-glance">
+          {!isUnfolded && preview(part.text, isOpen)}
+        </span>
         <span className="fold-mark" data-open={isUnfolded || undefined}>
           <ChevronIcon />
         </span>
