@@ -1,18 +1,10 @@
-import {
-  lazy,
-  memo,
-  type ReactNode,
-  useCallback,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-} from 'react';
+import { memo, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Virtualizer } from 'virtua';
 import { Button } from '../../design/button.tsx';
 import { AlertIcon, ClockIcon, DownIcon } from '../../design/icons.tsx';
 import { useLabels } from '../../labels/use-labels.ts';
 import { HoldTexts } from '../../markdown/extras.ts';
+import { lazyView } from '../../on-demand/lazy-view.tsx';
 import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
 import { SubAgentView } from '../sub-agent/lane-context.ts';
 import { ItemView, KeepRow } from './item-view.tsx';
@@ -22,9 +14,9 @@ import type { ItemId } from '@millrace/core';
 import type { Notice } from '../state/notice.ts';
 
 // Loaded only when it is needed, because few sessions have sub-agents.
-const SubAgentLane = lazy(async () => ({
-  default: (await import('../sub-agent/sub-agent-lane.tsx')).SubAgentLane,
-}));
+const SubAgentLane = lazyView(
+  async () => (await import('../sub-agent/sub-agent-lane.tsx')).SubAgentLane,
+);
 
 /** The properties of `TranscriptView`. */
 export interface TranscriptViewProps {
