@@ -128,11 +128,12 @@ export function UsageLine({ source }: { readonly source: ChatSource }) {
   const prefix = estimated ? '≈ ' : '';
   const cached = cachedPercent(usage) ?? 0;
   const cost = costs.map(({ amount, currency }) => `${Number(amount).toFixed(4)} ${currency}`);
-  const text = [
-    `${prefix}${t.tokensIn(compact(input, t), cached)}`,
-    t.tokensOut(compact(output, t)),
-    ...cost,
-  ].join(' · ');
+  // Some models report only the tokens of their answer.
+  const tokens = [
+    ...(input > 0 ? [t.tokensIn(compact(input, t), cached)] : []),
+    ...(output > 0 ? [t.tokensOut(compact(output, t))] : []),
+  ];
+  const text = prefix + [...tokens, ...cost].join(' · ');
   // Each text gets a new element. The text is aligned right, so its start would move otherwise.
   return (
     <span key={text} className="activity-usage" title={t.usageHint}>
