@@ -135,10 +135,25 @@ function movedPolicy({ workspace, executedFiles, isConfined }: PolicyPlace) {
   let last: readonly [from: PermissionPolicy, to: PermissionPolicy] | undefined;
   return (policy: PermissionPolicy): PermissionPolicy => {
     if (last?.[0] === policy) return last[1];
+    const moved = (all: readonly PermissionRule[]) =>
+      all.flatMap((rule) => [rule, ...ruleThere(rule, policy.root, workspace.root)]);
     const there = { root: workspace.root, executedFiles, hidesDenied: isConfined };
-    last = [policy, permissionPolicy({ ...policy, ...there })];
+    const rules = { rules: moved(policy.rules), remembered: moved(policy.remembered) };
+    last = [policy, permissionPolicy({ ...policy, ...there, ...rules })];
     return last[1];
   };
+}
+
+/**
+ * Returns a rule for the copy of the files to which a rule with an absolute path applies. Only rules that deny or
+ * ask are moved. Nothing for other rules, and for paths outside of the first folder.
+ */
+function ruleThere(rule: PermissionRule, from: string, to: string): readonly PermissionRule[] {
+  const { path, decision } = rule;
+  if (decision === 'allow' || path?.startsWith(`${from}/`) !== true) return [];
+  // In a rule, these characters are wildcards. `?` matches each of them.
+  const folder = to.replace(/[*?[\]{}!\\]/g, '?');
+  return [{ ...rule, path: `${folder}${path.slice(from.length)}` }];
 }
 
 interface PolicyState {
