@@ -97,6 +97,8 @@ export interface ModelConfig {
   readonly reasoning?: ReasoningEffort | undefined;
   /** Facts about the model that override the built-in table of models. */
   readonly info?: ModelInfo | undefined;
+  /** Sends the requests. Only a provider of an extension has it. Default: HTTP. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
 export interface LimitsConfig {
