@@ -44,7 +44,7 @@ test('a SQLite file of version 1 opens, has the same content, and can be continu
     await log.close();
   }
   const database = new DatabaseSync(path, { readOnly: true });
-  expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 2 });
+  expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 3 });
   expect(database.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
   database.close();
 });
