@@ -1,12 +1,33 @@
 import { encodeRecord, type LogRecord } from '@millrace/core';
 import { type AppendRecord, continuesRun, encodeUnlinkedRun } from '../storage/append-run.ts';
 import type { ChainHead } from '../storage/rows.ts';
-import { encodeLink, groupLinkHash, type Link, type LinkGroup, newSalt, sha256 } from './link.ts';
+import {
+  assertCanHash,
+  encodeLink,
+  groupLinkHash,
+  type Link,
+  type LinkGroup,
+  newChain,
+  newSalt,
+  sha256,
+} from './link.ts';
 
 /** Records with their links, and the new end of the chain. */
 export interface SealedRecords {
   readonly records: readonly LogRecord[];
   readonly chain: ChainHead;
+}
+
+/** The functions that an append to a session with a chain needs. They are loaded on demand. */
+export interface ChainCode {
+  readonly newChain: typeof newChain;
+  readonly sealBatch: typeof sealBatch;
+}
+
+/** Returns the functions. Throws `bad_option` if this runtime has no synchronous SHA-256. */
+export function createChainCode(): ChainCode {
+  assertCanHash();
+  return { newChain, sealBatch };
 }
 
 /** Adds a link for one batch. The last record of the batch gets the link. */

@@ -5,12 +5,12 @@ import {
   recordVersion,
   type SessionId,
 } from '@millrace/core';
+import { chainCode } from '../chain/load-chain.ts';
 import type { SubmitResult } from '../contract/log.ts';
 import { closedError } from '../contract/log-error.ts';
 import type { StoreTransaction } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
 import { newSession, withOpenWork } from '../storage/session-row.ts';
-import { chainCode } from './chain-code.ts';
 import type { LogContext } from './log-context.ts';
 import { readableDrafts } from './readable-draft.ts';
 

@@ -1,11 +1,11 @@
 import type { LogRecord, SessionId } from '@millrace/core';
+import { chainCode } from '../chain/load-chain.ts';
 import type { Clock } from '../contract/clock.ts';
 import { unknownSession } from '../contract/log-error.ts';
 import { batchBytes } from '../follow/feed.ts';
 import type { FeedRegistry } from '../follow/feeds.ts';
 import type { LogReader, StoreReader } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
-import { chainCode } from './chain-code.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import type { LeaseJudge } from './lease-clock.ts';
 

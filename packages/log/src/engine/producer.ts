@@ -1,12 +1,12 @@
 import type { DraftRecord, LogRecord, SessionId } from '@millrace/core';
-import { chainCode } from '../chain/chain-code.ts';
+import { provideChain } from '../chain/load-chain.ts';
+import { createChainCode } from '../chain/seal.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { Admission, AdmitOptions, AppendAck, Producer } from '../contract/producer.ts';
 import type { StoreTransaction } from '../storage/record-store.ts';
 import type { ProducerRow, SessionRow } from '../storage/rows.ts';
 import { currentLease } from '../storage/session-row.ts';
 import { addRecords } from './append-records.ts';
-import { provideChain } from './chain-code.ts';
 import { assertAdmission } from './check-rare-options.ts';
 import type { LogContext } from './log-context.ts';
 import { isStreamText, readableDrafts } from './readable-draft.ts';
@@ -29,7 +29,7 @@ function openAdmission({ clock }: LogContext, tx: StoreTransaction, admission: A
   const row = tx.session(session);
   const known = tx.producer(session, name);
   assertAdmitted(row, known, admission);
-  if (row?.chain !== undefined) provideChain(chainCode());
+  if (row?.chain !== undefined) provideChain(createChainCode());
   const producer = reopenedProducer(known);
   tx.putProducer(producer);
   const { turn, attempt } = known;

@@ -1,4 +1,5 @@
 import type { Batch, ItemId, JsonObject, LogRecord, SessionId } from '@millrace/core';
+import { ChainNotLoaded, isChainLoaded, loadChain } from '../chain/load-chain.ts';
 import type { BlobStore } from '../contract/blob-store.ts';
 import type {
   DeleteOptions,
@@ -25,7 +26,6 @@ import type { ProcessIdentity, SessionRow } from '../storage/rows.ts';
 import { hasWork, newSession, sessionInfo } from '../storage/session-row.ts';
 import { submit } from './append-records.ts';
 import { StoreBlobs } from './blobs.ts';
-import { ChainNotLoaded, isChainLoaded, loadChain } from './chain-code.ts';
 import {
   assertCommandKey,
   assertCursor,

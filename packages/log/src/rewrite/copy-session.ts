@@ -1,11 +1,10 @@
 import { type DraftRecord, type LogRecord, type SessionId, sessionId } from '@millrace/core';
-import { chainCode } from '../chain/chain-code.ts';
 import { canHash, newChain } from '../chain/link.ts';
-import { sealCopy, withoutLinks } from '../chain/seal.ts';
+import { provideChain } from '../chain/load-chain.ts';
+import { createChainCode, sealCopy, withoutLinks } from '../chain/seal.ts';
 import type { ForkOptions, RestoreOptions } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import { indexRecords, numberRecords } from '../engine/append-records.ts';
-import { provideChain } from '../engine/chain-code.ts';
 import { assertSessionId } from '../engine/check-options.ts';
 import { assertForkOptions, assertRestoreOptions } from '../engine/check-rare-options.ts';
 import { type LogContext, requireSession } from '../engine/log-context.ts';
@@ -25,7 +24,7 @@ export function fork(
   assertSessionId(session);
   const { through: at } = options;
   const into = sessionId(options.into);
-  if (context.isChained) provideChain(chainCode());
+  if (context.isChained) provideChain(createChainCode());
   return context.commits.run((tx) => {
     const row = requireSession(tx, session);
     const { through } = row;
@@ -143,7 +142,7 @@ export function restore(
   const through = Math.max(options.through ?? 0, lastOffset(session, records));
   assertUniqueKeys(session, records);
   const copy = [...records];
-  if (context.isChained) provideChain(chainCode());
+  if (context.isChained) provideChain(createChainCode());
   return context.commits.run((tx) => {
     if (tx.session(session) !== undefined) throw restoreTargetExists(session);
     const row = newSession(session, tx.nextSession(), now);

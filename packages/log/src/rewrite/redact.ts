@@ -15,11 +15,11 @@ import {
   type Snapshot,
   type ToolCallId,
 } from '@millrace/core';
-import { chainCode } from '../chain/chain-code.ts';
+import { provideChain } from '../chain/load-chain.ts';
 import { rewriteChain } from '../chain/rewrite-chain.ts';
+import { createChainCode } from '../chain/seal.ts';
 import { LogError } from '../contract/log-error.ts';
 import { addRecords } from '../engine/append-records.ts';
-import { provideChain } from '../engine/chain-code.ts';
 import { assertReason } from '../engine/check-rare-options.ts';
 import { type LogContext, requireSession } from '../engine/log-context.ts';
 import { readableDrafts } from '../engine/readable-draft.ts';
@@ -74,7 +74,7 @@ function chainedRewrite(
   item: ItemId,
 ): { readonly records: readonly LogRecord[]; readonly chain?: ChainHead } {
   if (chain === undefined) return { records: left };
-  provideChain(chainCode());
+  provideChain(createChainCode());
   const sealed = rewriteChain(chain, records, left, `redact ${encodeURIComponent(item)}`);
   return { ...sealed, chain: { ...sealed.chain, isWide: true } };
 }

@@ -1,5 +1,5 @@
-import type { ChainCode } from '../chain/chain-code.ts';
 import { LogError } from '../contract/log-error.ts';
+import type { ChainCode } from './seal.ts';
 
 /** The code of hash chains. It is imported on demand, because most programs use no chain. */
 let loaded: ChainCode | undefined;
@@ -9,7 +9,7 @@ let loaded: ChainCode | undefined;
  * are synchronous, so an operation calls this function before its transaction.
  */
 export async function loadChain(): Promise<ChainCode> {
-  return provideChain((await import('../chain/chain-code.ts')).chainCode());
+  return provideChain((await import('./seal.ts')).createChainCode());
 }
 
 /** Provides the code to appends. Operations that already import it call this function in their transactions. */
