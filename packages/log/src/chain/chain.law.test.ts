@@ -83,7 +83,7 @@ function batchesOf(records: readonly string[]): readonly (readonly string[])[] {
 
 const numbers = fc.array(fc.nat(0xffff), { minLength: 20, maxLength: 90, size: 'max' });
 /** The number of bits that are flipped in each log, one at a time. */
-const flipsPerLog = isFull ? 400 : 60;
+const flipsPerLog = isFull ? 100 : 60;
 const draws = fc.infiniteStream(fc.nat(0xffffff));
 
 test('a flipped bit, and a dropped, doubled or swapped batch or record are found in any log', async () => {
