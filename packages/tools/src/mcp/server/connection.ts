@@ -10,11 +10,15 @@ import {
   SdkErrorCode,
   SdkHttpError,
 } from '@modelcontextprotocol/client';
-import { McpError } from '../../contract/mcp-error.ts';
+import { LoginNeededError, McpError } from '../../contract/mcp-error.ts';
 import type { McpSettings } from '../../contract/mcp-options.ts';
 import type { McpServer } from '../../contract/mcp-server.ts';
-import { createTransport, type ServerTransport } from '../transport/create-transport.ts';
-import { clip, createRedactor, describeError } from '../transport/error-text.ts';
+import {
+  createTransport,
+  type ServerAccess,
+  type ServerTransport,
+} from '../transport/create-transport.ts';
+import { clip, describeError } from '../transport/error-text.ts';
 import { type AskingCall, Elicitations } from './elicitation.ts';
 import { packageVersion } from './package-version.ts';
 import { listTools, type ReportProblem } from './tool-list.ts';
@@ -46,6 +50,7 @@ export interface Connection {
 }
 
 interface OpenOptions {
+  readonly access: ServerAccess;
   /** Cancels the attempt to connect. */
   readonly signal: AbortSignal;
   readonly onListChanged: (connection: Connection) => void;
@@ -79,9 +84,9 @@ async function connect(
   server: McpServer,
   settings: McpSettings,
   mode: 'legacy' | 'auto',
-  { signal, onListChanged }: OpenOptions,
+  { signal, onListChanged, access }: OpenOptions,
 ): Promise<Connection> {
-  const wire = createTransport(server, settings);
+  const wire = createTransport(server, settings, access);
   const client = new Client(
     { name: 'millrace', version: packageVersion() },
     {
@@ -195,15 +200,27 @@ export class ConnectError extends Error {
 const maxLength = 3_000;
 
 /** Converts the error to a public error without secrets. */
-export function cannotConnect(server: McpServer, error: unknown, timeoutMs: number): McpError {
+export function cannotConnect(
+  server: McpServer,
+  error: unknown,
+  timeoutMs: number,
+  { redact }: ServerAccess,
+): McpError {
   const { name } = server;
   const { cause, failureDetails } =
     error instanceof ConnectError ? error : { cause: error, failureDetails: '' };
   const why = [reason(server, cause, timeoutMs), failureDetails].filter((text) => text !== '');
-  const reasonText = clip(createRedactor(server)(why.join(' ')), maxLength);
+  if (cause instanceof LoginNeededError) return loginRequired(name, cause);
+  const reasonText = clip(redact(why.join(' ')), maxLength);
   return new McpError('cannot_connect', `Cannot connect to MCP server ${name}: ${reasonText}`, {
     server: name,
   });
+}
+
+/** Creates the error for a server that the user has to log in to. */
+export function loginRequired(name: string, { message }: LoginNeededError): McpError {
+  const text = `Cannot use MCP server ${name}: ${message}. Log in to it`;
+  return new McpError('login_required', text, { server: name });
 }
 
 function reason(server: McpServer, error: unknown, timeoutMs: number): string {
