@@ -275,6 +275,8 @@ function assemble(parts: AgentParts): BuiltAgent {
       onChange: servers.onChange,
       list: servers.list,
       reconnect: servers.reconnect,
+      login: servers.login,
+      logout: servers.logout,
       problems: () => (isLive ? servers.current().problems : []),
     },
     protection: parts.protection,

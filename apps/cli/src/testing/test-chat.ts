@@ -227,6 +227,8 @@ export class TestChat {
         ready: Promise.resolve(),
         list: () => [],
         reconnect: async () => {},
+        login: async () => {},
+        logout: async () => {},
         ...options.servers,
       },
       ...{ chosen, tools, problems: [], protection: undefined, close: async () => {} },

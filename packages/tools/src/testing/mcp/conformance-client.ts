@@ -28,8 +28,16 @@ const oauth: McpOAuth = {
   },
 };
 
+// One server asks only through the stream of GET. It drops a question if the stream is not open yet.
+const { promise: isListening, resolve: onListening } = Promise.withResolvers<void>();
+const watchedFetch: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init);
+  if (init?.method === 'GET' && String(input) === url) onListening();
+  return response;
+};
+
 const server = await connectMcp(
-  { name: 'suite', http: { url, oauth } },
+  { name: 'suite', http: { url, oauth, fetch: watchedFetch } },
   { onProblem: (problem) => console.error(problem) },
 );
 const calls =
@@ -39,6 +47,7 @@ const calls =
         name: name.replace(/^suite_/, ''),
         arguments: exampleOf(inputSchema),
       }));
+if (scenario.startsWith('elicitation-')) await isListening;
 // In some scenarios of logins, the server changes after the first call.
 const rounds = scenario.startsWith('auth/') ? 2 : 1;
 for (const call of Array.from({ length: rounds }, () => calls).flat()) {
