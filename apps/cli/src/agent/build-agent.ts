@@ -275,6 +275,7 @@ function assemble(parts: AgentParts): BuiltAgent {
       onChange: servers.onChange,
       list: servers.list,
       reconnect: servers.reconnect,
+      prompts: servers.prompts,
       login: servers.login,
       logout: servers.logout,
       problems: () => (isLive ? servers.current().problems : []),

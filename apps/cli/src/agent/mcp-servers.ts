@@ -4,7 +4,9 @@ import type { McpTools, OpenLoginPage } from '@millrace/tools/mcp';
 import { guardServerScripts } from '../config/server-scripts.ts';
 import type { ServerState } from '../contract/agent.ts';
 import type { ConfiguredMcpServer } from '../contract/config.ts';
+import type { SlashPrompt } from '../contract/extensions.ts';
 import { loginServer, serverForLogin, withLogin } from '../mcp/server-login.ts';
+import { serverPrompts } from '../mcp/server-prompts.ts';
 import { oneLine } from '../text/cells/printable.ts';
 
 /** The MCP servers of an agent. They connect in the background. */
@@ -21,6 +23,8 @@ export interface ServerTools {
   list(): readonly ServerState[];
   /** Connects to a server again. Resolves when it has connected or failed. */
   reconnect(name: string): Promise<void>;
+  /** Returns the prompts of the connected servers, as slash commands. */
+  prompts(): readonly SlashPrompt[];
   /** Logs in to a server, and connects to it again. Throws if the login fails. */
   login(name: string, openPage: OpenLoginPage): Promise<void>;
   /** Deletes the login to a server, and closes its connection. */
@@ -56,6 +60,7 @@ const noServers: ServerTools = {
   ready: Promise.resolve(),
   list: () => [],
   reconnect: async () => {},
+  prompts: () => [],
   login: async (name) => void serverForLogin([], name),
   logout: async (name) => void serverForLogin([], name),
   close: async () => {},
@@ -106,6 +111,11 @@ export function connectMcpServers(
     ready: Promise.race([Promise.all(connecting).then(() => {}), whenAborted(signal)]),
     list: () => names.map((name) => stateOf(name, outcomes.get(name))),
     reconnect,
+    prompts: () =>
+      names.flatMap((name) => {
+        const outcome = outcomes.get(name);
+        return outcome && 'connected' in outcome ? serverPrompts(name, outcome.connected) : [];
+      }),
     login: async (name, openPage) => {
       const server = serverForLogin(servers, name);
       const module = await import('@millrace/tools/mcp');

@@ -227,6 +227,7 @@ export class TestChat {
         ready: Promise.resolve(),
         list: () => [],
         reconnect: async () => {},
+        prompts: () => [],
         login: async () => {},
         logout: async () => {},
         ...options.servers,

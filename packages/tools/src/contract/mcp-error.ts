@@ -8,6 +8,8 @@ export type McpErrorCode =
   | 'login_required'
   /** A login did not succeed. */
   | 'login_failed'
+  /** The server could not give a prompt. */
+  | 'prompt_failed'
   /** `close()` was called. */
   | 'closed';
 

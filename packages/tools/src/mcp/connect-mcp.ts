@@ -6,6 +6,7 @@ import { checkServer, type McpServer } from '../contract/mcp-server.ts';
 import { assertKnownOptions } from '../known-options.ts';
 import { login } from './oauth/login-mcp.ts';
 import { hasLogin, ServerAuthorization } from './oauth/server-authorization.ts';
+import { type McpPrompt, RemotePrompts } from './remote-prompts.ts';
 import { RemoteTools } from './remote-tools.ts';
 import type { LogIn, RemoteServer } from './server/call-tool.ts';
 import {
@@ -29,6 +30,13 @@ export interface McpTools {
    * model.
    */
   readonly instructions: string | undefined;
+  /** The current prompts of the server. Default: the list is empty. */
+  readonly prompts: readonly McpPrompt[];
+  /**
+   * Returns the text of a prompt, for a message of the user. It is text of the server. Throws an `McpError` with
+   * the code `prompt_failed`.
+   */
+  getPrompt(name: string, given?: Readonly<Record<string, string>>): Promise<string>;
   /** Closes the connection and stops the server process. Running calls fail. */
   close(): Promise<void>;
 }
@@ -71,6 +79,7 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
   };
   const remote: RemoteServer = { server: server.name, link, settings, redact, report, logIn };
   const remoteTools = new RemoteTools(remote);
+  const remotePrompts = new RemotePrompts(remote);
   const refresher = new ToolListRefresher({
     remoteTools,
     closing: link.closing,
@@ -97,9 +106,15 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
     const onListChanged = (connection: Connection) => refresher.refresh(connection);
     try {
       await settings.beforeStart?.();
-      const connection = await openConnection(server, settings, { signal, onListChanged, access });
+      const onPromptsChanged = (connection: Connection) => void remotePrompts.refresh(connection);
+      const connection = await openConnection(server, settings, {
+        ...{ signal, onListChanged, onPromptsChanged, access },
+      });
       // A restarted server may have a different version with different tools.
-      if (remoteTools.isLoaded) refresher.refresh(connection);
+      if (remoteTools.isLoaded) {
+        refresher.refresh(connection);
+        onPromptsChanged(connection);
+      }
       return connection;
     } catch (error) {
       closing.throwIfAborted();
@@ -111,11 +126,17 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
     return error instanceof McpError ? error : cannotConnect(server, error, timeoutMs, access);
   }
 
-  const { instructions } = await firstConnection(link, refresher, failure, logIn);
+  const first = await firstConnection(link, refresher, failure, logIn);
+  await remotePrompts.refresh(first);
+  const { instructions } = first;
   return {
     get tools() {
       return remoteTools.tools;
     },
+    get prompts() {
+      return remotePrompts.prompts;
+    },
+    getPrompt: (name, given = {}) => remotePrompts.get(name, given),
     instructions: instructions && clip(instructions, maxInstructionsLength),
     close: () => link.close(),
   };

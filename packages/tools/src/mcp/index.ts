@@ -11,3 +11,4 @@ export type { McpHttpServer, McpServer, McpStdioServer } from '../contract/mcp-s
 export { connectMcp, type McpTools } from './connect-mcp.ts';
 export { loginMcp, logoutMcp, type McpLoginOptions } from './oauth/login-mcp.ts';
 export { fileMcpLogins, memoryMcpLogins } from './oauth/login-store.ts';
+export type { McpPrompt, McpPromptArgument } from './remote-prompts.ts';

@@ -59,6 +59,11 @@ test.skipIf(isMissing)(
     await loginMcp(server, { openPage: browse });
     const connected = await connections.connect(server);
     expect(await call(connected, 'greet', { name: 'Ada' })).toMatchObject({ text: 'Hello, Ada!' });
+    expect(connected.prompts).toMatchObject([{ name: 'greeting-template' }]);
+    expect(await connected.getPrompt('greeting-template', { name: 'Ada' })).toContain('greet Ada');
+    expect((await call(connected, 'list_resources')).text).toContain('file:///example/file1.txt');
+    const uri = 'https://example.com/greetings/default';
+    expect((await call(connected, 'read_resource', { uri })).text).toContain('Hello, world!');
     await logoutMcp(server);
     await expect(connections.connect(server)).rejects.toMatchObject({ code: 'login_required' });
   },
