@@ -65,6 +65,8 @@ export class TurnHistory {
   readonly requests: Map<number, CountedRequest> = new Map();
   /** The attempts that were superseded. */
   readonly superseded: Set<number> = new Set();
+  /** The calls whose result a branch replaced. They have no execution in this session. */
+  readonly givenResults: Set<ToolCallId> = new Set();
   /** True if a snapshot replaced the deltas of the turn. Superseded and retracted content is then missing. */
   isSettled = false;
   readonly #parts = new Map<PartId, PartContent>();
@@ -170,6 +172,7 @@ export class TurnHistory {
     const place: RecordPlace = { offset, type: fact.type };
     if (fact.type === 'item_started') this.#item(fact.itemId, place, open);
     if (fact.type === 'attempt_superseded') this.superseded.add(attempt);
+    if (fact.type === 'branched') for (const id of fact.results ?? []) this.givenResults.add(id);
     if (fact.type === 'response_finished') {
       const { input, estimated } = fact.usage;
       if (!estimated && input > 0) this.requests.set(attempt, { ...place, inputTokens: input });
@@ -242,6 +245,13 @@ function factStep(fact: Fact): Compared | undefined {
     }
     case 'handed_off':
       return { cause: 'setting', value: { to: fact.to } };
+    // Another input or result is compared where it is used. The model and the instructions have no other
+    // record.
+    case 'branched': {
+      const { model, instructions } = fact;
+      if (model === undefined && instructions === undefined) return undefined;
+      return { cause: 'setting', value: given({ model, instructions }) };
+    }
     case 'guardrail_applied': {
       const { name, on, verdict, reason, input } = fact;
       return { cause: 'setting', value: given({ name, on, verdict, reason, input }) };
