@@ -20,8 +20,12 @@ function desk(script: readonly ScriptEntry[], options: Partial<AgentOptions> = {
       return `booked ${to}`;
     },
   });
+  const look = defineTool({
+    ...{ name: 'look', description: 'Looks at the weather', input: z.object({}) },
+    ...{ effects: 'none', execute: async () => 'sun' },
+  });
   const provider = scriptedProvider(script);
-  const agent = createAgent({ provider, tools: [book], ...options, log });
+  const agent = createAgent({ provider, tools: [book, look], ...options, log });
   return { agent, log, booked, provider };
 }
 
@@ -81,6 +85,18 @@ test('a call runs again only if it is named', async () => {
   expect(booked).toEqual(['Oslo', 'Rome', 'Rome']);
 });
 
+test('a call that ran before its answer was complete gets another result', async () => {
+  const parts = [call('c1', 'look', {}), call('c2', 'book', { to: 'Oslo' })];
+  const { agent, log, booked } = desk([{ content: { parts } }, 'Sunny.', 'Rainy.']);
+  await agent.run('How is Oslo?', { session: 'trip' }).result;
+  const at = await offsetOf(log, ({ fact }) => fact?.type === 'tool_execution_finished');
+  expect(at).toBeLessThan(await offsetOf(log, ({ fact }) => fact?.type === 'response_finished'));
+  const results = { c1: { output: 'rain' } };
+  expect(await branchSession(agent, 'trip', { at, into: 'b', results }).text()).toBe('Rainy.');
+  expect(booked).toEqual(['Oslo']);
+  expect(await textsOf(log, 'b')).toEqual(['How is Oslo?', 'rain', 'booked Oslo', 'Rainy.']);
+});
+
 test('a message is replaced, and an answer is interrupted, by another input', async () => {
   const { agent, log } = desk([...flights, 'To Bergen.', 'Then Rome only.']);
   await agent.run('Book Oslo and Rome', { session: 'trip' }).result;
@@ -137,6 +153,18 @@ test('other instructions stay in the branch, also for another process', async ()
     changed: ['model', 'instructions'],
     from: { session: 'trip', at: 4 },
   });
+});
+
+test('the time between the session and its branch does not count', async () => {
+  let now = 1_000_000;
+  const clock = { now: () => now, after: () => () => {} };
+  const { agent, log } = desk([...flights, 'Done.'], { log: memoryLog({ clock }) });
+  await agent.run('Book Oslo and Rome', { session: 'trip' }).result;
+  const at = await offsetOf(log, ({ fact }) => fact?.type === 'response_finished');
+  now += 86_400_000;
+  await branchSession(agent, 'trip', { at, into: 'later' }).result;
+  const { b } = await diffSessions({ log, session: 'trip' }, { log, session: 'later' });
+  expect(b.durationMs).toBe(0);
 });
 
 test('an imported branch does not replace the instructions of the agent', async () => {

@@ -128,8 +128,11 @@ class OriginReader {
       this.#input && this.#isInput
         ? { start: this.#input.start, end: Math.max(at, this.#input.end) }
         : undefined;
-    // The answer of the last attempt is complete at the place, or it is part of the rest of the turn.
-    const isComplete = moment.loop.turn !== undefined && this.#turn?.stop !== undefined;
+    // A call can run before its answer is complete. If the branch changes such a call, the rest of the recorded
+    // answer is part of the rest of the turn.
+    const hasAnswer =
+      this.#turn?.stop !== undefined || (changed.length > 0 && this.#isAnswered(this.#turn));
+    const isComplete = moment.loop.turn !== undefined && hasAnswer;
     const rest = isComplete
       ? this.#rest(moment, new Set(changed.map((one) => one.toolCallId)))
       : undefined;
@@ -139,6 +142,14 @@ class OriginReader {
   #moment(): Moment {
     const { state } = this.#folder;
     return { through: state.through, state, loop: this.#loop };
+  }
+
+  /** Returns true if the recorded attempt has a complete answer that no later attempt replaced. */
+  #isAnswered(turn: TurnState | undefined): boolean {
+    const types = this.#records
+      .filter((one) => one.turn === turn?.turn && one.attempt === turn?.attempt)
+      .map(({ fact }) => fact?.type);
+    return types.includes('response_finished') && !types.includes('attempt_superseded');
   }
 
   #startTurn(): void {
