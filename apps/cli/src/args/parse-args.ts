@@ -41,7 +41,17 @@ import {
 } from './sub-command-args.ts';
 
 const topics: readonly HelpTopic[] = [
-  ...(['sessions', 'replay', 'inspect', 'diff', 'branch', 'test', 'sql', 'models', 'doctor'] as const),
+  ...([
+    'sessions',
+    'replay',
+    'inspect',
+    'diff',
+    'branch',
+    'test',
+    'sql',
+    'models',
+    'doctor',
+  ] as const),
   ...(['serve', 'backup', 'restore', 'acp', 'rpc', 'mcp', 'ps', 'attach', 'share'] as const),
   ...(['init', 'plugins'] as const),
 ];

@@ -499,7 +499,11 @@ test('25.2: a branch continues from a record with another result, and names the 
   expect(branched.stderr).toContain(`millrace diff ${branched.session}`);
   expect((await itemsOf(branched)).map(textOf)).toContain('Still');
   const refused = await runPrint({
-    ...{ log, script: [], args: { session: { id: first.session }, branch: { ...change, at: 9999, results: {} } } },
+    ...{
+      log,
+      script: [],
+      args: { session: { id: first.session }, branch: { ...change, at: 9999, results: {} } },
+    },
   });
   expect(refused.code).toBe(exitCodes.error);
   expect(refused.stderr).toContain('Cannot branch session');

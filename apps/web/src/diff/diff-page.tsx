@@ -16,6 +16,9 @@ interface DiffPageProps {
   readonly other: string | undefined;
 }
 
+/** The time until the page compares again, in milliseconds. */
+const againMs = 2000;
+
 /** The page that compares a branch with its original, or any two tasks. */
 export function DiffPage({ id, other }: DiffPageProps) {
   const t = pageLabels();
@@ -42,6 +45,17 @@ export function DiffPage({ id, other }: DiffPageProps) {
     void load(stop.signal);
     return () => stop.abort();
   }, [load]);
+  const length = diff === undefined ? 0 : diff.a.through + diff.b.through;
+  // While one of the sessions grows, the page compares again. It stops when nothing was added.
+  useEffect(() => {
+    if (length === 0) return;
+    const stop = new AbortController();
+    const timer = setTimeout(() => void load(stop.signal), againMs);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [length, load]);
   useEffect(() => {
     document.title = `${t.compareSessions} · ${title} · Millrace`;
     return () => {

@@ -21,6 +21,8 @@ export interface Totals {
 
 export interface DiffedTask extends Totals {
   readonly session: string;
+  /** The offset of the last record. */
+  readonly through: number;
   readonly turns: number;
 }
 

@@ -56,8 +56,11 @@ export function BranchDialog({ id, place, onClose }: BranchDialogProps) {
       for (const body of bodies)
         made.push((await app.api.post(`/tasks/${encodeURIComponent(id)}/branch`, body)) as never);
       await app.directory.refresh();
-      const [first] = made;
-      if (first !== undefined) navigate({ page: 'task', id: first.id });
+      const [first, second] = made;
+      // Two answers are shown side by side.
+      if (first !== undefined && second !== undefined)
+        navigate({ page: 'diff', id: second.id, other: first.id });
+      else if (first !== undefined) navigate({ page: 'task', id: first.id });
       onClose();
     } catch (reason) {
       setError(errorText(reason, t));
@@ -104,21 +107,25 @@ export function BranchDialog({ id, place, onClose }: BranchDialogProps) {
           </label>
         )}
         {models.length > 1 && (
-          <label>
-            {t.otherModels}
-            <select
-              multiple
-              size={Math.min(models.length, 5)}
-              value={[...chosen]}
-              onChange={({ target }) =>
-                setChosen([...target.selectedOptions].map(({ value }) => value))
-              }
-            >
-              {models.map((model) => (
-                <option key={model}>{model}</option>
-              ))}
-            </select>
-          </label>
+          <fieldset className="form-models">
+            <legend>{t.otherModels}</legend>
+            {models.map((model) => (
+              <label key={model} className="form-check">
+                <input
+                  type="checkbox"
+                  checked={chosen.includes(model)}
+                  onChange={({ target }) =>
+                    setChosen(
+                      models.filter((one) =>
+                        one === model ? target.checked : chosen.includes(one),
+                      ),
+                    )
+                  }
+                />
+                {model}
+              </label>
+            ))}
+          </fieldset>
         )}
         {error !== undefined && <p role="alert">{error}</p>}
         <Button look="main" type="submit" disabled={isBusy}>

@@ -75,7 +75,11 @@ test('a branch sends the same requests as a run that was given the same answers 
         const base = { log, instructions: 'Be helpful.' };
         const tools = toolsOf(ran);
         const origin = createAgent({
-          ...{ ...base, tools, provider: scriptedProvider(scriptOf(first, 'a')) },
+          ...{
+            ...base,
+            tools,
+            provider: scriptedProvider(scriptOf(first, 'a'), { pieces: 'token' }),
+          },
         });
         await origin.run('Begin', { session: 'origin' }).result;
         const { records } = await log.read('origin', { maxBytes: Number.POSITIVE_INFINITY });
@@ -103,7 +107,7 @@ test('a branch sends the same requests as a run that was given the same answers 
             change === 'result' && { results: { [id]: { output: 'Changed' } } }),
           ...(id !== undefined && change === 'rerun' && { rerun: [id] }),
         };
-        const provider = scriptedProvider(scriptOf(next, 'b'));
+        const provider = scriptedProvider(scriptOf(next, 'b'), { pieces: 'token' });
         const agent = createAgent({ ...base, tools, provider });
         const result = await branchSession(agent, 'origin', branch).result;
         if (result.reason === 'error') {
@@ -125,7 +129,7 @@ test('a branch sends the same requests as a run that was given the same answers 
             ),
           ),
         );
-        const control = scriptedProvider(given);
+        const control = scriptedProvider(given, { pieces: 'token' });
         const kept = given.length - provider.requests.length;
         await createAgent({
           ...{ ...base, log: memoryLog(), provider: control, tools: toolsOf(new Map(), fixed) },
