@@ -55,6 +55,8 @@ async function* recordsOf(log: Log, session: SessionId): AsyncGenerator<LogRecor
     const page = await log.read(session, { from });
     yield* page.records;
     if (page.through <= from) return;
+    // Other work of the process runs between the pages of a long session.
+    if (from > 0) await new Promise((resolve) => setTimeout(resolve));
     from = page.through;
   }
 }
