@@ -35,10 +35,12 @@ import {
   modelsArgs,
   pluginsArgs,
   replayArgs,
+  reportArgs,
   serveArgs,
   sessionsArgs,
   sqlArgs,
   testArgs,
+  verifyArgs,
 } from './sub-command-args.ts';
 
 const topics: readonly HelpTopic[] = [
@@ -88,6 +90,10 @@ export function parseArgs(argv: readonly string[]): Args {
       return testArgs(rest);
     case 'sql':
       return sqlArgs(rest);
+    case 'verify':
+      return verifyArgs(rest);
+    case 'report':
+      return reportArgs(rest);
     case 'models':
       return modelsArgs(rest);
     case 'doctor':

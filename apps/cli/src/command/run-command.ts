@@ -53,6 +53,8 @@ async function dispatch(args: Args, host: Host): Promise<number> {
     case 'diff':
     case 'test':
     case 'sql':
+    case 'verify':
+    case 'report':
     case 'models':
     case 'backup':
     case 'restore':

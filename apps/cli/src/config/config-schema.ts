@@ -192,6 +192,12 @@ export const configSchema: z.ZodType<ConfigFile> = z
     store: text(
       "The file that stores the sessions. A relative path starts at this file's folder.",
     ).optional(),
+    chain: z
+      .boolean()
+      .describe(
+        'Give each session a hash chain, so that `millrace verify` can prove that no record was changed. Default: false.',
+      )
+      .optional(),
     compactAtTokens: count(
       'Context size in tokens at which older turns are summarized. Default: depends on the model.',
     ).optional(),

@@ -27,6 +27,8 @@ export interface Config {
   readonly serverFiles?: readonly string[] | undefined;
   /** The absolute path of the session store. Default: see `storePath`. */
   readonly store?: string | undefined;
+  /** If true, each session of the store gets a hash chain for `millrace verify`. Default: false. */
+  readonly chain?: boolean | undefined;
   /**
    * The context size in tokens at which older turns are summarized. Default: depends on the model.
    */
@@ -104,6 +106,8 @@ export interface ModelConfig {
   readonly reasoning?: ReasoningEffort | undefined;
   /** Facts about the model that override the built-in table of models. */
   readonly info?: ModelInfo | undefined;
+  /** Sends the requests. Only a provider of an extension has it. Default: HTTP. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
 export interface LimitsConfig {
@@ -208,6 +212,7 @@ export interface ConfigFile {
   readonly commands?: FileCommands | undefined;
   readonly mcpServers?: Readonly<Record<string, FileMcpServer>> | undefined;
   readonly store?: string | undefined;
+  readonly chain?: boolean | undefined;
   readonly compactAtTokens?: number | undefined;
   readonly cache?: CacheSetting | undefined;
   readonly webSearch?: WebSearchSetting | undefined;

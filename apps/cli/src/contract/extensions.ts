@@ -137,10 +137,12 @@ export interface CodeCommand {
   readonly name: string;
   readonly description: string;
   readonly argument?: string | undefined;
+  /** The key that runs the command, such as `alt+o`. Default: none. */
+  readonly key?: string | undefined;
   run(
     argument: string,
     signal?: AbortSignal,
-  ): Promise<{ readonly print?: string; readonly send?: string }>;
+  ): Promise<{ readonly print?: string; readonly send?: string; readonly prompt?: string }>;
 }
 
 /** A theme of an extension. The styles are texts such as `bold red`. */

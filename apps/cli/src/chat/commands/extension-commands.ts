@@ -76,12 +76,14 @@ export function extensionCommands({
 }
 
 /** A command of an extension in TypeScript. It can show a text and send a message to the model. */
-function codeCommand({ name, description, argument, run }: CodeCommand): SlashCommand {
+function codeCommand({ name, description, argument, key, run }: CodeCommand): SlashCommand {
   return {
-    ...{ name: `/${name}`, description, argument },
-    async run({ print, conversation }, given) {
-      const { print: text, send } = await run(given);
+    ...{ name: `/${name}`, argument, key },
+    description: key === undefined ? description : `${description} (${key})`,
+    async run({ print, conversation, setPrompt }, given) {
+      const { print: text, send, prompt } = await run(given);
       if (text !== undefined) print(note('plain', text));
+      if (prompt !== undefined) setPrompt(prompt);
       if (send !== undefined) await conversation.send(send);
     },
   };
