@@ -75,6 +75,7 @@ export type FlagName =
   | 'daemon'
   | 'idle'
   | 'write'
+  | 'device'
   | 'for'
   | 'url'
   | 'otlp'
@@ -392,6 +393,10 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   write: {
     owners: ['share'],
     help: 'Let the link also send messages, answer questions and stop the run. Default: it can only read',
+  },
+  device: {
+    owners: ['mcp'],
+    help: 'With login: enter a code on another device, if this machine has no browser',
   },
   for: {
     value: '<time>',

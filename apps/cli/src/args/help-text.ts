@@ -135,13 +135,18 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     ],
   },
   mcp: {
-    usage: ['millrace mcp [flags]'],
+    usage: [
+      'millrace mcp [flags]',
+      'millrace mcp login <server> [--device]',
+      'millrace mcp logout <server>',
+    ],
     about:
-      'Speaks the Model Context Protocol over standard input and output. A client such as Claude Code, Cursor or VS Code starts it, and can call the agent and the tools of the folder. The sessions are the same as in the terminal.',
+      'Speaks the Model Context Protocol over standard input and output. A client such as Claude Code, Cursor or VS Code starts it, and can call the agent and the tools of the folder. The sessions are the same as in the terminal. login and logout are for the other direction: they log in to an MCP server of your configuration, whose tools the agent then uses.',
     flagOwners: ['mcp'],
     examples: [
       ['millrace mcp', 'the command to enter in the settings of the client'],
       ['millrace mcp --cwd ~/project --mode plan', 'works in this folder, and only reads'],
+      ['millrace mcp login tickets', 'logs in to the server "tickets" of your configuration'],
     ],
   },
   plugins: {

@@ -31,6 +31,7 @@ import {
   diffArgs,
   doctorArgs,
   inspectArgs,
+  mcpLoginArgs,
   modelsArgs,
   pluginsArgs,
   replayArgs,
@@ -70,8 +71,11 @@ export function parseArgs(argv: readonly string[]): Args {
     case 'init':
     case 'acp':
     case 'rpc':
-    case 'mcp':
       return programArgs(rest, command);
+    case 'mcp':
+      return rest.operands.length > 0 || has('device')
+        ? mcpLoginArgs(rest)
+        : programArgs(rest, command);
     case 'sessions':
       return sessionsArgs(rest);
     case 'plugins':

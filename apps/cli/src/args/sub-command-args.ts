@@ -5,6 +5,7 @@ import {
   type HelpTopic,
   type InspectArgs,
   liveToolSettings,
+  type McpLoginArgs,
   type ModelsArgs,
   type PluginsArgs,
   type ReplayArgs,
@@ -95,6 +96,17 @@ export function pluginsArgs(line: CommandLine): PluginsArgs {
       `millrace plugins ${action} needs ${action === 'add' ? 'a folder or a package' : 'the name of a plugin'}`,
     );
   return { ...sharedArgs(line), command: 'plugins', action, operand, yes: hasFlag(line, 'yes') };
+}
+
+export function mcpLoginArgs(line: CommandLine): McpLoginArgs {
+  const [word = '', name = '', ...more] = line.operands;
+  const action = (['login', 'logout'] as const).find((one) => one === word);
+  if (action === undefined)
+    throw new UsageError('Unknown action of millrace mcp. Actions: login, logout');
+  if (more.length > 0) throw tooManyOperands('millrace mcp');
+  if (name === '') throw new UsageError(`millrace mcp ${action} needs the name of an MCP server`);
+  const device = hasFlag(line, 'device');
+  return { ...sharedArgs(line), command: 'mcp-login', action, name, device };
 }
 
 export function replayArgs(line: CommandLine): ReplayArgs {

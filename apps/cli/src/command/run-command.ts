@@ -82,6 +82,10 @@ async function dispatch(args: Args, host: Host): Promise<number> {
       const { mcpCommand } = await import('../mcp/mcp-command.ts');
       return mcpCommand(args, host);
     }
+    case 'mcp-login': {
+      const { mcpLoginCommand } = await import('../mcp/login-command.ts');
+      return mcpLoginCommand(args, host);
+    }
     case 'ps':
     case 'share': {
       const { daemonSubCommand } = await import('../daemon/sub-commands.ts');

@@ -6,6 +6,7 @@ export type Args =
   | AcpArgs
   | RpcArgs
   | McpArgs
+  | McpLoginArgs
   | InitArgs
   | PluginsArgs
   | ChatArgs
@@ -99,6 +100,16 @@ export interface RpcArgs extends Omit<RunArgs, 'session' | 'otlp'> {
 /** Arguments of the agent for clients of MCP. */
 export interface McpArgs extends Omit<RunArgs, 'session' | 'otlp'> {
   readonly command: 'mcp';
+}
+
+/** Arguments of `millrace mcp login` and `millrace mcp logout`. */
+export interface McpLoginArgs extends SharedArgs {
+  readonly command: 'mcp-login';
+  readonly action: 'login' | 'logout';
+  /** The name of the MCP server in the configuration. */
+  readonly name: string;
+  /** If true, the user enters a code on another device. */
+  readonly device: boolean;
 }
 
 /** Arguments of `millrace init`. */
