@@ -57,7 +57,7 @@ export interface ChainReport {
 }
 
 /** Maximum number of problems in a report. */
-export const maxProblems = 100;
+const maxProblems = 100;
 
 /** Records of a session, and the end of the chain that its store or file gives. */
 export interface ChainedRecords {

@@ -13,7 +13,7 @@ import {
 } from './seal.ts';
 
 /** A link, and the offset of the record that has it. */
-export interface PlacedLink {
+interface PlacedLink {
   readonly link: Link;
   readonly at: number;
 }
