@@ -188,3 +188,14 @@ export interface UntrustedExtensions {
    */
   readonly fingerprint: () => Promise<string>;
 }
+
+/** A command, a skill or a prompt of an MCP server that the user can start with a slash. */
+export interface SlashPrompt {
+  /** Name with its slash, in lower case. */
+  readonly name: string;
+  readonly description: string;
+  /** The placeholder for the argument. Undefined if there is no argument. */
+  readonly argument?: string | undefined;
+  /** Returns the text for the model. */
+  expand(argument: string): Promise<string>;
+}
