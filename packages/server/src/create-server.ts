@@ -221,6 +221,7 @@ export function createServer(options: ServerOptions): Server {
   const http = new HttpServer({
     ...{ service, streams, tokens, log, clock, hosts, origins, page, limits, requestLog },
     ...{ exporter, basePath, authorize, clientAddress, trustedProxies, ready: readyForRequests },
+    stallTimeoutMs: streamLimits.stallTimeoutMs,
     storage: service.storage,
     mcp,
   });

@@ -85,6 +85,7 @@ function createContext(
 ): RouteContext {
   const { request, grant, toServerError } = exchange;
   const { service, streams, tokens, log, clock, limits, closing, storage, mcp } = options;
+  const { stallTimeoutMs } = options;
   return {
     service: scopedService(service, grant),
     grant,
@@ -93,6 +94,7 @@ function createContext(
     tokens,
     log,
     clock,
+    stallTimeoutMs,
     limits,
     closing,
     storage,

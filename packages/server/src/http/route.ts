@@ -22,6 +22,8 @@ export interface RouteServices {
   readonly tokens: TokenStore;
   readonly log: Log;
   readonly clock: Clock;
+  /** Maximum time in which the client of a stream reads nothing, in milliseconds. Default: 60,000. */
+  readonly stallTimeoutMs?: number | undefined;
   /** Reports whether the stores accept writes. Default: unknown; the server then counts as ready. */
   readonly storage?: Pick<StorageHealth, 'report' | 'assertWritable'> | undefined;
   /** Receives a span for each request that can start work. */

@@ -20,6 +20,8 @@ export interface OpenedCall {
   readonly tool: OfferedTool;
   readonly call: CalledTool;
   readonly question: Question;
+  /** True if the call sent no message, and only waits for a run. Default: false. */
+  readonly onlyWaits?: boolean | undefined;
 }
 
 /** A problem with the arguments of a call. The model of the client gets it as a result and can correct it. */
@@ -39,7 +41,8 @@ export async function openCall(
   const call = { name, arguments: given };
   try {
     const ref = await openRun(tool, call, params, context);
-    return { tool, call, question: await readQuestion(ref, context.log) };
+    const onlyWaits = tool.called === undefined && given['message'] === undefined;
+    return { tool, call, question: await readQuestion(ref, context.log), onlyWaits };
   } catch (error) {
     throw callProblem(error) ?? error;
   }
