@@ -80,6 +80,8 @@ export async function isolatedFolders(
       // The worktree does not have the links, the ignored files and the repositories of the folder. So a file
       // can be protected here although a change in the worktree needed no approval.
       const refusalOf = async (path: string) => {
+        // The user can change the mode while the sub-agent works.
+        if (policy.mode() === 'plan') return 'the session is in the mode plan';
         const here = await policy.decideChange(path);
         if (here === 'deny') return 'a rule denies changes of it here';
         if (here === 'allow' || (await decisions.decideChange(path)) !== 'allow') return undefined;
