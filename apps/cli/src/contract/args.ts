@@ -6,6 +6,7 @@ export type Args =
   | AcpArgs
   | RpcArgs
   | McpArgs
+  | McpLoginArgs
   | InitArgs
   | PluginsArgs
   | ChatArgs
@@ -16,6 +17,8 @@ export type Args =
   | DiffArgs
   | TestArgs
   | SqlArgs
+  | VerifyArgs
+  | ReportArgs
   | DoctorArgs
   | ModelsArgs
   | ServeArgs
@@ -99,6 +102,16 @@ export interface McpArgs extends Omit<RunArgs, 'session' | 'otlp'> {
   readonly command: 'mcp';
 }
 
+/** Arguments of `millrace mcp login` and `millrace mcp logout`. */
+export interface McpLoginArgs extends SharedArgs {
+  readonly command: 'mcp-login';
+  readonly action: 'login' | 'logout';
+  /** The name of the MCP server in the configuration. */
+  readonly name: string;
+  /** If true, the user enters a code on another device. */
+  readonly device: boolean;
+}
+
 /** Arguments of `millrace init`. */
 export interface InitArgs extends Omit<RunArgs, 'session' | 'otlp'> {
   readonly command: 'init';
@@ -132,6 +145,20 @@ export interface PrintArgs extends RunArgs {
   readonly outputSchema?: string | undefined;
   /** If true, prints progress to standard error even without a terminal. */
   readonly verbose?: boolean | undefined;
+  /** Continues the session in a branch, for `millrace branch`. Default: continues the session itself. */
+  readonly branch?: BranchArgs | undefined;
+}
+
+/** What a branch changes. */
+export interface BranchArgs {
+  /** The offset of the record to continue from. */
+  readonly at: number;
+  readonly text: string | undefined;
+  readonly instructions: string | undefined;
+  /** Other results, by the ids of the calls. */
+  readonly results: Readonly<Record<string, string>>;
+  /** The calls that run again: names of tools, or ids of calls. */
+  readonly rerun: readonly string[];
 }
 
 export interface SessionsArgs extends SharedArgs {
@@ -159,7 +186,7 @@ export type SessionsAction = 'list' | 'show' | 'delete' | 'export' | 'import' | 
 
 export interface ReplayArgs extends SharedArgs {
   readonly command: 'replay';
-  /** An id, an id prefix or `last`. */
+  /** An id, an id prefix, `last`, or a file of `millrace report` or `millrace sessions pin`. */
   readonly session: string;
   /** The speed factor. `Infinity` shows everything immediately. */
   readonly speed: number;
@@ -214,6 +241,34 @@ export interface SqlArgs extends SharedArgs {
   /** The file to write in the format Parquet, instead of printing the rows. */
   readonly parquet?: string | undefined;
   readonly since?: string | undefined;
+}
+
+/** Arguments of `millrace verify`, which checks the hash chains of sessions. */
+export interface VerifyArgs extends SharedArgs {
+  readonly command: 'verify';
+  /** Sessions (ids, id prefixes or `last`), or files that `millrace sessions export` wrote. */
+  readonly operands: readonly string[];
+  /** Files with signed heads that the chains must contain. */
+  readonly heads: readonly string[];
+  /** The file with the public key of the heads. */
+  readonly key?: string | undefined;
+  /** The file with a private key. The command signs the end of the chain with it. */
+  readonly sign?: string | undefined;
+  readonly json: boolean;
+}
+
+/** Arguments of `millrace report`, which writes a session without secrets into one file. */
+export interface ReportArgs extends SharedArgs {
+  readonly command: 'report';
+  /** An id, an id prefix or `last`. */
+  readonly session: string;
+  /** The file to write. Default: a name with the id of the session, in the working folder. */
+  readonly output?: string | undefined;
+  /** The path of a module that exports the agent of the session. */
+  readonly agents?: string | undefined;
+  readonly agent?: string | undefined;
+  /** If true, writes without asking. */
+  readonly yes: boolean;
 }
 
 export interface DoctorArgs extends SharedArgs {
@@ -318,8 +373,11 @@ export type HelpTopic =
   | 'replay'
   | 'inspect'
   | 'diff'
+  | 'branch'
   | 'test'
   | 'sql'
+  | 'verify'
+  | 'report'
   | 'models'
   | 'doctor'
   | 'serve'

@@ -1,6 +1,6 @@
 import { LabelsContext, MillraceContext } from '@millrace/react';
-import { Skeleton, useKey } from '@millrace/react/controls';
-import { lazy, Suspense, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { lazyView, Skeleton, useKey } from '@millrace/react/controls';
+import { Suspense, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { ChatPage } from '../chat/chat-page.tsx';
 import { pageLabels } from '../languages/page-labels.ts';
 import { Sidebar } from '../sidebar/sidebar.tsx';
@@ -25,29 +25,24 @@ const modules = import.meta.glob<{ OverviewPage: React.ComponentType }>(
   '../overview/overview-page.tsx',
 );
 const [load] = Object.values(modules);
-const OverviewPage = load && lazy(async () => ({ default: (await load()).OverviewPage }));
+const OverviewPage = load && lazyView(async () => (await load()).OverviewPage);
 
 /** The gallery shows all components. The page loads it when the user opens it. */
-const GalleryPage = lazy(async () => ({
-  default: (await import('../gallery/gallery-page.tsx')).GalleryPage,
-}));
+const GalleryPage = lazyView(async () => (await import('../gallery/gallery-page.tsx')).GalleryPage);
 
 // Most visits need none of these dialogs.
-const HelpDialog = lazy(async () => ({ default: (await import('./help-dialog.tsx')).HelpDialog }));
-const SettingsDialog = lazy(async () => ({
-  default: (await import('./settings-dialog.tsx')).SettingsDialog,
-}));
-const TokenDialog = lazy(async () => ({
-  default: (await import('./token-dialog.tsx')).TokenDialog,
-}));
-const LinkTokenDialog = lazy(async () => ({
-  default: (await import('./token-dialog.tsx')).LinkTokenDialog,
-}));
+const HelpDialog = lazyView(async () => (await import('./help-dialog.tsx')).HelpDialog);
+const SettingsDialog = lazyView(async () => (await import('./settings-dialog.tsx')).SettingsDialog);
+const TokenDialog = lazyView(async () => (await import('./token-dialog.tsx')).TokenDialog);
+const LinkTokenDialog = lazyView(async () => (await import('./token-dialog.tsx')).LinkTokenDialog);
 
 // The inspector in full width. The page loads it when the user opens it.
-const InspectorPage = lazy(async () => ({
-  default: (await import('../inspector/inspector-page.tsx')).InspectorPage,
-}));
+const InspectorPage = lazyView(
+  async () => (await import('../inspector/inspector-page.tsx')).InspectorPage,
+);
+
+// The comparison of two sessions. The page loads it when the user opens it.
+const DiffPage = lazy(async () => ({ default: (await import('../diff/diff-page.tsx')).DiffPage }));
 
 function PageSkeleton() {
   const t = pageLabels();
@@ -133,6 +128,11 @@ function Page() {
           {route.page === 'inspect' && (
             <Suspense fallback={<p className="shell-wait">{t.loadingInspectorText}</p>}>
               <InspectorPage key={`inspect ${route.id}`} id={route.id} at={route.at} />
+            </Suspense>
+          )}
+          {route.page === 'diff' && (
+            <Suspense fallback={<PageSkeleton />}>
+              <DiffPage key={`diff ${route.id}`} id={route.id} other={route.other} />
             </Suspense>
           )}
           {route.page === 'new' && <NewPage agent={route.agent} />}

@@ -129,6 +129,8 @@ export const english: Labels = {
   serverIsBusy: 'The server is busy. Try again later.',
   messageTooLong: 'The message is longer than the server allows.',
   tryAgain: 'Try again',
+  partNotLoaded: 'A part of the page could not be loaded.',
+  reloadThePage: 'Reload the page',
   retry: 'Retry',
   // Content
   sources: 'Sources',
@@ -310,6 +312,7 @@ export const english: Labels = {
   generated: 'Generated',
   reasoning: 'Reasoning',
   cost: 'Cost',
+  branchFromHere: 'Branch from here',
   prompt: 'Prompt',
   answer: 'Answer',
   inputAndOutput: 'Input and output',

@@ -128,6 +128,8 @@ export interface Labels {
   readonly serverIsBusy: string;
   readonly messageTooLong: string;
   readonly tryAgain: string;
+  readonly partNotLoaded: string;
+  readonly reloadThePage: string;
   readonly retry: string;
   // Content
   readonly sources: string;
@@ -305,6 +307,7 @@ export interface Labels {
   readonly generated: string;
   readonly reasoning: string;
   readonly cost: string;
+  readonly branchFromHere: string;
   readonly prompt: string;
   readonly answer: string;
   readonly inputAndOutput: string;

@@ -83,6 +83,8 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
   'PUT /tasks/name/{task_name}': { body: () => ({ task_metadata: {} }) },
   'POST /tasks/{task_id}/commands': { body: () => ({ type: 'abort' }) },
   'POST /tasks/{task_id}/fork': { body: () => ({}) },
+  'POST /tasks/{task_id}/branch': { body: () => ({ at: 1, content: secretContent }) },
+  'GET /tasks/{task_id}/diff': { query: ({ task_id }) => ({ other: task_id }) },
   'POST /tasks/{task_id}/files': {
     body: () => new Blob(['classified']),
     query: () => ({ name: 'note.txt' }),
