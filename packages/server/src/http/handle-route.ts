@@ -85,7 +85,7 @@ function createContext(
   options: HandleRouteOptions,
 ): RouteContext {
   const { request, grant, toServerError } = exchange;
-  const { service, streams, tokens, log, clock, limits, closing, storage, mcp } = options;
+  const { service, streams, tokens, log, clock, limits, closing, storage, mcp, a2a } = options;
   return {
     service: scopedService(service, grant),
     grant,
@@ -98,6 +98,7 @@ function createContext(
     closing,
     storage,
     mcp,
+    a2a,
     headers: request.headers,
     trace: traceRequest(route, exchange, options),
     bytes,

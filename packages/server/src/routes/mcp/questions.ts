@@ -57,8 +57,9 @@ function clip(text: string): string {
 function answerCommand(
   { toolCallId, from }: AskedApproval,
   answer: JsonObject | undefined,
+  by: string,
 ): Command {
-  const call = { tool_call_id: toolCallId, by: 'mcp' };
+  const call = { tool_call_id: toolCallId, by };
   const [action, content] = [field(answer, 'action'), field(answer, 'content')];
   const deny = (reason: string): Command => ({
     ...{ type: 'deny', ...call },
@@ -76,19 +77,23 @@ function answerCommand(
   return deny(action === 'cancel' ? 'The user dismissed the question' : 'The user declined');
 }
 
-/** Answers questions of a session. Answers to other questions are ignored, as the protocol says. */
+/**
+ * Answers questions of a session. Answers to other questions are ignored, as the protocol says. `by` names the
+ * protocol of the client.
+ */
 export async function submitAnswers(
   taskId: string,
   answers: ReadonlyMap<string, JsonObject | undefined>,
   { service, log, trace }: Pick<RouteContext, 'service' | 'log' | 'trace'>,
+  by = 'mcp',
 ): Promise<void> {
   const { fold } = await readChatNear(log, taskId);
   for (const asked of fold.asked) {
     const { toolCallId } = asked;
     if (!answers.has(toolCallId)) continue;
-    const command = answerCommand(asked, answers.get(toolCallId));
+    const command = answerCommand(asked, answers.get(toolCallId), by);
     // A repeated answer has no further effect.
-    const key = `mcp-answer:${asked.turn}:${toolCallId}`.slice(0, 256);
+    const key = `${by}-answer:${asked.turn}:${toolCallId}`.slice(0, 256);
     await service.tasks.submit(taskId, command, { key, trace });
   }
 }
