@@ -18,7 +18,8 @@ import {
 import { RequestLog, type RequestLogOptions } from './http/request-log.ts';
 import { AgentNetwork } from './network/agent-network.ts';
 import { readLimits } from './read-limits.ts';
-import type { A2aOptions } from './routes/a2a/a2a-options.ts';
+import type { A2aOptions } from './routes/a2a/contract.ts';
+import { PushNotifier } from './routes/a2a/push/push-notifier.ts';
 import type { McpOptions } from './routes/mcp/mcp-options.ts';
 import { createTaskStreams } from './routes/task-streams.ts';
 import { memoryRows } from './rows/memory-rows.ts';
@@ -214,11 +215,16 @@ export function createServer(options: ServerOptions): Server {
     exporter: options.exporter,
     ...(logged !== undefined && { logEvent: new RequestLog(logged, clock).event }),
   });
+  const push = new PushNotifier({ rows, log, clock, network, onDiagnostic });
   const streams = createTaskStreams({ log, clock, service, limits: streamLimits });
   const { hosts, origins, page, requestLog, exporter } = options;
   const { basePath, authorize, clientAddress, trustedProxies } = options;
+  const startAll = async () => {
+    await service.start();
+    await push.start();
+  };
   const ready = once(() =>
-    service.start().catch((error: unknown) => {
+    startAll().catch((error: unknown) => {
       onDiagnostic?.(diagnosticLine(`Cannot start the server: ${errorReason(error)}`));
       throw error;
     }),
@@ -231,7 +237,7 @@ export function createServer(options: ServerOptions): Server {
     ...{ service, streams, tokens, log, clock, hosts, origins, page, limits, requestLog },
     ...{ exporter, basePath, authorize, clientAddress, trustedProxies, ready: readyForRequests },
     storage: service.storage,
-    ...{ mcp, a2a },
+    ...{ mcp, a2a, push },
   });
   return {
     fetch: (request) => http.fetch(request),
@@ -248,6 +254,7 @@ export function createServer(options: ServerOptions): Server {
       return http.listen(address);
     },
     async close() {
+      push.close();
       await http.close(() => service.close());
       // The server closes only stores that it created. The caller closes its own stores.
       if (options.log === undefined) await log.close();

@@ -85,7 +85,8 @@ function createContext(
   options: HandleRouteOptions,
 ): RouteContext {
   const { request, grant, toServerError } = exchange;
-  const { service, streams, tokens, log, clock, limits, closing, storage, mcp, a2a } = options;
+  const { service, streams, tokens, log, clock, limits, closing, storage, mcp, a2a, push } =
+    options;
   return {
     service: scopedService(service, grant),
     grant,
@@ -99,6 +100,7 @@ function createContext(
     storage,
     mcp,
     a2a,
+    push,
     headers: request.headers,
     trace: traceRequest(route, exchange, options),
     bytes,

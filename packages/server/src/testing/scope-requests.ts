@@ -125,6 +125,9 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
     body: ({ task_name }) => ({ message: sentTo(task_name) }),
   },
   'POST /agents/name/{agent_name}/a2a/tasks/{task_id}': { body: () => ({}) },
+  'POST /agents/name/{agent_name}/a2a/tasks/{task_id}/pushNotificationConfigs': {
+    body: () => ({ url: 'https://hooks.example' }),
+  },
   'POST /streams/{path*}': { body: () => new Blob(['classified']) },
   'GET /messages': { query: ({ task_id }) => ({ task_id }) },
   'GET /messages/paginated': { query: ({ task_id }) => ({ task_id }) },

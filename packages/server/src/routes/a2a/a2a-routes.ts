@@ -8,13 +8,16 @@ import { agentNameParams, id } from '../route-schemas.ts';
 import { RpcError, readRpcRequest, rpcCodes } from '../rpc/rpc-request.ts';
 import { baseUrl, cardReply, findAgent, findMainAgent } from './agent-card.ts';
 import type { A2aContext } from './open-task.ts';
-import { type A2aResult, operations } from './operations.ts';
+import { type A2aResult, operationNames, operationOf } from './operations.ts';
 import { invalidParams } from './protocol/a2a-error.ts';
 import { assertVersion } from './protocol/version.ts';
 import { httpBinding, rpcBinding, writeResult } from './write-result.ts';
 
 const path = '/agents/name/{agent_name}/a2a';
 const taskParams = agentNameParams.extend({ task_id: id });
+const configParams = taskParams.extend({
+  config_id: id.describe('The id of the push configuration'),
+});
 const object = z.looseObject({});
 const json = z.record(z.string(), z.unknown());
 const cardSchema = z.looseObject({ name: z.string(), description: z.string() });
@@ -96,6 +99,42 @@ export const a2aRoutes: readonly Route[] = [
     handle: ({ params }, context) => callTask(undefined, params, context),
   }),
   route({
+    ...withBody,
+    path: `${path}/tasks/{task_id}/pushNotificationConfigs`,
+    summary:
+      'Add a push configuration to a task. The server sends the status of the task to its URL',
+    params: taskParams,
+    handle: ({ params }, context) =>
+      call('CreateTaskPushNotificationConfig', pushParams(params), context),
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/tasks/{task_id}/pushNotificationConfigs`,
+    summary: 'List the push configurations of a task',
+    params: taskParams,
+    reply: object,
+    handle: ({ params }, context) =>
+      call('ListTaskPushNotificationConfigs', pushParams(params), context),
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/tasks/{task_id}/pushNotificationConfigs/{config_id}`,
+    summary: 'Get a push configuration of a task, without its credentials',
+    params: configParams,
+    reply: object,
+    handle: ({ params }, context) =>
+      call('GetTaskPushNotificationConfig', pushParams(params), context),
+  }),
+  route({
+    method: 'DELETE',
+    path: `${path}/tasks/{task_id}/pushNotificationConfigs/{config_id}`,
+    summary: 'Delete a push configuration of a task',
+    params: configParams,
+    reply: object,
+    handle: ({ params }, context) =>
+      call('DeleteTaskPushNotificationConfig', pushParams(params), context),
+  }),
+  route({
     method: 'GET',
     path: `${path}/extendedAgentCard`,
     summary: 'Get the extended card of an agent. The server has none, so the reply is an error',
@@ -132,9 +171,9 @@ async function run(
   params: JsonObject,
   context: RouteContext,
 ): Promise<{ readonly result: A2aResult; readonly full: A2aContext }> {
-  const operation = Object.hasOwn(operations, method) ? operations[method] : undefined;
+  const operation = operationOf(method);
   if (operation === undefined) {
-    const known = Object.keys(operations).join(', ');
+    const known = operationNames.join(', ');
     throw new RpcError(rpcCodes.noMethod, `Cannot find this method. Known methods: ${known}`);
   }
   context.labelRequest(method);
@@ -165,6 +204,16 @@ function bodyOf(bytes: Buffer, limits: RouteContext['limits']): JsonObject {
   if (!read.ok) throw invalidParams(`Cannot read the body: ${read.why}`);
   if (isObject(read.value)) return read.value;
   throw invalidParams('Cannot read the body: it is not an object');
+}
+
+/** Returns the parameters of an operation for push configurations. */
+function pushParams(params: {
+  readonly agent_name: string;
+  readonly task_id: string;
+  readonly config_id?: string;
+}) {
+  const { agent_name, task_id: taskId, config_id: given } = params;
+  return { agent_name, taskId, ...(given !== undefined && { id: given }) };
 }
 
 /** The operations that the end of a path such as `/tasks/{id}:cancel` names. */

@@ -59,7 +59,11 @@ async function agentCard(agent: AgentInfo, context: RouteContext): Promise<JsonO
     supportedInterfaces: bindings.map((protocolBinding) => ({
       ...{ url, protocolBinding, protocolVersion },
     })),
-    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
+    capabilities: {
+      streaming: true,
+      pushNotifications: context.push !== undefined,
+      extendedAgentCard: false,
+    },
     ...(tokens.isRequired && {
       securitySchemes: { token: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
       securityRequirements: [{ schemes: { token: { list: [] } } }],

@@ -15,9 +15,9 @@ import {
   readQuestion,
 } from '../openai/response-log.ts';
 import { answerQuestions } from './answers.ts';
+import type { TaskPlace } from './contract.ts';
 import { a2aError, invalidParams, taskNotFound } from './protocol/a2a-error.ts';
 import { itemOf, type SentMessage } from './protocol/messages.ts';
-import type { TaskPlace } from './protocol/task-parts.ts';
 import { TaskView } from './task-view.ts';
 
 /** A request to the A2A endpoint of an agent. */

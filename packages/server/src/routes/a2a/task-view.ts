@@ -12,6 +12,7 @@ import { type RunMoment, RunView } from '../mcp/run-view.ts';
 import { endText } from '../mcp/tool-result.ts';
 import type { Question, ResponseEnd, ResponseStep } from '../openai/response-log.ts';
 import { questionData } from './answers.ts';
+import type { TaskPlace } from './contract.ts';
 import {
   type Artifact,
   agentMessage,
@@ -20,7 +21,6 @@ import {
   historyOf,
   itemsOfRun,
   messageContent,
-  type TaskPlace,
 } from './protocol/task-parts.ts';
 
 /** The states of a task that the server uses. */

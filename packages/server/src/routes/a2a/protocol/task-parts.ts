@@ -12,17 +12,7 @@ import {
 } from '@millrace/core';
 import { openPart } from '../../../messages/part-content.ts';
 import { field, isObject } from '../../mcp/protocol/rpc-message.ts';
-
-/** What the objects of a task need to refer to it. */
-export interface TaskPlace {
-  /** The id of the session. */
-  readonly sessionId: string;
-  /** The id of the task of A2A. */
-  readonly taskId: string;
-  readonly contextId: string;
-  /** The URL of the server, without a slash at its end. Links to files start with it. */
-  readonly base: string;
-}
+import type { TaskPlace } from '../contract.ts';
 
 /** An artifact: content that the agent produced. `length` is the length of its text. */
 export interface Artifact {
