@@ -8,13 +8,14 @@ for (const name of Object.getOwnPropertyNames(globalThis))
   if (/rtc/i.test(name)) delete globalThis[name];
 
 addEventListener('message', ({ data, source }) => {
-  if (source === parent && typeof data?.text === 'string') void show(data.text);
+  if (source === parent && typeof data?.text === 'string') void show(data);
 });
 parent.postMessage({ frame: 'ready' }, '*');
 
-async function show(text) {
+async function show({ text, isDark }) {
   const parsed = new DOMParser().parseFromString(text, 'text/html');
   removeLinks(parsed);
+  if (isDrawing(parsed)) putOnPaper(parsed, isDark);
   document.replaceChild(document.adoptNode(parsed.documentElement), document.documentElement);
   new MutationObserver((changes) => {
     for (const { addedNodes } of changes) for (const node of addedNodes) startHandlers(node);
@@ -24,6 +25,19 @@ async function show(text) {
   // The document is complete now. Its scripts may listen for these events.
   document.dispatchEvent(new Event('DOMContentLoaded', { bubbles: true }));
   dispatchEvent(new Event('load'));
+}
+
+function isDrawing({ body }) {
+  return body.childElementCount === 1 && body.firstElementChild.localName === 'svg';
+}
+
+/**
+ * Gives a drawing a white background, because many drawings have dark lines and no background. The rest of
+ * the frame has the background of the page.
+ */
+function putOnPaper({ body, documentElement }, isDark) {
+  documentElement.style.colorScheme = isDark ? 'dark' : 'light';
+  body.firstElementChild.style.background ||= 'white';
 }
 
 /**

@@ -2,14 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { median } from '../measure.ts';
+import { compareFirstRequests } from './first-request.ts';
 import { type Program, programs } from './program.ts';
 import { makeHome, msToPrompt, msToVersion } from './start.ts';
 
 const rounds = 11;
 
 /**
- * Measures how long Millrace and other programs take to print their version, and to show the
- * prompt.
+ * Measures how long Millrace and other programs take to print their version and to show the prompt,
+ * and the size of their first request.
  */
 export async function compareColdStart(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
@@ -24,6 +25,7 @@ export async function compareColdStart(): Promise<void> {
       .map((one) => ({ ...one, argv: [...one.argv.slice(0, 1), '--version'] }));
     await compare('--version', [bare, ...asked], (one) => msToVersion(one, homeOf(floor)));
     await compare('from start to prompt', all, (one) => msToPrompt(one, homeOf(one)));
+    await compareFirstRequests(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -50,6 +50,33 @@ export function programs(): readonly [Program, ...Program[]] {
   ];
 }
 
+/** The programs that send one message to the server at this address, and end. */
+export function requestPrograms(
+  url: string,
+): readonly Pick<Program, 'name' | 'argv' | 'env' | 'files'>[] {
+  const pi = installed('@earendil-works/pi-coding-agent', 'pi');
+  const gemini = installed('@google/gemini-cli', 'gemini');
+  const baseUrl = `${url}/v1`;
+  const models = { ours: { provider: 'compatible', model: 'any', baseUrl } };
+  const provider = { baseUrl, api: 'openai-completions', apiKey: 'none', models: [{ id: 'any' }] };
+  return [
+    {
+      ...{ name: 'millrace', argv: [ours, '--model', 'ours', '-p', 'Hi'] },
+      files: { '.config/millrace/config.json': JSON.stringify({ models }) },
+    },
+    {
+      ...{ name: `pi ${pi.version}`, env: {} },
+      argv: [pi.path, '--offline', '--provider', 'ours', '--model', 'any', '-p', 'Hi'],
+      files: { '.pi/agent/models.json': JSON.stringify({ providers: { ours: provider } }) },
+    },
+    {
+      ...{ name: `Gemini CLI ${gemini.version}`, argv: [gemini.path, '-p', 'Hi'] },
+      env: { ...env, GOOGLE_GEMINI_BASE_URL: url, GEMINI_CLI_NO_RELAUNCH: 'true' },
+      files: { '.gemini/settings.json': geminiSettings },
+    },
+  ];
+}
+
 function installed(name: string, command: string) {
   const manifest = fileURLToPath(
     new URL(`../../node_modules/${name}/package.json`, import.meta.url),

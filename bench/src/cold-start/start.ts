@@ -8,7 +8,7 @@ import type { Program } from './program.ts';
  * Creates the home folder and the working folder of a program. They are kept between starts, as on
  * a user's machine.
  */
-export function makeHome(folder: string, { files = {} }: Program): string {
+export function makeHome(folder: string, { files = {} }: Pick<Program, 'files'>): string {
   mkdirSync(join(folder, 'work'), { recursive: true });
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });

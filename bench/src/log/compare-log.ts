@@ -7,6 +7,7 @@ import { floor } from '../floor.ts';
 import { measure, printRow } from '../measure.ts';
 import { textWorkload } from '../workloads.ts';
 import { BareSqlite } from './bare-sqlite.ts';
+import { compareChain } from './chain.ts';
 import { compareDelay } from './delay.ts';
 import { type DriveResult, drive } from './drive.ts';
 import { compareFollowers } from './followers.ts';
@@ -20,6 +21,7 @@ export async function compareLog(): Promise<void> {
     console.log('\nThrough the log: committed, then published');
     await compareStores(folder);
     await compareThroughput(folder);
+    await compareChain(folder);
     await compareResume(folder);
     await compareFollowers();
     await compareDelay(folder);

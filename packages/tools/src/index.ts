@@ -45,8 +45,13 @@ export {
   namesProtected,
   type PermissionMode,
 } from './modes/approve-in-mode.ts';
-export { type ApproveByPolicyOptions, approveByPolicy } from './permissions/approve-by-policy.ts';
+export {
+  type ApproveByPolicyOptions,
+  approveByPolicy,
+  decideChange,
+} from './permissions/approve-by-policy.ts';
 export type { PolicyCall, PolicyDecision } from './permissions/decide.ts';
+export { movedRules } from './permissions/moved-rules.ts';
 export {
   type PermissionPolicy,
   type PolicyData,
@@ -153,7 +158,7 @@ export {
   type WorkspaceOptions,
 } from './workspace/workspace.ts';
 export type { WriteOptions, WriteResult } from './workspace/write-file.ts';
-export type { MergeConflict, MergeReport } from './worktree/merge-folder.ts';
+export type { MergeConflict, MergeOptions, MergeReport } from './worktree/merge-folder.ts';
 export {
   canHaveWorktrees,
   openWorktrees,

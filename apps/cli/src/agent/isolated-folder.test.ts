@@ -119,6 +119,24 @@ describe('23.6: a sub-agent in a git worktree', () => {
     expect(worktrees()).toEqual([]);
   });
 
+  test('23: does not read its copy of a file that a rule denies by its absolute path', async () => {
+    const { cwd, env } = repository({ 'a.txt': 'one\n', 'secret/k.txt': 'hidden words\n' });
+    const provider = scriptedProvider([
+      isolatedTask,
+      call('read', { path: 'secret/k.txt' }),
+      'Done.',
+      'Done.',
+    ]);
+    const rules = [{ path: `${cwd}/secret/**`, decision: 'deny' }] as const;
+    const { agent } = await testAgent({
+      ...{ provider, cwd, env, config: { permissions: { mode: 'ask', rules } } },
+    });
+    await agent.run('Go', { session }).result;
+    const seen = JSON.stringify(provider.requests[2]?.request);
+    expect(seen).toMatch(/denied|not allowed/i);
+    expect(seen).not.toContain('hidden words');
+  });
+
   test('is always used for a file with "isolation: worktree"', async () => {
     const { cwd, env, read } = repository({
       'a.txt': 'one\n',

@@ -11,6 +11,7 @@ import {
 import { fileCopiesFolder, worktreesFolder } from '../config/config-paths.ts';
 import type { SandboxConfig } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
+import { makeFolder } from '../make-folder.ts';
 import { openSandbox } from './command-sandbox.ts';
 import type { FolderDecisions, SessionPolicy } from './session-policy.ts';
 import { changingTools, readingTools, withShortSchema } from './workspace-tools.ts';
@@ -54,8 +55,11 @@ export async function isolatedFolders(
   const { workspace, env = {}, policy, executedFiles } = options;
   const [folder, copies] = [worktreesFolder(env), fileCopiesFolder(env)];
   if (folder === undefined || copies === undefined) return undefined;
+  // Sandboxes hide this folder. A folder that is created while a command runs would not be hidden.
+  makeFolder(folder);
   if (!(await canHaveWorktrees(workspace.root))) return undefined;
-  const worktrees = openWorktrees({ workspace, folder, copies, env });
+  const omits = (path: string) => !policy.current().mayReach('read', { path, kind: 'read' });
+  const worktrees = openWorktrees({ workspace, folder, copies, env, omits });
   return async (context) => {
     const id = context.child ?? context.idempotencyKey;
     const worktree = await worktrees.open(id, context.signal);
@@ -64,11 +68,22 @@ export async function isolatedFolders(
       // The scripts of hooks run in the folder of the session. Their copies are protected too, because the
       // merge would change the scripts.
       const executed = executedFiles.flatMap((path) => movedPath(path, workspace.root, root));
-      const protection = await openSandbox(options.sandbox, undefined, executed);
+      const { sandbox: given } = options;
+      const hide = given?.hide.flatMap((path) => movedPath(path, workspace.root, root)) ?? [];
+      const config = given && { ...given, hide: [...new Set([...given.hide, ...hide])] };
+      const protection = await openSandbox(config, undefined, executed);
       const { sandbox, unconfined } = protection;
       const own = unrecorded(createWorkspace({ root }));
       const place = { workspace: own, executedFiles: executed, unconfined };
       const decisions = policy.at({ ...place, isConfined: sandbox !== undefined });
+      // The worktree does not have the links, the ignored files and the repositories of the folder. So a file
+      // can be protected here although a change in the worktree needed no approval.
+      const refusalOf = async (path: string) => {
+        const here = await policy.decideChange(path);
+        if (here === 'deny') return 'a rule denies changes of it here';
+        if (here === 'allow' || (await decisions.decideChange(path)) !== 'allow') return undefined;
+        return 'changes of it need an approval here, and did not need one in the worktree';
+      };
       const commands = { ...options.commands, sandbox, reading: decisions.reading };
       return {
         reading: readingTools(own, decisions.current).map(withShortSchema),
@@ -78,7 +93,7 @@ export async function isolatedFolders(
         end: async (isDone) => {
           await sandbox?.settled();
           const report = isDone
-            ? await worktree.merge(workspace.recordedBy(context))
+            ? await worktree.merge(workspace.recordedBy(context), { refusalOf })
             : await worktree.discard();
           return reportText(report, isDone);
         },

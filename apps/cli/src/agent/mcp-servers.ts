@@ -1,8 +1,12 @@
 import type { Tool } from '@millrace/agent';
-import type { McpTools } from '@millrace/tools/mcp';
+import { MillraceError } from '@millrace/core';
+import type { McpTools, OpenLoginPage } from '@millrace/tools/mcp';
 import { guardServerScripts } from '../config/server-scripts.ts';
 import type { ServerState } from '../contract/agent.ts';
 import type { ConfiguredMcpServer } from '../contract/config.ts';
+import type { SlashPrompt } from '../contract/extensions.ts';
+import { loginServer, serverForLogin, withLogin } from '../mcp/server-login.ts';
+import { serverPrompts } from '../mcp/server-prompts.ts';
 import { oneLine } from '../text/cells/printable.ts';
 
 /** The MCP servers of an agent. They connect in the background. */
@@ -19,6 +23,12 @@ export interface ServerTools {
   list(): readonly ServerState[];
   /** Connects to a server again. Resolves when it has connected or failed. */
   reconnect(name: string): Promise<void>;
+  /** Returns the prompts of the connected servers, as slash commands. */
+  prompts(): readonly SlashPrompt[];
+  /** Logs in to a server, and connects to it again. Throws if the login fails. */
+  login(name: string, openPage: OpenLoginPage): Promise<void>;
+  /** Deletes the login to a server, and closes its connection. */
+  logout(name: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -50,10 +60,15 @@ const noServers: ServerTools = {
   ready: Promise.resolve(),
   list: () => [],
   reconnect: async () => {},
+  prompts: () => [],
+  login: async (name) => void serverForLogin([], name),
+  logout: async (name) => void serverForLogin([], name),
   close: async () => {},
 };
 
-type Outcome = { readonly connected: McpTools } | { readonly problem: string };
+type Outcome =
+  | { readonly connected: McpTools }
+  | { readonly problem: string; readonly needsLogin?: boolean };
 
 /**
  * Connects to all MCP servers in parallel. If a server fails, it is skipped, and the problem is
@@ -76,6 +91,17 @@ export function connectMcpServers(
     for (const listener of listeners) listener();
     return outcome;
   };
+  const reconnect = async (name: string) => {
+    const server = servers.find((one) => one.name === name);
+    const before = outcomes.get(name);
+    // A server that still connects is not started a second time.
+    if (server === undefined || before === undefined) return;
+    outcomes.delete(name);
+    for (const listener of listeners) listener();
+    await closeServer(before);
+    await connect(server);
+  };
+  const closed = new AbortController();
   const connecting = servers.map(connect);
   const names = servers.map(({ name }) => name);
   return {
@@ -84,17 +110,26 @@ export function connectMcpServers(
     onChange: (listener) => void listeners.push(listener),
     ready: Promise.race([Promise.all(connecting).then(() => {}), whenAborted(signal)]),
     list: () => names.map((name) => stateOf(name, outcomes.get(name))),
-    reconnect: async (name) => {
-      const server = servers.find((one) => one.name === name);
-      const before = outcomes.get(name);
-      // A server that still connects is not started a second time.
-      if (server === undefined || before === undefined) return;
-      outcomes.delete(name);
-      for (const listener of listeners) listener();
-      await closeServer(before);
-      await connect(server);
+    reconnect,
+    prompts: () =>
+      names.flatMap((name) => {
+        const outcome = outcomes.get(name);
+        return outcome && 'connected' in outcome ? serverPrompts(name, outcome.connected) : [];
+      }),
+    login: async (name, openPage) => {
+      const server = serverForLogin(servers, name);
+      const module = await import('@millrace/tools/mcp');
+      await module.loginMcp(loginServer(server, module), { openPage, signal: closed.signal });
+      await reconnect(name);
+    },
+    logout: async (name) => {
+      const server = serverForLogin(servers, name);
+      const module = await import('@millrace/tools/mcp');
+      await module.logoutMcp(loginServer(server, module));
+      await reconnect(name);
     },
     close: async () => {
+      closed.abort();
       // The function does not wait for servers that are still starting. They end with this process.
       for (const one of connecting) one.then(closeServer).catch(() => {});
       await Promise.all([...outcomes.values()].map(closeServer));
@@ -104,23 +139,37 @@ export function connectMcpServers(
 
 /** Connects to one server. `millrace doctor` also uses this function. It never throws. */
 export async function connectServer(
-  { connectTimeoutMs = defaultConnectTimeoutMs, ...server }: ConfiguredMcpServer,
+  server: ConfiguredMcpServer,
   onProblem?: (problem: string) => void,
   beforeStart?: () => Promise<void>,
 ): Promise<Outcome> {
   try {
     // The module is loaded on demand, because it is large and most users have no MCP servers.
-    const { connectMcp } = await import('@millrace/tools/mcp');
-    return { connected: await connectMcp(server, { connectTimeoutMs, onProblem, beforeStart }) };
+    const module = await import('@millrace/tools/mcp');
+    const { connectTimeoutMs = defaultConnectTimeoutMs } = server;
+    const options = { connectTimeoutMs, onProblem, beforeStart };
+    return { connected: await module.connectMcp(withLogin(server, module), options) };
   } catch (error) {
     const why = error instanceof Error ? error.message : 'The connection failed';
-    return { problem: oneLine(why, maxProblemLength).replace(/(?<!\.)\.+$/, '') };
+    const problem = oneLine(why, maxProblemLength).replace(/(?<!\.)\.+$/, '');
+    const needsLogin = error instanceof MillraceError && error.code === 'login_required';
+    if (!needsLogin) return { problem };
+    const { name } = server;
+    return {
+      problem: `${problem} with /mcp login ${name}, or millrace mcp login ${name}`,
+      needsLogin,
+    };
   }
 }
 
 function stateOf(name: string, outcome: Outcome | undefined): ServerState {
   if (outcome === undefined) return { name, state: 'connecting', tools: 0 };
-  if ('problem' in outcome) return { name, state: 'failed', tools: 0, problem: outcome.problem };
+  if ('problem' in outcome) {
+    const { problem, needsLogin = false } = outcome;
+    return needsLogin
+      ? { name, state: 'needs_login', tools: 0 }
+      : { name, state: 'failed', tools: 0, problem };
+  }
   return { name, state: 'connected', tools: outcome.connected.tools.length };
 }
 

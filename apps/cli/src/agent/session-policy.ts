@@ -1,10 +1,12 @@
-import type { ApprovalDecision, CheckedToolCall } from '@millrace/agent';
+import type { Approval, ApprovalDecision, CheckedToolCall } from '@millrace/agent';
 import {
   approveByPolicy,
   approveInMode,
   approveInSandbox,
   approveUnconfined,
   type CallPlace,
+  decideChange,
+  movedRules,
   namesProtected,
   type PermissionMode,
   type PermissionPolicy,
@@ -49,6 +51,11 @@ export interface FolderDecisions {
    * a rule or an approval.
    */
   approveFreely(call: CheckedToolCall, at: CallPlace): Promise<ApprovalDecision>;
+  /**
+   * Decides whether a file can be changed as in the mode `accept-edits`. `ask` means that the file is
+   * protected, or that a rule asks. The mode `read-only` denies all changes.
+   */
+  decideChange(path: string): Promise<Approval>;
 }
 
 /** A folder in which tools work. */
@@ -136,7 +143,10 @@ function movedPolicy({ workspace, executedFiles, isConfined }: PolicyPlace) {
   return (policy: PermissionPolicy): PermissionPolicy => {
     if (last?.[0] === policy) return last[1];
     const there = { root: workspace.root, executedFiles, hidesDenied: isConfined };
-    last = [policy, permissionPolicy({ ...policy, ...there })];
+    const move = (rules: readonly PermissionRule[]) =>
+      movedRules(rules, policy.root, workspace.root);
+    const rules = { rules: move(policy.rules), remembered: move(policy.remembered) };
+    last = [policy, permissionPolicy({ ...policy, ...there, ...rules })];
     return last[1];
   };
 }
@@ -183,6 +193,7 @@ function folderDecisions(
     current,
     reading,
     approve,
+    decideChange: (path) => decideChange(path, current(), workspace),
     approveFreely: async (call, at) => {
       // The address or the query could contain secrets.
       if (networkTools.includes(call.name)) return approve(call, at);

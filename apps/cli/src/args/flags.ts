@@ -25,6 +25,9 @@ export type FlagName =
   | 'print'
   | 'json'
   | 'csv'
+  | 'sign'
+  | 'head'
+  | 'key'
   | 'parquet'
   | 'since'
   | 'stream'
@@ -72,6 +75,7 @@ export type FlagName =
   | 'daemon'
   | 'idle'
   | 'write'
+  | 'device'
   | 'for'
   | 'url'
   | 'otlp'
@@ -88,6 +92,8 @@ const sessionCommands: readonly FlagOwner[] = [
   'diff',
   'test',
   'sql',
+  'verify',
+  'report',
   'models',
   'doctor',
   'backup',
@@ -122,12 +128,28 @@ const flags: Readonly<Record<FlagName, Flag>> = {
       'diff',
       'test',
       'sql',
+      'verify',
       'models',
       'doctor',
       'ps',
     ],
     help: 'Print JSON for programs',
     helpByOwner: { print: 'With -p: print all events as JSON, one per line' },
+  },
+  sign: {
+    value: '<file>',
+    owners: ['verify'],
+    help: 'Sign the end of the chain with this private Ed25519 key (PEM), and print the signed head',
+  },
+  head: {
+    value: '<file>',
+    owners: ['verify'],
+    help: 'A signed head that the chain must contain. Can be repeated. Needs --key',
+  },
+  key: {
+    value: '<file>',
+    owners: ['verify'],
+    help: 'The public Ed25519 key of the signed heads (PEM)',
   },
   csv: { owners: ['sql'], help: 'Print comma-separated values' },
   parquet: {
@@ -217,10 +239,11 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   },
   yes: {
     short: 'y',
-    owners: [...agents, 'sessions', 'serve', 'plugins'],
+    owners: [...agents, 'sessions', 'serve', 'plugins', 'report'],
     help: 'Run every tool without asking, including commands and file changes, unless a rule denies it or a command leaves the sandbox',
     helpByOwner: {
       sessions: 'Delete without asking',
+      report: 'Write without asking',
       plugins: 'Add without asking',
       serve:
         'Allow the agents of a server without --agents to change files and run programs. Default: they ask first',
@@ -258,9 +281,10 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   output: {
     short: 'o',
     value: '<file>',
-    owners: ['sessions', 'test'],
+    owners: ['sessions', 'test', 'report'],
     help: 'The file that export writes',
     helpByOwner: {
+      report: 'The file to write. Default: <id>.recording.jsonl in this folder',
       test: 'Also write a report to this file: .html for people, .xml for JUnit, .json for programs, .md for a pull request. Can be repeated',
     },
   },
@@ -282,19 +306,22 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   },
   agents: {
     value: '<file>',
-    owners: ['serve', 'test', 'sessions'],
+    owners: ['serve', 'test', 'sessions', 'report'],
     help: 'Serve the agents that this module exports, instead of the coding agent and the demo',
     helpByOwner: {
       test: 'Test the agents that this module exports',
       sessions: 'With pin: the module that exports the agent of the session',
+      report:
+        'The module that exports the agent of the session. The report then also has the requests',
     },
   },
   agent: {
     value: '<name>',
-    owners: ['test', 'sessions'],
+    owners: ['test', 'sessions', 'report'],
     help: 'Test this agent of the module. Default: the agent that the recording names',
     helpByOwner: {
       sessions: 'With pin: the agent of the session. Default: the only agent of the module',
+      report: 'The agent of the session. Default: the only agent of the module',
     },
   },
   data: {
@@ -366,6 +393,10 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   write: {
     owners: ['share'],
     help: 'Let the link also send messages, answer questions and stop the run. Default: it can only read',
+  },
+  device: {
+    owners: ['mcp'],
+    help: 'With login: enter a code on another device, if this machine has no browser',
   },
   for: {
     value: '<time>',

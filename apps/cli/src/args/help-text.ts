@@ -84,6 +84,8 @@ const mainPage: HelpPage = {
   diff      Show where two sessions went different ways, and why
   test      Run recorded sessions through your agents, and show what changed
   sql       Ask questions about all sessions with SQL
+  verify    Prove that a session is complete and unchanged
+  report    Write a session without secrets into one file, for a bug report
   ps        List the sessions with work, and who drives them
   attach    Open a session that runs, also one in the background
   share     Print a link to a session, and a code to scan
@@ -133,13 +135,18 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     ],
   },
   mcp: {
-    usage: ['millrace mcp [flags]'],
+    usage: [
+      'millrace mcp [flags]',
+      'millrace mcp login <server> [--device]',
+      'millrace mcp logout <server>',
+    ],
     about:
-      'Speaks the Model Context Protocol over standard input and output. A client such as Claude Code, Cursor or VS Code starts it, and can call the agent and the tools of the folder. The sessions are the same as in the terminal.',
+      'Speaks the Model Context Protocol over standard input and output. A client such as Claude Code, Cursor or VS Code starts it, and can call the agent and the tools of the folder. The sessions are the same as in the terminal. login and logout are for the other direction: they log in to an MCP server of your configuration, whose tools the agent then uses.',
     flagOwners: ['mcp'],
     examples: [
       ['millrace mcp', 'the command to enter in the settings of the client'],
       ['millrace mcp --cwd ~/project --mode plan', 'works in this folder, and only reads'],
+      ['millrace mcp login tickets', 'logs in to the server "tickets" of your configuration'],
     ],
   },
   plugins: {
@@ -187,12 +194,14 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     ],
   },
   replay: {
-    usage: ['millrace replay <id> [--speed <n>] [--json]'],
-    about: 'Shows a past session with its original timing, or faster. It runs no tool.',
+    usage: ['millrace replay <id or file> [--speed <n>] [--json]'],
+    about:
+      'Shows a past session with its original timing, or faster. It also shows the file of a bug report. It runs no tool.',
     flagOwners: ['replay'],
     examples: [
       ['millrace replay last --speed 4', 'four times as fast'],
       ['millrace replay last --speed max --json', 'all its events at once, for programs'],
+      ['millrace replay 3f2a.recording.jsonl', 'the file of a bug report'],
     ],
   },
   inspect: {
@@ -232,6 +241,35 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     examples: [
       ['millrace sql "SELECT model, sum(cost) FROM attempts GROUP BY model"', 'costs by model'],
       ['millrace sql "SELECT * FROM calls WHERE turn > 9" --since 7d --csv', 'for a spreadsheet'],
+    ],
+  },
+  verify: {
+    usage: [
+      'millrace verify <id or file>… [--head <file> --key <file>] [--json]',
+      'millrace verify <id> --sign <file> > head.json',
+    ],
+    about:
+      'Checks the hash chain of sessions, or of exported files: no record was changed, removed, doubled or moved. It prints what redactions, settling and imports took out. Sessions have a chain if the setting "chain" was on. Give a signed head to somebody else: only with a signed head, you detect that somebody computed the whole chain again. The exit code is 1 if something is wrong.',
+    flagOwners: ['verify'],
+    examples: [
+      ['openssl genpkey -algorithm ed25519 -out key.pem', 'make a key'],
+      ['openssl pkey -in key.pem -pubout -out key.pub', 'write its public key'],
+      ['millrace verify last --sign key.pem > head.json', 'sign the session'],
+      [
+        'millrace verify last --head head.json --key key.pub',
+        'compare it with the signature later',
+      ],
+    ],
+  },
+  report: {
+    usage: ['millrace report <id> [-o <file>] [--agents <file>] [--yes]'],
+    about:
+      'Writes one file with the records of a session, for a bug report. Keys and passwords are masked. The command lists what it masks, and asks before it writes. millrace replay shows the file on any machine. With --agents, the file also has the requests, and millrace test runs it through the agents.',
+    flagOwners: ['report'],
+    examples: [
+      ['millrace report last', 'the last session of this folder'],
+      ['millrace replay 3f2a.recording.jsonl', 'what the reader of the report does'],
+      ['millrace report 3f2a --agents agents.ts', 'with the requests of your own agent'],
     ],
   },
   models: {

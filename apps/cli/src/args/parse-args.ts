@@ -31,13 +31,16 @@ import {
   diffArgs,
   doctorArgs,
   inspectArgs,
+  mcpLoginArgs,
   modelsArgs,
   pluginsArgs,
   replayArgs,
+  reportArgs,
   serveArgs,
   sessionsArgs,
   sqlArgs,
   testArgs,
+  verifyArgs,
 } from './sub-command-args.ts';
 
 const topics: readonly HelpTopic[] = [
@@ -68,8 +71,11 @@ export function parseArgs(argv: readonly string[]): Args {
     case 'init':
     case 'acp':
     case 'rpc':
-    case 'mcp':
       return programArgs(rest, command);
+    case 'mcp':
+      return rest.operands.length > 0 || has('device')
+        ? mcpLoginArgs(rest)
+        : programArgs(rest, command);
     case 'sessions':
       return sessionsArgs(rest);
     case 'plugins':
@@ -84,6 +90,10 @@ export function parseArgs(argv: readonly string[]): Args {
       return testArgs(rest);
     case 'sql':
       return sqlArgs(rest);
+    case 'verify':
+      return verifyArgs(rest);
+    case 'report':
+      return reportArgs(rest);
     case 'models':
       return modelsArgs(rest);
     case 'doctor':

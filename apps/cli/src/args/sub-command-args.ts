@@ -5,15 +5,18 @@ import {
   type HelpTopic,
   type InspectArgs,
   liveToolSettings,
+  type McpLoginArgs,
   type ModelsArgs,
   type PluginsArgs,
   type ReplayArgs,
+  type ReportArgs,
   type ServeArgs,
   type SessionsAction,
   type SessionsArgs,
   type SqlArgs,
   type TestArgs,
   testModes,
+  type VerifyArgs,
 } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import { type CommandLine, flagCount, flagText, hasFlag, sharedArgs } from './command-line.ts';
@@ -95,6 +98,17 @@ export function pluginsArgs(line: CommandLine): PluginsArgs {
   return { ...sharedArgs(line), command: 'plugins', action, operand, yes: hasFlag(line, 'yes') };
 }
 
+export function mcpLoginArgs(line: CommandLine): McpLoginArgs {
+  const [word = '', name = '', ...more] = line.operands;
+  const action = (['login', 'logout'] as const).find((one) => one === word);
+  if (action === undefined)
+    throw new UsageError('Unknown action of millrace mcp. Actions: login, logout');
+  if (more.length > 0) throw tooManyOperands('millrace mcp');
+  if (name === '') throw new UsageError(`millrace mcp ${action} needs the name of an MCP server`);
+  const device = hasFlag(line, 'device');
+  return { ...sharedArgs(line), command: 'mcp-login', action, name, device };
+}
+
 export function replayArgs(line: CommandLine): ReplayArgs {
   const session = sessionOperand(line, 'replay');
   const json = hasFlag(line, 'json');
@@ -169,6 +183,28 @@ export function sqlArgs(line: CommandLine): SqlArgs {
   const format = json ? 'json' : csv ? 'csv' : 'table';
   const since = flagText(line, 'since');
   return { ...sharedArgs(line), command: 'sql', query, format, parquet, since };
+}
+
+export function verifyArgs(line: CommandLine): VerifyArgs {
+  const { operands } = line;
+  if (operands.length === 0 || operands.includes('')) throw missingId('millrace verify');
+  const heads = line.flags.flatMap(({ name, value }) => (name === 'head' ? [value ?? ''] : []));
+  const [key, sign] = [flagText(line, 'key'), flagText(line, 'sign')];
+  if (heads.length > 0 !== (key !== undefined))
+    throw new UsageError('Use --head <file> and --key <file> together', { flag: 'head' });
+  const json = hasFlag(line, 'json');
+  if (sign !== undefined && (operands.length > 1 || json))
+    throw new UsageError('--sign takes one session, and prints JSON anyway', { flag: 'sign' });
+  return { ...sharedArgs(line), command: 'verify', operands, heads, key, sign, json };
+}
+
+export function reportArgs(line: CommandLine): ReportArgs {
+  const session = sessionOperand(line, 'report');
+  return {
+    ...{ ...sharedArgs(line), command: 'report', session, output: flagText(line, 'output') },
+    ...{ agents: flagText(line, 'agents'), agent: flagText(line, 'agent') },
+    yes: hasFlag(line, 'yes'),
+  };
 }
 
 export function modelsArgs(line: CommandLine): ModelsArgs {

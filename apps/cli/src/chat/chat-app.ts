@@ -185,6 +185,7 @@ export class ChatApp implements CommandContext {
   };
 
   readonly putBack = (text: string): void => this.#prompt.putBack(text);
+  readonly setPrompt = (text: string): void => this.#prompt.set(text);
 
   readonly setTheme = (name: string): boolean => {
     const { theme } = this.#options;
@@ -412,8 +413,7 @@ export class ChatApp implements CommandContext {
 
   /** Stops the run of this process, and stops following the session. */
   async close(): Promise<void> {
-    this.#ctrlC.cancel();
-    this.#escape.cancel();
+    for (const press of [this.#ctrlC, this.#escape]) press.cancel();
     this.#replay?.stop();
     this.#commands.stop();
     this.dialogs.close();

@@ -168,6 +168,34 @@ describe('a terminal that changes its size', () => {
     },
   );
 
+  test.each([0, 100, 350])(
+    '23.12: draws nothing for the old size while the signal is late (second change after %i ms)',
+    async (pauseMs) => {
+      const chat = new TestChat({ script: [stalls], reflows: true, columns: 100, rows: 30 });
+      await chat.send('Go');
+      await chat.waitForText('word39');
+      chat.terminal.changeSizeBeforeSignal(60, 20);
+      for (let ms = 0; ms < pauseMs; ms += 10) await chat.advance(10);
+      chat.terminal.changeSizeBeforeSignal(30, 16);
+      for (let ms = 0; ms < 1000; ms += 10) await chat.advance(10);
+      expectOnce(chat.terminal.text);
+    },
+  );
+
+  test('23.12: drops a frame if the size changes while the frame is made', async () => {
+    const chat = new TestChat({ script: [stalls], reflows: true, columns: 100, rows: 30 });
+    await chat.send('Go');
+    await chat.waitForText('word39');
+    chat.terminal.resize(60, 20);
+    await chat.advance(10);
+    chat.terminal.onSizeRead = () => {
+      chat.terminal.onSizeRead = () => {};
+      chat.terminal.changeSizeBeforeSignal(30, 16);
+    };
+    for (let ms = 0; ms < 1000; ms += 10) await chat.advance(10);
+    expectOnce(chat.terminal.text);
+  });
+
   test('that becomes tiny still shows the typed text', async () => {
     const chat = new TestChat({ script: [stalls], reflows: true });
     await chat.send('Go');
@@ -179,6 +207,14 @@ describe('a terminal that changes its size', () => {
     expect(chat.terminal.written).not.toContain('\u001b[2J');
   });
 });
+
+/** Expects the words of the answer and the lines of the live region once in the whole history. */
+function expectOnce(text: string): void {
+  for (const once of ['word0', 'word20', 'word39'])
+    expect(text.match(new RegExp(`${once}\\b`, 'g')), text).toHaveLength(1);
+  expect(text.match(/^asks/gm), text).toHaveLength(1);
+  expect(text.match(/^> Say/gm), text).toHaveLength(1);
+}
 
 test('works in twenty columns without wider lines', async () => {
   const note = defineTool({

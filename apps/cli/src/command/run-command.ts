@@ -53,6 +53,8 @@ async function dispatch(args: Args, host: Host): Promise<number> {
     case 'diff':
     case 'test':
     case 'sql':
+    case 'verify':
+    case 'report':
     case 'models':
     case 'backup':
     case 'restore':
@@ -79,6 +81,10 @@ async function dispatch(args: Args, host: Host): Promise<number> {
     case 'mcp': {
       const { mcpCommand } = await import('../mcp/mcp-command.ts');
       return mcpCommand(args, host);
+    }
+    case 'mcp-login': {
+      const { mcpLoginCommand } = await import('../mcp/login-command.ts');
+      return mcpLoginCommand(args, host);
     }
     case 'ps':
     case 'share': {

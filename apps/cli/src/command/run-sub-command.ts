@@ -6,9 +6,11 @@ import type {
   InspectArgs,
   ModelsArgs,
   ReplayArgs,
+  ReportArgs,
   SessionsArgs,
   SqlArgs,
   TestArgs,
+  VerifyArgs,
 } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
 import { resolveWorkFolder } from './paths.ts';
@@ -21,6 +23,8 @@ type SubArgs =
   | DiffArgs
   | TestArgs
   | SqlArgs
+  | VerifyArgs
+  | ReportArgs
   | ModelsArgs
   | DoctorArgs
   | BackupArgs;
@@ -64,6 +68,14 @@ export async function runSubCommand(args: SubArgs, host: Host): Promise<number> 
     case 'sql': {
       const { sqlCommand } = await import('../sql/sql-command.ts');
       return untilStopped(signal, sqlCommand({ args, config, ...streams }));
+    }
+    case 'verify': {
+      const { verifyCommand } = await import('../verify/verify-command.ts');
+      return untilStopped(signal, verifyCommand({ args, config, ...streams }));
+    }
+    case 'report': {
+      const { reportCommand } = await import('../recorded/report-command.ts');
+      return untilStopped(signal, reportCommand({ args, config, ...streams }));
     }
     case 'inspect': {
       const { inspectCommand } = await import('../inspect/inspect-command.ts');

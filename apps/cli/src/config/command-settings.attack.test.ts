@@ -36,7 +36,9 @@ test.for(['/bin/sh', '/usr/bin', '~/.nvm', '/proc/self/cwd/.git/config'])(
     const env = { HOME: join(outer, 'home') };
     const load = (args = {}) => loadConfig({ args, env, cwd: join(outer, 'project') });
     const { sandbox, untrusted } = await load();
-    const own = [join(outer, 'home/.config/millrace'), join(outer, 'home/.local/share/millrace')];
+    const own = ['.config/millrace', '.local/share/millrace', '.cache/millrace/worktrees'].map(
+      (folder) => join(outer, 'home', folder),
+    );
     expect(untrusted?.parts).toEqual(['sandbox']);
     expect(sandbox).toMatchObject({ profile: 'read-only', hide: own });
     expect((await load({ trust: true })).sandbox?.hide).toHaveLength(own.length + 1);

@@ -30,7 +30,9 @@ describe('the sandbox', () => {
     expect((await load()).sandbox).toEqual({
       ...{ profile: 'workspace', isRequired: false, network: false, unixSockets: false },
       writable: [],
-      hide: [join(home, '.config/millrace'), join(home, '.local/share/millrace')],
+      hide: ['.config/millrace', '.local/share/millrace', '.cache/millrace/worktrees'].map((path) =>
+        join(home, path),
+      ),
     });
   });
 

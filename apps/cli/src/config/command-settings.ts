@@ -3,7 +3,12 @@ import type { ConfigArgs } from '../contract/args.ts';
 import type { CommandsConfig, FileSandbox, SandboxConfig } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import type { Layer } from './config-layers.ts';
-import { daemonFolderOf, userConfigFolder, userDataFolder } from './config-paths.ts';
+import {
+  daemonFolderOf,
+  userConfigFolder,
+  userDataFolder,
+  worktreesFolder,
+} from './config-paths.ts';
 
 interface SandboxSources {
   readonly layers: readonly Layer[];
@@ -24,7 +29,10 @@ export function mergeSandbox({ layers, args, env, store }: SandboxSources): Sand
   const chosen = args.sandbox ?? merged.profile;
   const expand = (path: string) =>
     path.startsWith('~/') ? join(env['HOME'] ?? '/', path.slice(2)) : path;
-  const own = [userConfigFolder(env), userDataFolder(env), ...storeFiles(store)];
+  const own = [
+    ...[userConfigFolder(env), userDataFolder(env), worktreesFolder(env)],
+    ...storeFiles(store),
+  ];
   return {
     profile: chosen ?? 'workspace',
     isRequired: chosen !== undefined && chosen !== 'off',

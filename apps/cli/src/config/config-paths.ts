@@ -27,6 +27,12 @@ export function userDataFolder(env: Env): string | undefined {
   return isAbsolute(home) ? join(home, '.local', 'share', 'millrace') : undefined;
 }
 
+/** Returns the folder with the logins to MCP servers. */
+export function loginsFolder(env: Env): string | undefined {
+  const folder = userConfigFolder(env);
+  return folder && join(folder, 'mcp-logins');
+}
+
 /** Returns the folder for copies of files that commands change. See `commandFiles` of the tools. */
 export function fileCopiesFolder(env: Env): string | undefined {
   const data = userDataFolder(env);

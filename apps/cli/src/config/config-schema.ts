@@ -59,6 +59,22 @@ const mcpServer = z
     ).optional(),
     url: text(`The URL of a server, instead of a command. ${named}`).optional(),
     headers: values(`HTTP headers for each request to the url. ${named}`).optional(),
+    oauth: z
+      .strictObject({
+        clientId: text(`The id of this client at the authorization server. ${named}`).optional(),
+        clientSecret: text(`The secret for clientId. ${named}`).optional(),
+        clientMetadataUrl: text(
+          'The https address of a document that describes this client.',
+        ).optional(),
+        scope: text('The scopes to ask for, separated by spaces.').optional(),
+        redirectPort: count('The port on 127.0.0.1 to which the browser returns.').optional(),
+        privateNetwork: z
+          .boolean()
+          .describe('The authorization server can be in a private network. Default: false.')
+          .optional(),
+      })
+      .describe('How you log in to the url with /mcp login. Most servers need no settings.')
+      .optional(),
     type: z
       .enum(['stdio', 'http'])
       .describe('Accepted for compatibility with other programs. The command or the url decides.')
@@ -176,6 +192,12 @@ export const configSchema: z.ZodType<ConfigFile> = z
     store: text(
       "The file that stores the sessions. A relative path starts at this file's folder.",
     ).optional(),
+    chain: z
+      .boolean()
+      .describe(
+        'Give each session a hash chain, so that `millrace verify` can prove that no record was changed. Default: false.',
+      )
+      .optional(),
     compactAtTokens: count(
       'Context size in tokens at which older turns are summarized. Default: depends on the model.',
     ).optional(),

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { ConfiguredMcpServer, FileMcpServer, ModelConfig } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import type { Layer } from './config-layers.ts';
+import { loginsFolder } from './config-paths.ts';
 import { errorAt } from './json-file.ts';
 import type { ServerPlace } from './server-place.ts';
 
@@ -87,7 +88,7 @@ export function fileMcpServers(
   return new Map(servers);
 }
 
-const fieldsByTransport = { command: ['args', 'env', 'cwd'], url: ['headers'] } as const;
+const fieldsByTransport = { command: ['args', 'env', 'cwd'], url: ['headers', 'oauth'] } as const;
 
 function checkFields({ file }: Layer, name: string, server: FileMcpServer): void {
   const isCommand = server.command !== undefined;
@@ -106,9 +107,9 @@ function toMcpServer(
   layer: Layer,
   name: string,
   server: FileMcpServer,
-  { cwd, place }: ServerContext,
+  { cwd, place, env: userEnv }: ServerContext,
 ): ConfiguredMcpServer {
-  const { command, args, url = '', headers, connectTimeoutMs } = server;
+  const { command, args, url = '', headers, oauth, connectTimeoutMs } = server;
   const timeout = connectTimeoutMs === undefined ? {} : { connectTimeoutMs };
   if (command !== undefined) {
     const { folder, searchPath: PATH } = place;
@@ -118,7 +119,9 @@ function toMcpServer(
     const start = server.cwd === undefined ? usual : resolve(cwd, server.cwd);
     return { name, stdio: { command, args, env, cwd: start }, ...timeout };
   }
-  if (isHttpUrl(url)) return { name, http: { url, headers }, ...timeout };
+  const folder = loginsFolder(userEnv);
+  const login = folder === undefined ? {} : { login: { ...oauth, folder } };
+  if (isHttpUrl(url)) return { name, http: { url, headers }, ...login, ...timeout };
   throw errorAt(layer.file, ['mcpServers', name, 'url'], 'must be an http or https URL');
 }
 

@@ -300,6 +300,7 @@ describe('models and servers', () => {
       {
         name: 'web',
         http: { url: 'https://web.test/mcp', headers: { authorization: 'Bearer t' } },
+        login: { folder: expect.stringMatching(/millrace.mcp-logins$/) },
       },
     ]);
     writeProject({ mcpServers: { web: { url: 'https://web.test/mcp', disabled: true } } });

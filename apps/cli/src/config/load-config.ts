@@ -62,6 +62,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     serverFiles: await protectedServerFiles(mcpServers, cwd),
     mcpServers,
     store,
+    chain: fromFiles('chain'),
     compactAtTokens: fromFiles('compactAtTokens'),
     cache: fromFiles('cache'),
     webSearch: allowedSearch(args.webSearch ?? fromFiles('webSearch'), permissions, warn),

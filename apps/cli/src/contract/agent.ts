@@ -11,8 +11,9 @@ import type {
   PermissionRule,
   PolicyCall,
 } from '@millrace/tools';
+import type { OpenLoginPage } from '@millrace/tools/mcp';
 import type { Config, SessionMode } from './config.ts';
-import type { Extensions } from './extensions.ts';
+import type { Extensions, SlashPrompt } from './extensions.ts';
 import type { Env } from './host.ts';
 
 /** An agent for a folder, with the operations that the chat uses. */
@@ -89,12 +90,18 @@ interface ServerProgress {
   list(): readonly ServerState[];
   /** Closes the connection to a server and connects again. Resolves when it has connected or failed. */
   reconnect(name: string): Promise<void>;
+  /** Returns the prompts of the connected servers, as slash commands. */
+  prompts(): readonly SlashPrompt[];
+  /** Logs in to a server, and connects to it again. Throws if the login fails. */
+  login(name: string, openPage: OpenLoginPage): Promise<void>;
+  /** Deletes the login to a server, and connects to it again. */
+  logout(name: string): Promise<void>;
 }
 
 /** The state of an MCP server. */
 export interface ServerState {
   readonly name: string;
-  readonly state: 'connecting' | 'connected' | 'failed';
+  readonly state: 'connecting' | 'connected' | 'failed' | 'needs_login';
   /** The number of its tools. 0 if it is not connected. */
   readonly tools: number;
   /** The reason why the connection failed. */

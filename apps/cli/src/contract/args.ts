@@ -6,6 +6,7 @@ export type Args =
   | AcpArgs
   | RpcArgs
   | McpArgs
+  | McpLoginArgs
   | InitArgs
   | PluginsArgs
   | ChatArgs
@@ -16,6 +17,8 @@ export type Args =
   | DiffArgs
   | TestArgs
   | SqlArgs
+  | VerifyArgs
+  | ReportArgs
   | DoctorArgs
   | ModelsArgs
   | ServeArgs
@@ -99,6 +102,16 @@ export interface McpArgs extends Omit<RunArgs, 'session' | 'otlp'> {
   readonly command: 'mcp';
 }
 
+/** Arguments of `millrace mcp login` and `millrace mcp logout`. */
+export interface McpLoginArgs extends SharedArgs {
+  readonly command: 'mcp-login';
+  readonly action: 'login' | 'logout';
+  /** The name of the MCP server in the configuration. */
+  readonly name: string;
+  /** If true, the user enters a code on another device. */
+  readonly device: boolean;
+}
+
 /** Arguments of `millrace init`. */
 export interface InitArgs extends Omit<RunArgs, 'session' | 'otlp'> {
   readonly command: 'init';
@@ -159,7 +172,7 @@ export type SessionsAction = 'list' | 'show' | 'delete' | 'export' | 'import' | 
 
 export interface ReplayArgs extends SharedArgs {
   readonly command: 'replay';
-  /** An id, an id prefix or `last`. */
+  /** An id, an id prefix, `last`, or a file of `millrace report` or `millrace sessions pin`. */
   readonly session: string;
   /** The speed factor. `Infinity` shows everything immediately. */
   readonly speed: number;
@@ -214,6 +227,34 @@ export interface SqlArgs extends SharedArgs {
   /** The file to write in the format Parquet, instead of printing the rows. */
   readonly parquet?: string | undefined;
   readonly since?: string | undefined;
+}
+
+/** Arguments of `millrace verify`, which checks the hash chains of sessions. */
+export interface VerifyArgs extends SharedArgs {
+  readonly command: 'verify';
+  /** Sessions (ids, id prefixes or `last`), or files that `millrace sessions export` wrote. */
+  readonly operands: readonly string[];
+  /** Files with signed heads that the chains must contain. */
+  readonly heads: readonly string[];
+  /** The file with the public key of the heads. */
+  readonly key?: string | undefined;
+  /** The file with a private key. The command signs the end of the chain with it. */
+  readonly sign?: string | undefined;
+  readonly json: boolean;
+}
+
+/** Arguments of `millrace report`, which writes a session without secrets into one file. */
+export interface ReportArgs extends SharedArgs {
+  readonly command: 'report';
+  /** An id, an id prefix or `last`. */
+  readonly session: string;
+  /** The file to write. Default: a name with the id of the session, in the working folder. */
+  readonly output?: string | undefined;
+  /** The path of a module that exports the agent of the session. */
+  readonly agents?: string | undefined;
+  readonly agent?: string | undefined;
+  /** If true, writes without asking. */
+  readonly yes: boolean;
 }
 
 export interface DoctorArgs extends SharedArgs {
@@ -320,6 +361,8 @@ export type HelpTopic =
   | 'diff'
   | 'test'
   | 'sql'
+  | 'verify'
+  | 'report'
   | 'models'
   | 'doctor'
   | 'serve'

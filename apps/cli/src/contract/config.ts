@@ -27,6 +27,8 @@ export interface Config {
   readonly serverFiles?: readonly string[] | undefined;
   /** The absolute path of the session store. Default: see `storePath`. */
   readonly store?: string | undefined;
+  /** If true, each session of the store gets a hash chain for `millrace verify`. Default: false. */
+  readonly chain?: boolean | undefined;
   /**
    * The context size in tokens at which older turns are summarized. Default: depends on the model.
    */
@@ -56,7 +58,14 @@ export interface Config {
 export type ConfiguredMcpServer = McpServer & {
   /** Maximum time for the server to start and to list its tools. Default: 60 s. */
   readonly connectTimeoutMs?: number | undefined;
+  /** How the user logs in to a server with a URL. Default: there is no login. */
+  readonly login?: ServerLogin | undefined;
 };
+
+/** How the user logs in to an MCP server, and the folder with the stored logins. */
+export interface ServerLogin extends FileServerLogin {
+  readonly folder: string;
+}
 
 /** A project's file, and the parts of it that were skipped. */
 export interface UntrustedFile {
@@ -97,6 +106,8 @@ export interface ModelConfig {
   readonly reasoning?: ReasoningEffort | undefined;
   /** Facts about the model that override the built-in table of models. */
   readonly info?: ModelInfo | undefined;
+  /** Sends the requests. Only a provider of an extension has it. Default: HTTP. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
 export interface LimitsConfig {
@@ -201,6 +212,7 @@ export interface ConfigFile {
   readonly commands?: FileCommands | undefined;
   readonly mcpServers?: Readonly<Record<string, FileMcpServer>> | undefined;
   readonly store?: string | undefined;
+  readonly chain?: boolean | undefined;
   readonly compactAtTokens?: number | undefined;
   readonly cache?: CacheSetting | undefined;
   readonly webSearch?: WebSearchSetting | undefined;
@@ -267,6 +279,16 @@ interface FileCommands {
   readonly onTimeout?: CommandsConfig['onTimeout'];
 }
 
+/** The settings of a login in a file. See `McpOAuth` of the tools. */
+interface FileServerLogin {
+  readonly clientId?: string | undefined;
+  readonly clientSecret?: string | undefined;
+  readonly clientMetadataUrl?: string | undefined;
+  readonly scope?: string | undefined;
+  readonly redirectPort?: number | undefined;
+  readonly privateNetwork?: boolean | undefined;
+}
+
 export interface FileMcpServer {
   readonly command?: string | undefined;
   readonly args?: readonly string[] | undefined;
@@ -274,6 +296,7 @@ export interface FileMcpServer {
   readonly cwd?: string | undefined;
   readonly url?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly oauth?: FileServerLogin | undefined;
   readonly type?: 'stdio' | 'http' | undefined;
   readonly connectTimeoutMs?: number | undefined;
   readonly disabled?: boolean | undefined;

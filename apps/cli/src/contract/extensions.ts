@@ -137,10 +137,12 @@ export interface CodeCommand {
   readonly name: string;
   readonly description: string;
   readonly argument?: string | undefined;
+  /** The key that runs the command, such as `alt+o`. Default: none. */
+  readonly key?: string | undefined;
   run(
     argument: string,
     signal?: AbortSignal,
-  ): Promise<{ readonly print?: string; readonly send?: string }>;
+  ): Promise<{ readonly print?: string; readonly send?: string; readonly prompt?: string }>;
 }
 
 /** A theme of an extension. The styles are texts such as `bold red`. */
@@ -185,4 +187,15 @@ export interface UntrustedExtensions {
    * search the project for scripts.
    */
   readonly fingerprint: () => Promise<string>;
+}
+
+/** A command, a skill or a prompt of an MCP server that the user can start with a slash. */
+export interface SlashPrompt {
+  /** Name with its slash, in lower case. */
+  readonly name: string;
+  readonly description: string;
+  /** The placeholder for the argument. Undefined if there is no argument. */
+  readonly argument?: string | undefined;
+  /** Returns the text for the model. */
+  expand(argument: string): Promise<string>;
 }

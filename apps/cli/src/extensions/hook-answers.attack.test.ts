@@ -11,6 +11,7 @@ import { toHookCall } from './tool-names.ts';
 const session = sessionId('s');
 const calls = (name: string, input: JsonObject) => ({
   content: { parts: [toolCallPart(toolCallId('a'), name, input)] },
+  pieces: 'whole' as const,
 });
 
 /** Runs a call with a guard of the user, in the mode accept-edits. Returns the reasons of the questions. */

@@ -1,20 +1,13 @@
-import type { Extensions } from '../contract/extensions.ts';
+import type { Extensions, SlashPrompt } from '../contract/extensions.ts';
 import { expandCommand } from './custom-commands.ts';
 import { skillText } from './skills.ts';
 
-/** A command or a skill that the user can start with a slash. */
-export interface SlashPrompt {
-  /** Name with its slash, in lower case. */
-  readonly name: string;
-  readonly description: string;
-  /** The placeholder for the argument. Undefined if there is no argument. */
-  readonly argument?: string | undefined;
-  /** Returns the text for the model. */
-  expand(argument: string): Promise<string>;
-}
-
 /** Returns the commands and skills that the user can start. A command hides a skill of its name. */
-export function slashPrompts({ commands, skills }: Extensions): readonly SlashPrompt[] {
+export function slashPrompts(
+  { commands, skills }: Extensions,
+  /** The prompts of MCP servers. Default: none. */
+  ofServers: readonly SlashPrompt[] = [],
+): readonly SlashPrompt[] {
   const all = [
     ...commands.map((command): SlashPrompt => {
       const { name, description, argumentHint: argument } = command;
@@ -28,6 +21,7 @@ export function slashPrompts({ commands, skills }: Extensions): readonly SlashPr
         const expand = (given: string) => skillText(skill, given);
         return { name: `/${name.toLowerCase()}`, description, argument: '[request]', expand };
       }),
+    ...ofServers,
   ];
   const first = new Map<string, SlashPrompt>();
   for (const one of all) if (!first.has(one.name)) first.set(one.name, one);
@@ -73,8 +67,9 @@ export function startOfPrompt(text: string): string {
 export async function expandPrompt(
   extensions: Extensions,
   text: string,
+  ofServers: readonly SlashPrompt[] = [],
 ): Promise<readonly string[]> {
   const [, name = '', argument = ''] = /^(\/\S+)\s*([\s\S]*)$/.exec(text.trim()) ?? [];
-  const found = slashPrompts(extensions).find((one) => one.name === name.toLowerCase());
+  const found = slashPrompts(extensions, ofServers).find((one) => one.name === name.toLowerCase());
   return found === undefined ? [] : [promptPart(found.name, await found.expand(argument.trim()))];
 }

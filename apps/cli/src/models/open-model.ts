@@ -39,7 +39,8 @@ export function openModel(
   const info = { contextTokens, maxOutputTokens, ...config.info };
   const credentials = provider === 'bedrock' ? awsCredentials(config, env) : undefined;
   const apiKey = credentials === undefined ? requireKey(config, env) : undefined;
-  const options = { ...transport, model, headers, secrets, baseUrl, apiKey, models, info };
+  const { fetch = transport.fetch } = config;
+  const options = { ...transport, fetch, model, headers, secrets, baseUrl, apiKey, models, info };
   const search = (searchesWeb && hostedSearch(config, baseUrl)) || undefined;
   switch (provider) {
     case 'anthropic':

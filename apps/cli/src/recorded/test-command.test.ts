@@ -75,7 +75,8 @@ const common = () => ({
 /** Records a session with the first version of the agent, and pins it. */
 async function pin(session = 'monday', variant: Variant = {}): Promise<string> {
   const agents = moduleOf(variant);
-  const { log, close } = await openStore({ config: { store }, env: {} });
+  // The recording of a session with a hash chain has no links.
+  const { log, close } = await openStore({ config: { store, chain: true }, env: {} });
   const [desk] = await loadAgents(agents, log);
   if (desk?.type !== 'loop') throw new Error('There is no agent');
   await desk.agent.run('Where is my order?', { session }).result;

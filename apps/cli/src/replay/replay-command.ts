@@ -1,9 +1,20 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { systemClock } from '@millrace/agent';
-import { type AgentEvent, agentEvents, encodeEvent, Folder, type LogRecord } from '@millrace/core';
-import { type Log, readRecords } from '@millrace/log';
+import { decodeRecording } from '@millrace/agent/testing';
+import {
+  type AgentEvent,
+  agentEvents,
+  encodeEvent,
+  Folder,
+  type LogRecord,
+  type SessionId,
+} from '@millrace/core';
+import { importSession, type Log, memoryLog, readRecords } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
 import type { ReplayArgs } from '../contract/args.ts';
 import type { Config } from '../contract/config.ts';
+import { UsageError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import { hasColor, Notes, Output, type OutputStream } from '../print/output.ts';
@@ -29,12 +40,34 @@ export interface ReplayCommandOptions {
  * sends no requests.
  */
 export async function replayCommand(options: ReplayCommandOptions): Promise<number> {
-  return withStore(options, ({ log }) => replay(log, options));
+  const { args, cwd } = options;
+  if (/\.jsonl$/i.test(args.session)) return replayFile(resolve(cwd, args.session), options);
+  return withStore(options, async ({ log }) => {
+    const { id } = await findSession(log, args.session, cwd);
+    return replay(log, id, options);
+  });
 }
 
-async function replay(log: Log, options: ReplayCommandOptions): Promise<number> {
-  const { args, stdout, stderr, env, cwd, signal, clock = systemClock } = options;
-  const { id } = await findSession(log, args.session, cwd);
+/** Replays the file of a bug report, of a pinned session or of an export, without a store. */
+async function replayFile(path: string, options: ReplayCommandOptions): Promise<number> {
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw new UsageError(`Cannot read ${path}`, { path }, { cause });
+  });
+  const log = memoryLog();
+  if (text.startsWith('{"millrace":"session"')) {
+    const { session } = await importSession(log, text.trimEnd().split('\n'));
+    return replay(log, session, options);
+  }
+  const { session, records, about = {} } = decodeRecording(text);
+  await log.restore(session, records);
+  const facts = Object.entries(about).map(([name, value]) => `${name} ${value}`);
+  const notes = new Output(options.stderr, { name: 'standard error' });
+  if (facts.length > 0) await notes.write(`Recorded with ${facts.join(', ')}\n`);
+  return replay(log, session, options);
+}
+
+async function replay(log: Log, id: SessionId, options: ReplayCommandOptions): Promise<number> {
+  const { args, stdout, stderr, env, signal, clock = systemClock } = options;
   const output = new Output(stdout);
   const isShared = stdout.isTTY === true && stderr.isTTY === true && !args.json;
   let isLineStart = true;

@@ -3,6 +3,7 @@ import { type AgentOptions, createAgent } from '@millrace/agent';
 import type { Log } from '@millrace/log';
 import type { LoopAgent, ServedAgent } from '@millrace/server';
 import { buildAgent } from '../agent/build-agent.ts';
+import { withExtensionCode } from '../command/trusted-config.ts';
 import { fileCopiesFolder } from '../config/config-paths.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { denyOwnPaths } from '../config/permissions.ts';
@@ -11,6 +12,7 @@ import type { Config } from '../contract/config.ts';
 import { ModelError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 import { demoProvider } from '../demo/demo-provider.ts';
+import { loadExtensions, noExtensions } from '../extensions/load-extensions.ts';
 import { chooseModel } from '../models/choose-model.ts';
 import { knownModels } from '../models/known-models.ts';
 
@@ -55,19 +57,27 @@ export async function defaultAgents(options: DefaultAgentsOptions): Promise<Defa
   }
   if (coder === undefined) return { agents: [demo, echo], notes: [], close: async () => {} };
   const agents = [coder.served, coder.plain, demo, echo];
-  return { agents, notes: config.warnings, close: coder.close };
+  return { agents, notes: [...config.warnings, ...coder.problems], close: coder.close };
 }
 
 /**
  * Creates the coding agent for the folder. Returns undefined if only the demo model is available.
  */
-async function codingAgent({ log, cwd, env, mayChange }: DefaultAgentsOptions, config: Config) {
-  const chosen = await chooseModel({ config, env, cwd });
-  if (chosen.isDemo) return undefined;
+async function codingAgent({ log, cwd, env, mayChange }: DefaultAgentsOptions, configured: Config) {
+  const { config, extensions } = await ownExtensions({ env, cwd, config: configured });
+  const closeCode = () => extensions?.code?.close();
+  const chosen = await chooseModel({ config, env, cwd }).catch(async (error: unknown) => {
+    await closeCode();
+    throw error;
+  });
+  if (chosen.isDemo) {
+    await closeCode();
+    return undefined;
+  }
   const choice = await modelChoice(chosen, { env, cwd }, config);
   const built = await buildAgent({
     ...{ chosen, log, cwd, approve: 'park', name: 'millrace serve', config, isServed: true },
-    env,
+    ...{ env, extensions },
     copies: fileCopiesFolder(env),
     prepareStep: choice.prepareStep,
   });
@@ -91,7 +101,21 @@ async function codingAgent({ log, cwd, env, mayChange }: DefaultAgentsOptions, c
     }),
     models,
   };
-  return { served, plain, close: () => built.close() };
+  return { served, plain, problems: extensions?.code?.problems ?? [], close: () => built.close() };
+}
+
+/**
+ * Starts the user's own extensions in TypeScript, and those of plugins. A server does not use extensions of the
+ * project, and no skills, commands, sub-agents and hooks, because their texts would reach other people.
+ */
+async function ownExtensions(options: {
+  readonly env: Env;
+  readonly cwd: string;
+  readonly config: Config;
+}) {
+  const { extensions: found } = await loadExtensions(options);
+  const modules = found.modules.filter(({ origin }) => origin === 'user');
+  return withExtensionCode({ ...noExtensions, modules }, options);
 }
 
 /** Maximum number of models that the page offers. A local server can have hundreds. */

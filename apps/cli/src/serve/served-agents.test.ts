@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { buildAgent } from '../agent/build-agent.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { demoProvider } from '../demo/demo-provider.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { temporaryFolder, writeExtension } from '../testing/temporary-folder.ts';
 import { defaultAgents } from './default-agents.ts';
 import { agentsFromExports, loadAgents } from './served-agents.ts';
 
@@ -135,6 +135,36 @@ test('22.10: the coding agent offers the models of all keys', async () => {
   expect(coder.models).toEqual(expect.arrayContaining([expect.stringMatching(/^openai\/gpt-/)]));
   expect(coder.models).not.toContain('demo');
   expect(new Set(coder.models).size).toBe(coder.models?.length);
+});
+
+test("23: the coding agent has the user's own extensions, and not those of the project", async () => {
+  const cwd = folder();
+  const provider = (name: string) => `export default (millrace) => {
+    millrace.tool({ name: '${name}_tool', description: 'A tool', execute: () => 'Fine' });
+    millrace.provider({
+      name: '${name}',
+      async *stream({ tools }) {
+        const names = tools.map((tool) => tool.function.name);
+        yield { type: 'text', text: names.filter((one) => one.endsWith('_tool')).join() };
+      },
+    });
+  };`;
+  writeExtension(join(cwd, '.config/millrace'), 'acme.ts', provider('acme'));
+  writeExtension(join(cwd, '.millrace'), 'planted.ts', provider('planted'));
+  const env = { HOME: cwd, MILLRACE_MODEL: 'acme' };
+  const { agents, notes, close } = await defaultAgents({
+    log,
+    cwd,
+    env,
+    data: [],
+    mayChange: false,
+  });
+  onTestFinished(close);
+  expect(notes).toEqual([]);
+  const [coder] = agents;
+  if (coder?.type !== 'loop') expect.fail();
+  const { text } = await coder.agent.run('Which tools do you have?').result;
+  expect(text).toBe('acme_tool');
 });
 
 test('a served agent can ask the user, and a script cannot', async () => {

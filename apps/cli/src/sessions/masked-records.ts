@@ -3,6 +3,7 @@ import type { SecretMask } from '@millrace/tools';
 
 /** The fields of an encoded record that masking changes. */
 interface EncodedRecord {
+  readonly links?: unknown;
   readonly delta?: { type?: unknown; partId?: unknown; at?: unknown } & EncodedDelta;
 }
 
@@ -22,7 +23,8 @@ export function maskedRecords(
 ): readonly string[] {
   const streamed = new Map<unknown, MaskedText>();
   const encoded = records.map((record) => {
-    const { delta, ...rest } = JSON.parse(encodeRecord(record)) as EncodedRecord;
+    // Links are removed. They do not fit the masked records, and with them a short password could be guessed.
+    const { delta, links: _links, ...rest } = JSON.parse(encodeRecord(record)) as EncodedRecord;
     if (delta === undefined) return maskStrings(rest, newMask);
     const { type, partId, chunk, part } = delta;
     if (type === 'append_text' && typeof chunk === 'string') {

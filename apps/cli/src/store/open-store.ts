@@ -18,7 +18,7 @@ export interface Store {
 }
 
 export interface OpenStoreOptions {
-  readonly config: Pick<Config, 'store'>;
+  readonly config: Pick<Config, 'store' | 'chain'>;
   readonly env: Env;
   readonly clock?: Clock | undefined;
 }
@@ -34,7 +34,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const { sqliteLog } = await import('@millrace/log/sqlite');
   try {
     await ensurePrivateFile(path);
-    const log = sqliteLog({ path, clock });
+    const log = sqliteLog({ path, clock, chain: config.chain });
     return { log, path, close: () => log.close() };
   } catch (error) {
     throw addStoreAdvice(error, path);
@@ -43,7 +43,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
 
 /** Opens the store, calls `use`, and always closes the store. */
 export async function withStore<T>(
-  options: { readonly config: Pick<Config, 'store'>; readonly env: Env },
+  options: { readonly config: Pick<Config, 'store' | 'chain'>; readonly env: Env },
   use: (store: Store) => Promise<T>,
 ): Promise<T> {
   const store = await openStore(options);

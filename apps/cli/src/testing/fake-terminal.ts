@@ -40,6 +40,8 @@ export class FakeTerminal extends EventEmitter {
   /** Number of writes. */
   writes = 0;
   isCursorShown = true;
+  /** Called after the program has read the size. */
+  onSizeRead: () => void = () => {};
   /** The largest upward cursor move so far, in rows. */
   maxUpwardMove = 0;
   /** The scrollback and the screen, without colors. */
@@ -50,6 +52,7 @@ export class FakeTerminal extends EventEmitter {
   /** The real size. `columns` and `rows` contain the last reported size. */
   #size: { readonly columns: number; readonly rows: number };
   readonly #reflows: boolean;
+  #isSignalPending = false;
 
   constructor({ columns = 80, rows = 24, reflows = false }: FakeTerminalOptions = {}) {
     super();
@@ -104,6 +107,22 @@ export class FakeTerminal extends EventEmitter {
     if (this.#reflows && columns !== this.#size.columns) this.#reflow(columns, rows);
     this.#column = Math.min(this.#column, columns - 1);
     this.#size = { columns, rows };
+  }
+
+  /**
+   * Changes the size without the signal that reports it, as on a busy machine. A program that reads
+   * the size gets the new one.
+   */
+  changeSizeBeforeSignal(columns: number, rows: number): void {
+    this.changeSize(columns, rows);
+    this.#isSignalPending = true;
+  }
+
+  _refreshSize(): void {
+    const isChanged = this.#isSignalPending;
+    this.#isSignalPending = false;
+    if (isChanged) this.reportSize();
+    this.onSizeRead();
   }
 
   reportSize(): void {
@@ -177,6 +196,12 @@ export class FakeTerminal extends EventEmitter {
         this.#column = 0;
         return;
       case 'J':
+        // tmux adds the rows to its history if the erased area starts at the top left corner.
+        if (this.#row === this.#top && this.#column === 0) {
+          while (this.#lines.at(-1)?.cells.join('').trim() === '') this.#lines.pop();
+          this.#top = this.#lines.length;
+          this.#row = this.#top;
+        }
         this.#eraseLine(0);
         this.#lines.length = this.#row + 1;
         return;

@@ -1,6 +1,6 @@
 import { LabelsContext, MillraceContext } from '@millrace/react';
-import { Skeleton, useKey } from '@millrace/react/controls';
-import { lazy, Suspense, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { lazyView, Skeleton, useKey } from '@millrace/react/controls';
+import { Suspense, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { ChatPage } from '../chat/chat-page.tsx';
 import { pageLabels } from '../languages/page-labels.ts';
 import { Sidebar } from '../sidebar/sidebar.tsx';
@@ -25,29 +25,21 @@ const modules = import.meta.glob<{ OverviewPage: React.ComponentType }>(
   '../overview/overview-page.tsx',
 );
 const [load] = Object.values(modules);
-const OverviewPage = load && lazy(async () => ({ default: (await load()).OverviewPage }));
+const OverviewPage = load && lazyView(async () => (await load()).OverviewPage);
 
 /** The gallery shows all components. The page loads it when the user opens it. */
-const GalleryPage = lazy(async () => ({
-  default: (await import('../gallery/gallery-page.tsx')).GalleryPage,
-}));
+const GalleryPage = lazyView(async () => (await import('../gallery/gallery-page.tsx')).GalleryPage);
 
 // Most visits need none of these dialogs.
-const HelpDialog = lazy(async () => ({ default: (await import('./help-dialog.tsx')).HelpDialog }));
-const SettingsDialog = lazy(async () => ({
-  default: (await import('./settings-dialog.tsx')).SettingsDialog,
-}));
-const TokenDialog = lazy(async () => ({
-  default: (await import('./token-dialog.tsx')).TokenDialog,
-}));
-const LinkTokenDialog = lazy(async () => ({
-  default: (await import('./token-dialog.tsx')).LinkTokenDialog,
-}));
+const HelpDialog = lazyView(async () => (await import('./help-dialog.tsx')).HelpDialog);
+const SettingsDialog = lazyView(async () => (await import('./settings-dialog.tsx')).SettingsDialog);
+const TokenDialog = lazyView(async () => (await import('./token-dialog.tsx')).TokenDialog);
+const LinkTokenDialog = lazyView(async () => (await import('./token-dialog.tsx')).LinkTokenDialog);
 
 // The inspector in full width. The page loads it when the user opens it.
-const InspectorPage = lazy(async () => ({
-  default: (await import('../inspector/inspector-page.tsx')).InspectorPage,
-}));
+const InspectorPage = lazyView(
+  async () => (await import('../inspector/inspector-page.tsx')).InspectorPage,
+);
 
 function PageSkeleton() {
   const t = pageLabels();

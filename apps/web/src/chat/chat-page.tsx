@@ -9,8 +9,8 @@ import {
   useConnection,
   useIsOffline,
 } from '@millrace/react';
-import { Skeleton } from '@millrace/react/controls';
-import { lazy, Suspense, useCallback, useState } from 'react';
+import { lazyView, Skeleton } from '@millrace/react/controls';
+import { Suspense, useCallback, useState } from 'react';
 import { useAccess, useApp } from '../app/app-context.ts';
 import { navigate } from '../app/route.tsx';
 import type { InspectorPanelProps } from '../inspector/inspector-panel.tsx';
@@ -28,7 +28,7 @@ const modules = import.meta.glob<{ InspectorPanel: React.ComponentType<Inspector
   '../inspector/inspector-panel.tsx',
 );
 const [load] = Object.values(modules);
-const InspectorPanel = load && lazy(async () => ({ default: (await load()).InspectorPanel }));
+const InspectorPanel = load && lazyView(async () => (await load()).InspectorPanel);
 
 interface ChatPageProps {
   readonly id: string;

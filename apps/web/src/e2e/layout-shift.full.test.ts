@@ -1,5 +1,6 @@
+import { createClient, type TaskSnapshot } from '@millrace/client';
 import type { Page } from 'playwright-core';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
@@ -33,6 +34,23 @@ const sizes = [
   ['a phone', { width: 390, height: 844 }],
 ] as const;
 
+const words = 'Some words that need several lines. '.repeat(8);
+const answers = (middle: string) =>
+  ['One', 'Two', 'Three'].map(
+    (title) => `say\n## ${title}\n\n${words}\n\n${middle}\n\n${words}\n\nThe end of the answer`,
+  );
+
+/** The messages of sessions with rows that need code that the page loads later. */
+const longSessions: Readonly<Record<string, readonly string[]>> = {
+  formulas: answers('$$\\frac{a}{b}$$'),
+  code: answers('<b>Some</b> HTML\n\n```js\nlet a = 1;\n```'),
+  pictures: answers('```svg\n<svg xmlns="http://www.w3.org/2000/svg" height="99"/>\n```'),
+};
+
+function answerCount({ items }: TaskSnapshot): number {
+  return items.filter(({ kind }) => kind === 'assistant').length;
+}
+
 describeInChromium()('layout shift', () => {
   const harness = useBrowserHarness();
 
@@ -61,6 +79,31 @@ describeInChromium()('layout shift', () => {
     await page.goto(await tab.taskPath());
     await page.getByRole('heading', { name: 'Allow write?' }).waitFor();
     shifts['open a session'] = await takeShifts(page);
+    expect(shifts).toEqual(Object.fromEntries(Object.keys(shifts).map((when) => [when, []])));
+  });
+
+  test.each(sizes)('22: is zero on %s: open sessions with long rows', async (_, viewport) => {
+    const client = createClient({ url: harness.server.url });
+    onTestFinished(() => client.close());
+    const visitor = await harness.visitor({ viewport });
+    await visitor.context.addInitScript(recorder);
+    const shifts: Record<string, readonly string[]> = {};
+    for (const [name, messages] of Object.entries(longSessions)) {
+      const task = await client.createTask({ agent: 'builder' });
+      for (const [at, message] of messages.entries()) {
+        await task.send(message);
+        await task.until((snapshot) => !snapshot.isRunning && answerCount(snapshot) > at);
+      }
+      const tab = await visitor.tab(`/app/tasks/${task.id}`);
+      await tab.waitForText('of the answer');
+      await tab.page.evaluate('document.fonts.ready');
+      shifts[`open ${name}`] = await takeShifts(tab.page);
+      await tab.send('tools');
+      await tab.waitForText('Done: a duplicate record');
+      await tab.stop.waitFor({ state: 'detached' });
+      shifts[`next message in ${name}`] = await takeShifts(tab.page);
+      await tab.page.close();
+    }
     expect(shifts).toEqual(Object.fromEntries(Object.keys(shifts).map((when) => [when, []])));
   });
 

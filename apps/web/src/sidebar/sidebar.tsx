@@ -4,6 +4,7 @@ import {
   HelpIcon,
   IconButton,
   Logo,
+  lazyView,
   MoonIcon,
   PlusIcon,
   RoomyIcon,
@@ -11,7 +12,7 @@ import {
   SettingsIcon,
   SunIcon,
 } from '@millrace/react/controls';
-import { lazy, Suspense, useCallback } from 'react';
+import { Suspense, useCallback } from 'react';
 import { useAccess, useApp, useDirectory } from '../app/app-context.ts';
 import { useSetting } from '../app/appearance.ts';
 import { Link, type Route } from '../app/route.tsx';
@@ -21,9 +22,7 @@ import { type FindTasks, findTasks } from './task-search.ts';
 import './sidebar.css';
 
 // Few users search, so the search is loaded when the user types.
-const ContentSearch = lazy(async () => ({
-  default: (await import('./content-search.tsx')).ContentSearch,
-}));
+const ContentSearch = lazyView(async () => (await import('./content-search.tsx')).ContentSearch);
 
 const renderContent = (text: string) => (
   <Suspense>

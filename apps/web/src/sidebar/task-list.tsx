@@ -3,6 +3,7 @@ import {
   Button,
   FolderIcon,
   IconButton,
+  lazyView,
   monthOf,
   PinIcon,
   Skeleton,
@@ -11,7 +12,6 @@ import {
 } from '@millrace/react/controls';
 import {
   type KeyboardEvent,
-  lazy,
   memo,
   type ReactNode,
   Suspense,
@@ -28,12 +28,12 @@ import { TaskRow, type TaskRowActions } from './task-row.tsx';
 import { type FindTasks, type TaskSearchResult, useTaskSearch } from './task-search.ts';
 
 // These components are loaded on demand, because the user needs them only after a click.
-const SessionManager = lazy(async () => ({
-  default: (await import('./manage/session-manager.tsx')).SessionManager,
-}));
-const SelectionBar = lazy(async () => ({
-  default: (await import('./manage/selection-bar.tsx')).SelectionBar,
-}));
+const SessionManager = lazyView(
+  async () => (await import('./manage/session-manager.tsx')).SessionManager,
+);
+const SelectionBar = lazyView(
+  async () => (await import('./manage/selection-bar.tsx')).SelectionBar,
+);
 
 export interface TaskListProps {
   readonly tasks: readonly ListedTask[];

@@ -1,13 +1,18 @@
-import { BranchIcon, DotsIcon, dayOrTime, IconButton, TimeText } from '@millrace/react/controls';
-import { lazy, memo, Suspense } from 'react';
+import {
+  BranchIcon,
+  DotsIcon,
+  dayOrTime,
+  IconButton,
+  lazyView,
+  TimeText,
+} from '@millrace/react/controls';
+import { memo, Suspense } from 'react';
 import { Link } from '../app/route.tsx';
 import { statusBadge, taskTitle } from '../app/task-text.ts';
 import { pageLabels } from '../languages/page-labels.ts';
 import type { ListedTask } from '../server/directory.ts';
 
-const RenameField = lazy(async () => ({
-  default: (await import('./manage/rename-field.tsx')).RenameField,
-}));
+const RenameField = lazyView(async () => (await import('./manage/rename-field.tsx')).RenameField);
 
 export interface TaskRowProps {
   readonly task: ListedTask;

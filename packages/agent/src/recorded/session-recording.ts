@@ -51,6 +51,8 @@ export interface SessionRecording {
    * log contains no requests.
    */
   readonly requests?: readonly SentRequest[] | undefined;
+  /** Facts about the program and the machine of a bug report, such as versions. Default: none. */
+  readonly about?: Readonly<Record<string, string>> | undefined;
   /** The accepted difference of the loop. The requests after it are unknown. Default: none. */
   readonly accepted?: AcceptedDivergence | undefined;
 }
@@ -67,10 +69,10 @@ const version = 1;
  * number of turns.
  */
 export function encodeRecording(recording: SessionRecording): string {
-  const { session, agent, records, requests, accepted } = recording;
+  const { session, agent, records, requests, accepted, about } = recording;
   const packed = requests && packValues(requests as unknown as readonly JsonValue[]);
   const counts = { records: records.length, values: packed?.values.length };
-  const head = { millrace: 'recording', v: version, session, agent, ...counts, accepted };
+  const head = { millrace: 'recording', v: version, session, agent, ...counts, accepted, about };
   const lines = [
     JSON.stringify(head),
     ...records.map((record) => encodeRecord(record)),
@@ -91,7 +93,11 @@ export function decodeRecording(text: string): SessionRecording {
     throw badRecording('its header is incomplete');
   const records = lines.slice(0, count).map(readRecord);
   if (records.length < count) throw badRecording('records are missing at its end');
-  const common = { session: sessionId(session), agent, records, ...(accepted && { accepted }) };
+  const common = {
+    ...{ session: sessionId(session), agent, records },
+    ...(accepted && { accepted }),
+    ...(head.about && { about: head.about }),
+  };
   if (valueCount === undefined) return common;
   if (!isCount(valueCount)) throw badRecording('its header is incomplete');
   const values = lines.slice(count, count + valueCount).map(parseLine);
@@ -109,6 +115,7 @@ interface Header {
   readonly records: number;
   readonly values?: number | undefined;
   readonly accepted?: AcceptedDivergence | undefined;
+  readonly about?: Readonly<Record<string, string>> | undefined;
 }
 
 function isCount(value: unknown): value is number {

@@ -20,6 +20,7 @@ import {
   list,
   object,
   offset,
+  optional,
   pathText,
   string,
 } from './decoder.ts';
@@ -130,8 +131,9 @@ function decodeError(what: string, cause: DecodeFailure): DecodeError {
 
 // Lists the fields in a fixed order, so that equal records always have equal text.
 function wireRecord(record: LogRecord): object {
-  const { v, offset, time, turn, attempt, producer } = record;
-  return { v, offset, time, turn, attempt, producer, ...wireBody(record) };
+  const { v, offset, time, turn, attempt, producer, links } = record;
+  const wire = { v, offset, time, turn, attempt, producer, ...wireBody(record) };
+  return links === undefined ? wire : { ...wire, links };
 }
 
 function wireBody({ delta, fact }: DraftRecord): object {
@@ -157,6 +159,7 @@ const head = {
   turn: count,
   attempt: count,
   producer: string,
+  links: optional(list(string)),
 };
 
 const notBoth: Decoder<undefined> = (value) => {

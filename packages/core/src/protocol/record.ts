@@ -16,6 +16,11 @@ interface RecordHead {
   readonly attempt: number;
   /** The writer: the driver, or a producer that the driver admitted for one request or call. */
   readonly producer: string;
+  /**
+   * The links of the session's hash chain that end at this record. Usually the last record of each batch has
+   * one link. Default: none, because the session has no chain.
+   */
+  readonly links?: readonly string[];
 }
 
 /** A record with a delta. */

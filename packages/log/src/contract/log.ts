@@ -1,7 +1,7 @@
 import type { Batch, DraftRecord, JsonObject, LogRecord, SessionId } from '@millrace/core';
 import type { BlobStore } from './blob-store.ts';
 import type { Admission, AdmitOptions, Producer } from './producer.ts';
-import type { SessionFilter, SessionInfo } from './session-info.ts';
+import type { ChainInfo, SessionFilter, SessionInfo } from './session-info.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
 
 /** Stores sessions. Each session is a sequence of records that the store numbers from 1 without gaps. */
@@ -227,6 +227,11 @@ export interface RestoreOptions {
    * the last record.
    */
   readonly through?: number | undefined;
+  /**
+   * The end of the hash chain that the records have in their field `links`. Default: the records have no
+   * valid chain. A log with the option `chain` then starts a new chain, and every other log removes the links.
+   */
+  readonly chain?: (ChainInfo & { readonly isWide?: true | undefined }) | undefined;
 }
 
 /** Options of `Log.settle`. */

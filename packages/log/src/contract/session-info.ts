@@ -31,8 +31,20 @@ export interface SessionInfo {
   readonly epoch: number;
   /** The session and offset that this session was forked from. `undefined` if it is not a fork. */
   readonly origin: { readonly session: SessionId; readonly through: number } | undefined;
+  /** The end of the session's hash chain. `undefined` if the session has no chain. */
+  readonly chain?: ChainInfo | undefined;
   /** True if the stored session is corrupt. All fields except `session` are then meaningless. */
   readonly isDamaged?: true;
+}
+
+/** The end of a session's hash chain. */
+export interface ChainInfo {
+  /** The number of links. */
+  readonly count: number;
+  /** The first offset that a link covers. */
+  readonly start: number;
+  /** The hash of the last link. */
+  readonly hash: string;
 }
 
 /** The lease of a session's driver. */

@@ -5,6 +5,7 @@ import {
   recordVersion,
   type SessionId,
 } from '@millrace/core';
+import { chainCode } from '../chain/load-chain.ts';
 import type { SubmitResult } from '../contract/log.ts';
 import { closedError } from '../contract/log-error.ts';
 import type { StoreTransaction } from '../storage/record-store.ts';
@@ -29,10 +30,13 @@ export function addRecords(
   producer: string,
   now: number,
 ): AddedRecords {
-  const records = numberRecords(row, drafts, producer, now);
+  const numbered = numberRecords(row, drafts, producer, now);
+  const { records, chain } =
+    row.chain === undefined ? { records: numbered } : chainCode().sealBatch(row.chain, numbered);
   // An append without drafts does not change the session. Drivers use it to receive new records.
   const changedAt = records.length > 0 ? now : row.changedAt;
-  const grown = { ...row, through: row.through + records.length, changedAt };
+  const through = row.through + records.length;
+  const grown = { ...row, through, changedAt, ...(chain && { chain }) };
   tx.putSession(grown);
   tx.insert(row.session, records);
   const next = indexRecords(tx, grown, records);
@@ -95,11 +99,12 @@ export function numberRecords(
  * nothing and returns the offset of that command.
  */
 export async function submit(
-  { clock, commits, feeds }: LogContext,
+  context: LogContext,
   session: SessionId,
   command: JsonObject,
   key: string,
 ): Promise<SubmitResult> {
+  const { clock, commits, feeds } = context;
   const fact = { type: 'command_queued', key, command } as const;
   const drafts = readableDrafts([{ turn: 0, attempt: 0, fact }], session);
   const { offset, added } = await commits.run(
@@ -107,7 +112,9 @@ export async function submit(
       const known = tx.command(session, key);
       if (known !== undefined) return { offset: known.offset, added: undefined };
       const now = clock.now();
-      const row = tx.session(session) ?? newSession(session, tx.nextSession(), now);
+      // Only `open` starts a chain for an existing session, so that it does not start below a driver.
+      const row =
+        tx.session(session) ?? context.chained(newSession(session, tx.nextSession(), now));
       if (row.isClosed) throw closedError(row);
       const stored = addRecords(tx, row, drafts, 'command', now);
       return { offset: stored.row.through, added: stored };

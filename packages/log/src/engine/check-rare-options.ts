@@ -48,6 +48,12 @@ export function assertRestoreOptions(options: RestoreOptions, session: SessionId
   const areTimes = Number.isFinite(createdAt) && Number.isFinite(changedAt);
   assert(areTimes, 'a time', 'it must be a number of milliseconds since 1970', { session });
   assert(typeof isClosed === 'boolean', 'isClosed', 'it must be true or false', { session });
+  if (options.chain !== undefined) {
+    assertObject(options.chain, 'chain');
+    const { count, start, hash } = options.chain;
+    const isHead = isCount(count) && isCount(start) && isString(hash);
+    assert(isHead, 'chain', 'it must have a count, a start and a hash', { session });
+  }
   if (origin === undefined) return;
   assertObject(origin, 'origin');
   assertSessionId(origin.session);
@@ -71,4 +77,5 @@ const restoreNames: OptionNames<RestoreOptions> = {
   isClosed: true,
   origin: true,
   through: true,
+  chain: true,
 };

@@ -30,6 +30,12 @@ export interface LocalLogOptions extends StoreLogOptions {
    */
   readonly bus?: Bus | undefined;
   /**
+   * If true, each session gets a hash chain, which `verifySession` checks. A session that already has records
+   * gets a chain for its next records. A session with a chain keeps it without this option. It needs
+   * `node:crypto`. Default: false.
+   */
+  readonly chain?: boolean | undefined;
+  /**
    * Returns whether the process that holds a lease is alive. If it returns undefined, the lease stays valid
    * until it expires. Default: always undefined.
    */
@@ -55,6 +61,7 @@ const settingNames: OptionNames<StoreLogSettings> = {
   bus: true,
   process: true,
   isAlive: true,
+  chain: true,
 };
 
 /**
@@ -65,8 +72,8 @@ const settingNames: OptionNames<StoreLogSettings> = {
  */
 export function storeLog(store: RecordStore, settings: StoreLogSettings = {}): Log {
   assertNames('storeLog', settings, settingNames);
-  const { clock, commitIntervalMs, bus, process, isAlive } = settings;
-  return new LocalLog(store, { clock, commitIntervalMs, bus, process, isAlive });
+  const { clock, commitIntervalMs, bus, process, isAlive, chain } = settings;
+  return new LocalLog(store, { clock, commitIntervalMs, bus, process, isAlive, chain });
 }
 
 const defaultCommitIntervalMs = 2;
@@ -81,6 +88,7 @@ export class LocalLog extends StoreLog {
     const leaseClock = options.clock === undefined ? known : undefined;
     const leases = new LeaseJudge({ clock, leaseClock, isAlive: options.isAlive });
     const feeds = new FeedRegistry(store, options.bus);
-    super(new LogContext({ reader: store, commits, feeds, clock, leases }), options);
+    const { chain: isChained } = options;
+    super(new LogContext({ reader: store, commits, feeds, clock, leases, isChained }), options);
   }
 }

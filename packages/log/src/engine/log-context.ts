@@ -1,4 +1,5 @@
 import type { LogRecord, SessionId } from '@millrace/core';
+import { chainCode } from '../chain/load-chain.ts';
 import type { Clock } from '../contract/clock.ts';
 import { unknownSession } from '../contract/log-error.ts';
 import { batchBytes } from '../follow/feed.ts';
@@ -24,6 +25,8 @@ interface ContextParts {
   readonly feeds: FeedRegistry;
   readonly clock: Clock;
   readonly leases: LeaseJudge;
+  /** True if sessions get a hash chain. Default: false. */
+  readonly isChained?: boolean | undefined;
 }
 
 /** Objects that all operations of one log share. */
@@ -33,6 +36,8 @@ export class LogContext {
   readonly feeds: FeedRegistry;
   readonly clock: Clock;
   readonly leases: LeaseJudge;
+  /** True if sessions get a hash chain. */
+  readonly isChained: boolean;
   readonly drivers: Set<LeaseHolder> = new Set();
   /**
    * Epochs of drivers that failed in this process before they could return their lease. A new driver can take
@@ -40,12 +45,22 @@ export class LogContext {
    */
   readonly lostEpochs: Set<number> = new Set();
 
-  constructor({ reader, commits, feeds, clock, leases }: ContextParts) {
+  constructor({ reader, commits, feeds, clock, leases, isChained = false }: ContextParts) {
     this.reader = reader;
     this.commits = commits;
     this.feeds = feeds;
     this.clock = clock;
     this.leases = leases;
+    this.isChained = isChained;
+  }
+
+  /**
+   * Returns the row with the start of a hash chain, if the option `chain` is on and the session has no chain. A
+   * session that has a chain keeps it without the option.
+   */
+  chained(row: SessionRow): SessionRow {
+    if (!this.isChained || row.chain !== undefined) return row;
+    return { ...row, chain: chainCode().newChain(row.through) };
   }
 
   /**

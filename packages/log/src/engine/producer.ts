@@ -1,4 +1,6 @@
 import type { DraftRecord, LogRecord, SessionId } from '@millrace/core';
+import { provideChain } from '../chain/load-chain.ts';
+import { createChainCode } from '../chain/seal.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { Admission, AdmitOptions, AppendAck, Producer } from '../contract/producer.ts';
 import type { StoreTransaction } from '../storage/record-store.ts';
@@ -27,6 +29,7 @@ function openAdmission({ clock }: LogContext, tx: StoreTransaction, admission: A
   const row = tx.session(session);
   const known = tx.producer(session, name);
   assertAdmitted(row, known, admission);
+  if (row?.chain !== undefined) provideChain(createChainCode());
   const producer = reopenedProducer(known);
   tx.putProducer(producer);
   const { turn, attempt } = known;

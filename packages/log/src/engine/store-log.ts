@@ -1,4 +1,5 @@
 import type { Batch, ItemId, JsonObject, LogRecord, SessionId } from '@millrace/core';
+import { ChainNotLoaded, isChainLoaded, loadChain } from '../chain/load-chain.ts';
 import type { BlobStore } from '../contract/blob-store.ts';
 import type {
   DeleteOptions,
@@ -91,7 +92,13 @@ export class StoreLog implements Log {
   async open(session: SessionId, options: OpenOptions = {}): Promise<Driver> {
     this.#assertOpen();
     assertOpenOptions(session, options);
+    if (this.#context.isChained && !isChainLoaded())
+      return this.#onceLoaded(loadChain, () => this.#open(session, options));
     if (this.#loading.size > 0) await this.#earlierCalls();
+    return this.#open(session, options);
+  }
+
+  async #open(session: SessionId, options: OpenOptions): Promise<Driver> {
     const { leaseMs = defaultLeaseMs, from = 0 } = options;
     const isDetached = options.isDetached === true || options.epoch !== undefined;
     const { commits } = this.#context;
@@ -114,6 +121,8 @@ export class StoreLog implements Log {
         },
       },
     );
+    // The session can have a chain although this log does not have the option.
+    if (row.chain !== undefined && !isChainLoaded()) await loadChain();
     return driver ?? create(row);
   }
 
@@ -126,7 +135,9 @@ export class StoreLog implements Log {
     // id is therefore refused.
     assertCursor(found ?? { session, through: 0, made: 0, incarnation: 0 }, options);
     if (epoch !== undefined) return renewLease(found, { session, epoch, leaseMs, judge });
-    const known = found ?? newSession(session, tx.nextSession(), clock.now());
+    const known = this.#context.chained(
+      found ?? newSession(session, tx.nextSession(), clock.now()),
+    );
     const nextEpoch = () => tx.nextEpoch();
     const takeOver = options.takeOver === true || lostEpochs.has(known.epoch);
     const process = options.isDetached ? undefined : this.#options.process;
@@ -145,8 +156,13 @@ export class StoreLog implements Log {
     this.#assertOpen();
     assertSessionId(session);
     assertCommandKey(key, session);
+    const start = () => submit(this.#context, session, command, key);
+    if (this.#context.isChained && !isChainLoaded()) return this.#onceLoaded(loadChain, start);
     if (this.#loading.size > 0) await this.#earlierCalls();
-    return submit(this.#context, session, command, key);
+    return start().catch((error: unknown) => {
+      if (!(error instanceof ChainNotLoaded)) throw error;
+      return this.#onceLoaded(loadChain, start);
+    });
   }
 
   async findCommand(session: SessionId, key: string): Promise<FoundCommand | undefined> {

@@ -16,7 +16,7 @@ import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
 import { hasWork } from '../storage/session-row.ts';
 
 /** Options of `memoryLog`. */
-export type MemoryLogOptions = Pick<LocalLogOptions, 'clock' | 'bus'>;
+export type MemoryLogOptions = Pick<LocalLogOptions, 'clock' | 'bus' | 'chain'>;
 
 /**
  * Creates a log in memory. Its content is lost when the process ends. Use it for tests and scripts.
@@ -24,11 +24,11 @@ export type MemoryLogOptions = Pick<LocalLogOptions, 'clock' | 'bus'>;
  * @example const log = memoryLog(); const driver = await log.open(sessionId('demo'));
  */
 export function memoryLog(options: MemoryLogOptions = {}): Log {
-  assertNames('memoryLog', options, { clock: true, bus: true });
-  const { clock, bus } = options;
+  assertNames('memoryLog', options, { clock: true, bus: true, chain: true });
+  const { clock, bus, chain } = options;
   // Each commit runs immediately, because grouping commits would only add delay in memory.
   const rest = { commitIntervalMs: 0, leaseClock: processClock };
-  return new LocalLog(new MemoryStore(), { clock, bus, ...rest });
+  return new LocalLog(new MemoryStore(), { clock, bus, chain, ...rest });
 }
 
 interface SessionEntry {

@@ -50,6 +50,11 @@ export interface PostgresLogOptions {
    */
   readonly bus?: Bus | undefined;
   /**
+   * If true, each session gets a hash chain, which `verifySession` checks. A session that already has records
+   * gets a chain for its next records. A session with a chain keeps it without this option. Default: false.
+   */
+  readonly chain?: boolean | undefined;
+  /**
    * The time in milliseconds for which to retry while the server does not answer. A server that has never
    * answered is not retried. Default: 15,000.
    */
@@ -114,7 +119,7 @@ const unreferencedBlobMs = 24 * 3_600_000;
 export function postgresLog(options: PostgresLogOptions): PostgresLog {
   assertNames('postgresLog', options, {
     ...{ url: true, directUrl: true, schema: true, clock: true, commitIntervalMs: true, bus: true },
-    ...{ retryMs: true, maxReaders: true, pollIntervalMs: true, onPoint: true },
+    ...{ retryMs: true, maxReaders: true, pollIntervalMs: true, chain: true, onPoint: true },
   });
   return new PostgresStoreLog(options);
 }
@@ -143,7 +148,8 @@ export class PostgresStoreLog extends StoreLog implements PostgresLog {
     const reader = new PostgresReader(database, listener, serverClock);
     const feeds = new FeedRegistry(reader, bus);
     const leases = new LeaseJudge({ clock, isAlive: isHolderAlive });
-    super(new LogContext({ reader, commits, feeds, clock, leases }), { process: ownProcess });
+    const parts = { reader, commits, feeds, clock, leases, isChained: options.chain };
+    super(new LogContext(parts), { process: ownProcess });
     this.#database = database;
     this.#commits = commits;
     this.#clock = clock;

@@ -1,4 +1,7 @@
 import { type DraftRecord, type LogRecord, type SessionId, sessionId } from '@millrace/core';
+import { canHash, newChain } from '../chain/link.ts';
+import { provideChain } from '../chain/load-chain.ts';
+import { createChainCode, sealCopy, withoutLinks } from '../chain/seal.ts';
 import type { ForkOptions, RestoreOptions } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import { indexRecords, numberRecords } from '../engine/append-records.ts';
@@ -21,6 +24,7 @@ export function fork(
   assertSessionId(session);
   const { through: at } = options;
   const into = sessionId(options.into);
+  if (context.isChained) provideChain(createChainCode());
   return context.commits.run((tx) => {
     const row = requireSession(tx, session);
     const { through } = row;
@@ -31,7 +35,7 @@ export function fork(
     if (at < through && !hasRecordAt(all, at)) throw removedRecord(session, at);
     const records = all.filter(({ offset }) => offset <= at);
     const added = [...laterRedactions(all, at), ...consumeQueuedCommands(records)];
-    return createFork(context, tx, into, { session, through: at }, { records, added });
+    return createFork(context, tx, into, { session, through: at }, { records, added, row });
   });
 }
 
@@ -40,17 +44,29 @@ function createFork(
   tx: StoreTransaction,
   into: SessionId,
   origin: { readonly session: SessionId; readonly through: number },
-  {
-    records,
-    added,
-  }: { readonly records: readonly LogRecord[]; readonly added: readonly DraftRecord[] },
+  copied: {
+    readonly records: readonly LogRecord[];
+    readonly added: readonly DraftRecord[];
+    /** The original session. */
+    readonly row: SessionRow;
+  },
 ): SessionRow {
+  const { records, added, row } = copied;
   const now = context.clock.now();
   const { through } = origin;
   const empty = { ...newSession(into, tx.nextSession(), now), origin, through };
   const done = numberRecords(empty, added, 'store', now);
   const copy = { ...empty, through: through + done.length };
-  return storeCopy(tx, copy, [...records, ...done]);
+  const all = [...records, ...done];
+  const { chain } = row;
+  // The copy of a chained session has a chain of its own. Its links name the end of the original chain.
+  const own =
+    chain === undefined ? context.chained({ ...copy, through: 0 }) : { chain: newChain(0) };
+  if (own.chain === undefined) return storeCopy(tx, copy, all);
+  const from = chain === undefined ? '' : ` ${chain.count} ${chain.hash}`;
+  const note = `copy ${encodeURIComponent(row.session)} ${through}${from}`;
+  const sealed = sealCopy(own.chain, all, note);
+  return storeCopy(tx, { ...copy, chain: sealed.chain }, sealed.records);
 }
 
 function forkTargetExists(session: SessionId): LogError {
@@ -126,10 +142,17 @@ export function restore(
   const through = Math.max(options.through ?? 0, lastOffset(session, records));
   assertUniqueKeys(session, records);
   const copy = [...records];
+  if (context.isChained) provideChain(createChainCode());
   return context.commits.run((tx) => {
     if (tx.session(session) !== undefined) throw restoreTargetExists(session);
     const row = newSession(session, tx.nextSession(), now);
-    return storeCopy(tx, { ...row, through, createdAt, changedAt, isClosed, origin }, copy);
+    const restored = { ...row, through, createdAt, changedAt, isClosed, origin };
+    if (options.chain !== undefined && canHash())
+      return storeCopy(tx, { ...restored, chain: options.chain }, copy);
+    const own = context.chained({ ...restored, through: 0 });
+    const sealed = own.chain && sealCopy(own.chain, copy, 'copy');
+    if (sealed === undefined) return storeCopy(tx, restored, copy.map(withoutLinks));
+    return storeCopy(tx, { ...restored, chain: sealed.chain }, sealed.records);
   });
 }
 

@@ -15,11 +15,15 @@ import {
   type Snapshot,
   type ToolCallId,
 } from '@millrace/core';
+import { provideChain } from '../chain/load-chain.ts';
+import { rewriteChain } from '../chain/rewrite-chain.ts';
+import { createChainCode } from '../chain/seal.ts';
 import { LogError } from '../contract/log-error.ts';
 import { addRecords } from '../engine/append-records.ts';
 import { assertReason } from '../engine/check-rare-options.ts';
 import { type LogContext, requireSession } from '../engine/log-context.ts';
 import { readableDrafts } from '../engine/readable-draft.ts';
+import type { ChainHead, SessionRow } from '../storage/rows.ts';
 
 /** Removes the content of an item from all records of a session, in one transaction. */
 export async function redact(
@@ -46,11 +50,12 @@ export async function redact(
       const all = [item, ...replacementsOf(records, item)];
       const drafts = readableDrafts(all.map(redacted), session);
       const left = all.reduce<readonly LogRecord[]>(withoutItemContent, records);
-      tx.replace(session, 1, row.through, left);
+      const { records: kept, chain } = chainedRewrite(row, records, left, item);
+      tx.replace(session, 1, row.through, kept);
       // Readers have already removed the items of a superseded attempt, so they could not fold a fact about
       // such an item.
       const redactionFacts = standing === 'superseded' ? [] : drafts;
-      const rewritten = { ...row, rewrites: row.rewrites + 1 };
+      const rewritten = { ...row, rewrites: row.rewrites + 1, ...(chain && { chain }) };
       const added = addRecords(tx, rewritten, redactionFacts, 'store', context.clock.now());
       // Deletes the stored snapshots of the session, because they may contain the item.
       tx.putSnapshotParts?.(session, 0, []);
@@ -59,6 +64,19 @@ export async function redact(
     },
     { onCommitted: (row) => context.feeds.redacted(row) },
   );
+}
+
+/** Adds a link for the redaction, if the session has a chain. */
+function chainedRewrite(
+  { chain }: SessionRow,
+  records: readonly LogRecord[],
+  left: readonly LogRecord[],
+  item: ItemId,
+): { readonly records: readonly LogRecord[]; readonly chain?: ChainHead } {
+  if (chain === undefined) return { records: left };
+  provideChain(createChainCode());
+  const sealed = rewriteChain(chain, records, left, `redact ${encodeURIComponent(item)}`);
+  return { ...sealed, chain: { ...sealed.chain, isWide: true } };
 }
 
 function unknownItem(session: SessionId, item: ItemId): LogError {

@@ -6,6 +6,8 @@ import {
   type SessionId,
   settleTurn,
 } from '@millrace/core';
+import { decodeLink } from '../chain/link.ts';
+import { rewriteChain } from '../chain/rewrite-chain.ts';
 import { nextTask } from '../contract/clock.ts';
 import type { SettleOptions } from '../contract/log.ts';
 import { unknownSession } from '../contract/log-error.ts';
@@ -13,6 +15,7 @@ import { assertSettleOptions } from '../engine/check-rare-options.ts';
 import { type LogContext, requireSession } from '../engine/log-context.ts';
 import { batchBytes } from '../follow/feed.ts';
 import { referencedBlobs } from '../storage/blob-references.ts';
+import type { StoreTransaction } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
 
 /** The offsets of the first and the last record of a range. */
@@ -44,8 +47,8 @@ export async function settle(
       if (within !== undefined && !isWholeTurn(old, turn)) return 'search';
       const found = settledRange(session, turn, old);
       if (found === undefined) return undefined;
-      const changedRow = { ...now, rewrites: now.rewrites + 1 };
-      tx.replace(session, found.first, found.last, found.records);
+      const { row: changedRow, ...range } = chainedRewrite(context, tx, now, found, turn);
+      tx.replace(session, range.first, range.last, range.records);
       tx.putSession(changedRow);
       tx.deleteUnusedBlobs([...new Set(referencedBlobs(old))]);
       return changedRow;
@@ -57,6 +60,56 @@ export async function settle(
     },
   );
   return settled === 'search' ? settle(context, session, turn) : settled !== undefined;
+}
+
+/**
+ * Returns the range with a link for the rewrite, and the new session row. The range becomes longer if the link
+ * of its last batch is on a later record.
+ */
+function chainedRewrite(
+  context: LogContext,
+  tx: StoreTransaction,
+  now: SessionRow,
+  range: RewrittenRange,
+  turn: number,
+): RewrittenRange & { readonly row: SessionRow } {
+  const { chain } = now;
+  const row = { ...now, rewrites: now.rewrites + 1 };
+  if (chain === undefined) return { ...range, row };
+  // The links of a redaction can be far after the records that they cover.
+  const old = chain.isWide
+    ? context.recordsOf(tx, now)
+    : linkedRecords(context, tx, now, range.first, range.last);
+  const isOther = ({ offset }: LogRecord) => offset < range.first || offset > range.last;
+  const others = old.filter(isOther);
+  const next = [...range.records, ...others].sort((a, b) => a.offset - b.offset);
+  const { records, chain: head } = rewriteChain(chain, old, next, `settle ${turn}`);
+  const first = Math.min(range.first, old[0]?.offset ?? range.first);
+  const last = Math.max(range.last, old.at(-1)?.offset ?? range.last);
+  return { first, last, records, row: { ...row, chain: head } };
+}
+
+/** Returns the records from `first` to `last`, and the later records up to the links of these records. */
+function linkedRecords(
+  context: LogContext,
+  tx: StoreTransaction,
+  { session, through }: SessionRow,
+  first: number,
+  last: number,
+): readonly LogRecord[] {
+  const records = [...context.recordsBetween(tx, session, first - 1, last)];
+  const isLinked = ({ links = [] }: LogRecord) =>
+    links.some((text) => decodeLink(text)?.ranges.some(([, end]) => end >= last));
+  if (records.some(isLinked)) return records;
+  for (let cursor = last; cursor < through; ) {
+    const page = context.recordsBetween(tx, session, cursor, Math.min(through, cursor + 64));
+    for (const record of page) {
+      records.push(record);
+      if (isLinked(record)) return records;
+    }
+    cursor += 64;
+  }
+  return records;
 }
 
 /** Returns whether the records contain the start and the end of the turn. */

@@ -60,13 +60,16 @@ function sessionChecksum(
   fields: Omit<SqliteSessionColumns, 'key' | 'sum' | 'incarnation'>,
 ): number {
   const { id, made, rewrites, through, created_at, changed_at, is_closed } = fields;
-  const { epoch, lease, open_work, queued_commands, origin } = fields;
+  const { epoch, lease, open_work, queued_commands, origin, chain = null } = fields;
   const values = [id, made, rewrites, through, created_at, changed_at, is_closed];
-  return rowChecksum([...values, epoch, lease, open_work, queued_commands, origin]);
+  const all = [...values, epoch, lease, open_work, queued_commands, origin];
+  // A row without a chain has the same checksum as in version 2 of the tables.
+  return rowChecksum(chain === null ? all : [...all, chain]);
 }
 
 /**
- * Returns whether the two rows differ only in the last offset, the time of the last change, and the lease.
+ * Returns whether the two rows differ only in the last offset, the time of the last change, the lease, and the
+ * end of the chain.
  */
 export function hasOnlyGrown(before: SessionRow, after: SessionRow): boolean {
   return (

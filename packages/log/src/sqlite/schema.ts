@@ -104,6 +104,8 @@ export const migrations: readonly string[] = [
      body TEXT NOT NULL,
      PRIMARY KEY (session, part)
    ) STRICT;`,
+  `-- The end of the session's hash chain. Null: the session has no chain.
+   ALTER TABLE log_sessions ADD COLUMN chain TEXT;`,
 ];
 
 /** The version of the tables that this program uses. */

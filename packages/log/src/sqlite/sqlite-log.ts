@@ -12,7 +12,7 @@ import { SqliteStore } from './sqlite-store.ts';
 
 /** Options of `sqliteLog`. */
 export interface SqliteLogOptions
-  extends Pick<LocalLogOptions, 'clock' | 'commitIntervalMs' | 'bus' | 'onPoint'> {
+  extends Pick<LocalLogOptions, 'clock' | 'commitIntervalMs' | 'bus' | 'chain' | 'onPoint'> {
   /** Path of the file. The file is created if it does not exist. Its folder must exist. */
   readonly path: string;
   /**
@@ -82,7 +82,7 @@ const unreferencedBlobMs = 24 * 3_600_000;
 export function sqliteLog(options: SqliteLogOptions): SqliteLog {
   assertNames('sqliteLog', options, {
     ...{ path: true, durability: true, busyTimeoutMs: true, maxBytes: true, onRewound: true },
-    ...{ clock: true, commitIntervalMs: true, bus: true, onPoint: true },
+    ...{ clock: true, commitIntervalMs: true, bus: true, chain: true, onPoint: true },
   });
   return new SqliteStoreLog(options);
 }

@@ -333,10 +333,11 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   #putRow(row: SessionRow): void {
     const before = this.#readRows.get(row.session);
     const fields = toSqliteColumns(row);
-    const { through, changed_at, lease, sum } = fields;
-    if (before !== undefined && hasOnlyGrown(before, row))
-      this.#statements.growSession.run(through, changed_at, lease, sum, this.#key(row.session));
-    else this.#statements.putSession.run(fields);
+    const { through, changed_at, lease, chain = null, sum } = fields;
+    if (before !== undefined && hasOnlyGrown(before, row)) {
+      const key = this.#key(row.session);
+      this.#statements.growSession.run(through, changed_at, lease, chain, sum, key);
+    } else this.#statements.putSession.run(fields);
     this.#readRows.set(row.session, row);
     if (before === undefined || isAhead(row, before))
       this.#changed = { row, key: undefined, isDeleted: false };

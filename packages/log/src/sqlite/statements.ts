@@ -52,7 +52,7 @@ export type Statements = { readonly [Name in StatementName]: StatementSync } & {
 };
 
 const sessionColumns =
-  'id, made, rewrites, through, created_at, changed_at, is_closed, epoch, lease, open_work, queued_commands, origin, sum';
+  'id, made, rewrites, through, created_at, changed_at, is_closed, epoch, lease, open_work, queued_commands, origin, chain, sum';
 
 const incarnation = '(SELECT incarnation FROM counters) AS incarnation';
 
@@ -105,7 +105,7 @@ export function prepareStatements(database: DatabaseSync): Statements {
       `INSERT INTO log_sessions (${sessionColumns}) VALUES (${placeholders}) ON CONFLICT (id) DO UPDATE SET ${updates}`,
     ),
     growSession: prepare(
-      'UPDATE log_sessions SET through = ?, changed_at = ?, lease = ?, sum = ? WHERE key = ?',
+      'UPDATE log_sessions SET through = ?, changed_at = ?, lease = ?, chain = ?, sum = ? WHERE key = ?',
     ),
     producer: prepare('SELECT state, sum FROM producers WHERE session = ? AND producer = ?'),
     putProducer: prepare('INSERT OR REPLACE INTO producers VALUES (?, ?, ?, ?)'),

@@ -11,6 +11,9 @@ import { isCount } from '../engine/check-options.ts';
 /** A record that appends text to a part. Most records are of this kind. */
 export type AppendRecord = DeltaRecord & { readonly delta: AppendText };
 
+/** The version of a run whose last record has links. Its last entry is the array of links. */
+export const linkedRunVersion = 2;
+
 type RunHeader = Pick<AppendRecord, 'offset' | 'time' | 'turn' | 'attempt' | 'producer'>;
 
 /**
@@ -23,9 +26,41 @@ type RunHeader = Pick<AppendRecord, 'offset' | 'time' | 'turn' | 'attempt' | 'pr
  * - `[part, at]` selects a part and a position. At its first use, a part is given by its id instead of its
  *   number.
  *
- * The array contains no objects, so plain JSON.parse is safe. See `hasEscapedKey` in core for the reason.
+ * The array contains no objects, so plain JSON.parse is safe. See `hasEscapedKey` in core for the reason. If
+ * the last record has links, the array has version 2, and the links are its last entry.
  */
 export function encodeRun(first: AppendRecord, run: readonly AppendRecord[]): string {
+  const text = encodeUnlinkedRun(first, run);
+  const links = run.at(-1)?.links;
+  if (links === undefined) return text;
+  // The version is one digit, so the text after it starts at index 2.
+  return `[${linkedRunVersion}${text.slice(2, -1)},${JSON.stringify(links)}]`;
+}
+
+/** The last encoded run. The chain of a session and the store both encode each run of an append. */
+let lastRun: { readonly run: readonly AppendRecord[]; readonly text: string } | undefined;
+
+/** Encodes a run without its links. The hash chain of a session depends on this text, so it must not change. */
+export function encodeUnlinkedRun(first: AppendRecord, run: readonly AppendRecord[]): string {
+  if (lastRun !== undefined && isSameRun(lastRun.run, run)) return lastRun.text;
+  const text = runText(first, run);
+  lastRun = { run, text };
+  return text;
+}
+
+function isSameRun(one: readonly AppendRecord[], other: readonly AppendRecord[]): boolean {
+  const [first, second] = [one[0], other[0]];
+  if (one.length !== other.length || first === undefined || second === undefined) return false;
+  const isSameHead =
+    first.offset === second.offset &&
+    first.time === second.time &&
+    first.turn === second.turn &&
+    first.attempt === second.attempt &&
+    first.producer === second.producer;
+  return isSameHead && one.every(({ delta }, index) => delta === other[index]?.delta);
+}
+
+function runText(first: AppendRecord, run: readonly AppendRecord[]): string {
   const { offset, time, turn, attempt, producer } = first;
   const line: unknown[] = [recordVersion, offset, time, turn, attempt, producer];
   /** The number and the end position of each part. */
@@ -64,6 +99,7 @@ const headLength = 6;
 
 /** Decodes a run. Returns `undefined` for all other content, which `encodeRun` cannot have written. */
 export function decodeRun(line: readonly unknown[]): readonly AppendRecord[] | undefined {
+  if (line[0] === linkedRunVersion) return decodeLinkedRun(line);
   const [version, offset, time, turn, attempt, producer] = line;
   const isHead = version === recordVersion && [offset, time, turn, attempt].every(isCount);
   if (!isHead || typeof producer !== 'string') return undefined;
@@ -73,6 +109,18 @@ export function decodeRun(line: readonly unknown[]): readonly AppendRecord[] | u
   for (let index = headLength; index < line.length; index++)
     if (!reader.take(line[index])) return undefined;
   return reader.records;
+}
+
+function decodeLinkedRun(line: readonly unknown[]): readonly AppendRecord[] | undefined {
+  const links = line.at(-1);
+  const records = decodeRun([recordVersion, ...line.slice(1, -1)]);
+  const last = records?.at(-1);
+  if (records === undefined || last === undefined || !isLinks(links)) return undefined;
+  return [...records.slice(0, -1), { ...last, links }];
+}
+
+function isLinks(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string');
 }
 
 class RunDecoder {

@@ -164,6 +164,8 @@ describe('invalid input', () => {
     ['a turn below 0', JSON.stringify([1, 5, 1, -1, 1, 'x', ['1.1.p', 0], 'a'])],
     ['an attempt that is missing', JSON.stringify([1, 5, 1, 1])],
     ['a producer that is a number', JSON.stringify([1, 5, 1, 1, 1, 7, ['1.1.p', 0], 'a'])],
+    ['links that are missing', JSON.stringify([2, ...run.slice(1), ['1.1.p', 0], 'a'])],
+    ['links of nothing', JSON.stringify([2, ...run.slice(1), ['link']])],
     ['an append to nothing', lineOf('a')],
     ['a part that was not named', lineOf(['1.1.p', 0], 'a', 1, 'b')],
     ['a part of a number between two', lineOf(['1.1.p', 0], 'a', 0.5, 'b')],
@@ -191,7 +193,7 @@ describe('invalid input', () => {
   });
 
   test.each([
-    ['appends', JSON.stringify([2, ...run.slice(1)])],
+    ['appends', JSON.stringify([3, ...run.slice(1)])],
     ['a record', fact.replace('"v":1', '"v":2')],
   ])('of a later version is reported as too new: %s', (_what, body) => {
     expect(thrownBy(() => decodeChunk(body, place))).toMatchObject({

@@ -3,11 +3,16 @@ import {
   encodeRecord,
   isMillraceError,
   type LogRecord,
-  recordVersion,
   type Snapshot,
 } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
-import { type AppendRecord, continuesRun, decodeRun, encodeRun } from './append-run.ts';
+import {
+  type AppendRecord,
+  continuesRun,
+  decodeRun,
+  encodeRun,
+  linkedRunVersion,
+} from './append-run.ts';
 import { settledRanges } from './record-list.ts';
 
 interface EncodedChunk {
@@ -69,7 +74,9 @@ class ChunkEncoder {
 
   #append(record: AppendRecord): void {
     const before = this.#run.at(-1);
-    if (before !== undefined && !continuesRun(before, record)) this.#endRun();
+    // Only the last record of a run can have links.
+    if (before !== undefined && (before.links !== undefined || !continuesRun(before, record)))
+      this.#endRun();
     this.#run.push(record);
     this.#length += record.delta.chunk.length + appendOverhead;
   }
@@ -126,7 +133,7 @@ export function decodeChunk(body: string, range: ChunkRange): readonly LogRecord
 function decodeLine(line: string, range: ChunkRange): readonly LogRecord[] {
   if (line.startsWith('{')) return [readRecord(line, range)];
   const parsed = parseArray(line);
-  if (Number(parsed?.[0]) > recordVersion) throw newerVersion(range);
+  if (Number(parsed?.[0]) > linkedRunVersion) throw newerVersion(range);
   const records = parsed && decodeRun(parsed);
   if (records === undefined) throw corruptChunk(range, 'a line has an unknown format');
   return records;

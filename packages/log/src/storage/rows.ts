@@ -34,8 +34,25 @@ export interface SessionRow {
   readonly queuedCommands: number;
   /** The session from which this session was forked. Undefined if it is not a fork. */
   readonly origin: Origin | undefined;
+  /** The end of the session's hash chain. Undefined if the session has no chain. */
+  readonly chain?: ChainHead | undefined;
   /** True if the stored row is corrupt. Only `list` returns such rows. Every other operation throws. */
   readonly isDamaged?: true;
+}
+
+/** The end of a hash chain. */
+export interface ChainHead {
+  /** The number of links. */
+  readonly count: number;
+  /** The first offset that a link covers. Earlier records were stored before the session got a chain. */
+  readonly start: number;
+  /** The hash of the last link. */
+  readonly hash: string;
+  /**
+   * True if a link can cover records that are far before it, because content was redacted or removed by an
+   * import.
+   */
+  readonly isWide?: true | undefined;
 }
 
 /** The origin of a fork. */

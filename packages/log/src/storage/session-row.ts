@@ -2,7 +2,7 @@ import type { LogRecord, SessionId } from '@millrace/core';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { incarnationText } from './incarnation.ts';
 import type { NewSessionNumbers } from './record-store.ts';
-import type { LeaseRow, Origin, SessionRow } from './rows.ts';
+import type { ChainHead, LeaseRow, Origin, SessionRow } from './rows.ts';
 
 /**
  * Returns the row of a session without records. `made` must be a number that no session had before.
@@ -43,6 +43,7 @@ export function sessionInfo(row: SessionRow): SessionInfo {
     lease: lease && { holder: lease.holder, epoch, expiresAt: lease.expiresAt },
     epoch,
     origin,
+    ...(row.chain && { chain: chainInfo(row.chain) }),
     ...(row.isDamaged && { isDamaged: row.isDamaged }),
   };
 }
@@ -122,6 +123,8 @@ export interface SessionColumns {
   readonly open_work: string;
   readonly queued_commands: number;
   readonly origin: string | null;
+  /** The end of the hash chain. Rows that were stored before chains existed do not have this field. */
+  readonly chain?: string | null;
 }
 
 export function toColumns(row: SessionRow): SessionColumns {
@@ -140,6 +143,7 @@ export function toColumns(row: SessionRow): SessionColumns {
     open_work: JSON.stringify(row.openWork),
     queued_commands: row.queuedCommands,
     origin: origin === undefined ? null : JSON.stringify(origin),
+    chain: row.chain === undefined ? null : chainText(row.chain),
   };
 }
 
@@ -159,7 +163,23 @@ export function fromColumns(fields: SessionColumns, incarnation: number): Sessio
     openWork: JSON.parse(fields.open_work) as readonly string[],
     queuedCommands: fields.queued_commands,
     origin: fields.origin === null ? undefined : (JSON.parse(fields.origin) as Origin),
+    ...(typeof fields.chain === 'string' && { chain: parseChain(fields.chain) }),
   };
+}
+
+function chainInfo({ count, start, hash }: ChainHead): NonNullable<SessionInfo['chain']> {
+  return { count, start, hash };
+}
+
+/** Encodes the end of a chain. Each append stores it, so the text is short. */
+function chainText({ count, start, hash, isWide }: ChainHead): string {
+  return `${count} ${start} ${hash}${isWide ? ' wide' : ''}`;
+}
+
+function parseChain(text: string): ChainHead {
+  const [count, start, hash = '', wide] = text.split(' ');
+  const head = { count: Number(count), start: Number(start), hash };
+  return wide === undefined ? head : { ...head, isWide: true };
 }
 
 /**

@@ -14,17 +14,21 @@ import { type LogContents, longBlob, readContents } from './version-fixture.ts';
 const folder = mkdtempSync(join(tmpdir(), 'millrace-versions-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const fixture = (name: string) =>
-  readFileSync(join(import.meta.dirname, 'fixtures/version-1', name));
+const fixture = (name: string, version: number) =>
+  readFileSync(join(import.meta.dirname, `fixtures/version-${version}`, name));
 
-/** Unpacks a stored file of an earlier version. Returns its path. */
-function unpack(name: string): string {
-  const path = join(folder, name);
-  writeFileSync(path, gunzipSync(fixture(`${name}.gz`)));
+/**
+ * Unpacks a stored file of an earlier version. Returns its path. The file has no mark, so a file of version 2
+ * counts as replaced, and its lease is no longer valid.
+ */
+function unpack(name: string, version = 1): string {
+  const path = join(folder, `${version}-${name}`);
+  writeFileSync(path, gunzipSync(fixture(`${name}.gz`, version)));
   return path;
 }
 
-const contentsOf = (name: string) => JSON.parse(fixture(name).toString()) as LogContents;
+const contentsOf = (name: string, version = 1) =>
+  JSON.parse(fixture(name, version).toString()) as LogContents;
 
 async function canContinue(log: Log): Promise<void> {
   const driver = await log.open('chat', { takeOver: true });
@@ -34,20 +38,23 @@ async function canContinue(log: Log): Promise<void> {
   await driver.release();
 }
 
-test('a SQLite file of version 1 opens, has the same content, and can be continued', async () => {
-  const path = unpack('sqlite.db');
-  for (let times = 0; times < 2; times++) {
-    const log = sqliteLog({ path });
-    const contents = await readContents(log);
-    if (times === 0) expect(contents).toEqual(contentsOf('sqlite.json'));
-    await canContinue(log);
-    await log.close();
-  }
-  const database = new DatabaseSync(path, { readOnly: true });
-  expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 2 });
-  expect(database.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
-  database.close();
-});
+test.each([1, 2])(
+  'a SQLite file of version %i opens, has the same content, and can be continued',
+  async (version) => {
+    const path = unpack('sqlite.db', version);
+    for (let times = 0; times < 2; times++) {
+      const log = sqliteLog({ path });
+      const contents = await readContents(log);
+      if (times === 0) expect(contents).toEqual(contentsOf('sqlite.json', version));
+      await canContinue(log);
+      await log.close();
+    }
+    const database = new DatabaseSync(path, { readOnly: true });
+    expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 3 });
+    expect(database.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
+    database.close();
+  },
+);
 
 test('21.D: a long blob of version 1 is read whole, and its first slice moves it into pieces', async () => {
   const path = unpack('sqlite.db');

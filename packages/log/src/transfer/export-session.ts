@@ -1,7 +1,10 @@
 import { encodeRecord, type LogRecord, sessionId } from '@millrace/core';
 import { readWholeSession } from '../any-log/read-session.ts';
+import { linksOf } from '../chain/rewrite-chain.ts';
+import { linkHash } from '../chain/seal.ts';
 import type { Log } from '../contract/log.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
+import { indexAfter } from '../storage/record-list.ts';
 import { encodeHeader, type Hole } from './session-header.ts';
 
 /**
@@ -26,13 +29,24 @@ function headerOf(info: SessionInfo, records: readonly LogRecord[]): string {
   // After the info was read, a writer may have added records, or a rewrite may have removed the last record.
   const through = Math.max(info.through, next - 1);
   if (through >= next) holes.push([next, through]);
-  return encodeHeader({ ...info, through, holes });
+  return encodeHeader({ ...info, through, holes, chain: chainOf(info, records) });
+}
+
+/**
+ * Returns the end of the chain that the records have. After the info was read, a writer may have added links.
+ */
+function chainOf({ chain }: SessionInfo, records: readonly LogRecord[]): SessionInfo['chain'] {
+  const last = linksOf(records).at(-1)?.link;
+  if (chain === undefined || last === undefined) return chain;
+  const [first, end] = [last.ranges[0]?.[0] ?? 0, last.ranges.at(-1)?.[1] ?? 0];
+  const own = records.slice(indexAfter(records, first - 1), indexAfter(records, end));
+  return { ...chain, count: last.number, hash: linkHash(last, own) };
 }
 
 /**
  * Escapes U+2028 and U+2029, because some line readers also split lines at these characters. In JSON, they
  * occur only inside strings, where an escape is allowed.
  */
-function asLine(json: string): string {
+export function asLine(json: string): string {
   return json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 }

@@ -10,8 +10,10 @@ import {
   sessionId,
   validate,
 } from '@millrace/core';
+import { canHash } from '../chain/link.ts';
+import { rewriteChain } from '../chain/rewrite-chain.ts';
 import { systemClock } from '../contract/clock.ts';
-import type { Log } from '../contract/log.ts';
+import type { Log, RestoreOptions } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { referencedBlobs } from '../storage/blob-references.ts';
@@ -59,10 +61,13 @@ export async function importSession(
   const { createdAt, changedAt, isClosed } = header;
   if (isTrusted) {
     const { origin, through } = header;
-    return log.restore(session, all, { createdAt, changedAt, isClosed, origin, through });
+    const times = { createdAt, changedAt };
+    const { records, chain } = chainedImport(header, read, all);
+    return log.restore(session, records, { ...times, isClosed, origin, through, chain });
   }
   const existing = await existingSessions(log, header, all);
-  const { records, through } = withoutApprovals(all, header.through, existing);
+  const { records: kept, through } = withoutApprovals(all, header.through, existing);
+  const { records, chain } = chainedImport(header, read, kept);
   const origin = header.origin && !existing.has(header.origin.session) ? header.origin : undefined;
   // A time in the future would make the session the newest one until that time.
   const latest = systemClock.now();
@@ -70,7 +75,18 @@ export async function importSession(
     createdAt: Math.min(createdAt, latest),
     changedAt: Math.min(changedAt, latest),
   };
-  return log.restore(session, records, { ...times, isClosed, origin, through });
+  return log.restore(session, records, { ...times, isClosed, origin, through, chain });
+}
+
+/** Adds a link for the records that the import changes or removes, if the session has a chain. */
+function chainedImport(
+  { chain }: SessionHeader,
+  read: readonly LogRecord[],
+  kept: readonly LogRecord[],
+): { readonly records: readonly LogRecord[]; readonly chain?: RestoreOptions['chain'] } {
+  if (chain === undefined || !canHash()) return { records: kept };
+  const sealed = rewriteChain(chain, read, kept, 'import');
+  return { ...sealed, chain: { ...sealed.chain, isWide: true } };
 }
 
 /** Replaces fields in the metadata of an item that starts. */

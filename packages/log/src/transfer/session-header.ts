@@ -6,6 +6,8 @@ import { BadLineError, countIn, flagIn, numberIn, objectIn, parseFields, textIn 
 export interface SessionHeader
   extends Pick<SessionInfo, 'session' | 'through' | 'createdAt' | 'changedAt' | 'isClosed'> {
   readonly origin: SessionInfo['origin'];
+  /** The end of the session's hash chain. Undefined if the session has no chain. */
+  readonly chain?: SessionInfo['chain'];
   /**
    * Ranges of offsets whose records were removed by settling or redaction. Any other missing offset is an
    * error.
@@ -19,9 +21,9 @@ export type Hole = readonly [number, number];
 const exportVersion = 1;
 
 export function encodeHeader(header: SessionHeader): string {
-  const { session, through, createdAt, changedAt, isClosed, origin, holes } = header;
+  const { session, through, createdAt, changedAt, isClosed, origin, holes, chain } = header;
   const head = { millrace: 'session', v: exportVersion, session, through };
-  return JSON.stringify({ ...head, createdAt, changedAt, isClosed, origin, holes });
+  return JSON.stringify({ ...head, createdAt, changedAt, isClosed, origin, holes, chain });
 }
 
 export function decodeHeader(line: string): SessionHeader {
@@ -40,7 +42,15 @@ export function decodeHeader(line: string): SessionHeader {
     isClosed: flagIn(fields, 'isClosed'),
     origin: originOf(fields['origin']),
     holes: holesOf(fields['holes'], through),
+    ...chainOf(fields['chain']),
   };
+}
+
+function chainOf(value: JsonValue | undefined): Pick<SessionHeader, 'chain'> {
+  if (value === undefined) return {};
+  const fields = objectIn(value, 'chain');
+  const [count, start] = [countIn(fields, 'count'), countIn(fields, 'start')];
+  return { chain: { count, start, hash: textIn(fields, 'hash') } };
 }
 
 function originOf(value: JsonValue | undefined): SessionInfo['origin'] {

@@ -128,13 +128,16 @@ export function UsageLine({ source }: { readonly source: ChatSource }) {
   const prefix = estimated ? '≈ ' : '';
   const cached = cachedPercent(usage) ?? 0;
   const cost = costs.map(({ amount, currency }) => `${Number(amount).toFixed(4)} ${currency}`);
+  // Some models report only the tokens of their answer.
+  const tokens = [
+    ...(input > 0 ? [t.tokensIn(compact(input, t), cached)] : []),
+    ...(output > 0 ? [t.tokensOut(compact(output, t))] : []),
+  ];
+  const text = prefix + [...tokens, ...cost].join(' · ');
+  // Each text gets a new element. The text is aligned right, so its start would move otherwise.
   return (
-    <span className="activity-usage" title={t.usageHint}>
-      {[
-        `${prefix}${t.tokensIn(compact(input, t), cached)}`,
-        t.tokensOut(compact(output, t)),
-        ...cost,
-      ].join(' · ')}
+    <span key={text} className="activity-usage" title={t.usageHint}>
+      {text}
     </span>
   );
 }

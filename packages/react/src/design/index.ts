@@ -1,5 +1,6 @@
 'use client';
 
+export { lazyView } from '../on-demand/lazy-view.tsx';
 export { Button, IconButton } from './button.tsx';
 export { Dialog, type DialogProps } from './dialog.tsx';
 export {

@@ -132,6 +132,8 @@ export const german: Labels = {
   serverIsBusy: 'Der Server ist ausgelastet. Versuchen Sie es später noch einmal.',
   messageTooLong: 'Die Nachricht ist länger, als der Server erlaubt.',
   tryAgain: 'Noch einmal versuchen',
+  partNotLoaded: 'Ein Teil der Seite konnte nicht geladen werden.',
+  reloadThePage: 'Seite neu laden',
   retry: 'Wiederholen',
   // Content
   sources: 'Quellen',

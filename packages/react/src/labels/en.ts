@@ -129,6 +129,8 @@ export const english: Labels = {
   serverIsBusy: 'The server is busy. Try again later.',
   messageTooLong: 'The message is longer than the server allows.',
   tryAgain: 'Try again',
+  partNotLoaded: 'A part of the page could not be loaded.',
+  reloadThePage: 'Reload the page',
   retry: 'Retry',
   // Content
   sources: 'Sources',

@@ -131,6 +131,8 @@ export const spanish: Labels = {
   serverIsBusy: 'El servidor está ocupado. Inténtelo más tarde.',
   messageTooLong: 'El mensaje es más largo de lo que permite el servidor.',
   tryAgain: 'Intentar de nuevo',
+  partNotLoaded: 'No se pudo cargar una parte de la página.',
+  reloadThePage: 'Recargar la página',
   retry: 'Reintentar',
   // Content
   sources: 'Fuentes',

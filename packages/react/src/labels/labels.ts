@@ -128,6 +128,8 @@ export interface Labels {
   readonly serverIsBusy: string;
   readonly messageTooLong: string;
   readonly tryAgain: string;
+  readonly partNotLoaded: string;
+  readonly reloadThePage: string;
   readonly retry: string;
   // Content
   readonly sources: string;

@@ -127,6 +127,8 @@ export const chinese: Labels = {
   serverIsBusy: '服务器繁忙。请稍后再试。',
   messageTooLong: '消息超过了服务器允许的长度。',
   tryAgain: '重试',
+  partNotLoaded: '页面的一部分无法加载。',
+  reloadThePage: '重新加载页面',
   retry: '重试',
   // Content
   sources: '来源',

@@ -1,4 +1,4 @@
-import { useEffect, useReducer, useState } from 'react';
+import { createContext, useContext, useEffect, useLayoutEffect, useReducer, useState } from 'react';
 
 /** Code that the page loads when a text needs it. So the page itself starts faster. */
 export interface Extra<T> {
@@ -123,6 +123,12 @@ class TextGate {
 }
 
 /**
+ * The function that keeps the texts around a text invisible until the code for the text is loaded. It
+ * returns a function that ends this. Default: the start of a text is visible at once.
+ */
+export const HoldTexts = createContext<() => () => void>(() => () => {});
+
+/**
  * Returns the start of a text that can be shown and will not move later. The rest waits until the
  * code for it is loaded. Otherwise a formula would change its size when there is already text below
  * it.
@@ -131,6 +137,9 @@ export function useHeldText(text: string): string {
   const [gate] = useState(() => new TextGate());
   const [, render] = useReducer((count: number) => count + 1, 0);
   const { shown, waiting } = gate.read(text);
+  const hold = useContext(HoldTexts);
+  const isWaiting = waiting !== undefined;
+  useLayoutEffect(() => (isWaiting ? hold() : undefined), [isWaiting, hold]);
   useEffect(() => {
     if (waiting === undefined) return;
     let isOver = false;

@@ -35,6 +35,10 @@ const recordSchema = z.looseObject({
   turn: z.int().describe('The turn. 0 outside of any turn'),
   attempt: z.int().describe('The attempt at the request of the turn. 0 outside of any attempt'),
   producer: z.string().describe('The writer of the record'),
+  links: z
+    .array(z.string())
+    .optional()
+    .describe("The links of the session's hash chain that end at this record"),
   delta: z
     .looseObject({ type: typeOf(deltaTypes, 'delta') })
     .optional()

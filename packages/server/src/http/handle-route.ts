@@ -46,9 +46,8 @@ export async function handleRoute(
   const result = await route.handle(input, createContext(route, exchange, raw, options));
   if (result instanceof StreamReply) {
     const { openStreams } = options;
-    // The limit applies only to GET. A request with a different method has already changed data, so its
-    // answer must be sent.
-    if (route.method === 'GET') openStreams.assertCapacity(exchange.caller);
+    // A request that has already changed data must be answered, so the limit does not apply to it.
+    if (route.method === 'GET' || result.isRefusable) openStreams.assertCapacity(exchange.caller);
     openStreams.add(exchange);
     return exchange.stream(result);
   }

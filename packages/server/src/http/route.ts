@@ -150,9 +150,12 @@ export class Reply {
 /** A reply that writes directly to the response, for example a stream. */
 export class StreamReply {
   readonly write: (response: HttpResponse) => Promise<void>;
+  /** True if the request changed nothing, so that the server can still refuse it. */
+  readonly isRefusable: boolean;
 
-  constructor(write: (response: HttpResponse) => Promise<void>) {
+  constructor(write: (response: HttpResponse) => Promise<void>, { isRefusable = false } = {}) {
     this.write = write;
+    this.isRefusable = isRefusable;
   }
 }
 

@@ -1,4 +1,5 @@
 import { AgentError } from '@millrace/agent';
+import type { McpOAuth } from './mcp-oauth.ts';
 
 /** Describes an MCP server and how to connect to it. */
 export type McpServer = McpStdioServer | McpHttpServer;
@@ -34,6 +35,11 @@ export interface McpHttpServer {
     readonly headers?: Readonly<Record<string, string>> | undefined;
     /** A function that replaces the global `fetch`. Default: the global `fetch`. */
     readonly fetch?: typeof fetch | undefined;
+    /**
+     * How to log in with OAuth. It has no effect if `headers` contains `authorization`. Default: the client does
+     * not log in.
+     */
+    readonly oauth?: McpOAuth | undefined;
   };
   readonly stdio?: undefined;
 }

@@ -28,8 +28,10 @@ export interface ExtensionApi {
   status(text: string | undefined): void;
   /** Adds a theme for `/theme`. */
   theme(theme: ExtensionTheme): void;
-  /** Adds a model for `--model` and `/model`. */
+  /** Adds a model for `--model` and `/model`. Its server has an API that Millrace knows. */
   model(model: ExtensionModel): void;
+  /** Adds a model for `--model` and `/model`. The extension itself sends the requests. */
+  provider(provider: ExtensionProvider): void;
 }
 
 /** A tool for the model. */
@@ -64,6 +66,11 @@ export interface ExtensionCommand {
   readonly description: string;
   /** The placeholder for the argument in `/help`. Default: no argument. */
   readonly argument?: string | undefined;
+  /**
+   * A key that runs the command, such as `alt+o` or `ctrl+o`: `alt` or `ctrl` with a letter or a digit. If the
+   * command has an argument, it gets the text in the prompt. Keys of the chat are refused. Default: none.
+   */
+  readonly key?: string | undefined;
   /** Runs the command with the text after its name. */
   run(
     argument: string,
@@ -77,6 +84,8 @@ export interface ExtensionReply {
   readonly print?: string | undefined;
   /** A message to send to the model. Default: none. */
   readonly send?: string | undefined;
+  /** A text that replaces the text in the prompt. Default: the prompt stays as it is. */
+  readonly prompt?: string | undefined;
 }
 
 /** Shows the results of some tools in another form. */
@@ -128,3 +137,50 @@ export interface ExtensionModel {
   readonly keyVariable?: string | undefined;
   readonly contextTokens?: number | undefined;
 }
+
+/** A model whose requests the extension sends, for a server with an API that Millrace does not know. */
+export interface ExtensionProvider {
+  /** The name for `--model` and `/model`. */
+  readonly name: string;
+  /** The environment variable with the key. The extension gets its value in `key`. Default: none. */
+  readonly keyVariable?: string | undefined;
+  /** The size of the context window. Default: unknown. */
+  readonly contextTokens?: number | undefined;
+  /** The maximum length of an answer. Default: unknown. */
+  readonly maxOutputTokens?: number | undefined;
+  /**
+   * Sends a request and yields the answer as it arrives. If it throws before the first chunk, Millrace handles
+   * the error like an HTTP error with the number in `status` of the error. Default: 500, which Millrace retries.
+   */
+  stream(request: ProviderRequest, context: ProviderCall): AsyncIterable<ProviderChunk>;
+}
+
+/** A request to a model, in the form of the Chat Completions API. */
+export interface ProviderRequest {
+  /** The messages, with `role`, `content`, `tool_calls` and `tool_call_id`. */
+  readonly messages: readonly JsonObject[];
+  /** The tools, with their JSON Schema in `function.parameters`. Default: none. */
+  readonly tools?: readonly JsonObject[] | undefined;
+  /** Further fields, such as `max_tokens`, `reasoning_effort` and `response_format`. */
+  readonly [field: string]: unknown;
+}
+
+/** The second argument of `stream`. */
+export interface ProviderCall extends ExtensionCall {
+  /** The value of `keyVariable`. Undefined if it is not set. */
+  readonly key: string | undefined;
+}
+
+/** A piece of an answer. */
+export type ProviderChunk =
+  | { readonly type: 'text' | 'reasoning'; readonly text: string }
+  /** A complete tool call. `arguments` is JSON. */
+  | {
+      readonly type: 'tool_call';
+      readonly id: string;
+      readonly name: string;
+      readonly arguments: string;
+    }
+  | { readonly type: 'usage'; readonly inputTokens: number; readonly outputTokens: number }
+  /** The reason why the answer ended, if it was cut off. */
+  | { readonly type: 'stop'; readonly reason: 'length' | 'content_filter' };

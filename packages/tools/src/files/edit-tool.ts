@@ -35,12 +35,12 @@ const edit = z.object({
   old_text: wellFormedText('old_text')
     .min(1)
     .describe('The text to replace, exactly as in the file, with indentation'),
-  new_text: wellFormedText('new_text').describe('What to put in its place'),
-  replace_all: z.boolean().optional().describe('Replace every occurrence'),
+  new_text: wellFormedText('new_text'),
+  replace_all: z.boolean().optional(),
 });
 
 const input = z.object({
-  path: z.string().describe('Relative to the workspace, or absolute'),
+  path: z.string(),
   edits: z.array(edit).min(1).max(100).describe('Applied in order'),
 });
 

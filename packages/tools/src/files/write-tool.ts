@@ -14,7 +14,7 @@ export interface WriteInput {
 }
 
 const input = z.object({
-  path: z.string().describe('Relative to the workspace, or absolute'),
+  path: z.string(),
   content: wellFormedText('content'),
 });
 

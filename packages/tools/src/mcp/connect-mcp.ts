@@ -1,9 +1,14 @@
 import type { Tool } from '@millrace/agent';
+import { abortable } from '../abortable.ts';
+import { LoginNeededError, McpError } from '../contract/mcp-error.ts';
 import { type McpOptions, resolveMcpOptions } from '../contract/mcp-options.ts';
 import { checkServer, type McpServer } from '../contract/mcp-server.ts';
 import { assertKnownOptions } from '../known-options.ts';
+import { login } from './oauth/login-mcp.ts';
+import { hasLogin, ServerAuthorization } from './oauth/server-authorization.ts';
+import { type McpPrompt, RemotePrompts } from './remote-prompts.ts';
 import { RemoteTools } from './remote-tools.ts';
-import type { RemoteServer } from './server/call-tool.ts';
+import type { LogIn, RemoteServer } from './server/call-tool.ts';
 import {
   ConnectError,
   type Connection,
@@ -25,6 +30,13 @@ export interface McpTools {
    * model.
    */
   readonly instructions: string | undefined;
+  /** The current prompts of the server. Default: the list is empty. */
+  readonly prompts: readonly McpPrompt[];
+  /**
+   * Returns the text of a prompt, for a message of the user. It is text of the server. Throws an `McpError` with
+   * the code `prompt_failed`.
+   */
+  getPrompt(name: string, given?: Readonly<Record<string, string>>): Promise<string>;
   /** Closes the connection and stops the server process. Running calls fail. */
   close(): Promise<void>;
 }
@@ -51,8 +63,13 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
   });
   const settings = resolveMcpOptions(options, server.http !== undefined);
   const { connectTimeoutMs: timeoutMs } = settings;
-  const redact = createRedactor(server);
   const link = new ServerLink(server.name, open);
+  const authorization = hasLogin(server)
+    ? new ServerAuthorization(server, link.closing)
+    : undefined;
+  const redact = createRedactor(server, authorization);
+  const access = { authorization, redact };
+  const logIn = loginFunction(server, link.closing);
   const report = (problem: string) => {
     try {
       settings.onProblem?.(clip(redact(`MCP server ${server.name}: ${problem}`), maxProblemLength));
@@ -60,8 +77,9 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
       // An error in the callback must not close the connection.
     }
   };
-  const remote: RemoteServer = { server: server.name, link, settings, redact, report };
+  const remote: RemoteServer = { server: server.name, link, settings, redact, report, logIn };
   const remoteTools = new RemoteTools(remote);
+  const remotePrompts = new RemotePrompts(remote);
   const refresher = new ToolListRefresher({
     remoteTools,
     closing: link.closing,
@@ -71,29 +89,69 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
   });
 
   async function open(closing: AbortSignal): Promise<Connection> {
+    try {
+      return await openOnce(closing);
+    } catch (error) {
+      const { cause } = error instanceof ConnectError ? error : { cause: error };
+      if (logIn === undefined || !(cause instanceof LoginNeededError)) throw failure(error);
+      await logIn(cause.challenge, closing);
+      return openOnce(closing).catch((again: unknown) => {
+        throw failure(again);
+      });
+    }
+  }
+
+  async function openOnce(closing: AbortSignal): Promise<Connection> {
     const signal = AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)]);
     const onListChanged = (connection: Connection) => refresher.refresh(connection);
     try {
       await settings.beforeStart?.();
-      const connection = await openConnection(server, settings, { signal, onListChanged });
+      const onPromptsChanged = (connection: Connection) => void remotePrompts.refresh(connection);
+      const connection = await openConnection(server, settings, {
+        ...{ signal, onListChanged, onPromptsChanged, access },
+      });
       // A restarted server may have a different version with different tools.
-      if (remoteTools.isLoaded) refresher.refresh(connection);
+      if (remoteTools.isLoaded) {
+        refresher.refresh(connection);
+        onPromptsChanged(connection);
+      }
       return connection;
     } catch (error) {
       closing.throwIfAborted();
-      throw cannotConnect(server, error, timeoutMs);
+      throw error;
     }
   }
 
-  const { instructions } = await firstConnection(link, refresher, (error) =>
-    cannotConnect(server, error, timeoutMs),
-  );
+  function failure(error: unknown): Error {
+    return error instanceof McpError ? error : cannotConnect(server, error, timeoutMs, access);
+  }
+
+  const first = await firstConnection(link, refresher, failure, logIn);
+  await remotePrompts.refresh(first);
+  const { instructions } = first;
   return {
     get tools() {
       return remoteTools.tools;
     },
+    get prompts() {
+      return remotePrompts.prompts;
+    },
+    getPrompt: (name, given = {}) => remotePrompts.get(name, given),
     instructions: instructions && clip(instructions, maxInstructionsLength),
     close: () => link.close(),
+  };
+}
+
+/** Returns a function that logs the user in. Returns undefined if nobody can open the login page. */
+function loginFunction(server: McpServer, closing: AbortSignal): LogIn | undefined {
+  if (!hasLogin(server) || server.http.oauth.openPage === undefined) return undefined;
+  let running: Promise<void> | undefined;
+  return async (challenge, signal) => {
+    // Calls that fail at the same time share one login page.
+    running ??= login(server, challenge, { signal: closing }).finally(() => {
+      running = undefined;
+    });
+    await abortable(running, signal);
   };
 }
 
@@ -104,12 +162,22 @@ async function firstConnection(
   link: ServerLink,
   lists: ToolListRefresher,
   failure: (error: unknown) => Error,
+  logIn: LogIn | undefined,
 ): Promise<Connection> {
   const connection = await link.acquire(link.closing);
   try {
-    await lists.read(connection);
+    await lists.read(connection).catch(async (error: unknown) => {
+      // Some servers allow the handshake without a login.
+      if (logIn === undefined || !(error instanceof LoginNeededError)) throw error;
+      await logIn(error.challenge, link.closing);
+      await lists.read(connection);
+    });
     return connection;
   } catch (error) {
+    if (error instanceof McpError) {
+      await link.close();
+      throw error;
+    }
     const failureDetails = connection.failureDetails();
     await link.close();
     throw failure(new ConnectError(error, failureDetails));

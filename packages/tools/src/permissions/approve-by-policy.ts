@@ -1,17 +1,17 @@
 import { lstat } from 'node:fs/promises';
-import type { ApprovalDecision, CheckedToolCall } from '@millrace/agent';
+import type { Approval, ApprovalDecision, CheckedToolCall } from '@millrace/agent';
 import type { ComputerInput, McpApprovalInput } from '@millrace/providers';
 import { realPathOf } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { deletesPath, type PolicyCall, pathOf } from './decide.ts';
-import type { PermissionPolicy } from './permission-policy.ts';
+import { type PermissionPolicy, permissionPolicy } from './permission-policy.ts';
 import type { PermissionRule } from './permission-rule.ts';
 import type { ReadOnlyCommand, ReadPath } from './read-only/read-only-command.ts';
 import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
 import { linkedProtectedName, nameThatGitObeys } from './repository-protection.ts';
 import { standingRuleText } from './standing-rule.ts';
-import { suggestRule } from './suggest-rule.ts';
-import { isPathKind, isRemoteTool, toolKindOf } from './tool-kinds.ts';
+import { allChangesRule, suggestRule } from './suggest-rule.ts';
+import { isPathKind, isRemoteTool, type PathKind, toolKindOf } from './tool-kinds.ts';
 
 /** Options of `approveByPolicy`. */
 export interface ApproveByPolicyOptions {
@@ -62,16 +62,39 @@ export function approveByPolicy(
     const named = { tool: call.name, input, isRemote: isRemoteTool(called) };
     const kind = toolKindOf(call.name, policy.kinds, named.isRemote);
     if (!isPathKind(kind)) return decide(pending, named);
-    const leadsTo = await realPathOfCall(named, workspace.root);
-    const writes = kind === 'write' && leadsTo !== undefined;
-    const obeyedName = writes
-      ? (nameThatGitObeys(workspace.root, leadsTo) ?? linkedProtectedName(workspace.root, leadsTo))
-      : undefined;
-    const ruling = await decide(pending, { ...named, leadsTo, obeyedName });
+    const resolved = await withRealPath(named, kind, workspace.root);
+    const ruling = await decide(pending, resolved);
     // The tool refuses the call if the path leads to a different file when the tool runs. `judged` is empty
     // if the real path is unknown.
-    return { ...ruling, judged: leadsTo ?? '' };
+    return { ...ruling, judged: resolved.leadsTo ?? '' };
   };
+}
+
+/**
+ * Decides whether a file can be changed if all changes in the workspace are allowed. The decision is `ask` for
+ * a protected file, or if a rule asks.
+ *
+ * @example await decideChange('.git/config', policy, workspace); // 'ask'
+ */
+export async function decideChange(
+  path: string,
+  policy: PermissionPolicy,
+  workspace: Pick<Workspace, 'root'>,
+): Promise<Approval> {
+  // The rule comes last and yields, so a rule that asks has precedence over it.
+  const lenient = permissionPolicy({ ...policy, rules: [...policy.rules, allChangesRule(policy)] });
+  const call = await withRealPath({ tool: 'write', input: { path } }, 'write', workspace.root);
+  return call.leadsTo === undefined ? 'ask' : lenient.decide(call).decision;
+}
+
+/** Adds what the file system says about the path of a call. */
+async function withRealPath(call: PolicyCall, kind: PathKind, root: string): Promise<PolicyCall> {
+  const leadsTo = await realPathOfCall(call, root);
+  const writes = kind === 'write' && leadsTo !== undefined;
+  const obeyedName = writes
+    ? (nameThatGitObeys(root, leadsTo) ?? linkedProtectedName(root, leadsTo))
+    : undefined;
+  return { ...call, leadsTo, obeyedName };
 }
 
 /**

@@ -79,5 +79,5 @@ export function describeSandbox(view: 'workspace' | 'read-only', network: boolea
       ? 'change files only in the workspace and in /tmp'
       : 'change files only in /tmp';
   const limits = network ? changes : `${changes}, and have no network`;
-  return `Commands run in a sandbox: they can ${limits}. Keys and settings of the user are hidden. If a command needs more, set outside_sandbox${network ? '' : ' or network'}; the user is asked then.`;
+  return `Commands run in a sandbox: they can ${limits}. Keys and settings of the user are hidden. If a command needs more, set outside_sandbox${network ? '' : ' or network'}.`;
 }

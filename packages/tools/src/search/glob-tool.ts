@@ -17,7 +17,7 @@ const schema = z.object({
     .min(1)
     .max(1000)
     .describe('"*.ts" by name at any depth, "src/**/*.{ts,tsx}" below path'),
-  path: z.string().default('.').describe('The folder to search'),
+  path: z.string().default('.'),
   order: z.enum(['modified', 'name']).default('modified').describe('Newest first, or by name'),
   limit: z.int().min(1).max(2000).default(200),
 });

@@ -243,7 +243,7 @@ function schemaOf({ timeoutMs, maxTimeoutMs, sandbox, background }: Settings) {
   const network = z
     .boolean()
     .optional()
-    .describe('Run it with network, inside the sandbox. The user is asked');
+    .describe('Run it with network. The user is asked');
   const outside = z
     .boolean()
     .optional()

@@ -21,7 +21,7 @@ export interface TestHttpServer {
   /** Cuts all connections, as a crashed server does. */
   cut(): void;
   /** Replaces the handler of all requests. Undefined restores the usual handler. */
-  answerWith(handle: Handle | undefined): void;
+  answerWith(handle: ((request: Request, usual: Handle) => Promise<Response>) | undefined): void;
   close(): Promise<void>;
 }
 
@@ -37,11 +37,11 @@ export async function startHttpServer(
   const requests: { method: string; headers: Headers }[] = [];
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
   const handle = revision === 'modern' ? modern(list, options) : sessional(list, options, sessions);
-  let instead: Handle | undefined;
+  let instead: Parameters<TestHttpServer['answerWith']>[0];
   const server = createServer((incoming, outgoing) => {
     const request = requestOf(incoming, outgoing);
     requests.push({ method: request.method, headers: request.headers });
-    void answer(outgoing, (instead ?? handle)(request));
+    void answer(outgoing, instead === undefined ? handle(request) : instead(request, handle));
   });
   server.listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));

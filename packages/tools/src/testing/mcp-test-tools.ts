@@ -151,6 +151,18 @@ export const testTools: Readonly<Record<string, TestTool>> = {
         .then((answer) => textResult(JSON.stringify(answer)), failed);
     },
   },
+  ask_url: {
+    run: async ({ url }, { call }) => {
+      const params = { mode: 'url', message: 'Pay here', url: String(url), elicitationId: '1' };
+      const schema = {
+        '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) },
+      } as const;
+      return call.mcpReq.send({ method: 'elicitation/create', params }, schema).then(
+        (answer) => textResult(JSON.stringify(answer)),
+        (error) => textResult(String(error)),
+      );
+    },
+  },
   change: {
     run: async (_, context) => {
       await context.changeList();

@@ -22,7 +22,8 @@ export interface MergeReport {
   readonly conflicts: readonly MergeConflict[];
 }
 
-interface MergeOptions {
+/** The folders of a merge, and how it decides. */
+export interface MergeOptions {
   /** The folder with the changes. */
   readonly work: Workspace;
   /** The folder that gets the changes. Undefined if every change is a conflict. */
@@ -35,6 +36,11 @@ interface MergeOptions {
   readonly git: (words: readonly string[]) => Promise<GitResult | undefined>;
   /** The folder for temporary files. */
   readonly folder: string;
+  /**
+   * Returns the reason why a change of a path must not be merged, without the path. Default: every change can be
+   * merged.
+   */
+  readonly refusalOf?: ((path: string) => Promise<string | undefined>) | undefined;
 }
 
 const maxFileBytes = 4_194_304;
@@ -56,7 +62,8 @@ export async function mergeFolder(options: MergeOptions): Promise<MergeReport> {
     const outcome =
       into === undefined
         ? 'it was changed'
-        : await mergeFile(path, old, changed, { ...options, into }).catch(failureText);
+        : ((await options.refusalOf?.(path)) ??
+          (await mergeFile(path, old, changed, { ...options, into }).catch(failureText)));
     if (outcome === 'merged') merged.push(path);
     else if (outcome !== 'same') conflicts.push({ path, message: outcome });
   }

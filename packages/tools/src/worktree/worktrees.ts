@@ -1,6 +1,16 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import {
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
 import { AgentError } from '@millrace/agent';
 import { errorCodeOf, WorkspaceError } from '../contract/workspace-error.ts';
 import { findRepositoryRisk } from '../git/repository-risk.ts';
@@ -14,7 +24,7 @@ import {
 } from '../rewind/file-copies.ts';
 import { scanFolder } from '../rewind/folder-scan.ts';
 import { createWorkspace, type Workspace } from '../workspace/workspace.ts';
-import { type MergeReport, mergeFolder } from './merge-folder.ts';
+import { type MergeOptions, type MergeReport, mergeFolder } from './merge-folder.ts';
 
 /** Options of `openWorktrees`. */
 export interface WorktreesOptions {
@@ -26,6 +36,11 @@ export interface WorktreesOptions {
   readonly copies: string;
   /** The environment of the user, for git. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /**
+   * True for a path, relative to the workspace, that is not copied if it is not committed. Default: all files
+   * are copied.
+   */
+  readonly omits?: ((path: string) => boolean) | undefined;
   /** Maximum number of worktrees that are in use at the same time. Further calls wait. Default: 4. */
   readonly maxOpen?: number | undefined;
   /** Maximum number of worktrees of the repository that exist in `folder`. Default: 32. */
@@ -50,7 +65,7 @@ export interface Worktree {
    * Merges the changes into the workspace, and removes the worktree if everything is merged. If a file cannot
    * be merged, the file in the workspace stays as it is, and the worktree stays too.
    */
-  merge(into: Workspace): Promise<WorktreeReport>;
+  merge(into: Workspace, options?: Pick<MergeOptions, 'refusalOf'>): Promise<WorktreeReport>;
   /** Removes the worktree if it has no changes. Otherwise it stays. */
   discard(): Promise<WorktreeReport>;
   /** Lets a waiting call open its worktree. Deletes nothing. */
@@ -78,7 +93,8 @@ const addTimeoutMs = 120_000;
  */
 export function openWorktrees(options: WorktreesOptions): Worktrees {
   assertKnownOptions('openWorktrees', options, {
-    ...{ workspace: true, folder: true, copies: true, env: true, maxOpen: true, maxKept: true },
+    ...{ workspace: true, folder: true, copies: true, env: true, omits: true },
+    ...{ maxOpen: true, maxKept: true },
   });
   const { maxOpen = 4 } = options;
   const turns = new Turns(maxOpen);
@@ -149,14 +165,16 @@ interface Note {
 
 async function openWorktree(
   id: string,
-  { workspace, folder, copies: place, env, maxKept = 32 }: WorktreesOptions,
+  options: WorktreesOptions,
 ): Promise<Omit<Worktree, 'release'>> {
+  const { workspace, folder, copies: place, env, maxKept = 32 } = options;
   const repository = await repositoryOf(workspace.root);
   makeFolder(folder);
   const name = `millrace-${createHash('sha256').update(id).digest('hex').slice(0, 16)}`;
   const path = join(await realpath(folder), name);
   const notePath = `${path}.json`;
-  const root = join(path, relative(repository, workspace.root));
+  const below = relative(repository, workspace.root);
+  const root = join(path, below);
   const git = (words: readonly string[]) =>
     runGit(words, { cwd: repository, env, timeoutMs: addTimeoutMs });
   const remove = async () => {
@@ -173,23 +191,50 @@ async function openWorktree(
     if (kept >= maxKept) throw tooManyError(folder, kept);
     const added = await git(['worktree', 'add', '--detach', '--quiet', path, 'HEAD']);
     if (added === undefined) throw noWorktreeError(workspace.root, await reasonOf(repository));
-    makeFolder(root);
-    await copyUncommitted(workspace, createWorkspace({ root }), env);
+    try {
+      await makeFolders(path, below);
+    } catch (error) {
+      await remove();
+      throw error;
+    }
+    await copyUncommitted(createWorkspace({ root }), options);
     await withCopies(copies(), async (store) => store.save(await scan(root, new Map(), store)));
     await writeNote(notePath, { repository });
   }
+  await makeFolders(path, below);
   const work = createWorkspace({ root });
-  const report = async (into: Workspace | undefined): Promise<WorktreeReport> => {
+  const report = async (
+    into: Workspace | undefined,
+    more: Pick<MergeOptions, 'refusalOf'> = {},
+  ): Promise<WorktreeReport> => {
+    await makeFolders(path, below);
     const merged = await withCopies(copies(), async (store) => {
       const before = store.load();
       const after = await scan(root, before, store);
-      return mergeFolder({ work, into, before, after, contentOf: store.get, git, folder });
+      const use = { work, into, before, after, contentOf: store.get, git, folder };
+      return mergeFolder({ ...use, ...more });
     });
     if (merged.conflicts.length > 0) return { ...merged, kept: path };
     await remove();
     return { ...merged, kept: undefined };
   };
   return { root, merge: report, discard: () => report(undefined) };
+}
+
+/**
+ * Creates the missing folders of a path below a worktree. Rejects if one of them is a link, because the last
+ * commit of a hostile repository can have a link to any folder in the place of a folder.
+ */
+async function makeFolders(worktree: string, below: string): Promise<void> {
+  let path = worktree;
+  for (const name of below.split(sep)) {
+    path = join(path, name);
+    await mkdir(path).catch((error: unknown) => {
+      if (errorCodeOf(error) !== 'EEXIST') throw error;
+    });
+    if (!(await lstat(path)).isDirectory())
+      throw noWorktreeError(path, 'it is not a folder in the last commit, or in the worktree');
+  }
 }
 
 async function withCopies<Result>(
@@ -211,9 +256,8 @@ async function scan(root: string, before: FolderScan, copies: FileCopies): Promi
 
 /** Copies the files that differ from the last commit, so that the sub-agent has the files of its caller. */
 async function copyUncommitted(
-  from: Workspace,
   to: Workspace,
-  env: WorktreesOptions['env'],
+  { workspace: from, env, omits = () => false }: WorktreesOptions,
 ): Promise<void> {
   const words = ['ls-files', '-z', '--modified', '--deleted', '--others', '--exclude-standard'];
   const listed = await runGit(words, { cwd: from.root, env });
@@ -225,10 +269,10 @@ async function copyUncommitted(
   if (paths.length > maxUncommitted)
     throw noWorktreeError(from.root, `more than ${maxUncommitted} files are not committed`);
   const contents = new Map<string, Awaited<ReturnType<typeof readIfThere>>>();
-  for (const path of paths) contents.set(path, await readIfThere(from, path));
+  for (const path of paths) if (!omits(path)) contents.set(path, await readIfThere(from, path));
   // Deleted links and files make room for folders with the same name.
   for (const [path, file] of contents)
-    if (file === undefined) await rm(join(to.root, path), { force: true }).catch(() => {});
+    if (file === undefined) await to.remove(path).catch(ignoreWorkspaceError);
   for (const [path, file] of contents)
     if (file !== undefined) await to.write(path, file.bytes, { mode: file.mode });
 }
@@ -243,6 +287,11 @@ async function readIfThere(from: Workspace, path: string) {
     // Links and large files are not copied. The worktree then has the file of the last commit.
     return undefined;
   }
+}
+
+/** A file that does not exist, or that is outside of the worktree, is not deleted. */
+function ignoreWorkspaceError(error: unknown): void {
+  if (!(error instanceof WorkspaceError)) throw error;
 }
 
 async function repositoryOf(root: string): Promise<string> {

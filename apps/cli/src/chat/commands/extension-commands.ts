@@ -1,8 +1,8 @@
 import { relative } from 'node:path';
 import { isInside } from '../../config/config-paths.ts';
 import type { BuiltAgent } from '../../contract/agent.ts';
-import type { CodeCommand } from '../../contract/extensions.ts';
-import { type SlashPrompt, slashPrompts } from '../../extensions/slash-prompts.ts';
+import type { CodeCommand, SlashPrompt } from '../../contract/extensions.ts';
+import { slashPrompts } from '../../extensions/slash-prompts.ts';
 import { note, type Row } from '../contract/block.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
 
@@ -63,21 +63,27 @@ function shortPath(path: string, { cwd, env }: CommandContext): string {
   return home !== '' && isInside(path, home) ? `~/${relative(home, path)}` : path;
 }
 
-/** Returns the slash commands of the user's and the project's files. */
+/** Returns the slash commands of the user's and the project's files, and the prompts of MCP servers. */
 export function extensionCommands({
   extensions,
-}: Pick<BuiltAgent, 'extensions'>): readonly SlashCommand[] {
+  servers,
+}: Pick<BuiltAgent, 'extensions' | 'servers'>): readonly SlashCommand[] {
   const fromCode = extensions.code?.commands ?? [];
-  return [...fromCode.map(codeCommand), ...slashPrompts(extensions).map(toCommand)];
+  return [
+    ...fromCode.map(codeCommand),
+    ...slashPrompts(extensions, servers.prompts()).map(toCommand),
+  ];
 }
 
 /** A command of an extension in TypeScript. It can show a text and send a message to the model. */
-function codeCommand({ name, description, argument, run }: CodeCommand): SlashCommand {
+function codeCommand({ name, description, argument, key, run }: CodeCommand): SlashCommand {
   return {
-    ...{ name: `/${name}`, description, argument },
-    async run({ print, conversation }, given) {
-      const { print: text, send } = await run(given);
+    ...{ name: `/${name}`, argument, key },
+    description: key === undefined ? description : `${description} (${key})`,
+    async run({ print, conversation, setPrompt }, given) {
+      const { print: text, send, prompt } = await run(given);
       if (text !== undefined) print(note('plain', text));
+      if (prompt !== undefined) setPrompt(prompt);
       if (send !== undefined) await conversation.send(send);
     },
   };

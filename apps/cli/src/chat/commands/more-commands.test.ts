@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createWorkspace, editTool, writeTool } from '@millrace/tools';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
-import { keys, TestChat, toolCalls } from '../../testing/test-chat.ts';
+import { keys, TestChat, type TestChatOptions, toolCalls } from '../../testing/test-chat.ts';
 
 const folder = temporaryFolder('chat-commands');
 
@@ -120,7 +120,32 @@ test('/mcp shows the servers and connects again', async () => {
   await chat.send('/mcp reconnect docs');
   await chat.waitForText('docs  connected, 2 tools');
   await chat.send('/mcp reconnect other');
-  await chat.waitForText('✗ Use /mcp reconnect <name>. The servers are: docs');
+  await chat.waitForText('✗ Use /mcp reconnect, login or logout <name>. The servers are: docs');
+});
+
+test('24.4: /mcp login shows the page, and the state after the login', async () => {
+  const { promise: loggedIn, resolve } = Promise.withResolvers<void>();
+  let isUp = false;
+  const servers: TestChatOptions['servers'] = {
+    list: () => [
+      isUp
+        ? { name: 'docs', state: 'connected', tools: 2 }
+        : { name: 'docs', state: 'needs_login', tools: 0 },
+    ],
+    login: async (server, openPage) => {
+      await openPage({ server, url: 'https://login.example.com/a' });
+      await loggedIn;
+      isUp = true;
+    },
+  };
+  const chat = new TestChat({ servers });
+  await chat.send('/mcp');
+  await chat.waitForText('docs  needs a login: /mcp login docs');
+  await chat.send('/mcp login docs');
+  await chat.waitForText('Log in to the MCP server docs at login.example.com.');
+  await chat.waitForText('https://login.example.com/a');
+  resolve();
+  await chat.waitForText('docs  connected, 2 tools');
 });
 
 test('/theme changes the colours, and refuses if the terminal has none', async () => {

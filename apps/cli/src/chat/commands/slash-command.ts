@@ -30,6 +30,8 @@ export interface CommandContext {
   newSession(): SessionId;
   /** Puts a text into the prompt. The user can edit and send it. */
   putBack(text: string): void;
+  /** Replaces the text of the prompt. */
+  setPrompt(text: string): void;
   /** Changes the theme. Returns false if the terminal shows no colors, or if there is no such theme. */
   setTheme(name: string): boolean;
   /** The keys of vi in the prompt. */
@@ -58,6 +60,8 @@ export interface SlashCommand {
   readonly onlyWhenIdle?: boolean | undefined;
   /** True if the command sends a message. The message is shown instead of the command. */
   readonly isMessage?: boolean | undefined;
+  /** A key that runs the command, such as `alt+o`. Default: none. */
+  readonly key?: string | undefined;
   readonly choices?: ((context: CommandContext) => readonly Choice[]) | undefined;
   run(context: CommandContext, argument: string): Promise<void> | void;
 }

@@ -36,4 +36,6 @@ export interface Terminal extends NodeJS.WritableStream {
   readonly columns?: number;
   readonly rows?: number;
   readonly isTTY?: boolean;
+  /** Reads the size of the terminal, and emits `resize` if it has changed. */
+  readonly _refreshSize?: () => void;
 }

@@ -70,6 +70,7 @@ class AskedUser {
         routeKeys(app, read, {
           prompt: (key) => this.#type(key),
           side: (key) => this.#typeAside(key),
+          command: () => false,
           hasCommand: () => this.prompt.startsWith('/'),
         });
         this.#draw();

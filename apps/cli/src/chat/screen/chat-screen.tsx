@@ -14,7 +14,9 @@ import {
   workspaceFiles,
 } from '../../input/completion/workspace-files.ts';
 import type { HistoryEntry } from '../../input/editor/editor-state.ts';
+import type { Key } from '../../input/keys/key.ts';
 import { useKeys } from '../../input/keys/use-keys.ts';
+import { keyId } from '../../input/prompt/press-key.ts';
 import { Prompt, type PromptProps, promptAbove, promptHeight } from '../../input/prompt/prompt.tsx';
 import { type Editor, useEditor } from '../../input/prompt/use-editor.ts';
 import { onlyStyles } from '../../text/terminal/terminal-gate.ts';
@@ -58,6 +60,16 @@ export function ChatRoot({ app, history, onSent }: ChatRootProps): ReactElement 
   const sources = useMemo(() => ({ files, commands: completableCommands(app) }), [files, app]);
   const onFilesWanted = () => void fileList.refresh();
   return <ChatScreen {...{ app, sources, history, onSent, onFilesWanted }} />;
+}
+
+/** Runs the command of an extension that has this key. The text in the prompt is its argument. */
+function runKeyCommand(app: ChatApp, key: Key, typed: string): boolean {
+  if (key.type !== 'chord') return false;
+  const id = keyId(key);
+  const found = allCommands(app).find((command) => command.key === id);
+  if (found === undefined) return false;
+  app.submit(found.argument === undefined ? found.name : `${found.name} ${typed}`);
+  return true;
 }
 
 const warnedApps = new WeakSet<ChatApp>();
@@ -127,6 +139,7 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
   useEffect(() => app.onSuspend(suspendTerminal), [app, suspendTerminal]);
   const targets = {
     ...{ prompt: editor.press, side: sideEditor.press },
+    command: (key: Key) => runKeyCommand(app, key, current().state.text),
     hasCommand: () => current().state.text.startsWith('/'),
   };
   useKeys((read) => routeKeys(app, read, targets), { clock });

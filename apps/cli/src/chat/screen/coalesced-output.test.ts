@@ -76,6 +76,13 @@ test('does not overwrite printed lines if the terminal dropped rows below the cu
   expect(terminal.cursor).toEqual({ row: 1, column: 2 });
 });
 
+test('23.12: a frame that starts in the first row is erased without a copy in the history', () => {
+  const terminal = new FakeTerminal({ rows: 5 });
+  terminal.write('activity 1\n> prompt\nstatus\n\u001b[2A\u001b[3G');
+  terminal.write(anchorMovesToCursor('\u001b[1A\u001b[1G\u001b[Jprinted\n> prompt\nstatus\n'));
+  expect(terminal.text).toBe('printed\n> prompt\nstatus');
+});
+
 test.each([
   ['\u001b[3B\u001b[1G\u001b[3A', '\u001b[1G'],
   ['\u001b[3B\u001b[1G\u001b[1A', '\u001b[1G\u001b[2B'],

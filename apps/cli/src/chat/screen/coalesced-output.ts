@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type { Terminal } from '../contract/chat-options.ts';
 import type { DebouncedSize } from './debounced-size.ts';
+import { eraseBelow } from './reflow.ts';
 
 export interface CoalescedOutput {
   /**
@@ -12,6 +13,8 @@ export interface CoalescedOutput {
   hold(): void;
   /** Accepts output again. `text` is written first. */
   release(text: string): void;
+  /** Removes the buffered output, and returns it. */
+  take(): string;
   /** Writes the buffered output. Later output is written immediately. */
   close(): void;
 }
@@ -90,17 +93,24 @@ export function coalescedOutput(
     isHeld = false;
     write(text);
   };
+  const take = () => {
+    const taken = waiting;
+    waiting = '';
+    return taken;
+  };
   const end = () => {
     isOver = true;
     flush();
   };
-  return { stream, hold, release, close: end };
+  return { stream, hold, release, take, close: end };
 }
 
 // biome-ignore-start lint/suspicious/noControlCharactersInRegex: these move the cursor
 /** Matches a move down to the last row of the frame, followed by a move up to its first row. */
 const moveOverBottom = /\u001b\[(\d+)B\u001b\[1G\u001b\[(\d+)A/g;
 const nextRow = /\u001b\[E/g;
+/** Matches an erase of everything below, which starts in the first column. */
+const eraseFromMargin = /\u001b\[1G\u001b\[0?J/g;
 // biome-ignore-end lint/suspicious/noControlCharactersInRegex: these move the cursor
 
 /**
@@ -110,6 +120,9 @@ const nextRow = /\u001b\[E/g;
  * the new size much later. Until then, a move down stops too early, so the move up goes too far and
  * printed lines are overwritten. Only a line feed creates a dropped row again, so a move to the
  * next row becomes a line feed.
+ *
+ * After a resize, a frame can start in the first row. tmux would add the erased frame to its
+ * history, so no erased area starts in the first column.
  */
 export function anchorMovesToCursor(text: string): string {
   return text
@@ -118,5 +131,6 @@ export function anchorMovesToCursor(text: string): string {
       const move = rows === 0 ? '' : rows > 0 ? `\u001b[${rows}A` : `\u001b[${-rows}B`;
       return `\u001b[1G${move}`;
     })
-    .replace(nextRow, '\r\n');
+    .replace(nextRow, '\r\n')
+    .replace(eraseFromMargin, eraseBelow);
 }

@@ -61,6 +61,14 @@ export class DebouncedSize {
   }
 
   /**
+   * Reads the size of the terminal. On a busy machine, timers run before the signal that reports a
+   * new size, so a program must call this method before it draws.
+   */
+  refresh(): void {
+    this.#terminal._refreshSize?.();
+  }
+
+  /**
    * Until `resume` is called, changes of the size are reported immediately. Use it while a
    * different program uses the terminal.
    */
@@ -81,7 +89,12 @@ export class DebouncedSize {
   readonly #onResize = (): void => {
     if (this.isSettled) this.#options.onChanging();
     this.#cancel?.();
-    this.#cancel = this.#options.clock.after(settleMs, () => this.#settle());
+    const isLast = () => this.#cancel === cancel;
+    const cancel = this.#options.clock.after(settleMs, () => {
+      this.refresh();
+      if (isLast()) this.#settle();
+    });
+    this.#cancel = cancel;
     if (!this.#isDebouncing) this.#settle();
   };
 

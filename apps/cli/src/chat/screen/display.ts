@@ -51,6 +51,8 @@ export class Display {
    */
   renderedFrame: DrawnFrame = emptyFrame;
   writtenFrame: DrawnFrame = emptyFrame;
+  /** Called before each frame except the last one. It can call `hold`. */
+  beforeDraw: () => void = () => {};
   showsReasoning = false;
   theme: Theme;
   readonly #options: DisplayOptions;
@@ -145,6 +147,7 @@ export class Display {
   }
 
   #draw(isOver: boolean): void {
+    if (!this.#isHeld && !isOver) this.beforeDraw();
     if (this.#isHeld) return;
     const blocks = this.#pendingBlocks;
     this.#pendingBlocks = [];

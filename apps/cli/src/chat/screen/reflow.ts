@@ -14,7 +14,7 @@ export interface DrawnFrame {
  * Erases everything below the cursor, starting at the second column. If an erased area started at
  * the top left corner, tmux would add the erased rows to its history.
  */
-const eraseBelow = '\u001b[2K\u001b[2G\u001b[J\u001b[G';
+export const eraseBelow = '\u001b[2K\u001b[2G\u001b[J\u001b[G';
 
 /** Erases the whole screen. */
 export const eraseScreen: string = `\u001b[?25l\u001b[H${eraseBelow}`;

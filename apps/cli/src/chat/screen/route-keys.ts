@@ -9,6 +9,8 @@ type KeyDialogs = Pick<DialogController, 'list' | 'sideInput' | 'read'>;
 interface KeyTargets {
   readonly prompt: (key: Key) => void;
   readonly side: (key: Key) => void;
+  /** Runs the command of an extension that has this key. Returns false if there is none. */
+  readonly command: (key: Key) => boolean;
   /** True if the prompt contains a slash command. Enter then sends it, and does not answer the dialog. */
   readonly hasCommand: () => boolean;
 }
@@ -23,7 +25,9 @@ export function routeKeys(
   { keys, isAlone }: KeyRead,
   targets: KeyTargets,
 ): void {
-  const left = keys.filter((key) => !press(key));
+  // A key of an extension counts only alone, because a paste can contain the bytes of a key.
+  const isCommand = (key: Key) => isAlone && dialogs.list === undefined && targets.command(key);
+  const left = keys.filter((key) => !press(key) && !isCommand(key));
   if (dialogs.list === undefined) return left.forEach(targets.prompt);
   if (dialogs.sideInput === undefined) {
     const isEnter =

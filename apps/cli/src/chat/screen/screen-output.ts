@@ -80,6 +80,7 @@ export class ScreenOutput {
   attach(display: Display, renderer: FrameRenderer): void {
     this.#display = display;
     this.#renderer = renderer;
+    display.beforeDraw = () => this.size.refresh();
   }
 
   /** Clears a garbled screen and draws everything again. */
@@ -141,16 +142,29 @@ export class ScreenOutput {
    */
   #drawForNewSize(notify: () => void): void {
     const draw = () => {
-      if (this.size.isSettled) this.#redrawAfter(this.#eraseSequence(), notify);
+      if (!this.size.isSettled) return;
+      const [erased, linesToReprint] = [this.#erased, this.#linesToReprint];
+      if (this.#redrawAfter(this.#eraseSequence(), notify)) return;
+      this.#erased = erased;
+      this.#linesToReprint = linesToReprint;
     };
     if (this.#display === undefined) draw();
     else this.#display.layOut(draw);
   }
 
-  #redrawAfter(first: string, notify: () => void): void {
+  /**
+   * Writes a text and draws everything again. Making the frame takes time. If the size has changed
+   * since, it writes nothing and returns false.
+   */
+  #redrawAfter(first: string, notify: () => void): boolean {
     this.#renderer?.clear();
     this.#output.release(first);
     notify();
+    const frame = this.#output.take();
+    this.size.refresh();
+    if (!this.size.isSettled) return false;
+    this.#output.stream.write(frame);
     this.#display?.release();
+    return true;
   }
 }

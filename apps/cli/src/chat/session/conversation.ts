@@ -31,7 +31,8 @@ interface ConversationOptions {
   readonly takeOutputs: () => readonly string[];
   readonly clock: Clock;
   /** The current agent. Its model can change. */
-  readonly built: () => Pick<BuiltAgent, 'agent' | 'mode' | 'extensions' | 'background'>;
+  readonly built: () => Pick<BuiltAgent, 'agent' | 'mode' | 'extensions' | 'background'> &
+    Partial<Pick<BuiltAgent, 'servers'>>;
   /** Returns a new idempotency key for a command. */
   readonly newKey: () => string;
   /** Prints blocks to the scrollback. Pass each block only once. */

@@ -21,7 +21,7 @@ interface MessageOptions {
   readonly home?: string | undefined;
   /** Returns the output of commands that the user ran. */
   readonly takeOutputs: () => readonly string[];
-  readonly built: () => Pick<BuiltAgent, 'mode' | 'extensions'>;
+  readonly built: () => Pick<BuiltAgent, 'mode' | 'extensions' | 'servers'>;
   /** Returns true if the last message was sent in plan mode. */
   readonly isPlanning: () => boolean;
 }
@@ -39,7 +39,9 @@ export async function messageItem(
   // A message without pictures is sent without waiting, so that messages keep their order.
   const hasPictures = picturePaths(text).length > 0;
   const isSlash = text.trimStart().startsWith('/');
-  const further = isSlash ? await expandPrompt(built().extensions, text) : [];
+  const further = isSlash
+    ? await expandPrompt(built().extensions, text, built().servers.prompts())
+    : [];
   const mentioned = hasPictures ? await readPictures(text, { cwd, home }) : [];
   const pictures = [...mentioned, ...(content.pictures ?? [])];
   const attached = [...further, ...(content.texts ?? []), ...takeOutputs()];

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '@millrace/agent';
 import type { JsonValue } from '@millrace/core';
+import type { ProviderChunk } from '@millrace/tools/extension';
 import type { Env } from '../../contract/host.ts';
 import {
   type FromWorker,
@@ -34,7 +35,26 @@ interface ProcessOptions extends WorkerStart {
   readonly onStatus: (text: string) => void;
 }
 
+/** An error of a function of an extension. */
+export class ExtensionError extends Error {
+  /** The HTTP status that a provider has given to the error. */
+  readonly status: number | undefined;
+
+  constructor(problem: string, status?: number | undefined) {
+    super(problem);
+    this.status = status;
+  }
+}
+
+interface CallOptions {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Called with each chunk of a provider. */
+  readonly onChunk?: ((chunk: ProviderChunk) => void) | undefined;
+}
+
 interface OpenCall {
+  readonly onChunk?: ((chunk: ProviderChunk) => void) | undefined;
   readonly resolve: (value: JsonValue | undefined) => void;
   readonly reject: (error: Error) => void;
 }
@@ -84,16 +104,13 @@ export class ExtensionProcess {
   /** Calls a function of the extension. If it does not answer in time, its thread is ended. */
   async call(
     call: Omit<ToWorker & { readonly type: 'call' }, 'type' | 'id'>,
-    {
-      timeoutMs,
-      signal,
-    }: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
+    { timeoutMs, signal, onChunk }: CallOptions,
   ): Promise<JsonValue | undefined> {
     signal?.throwIfAborted();
     if (this.#end !== undefined) throw this.#endError();
     const id = this.#nextId++;
     const { promise, resolve, reject } = Promise.withResolvers<JsonValue | undefined>();
-    this.#calls.set(id, { resolve, reject });
+    this.#calls.set(id, { resolve, reject, onChunk });
     const cancel = this.#options.clock.after(timeoutMs, () =>
       this.#stop(`${call.name} did not answer within ${timeoutMs / 1000} s`),
     );
@@ -139,10 +156,14 @@ export class ExtensionProcess {
         return this.#stop(message.problem);
       case 'status':
         return this.#options.onStatus(message.text);
+      case 'chunk':
+        return this.#calls.get(message.id)?.onChunk?.(message.chunk);
       case 'answer':
         return this.#calls.get(message.id)?.resolve(message.value);
       case 'error':
-        return this.#calls.get(message.id)?.reject(new Error(message.problem));
+        return this.#calls
+          .get(message.id)
+          ?.reject(new ExtensionError(message.problem, message.status));
     }
   }
 

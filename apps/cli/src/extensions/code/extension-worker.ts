@@ -10,6 +10,7 @@ import type {
   Extension,
   ExtensionApi,
   ExtensionCommand,
+  ExtensionProvider,
   ExtensionRenderer,
   ExtensionTool,
 } from '@millrace/tools/extension';
@@ -25,6 +26,7 @@ const post = (message: FromWorker) => parentPort?.postMessage(message);
 const tools = new Map<string, ExtensionTool>();
 const commands = new Map<string, ExtensionCommand>();
 const renderers: ExtensionRenderer[] = [];
+const providers = new Map<string, ExtensionProvider>();
 const rest: Pick<Registered, 'themes' | 'models'> = { themes: [], models: [] };
 let isLoading = true;
 
@@ -35,6 +37,7 @@ const api: ExtensionApi = {
   renderer: (renderer) => add(() => renderers.push(renderer)),
   theme: (theme) => add(() => rest.themes.push(plain(theme) as Registered['themes'][number])),
   model: (model) => add(() => rest.models.push(plain(model) as Registered['models'][number])),
+  provider: (provider) => add(() => providers.set(provider.name, provider)),
   status: (text) => post({ type: 'status', text: `${text ?? ''}`.slice(0, maxStatusLength) }),
 };
 
@@ -79,9 +82,10 @@ function registered(): Registered {
         properties: {},
       }) as Registered['tools'][number]['input'],
     })),
-    commands: [...commands.values()].map(({ name, description, argument }) => ({
-      ...{ name, description, argument },
+    commands: [...commands.values()].map(({ name, description, argument, key }) => ({
+      ...{ name, description, argument, key },
     })),
+    providers: [...providers.values()].map(({ stream, ...provider }) => provider),
     renderers: renderers.map(({ tools: names }) => [...names]),
     ...rest,
   };
@@ -105,31 +109,45 @@ async function load(): Promise<void> {
 
 const open = new Map<number, AbortController>();
 
-async function answer({
-  id,
-  kind,
-  name,
-  input,
-}: ToWorker & { readonly type: 'call' }): Promise<void> {
+type Call = ToWorker & { readonly type: 'call' };
+
+async function answer(call: Call): Promise<void> {
+  const { id } = call;
   const abort = new AbortController();
   open.set(id, abort);
   try {
-    const value = await run(kind, name, input, abort.signal);
+    const value = await run(call, abort.signal);
     post({ type: 'answer', id, value: plain(value) as never });
   } catch (error) {
-    post({ type: 'error', id, problem: problemOf(error) });
+    const { status } = error as { readonly status?: unknown };
+    const hasStatus = typeof status === 'number' && status >= 400 && status <= 599;
+    post({ type: 'error', id, problem: problemOf(error), ...(hasStatus && { status }) });
   } finally {
     open.delete(id);
   }
 }
 
-function run(kind: string, name: string, input: unknown, signal: AbortSignal): unknown {
+function run({ id, kind, name, input, key }: Call, signal: AbortSignal): unknown {
   const context = { cwd, signal };
+  if (kind === 'provider') return stream(id, name, input, { ...context, key });
   if (kind === 'tool') return tools.get(name)?.execute(input as never, context);
   if (kind === 'command') return commands.get(name)?.run(String(input), context);
   return renderers
     .find(({ tools: names }) => names.includes(name))
     ?.render(input as never, context);
+}
+
+/** Sends the chunks of an answer. After an abort, the rest is not read. */
+async function stream(
+  id: number,
+  name: string,
+  input: unknown,
+  context: Parameters<ExtensionProvider['stream']>[1],
+): Promise<void> {
+  for await (const chunk of providers.get(name)?.stream(input as never, context) ?? []) {
+    if (context.signal.aborted) return;
+    post({ type: 'chunk', id, chunk: plain(chunk) as never });
+  }
 }
 
 function problemOf(error: unknown): string {

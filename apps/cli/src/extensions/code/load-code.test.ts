@@ -86,6 +86,27 @@ describe('an extension in TypeScript', () => {
     });
   });
 
+  test('23: has keys for its commands, except keys of the chat and of other commands', async () => {
+    const command = (name: string, key: string) =>
+      `millrace.command({ name: '${name}', description: '', key: '${key}', run: () => undefined });`;
+    const { code } = await load({
+      'keys.js': `export default (millrace) => {
+        ${command('one', 'alt+o')} ${command('two', 'ctrl+r')} ${command('three', 'alt+o')}
+      };`,
+      'odd.js': `export default (millrace) => { ${command('odd', 'o')} };`,
+    });
+    expect(code.commands.map(({ name, key }) => [name, key])).toEqual([
+      ['one', 'alt+o'],
+      ['two', undefined],
+      ['three', undefined],
+    ]);
+    expect(code.problems).toEqual([
+      expect.stringMatching(/odd\.js is not used.*invalid value \(commands\.0\.key\)/),
+      'The key ctrl+r of /two of keys is not used: the key is taken.',
+      'The key alt+o of /three of keys is not used: the key is taken.',
+    ]);
+  });
+
   test('can be a folder with index.ts', async () => {
     const { modules } = await load({ 'one/index.ts': 'export default () => {};' });
     expect(modules.map(({ name }) => name)).toEqual(['one']);

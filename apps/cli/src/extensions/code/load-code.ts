@@ -5,8 +5,10 @@ import { envOutsideProject } from '../../config/server-place.ts';
 import type { ModelConfig } from '../../contract/config.ts';
 import type { ExtensionCode, ExtensionModule } from '../../contract/extensions.ts';
 import type { Env } from '../../contract/host.ts';
+import { isUsedKey } from '../../input/prompt/press-key.ts';
 import type { Registered } from './extension-messages.ts';
 import { ExtensionProcess } from './extension-process.ts';
+import { providerModel } from './provider-model.ts';
 
 interface LoadCodeOptions {
   readonly cwd: string;
@@ -71,15 +73,20 @@ export async function loadExtensionCode(
   return {
     problems,
     tools: unique.tools.map(({ process, one }) => toolOf(process, one)),
-    commands: unique.commands.map(({ process, one: { name, description, argument } }) => ({
-      ...{ name, description, argument },
+    commands: unique.commands.map(({ process, one: { name, description, argument, key } }) => ({
+      ...{ name, description, argument, key },
       run: async (given, signal) => {
         const call = { kind: 'command', name, input: given } as const;
         return replyOf(await process.call(call, { timeoutMs: commandMs, signal }));
       },
     })),
     themes: unique.themes.map(({ one }) => one),
-    models: Object.fromEntries(unique.models.map(({ one }) => [one.name, modelOf(one, env)])),
+    models: Object.fromEntries([
+      ...unique.models.map(({ one }) => [one.name, modelOf(one, env)] as const),
+      ...unique.providers.map(
+        ({ process, one }) => [one.name, providerModel(process, one, env)] as const,
+      ),
+    ]),
     status: () => [...status.values()],
     onStatus: changes.add,
     onNotice: notices.add,
@@ -91,7 +98,7 @@ export async function loadExtensionCode(
   };
 }
 
-type Kind = 'tools' | 'commands' | 'themes' | 'models';
+type Kind = 'tools' | 'commands' | 'themes' | 'models' | 'providers';
 type One<K extends Kind> = Registered[K][number];
 type Owned<K extends Kind> = readonly {
   readonly process: ExtensionProcess;
@@ -103,8 +110,7 @@ function withoutDoubles(
   loaded: readonly Loaded[],
   report: (problem: string) => void,
 ): { readonly [K in Kind]: Owned<K> } {
-  const of = <K extends Kind>(kind: K, what: string): Owned<K> => {
-    const names = new Set<string>();
+  const of = <K extends Kind>(kind: K, what: string, names = new Set<string>()): Owned<K> => {
     return loaded.flatMap(({ process, registered }) =>
       (registered[kind] as readonly One<K>[]).flatMap((one) => {
         const isTaken = names.has(one.name) || (kind === 'tools' && isReservedToolName(one.name));
@@ -115,10 +121,29 @@ function withoutDoubles(
       }),
     );
   };
+  const models = new Set<string>();
   return {
-    ...{ tools: of('tools', 'tool'), commands: of('commands', 'command') },
-    ...{ themes: of('themes', 'theme'), models: of('models', 'model') },
+    ...{ tools: of('tools', 'tool'), themes: of('themes', 'theme') },
+    commands: withoutTakenKeys(of('commands', 'command'), report),
+    ...{ models: of('models', 'model', models), providers: of('providers', 'provider', models) },
   };
+}
+
+/** Removes keys that the chat uses, and keys that another command has. The commands stay. */
+function withoutTakenKeys(
+  commands: Owned<'commands'>,
+  report: (problem: string) => void,
+): Owned<'commands'> {
+  const keys = new Set<string>();
+  return commands.map(({ process, one }) => {
+    const { key, name } = one;
+    if (key === undefined) return { process, one };
+    const isTaken = keys.has(key) || isUsedKey(key);
+    keys.add(key);
+    if (!isTaken) return { process, one };
+    report(`The key ${key} of /${name} of ${process.name} is not used: the key is taken.`);
+    return { process, one: { ...one, key: undefined } };
+  });
 }
 
 function toolOf(process: ExtensionProcess, one: One<'tools'>): Tool {
@@ -133,11 +158,13 @@ function toolOf(process: ExtensionProcess, one: One<'tools'>): Tool {
 function replyOf(value: JsonValue | undefined): {
   readonly print?: string;
   readonly send?: string;
+  readonly prompt?: string;
 } {
-  const { print, send } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const { print, send, prompt } = (value ?? {}) as Readonly<Record<string, unknown>>;
   return {
     ...(typeof print === 'string' && { print }),
     ...(typeof send === 'string' && { send }),
+    ...(typeof prompt === 'string' && { prompt }),
   };
 }
 

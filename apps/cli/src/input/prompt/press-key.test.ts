@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CompletionSources } from '../completion/completion.ts';
 import { emptyKeyState, parseKeys } from '../keys/parse-keys.ts';
-import type { Effect } from './press-key.ts';
+import { type Effect, isUsedKey } from './press-key.ts';
 import { EditorStore } from './use-editor.ts';
 
 const sources: CompletionSources = {
@@ -185,4 +185,20 @@ describe('the completion list', () => {
     expect(store.snapshot().menu?.items.map(({ label }) => label)).toEqual(['src/main.ts']);
     expect(effectTexts).toBe(2);
   });
+});
+
+test('23: an extension cannot have a key that changes the prompt', () => {
+  for (const modifier of ['ctrl', 'alt'] as const)
+    for (const char of 'abcdefghijklmnopqrstuvwxyz0123456789') {
+      const store = new EditorStore([{ text: 'older' }]);
+      store.dispatch({ type: 'set', text: 'some words here' });
+      const context = { isBusy: false, canQueue: true, canTakeBack: false, width: 40 };
+      for (const name of ['left', 'left', 'left'] as const)
+        store.press({ type: 'key', name, ctrl: false, alt: false, shift: false }, context);
+      const before = store.snapshot();
+      const key = { type: 'chord', char, ctrl: false, alt: false, shift: false } as const;
+      const effect = store.press({ ...key, [modifier]: true }, context);
+      const isChanged = effect !== undefined || store.snapshot().state !== before.state;
+      if (isChanged) expect(isUsedKey(`${modifier}+${char}`), `${modifier}+${char}`).toBe(true);
+    }
 });

@@ -232,6 +232,19 @@ const bindings: ReadonlyMap<string, EditAction> = new Map([
   ...bindKeys('ctrl+j', { type: 'insert', text: '\n' }),
 ]);
 
+/** Further keys of the chat, and keys that terminals send for Enter, Tab and Esc. */
+const otherKeys: ReadonlySet<string> = new Set(
+  [
+    'ctrl+c ctrl+d ctrl+g ctrl+i ctrl+l ctrl+m ctrl+n ctrl+p ctrl+r ctrl+t ctrl+z',
+    'ctrl+3 ctrl+8',
+  ].flatMap((keys) => keys.split(' ')),
+);
+
+/** Returns true if the chat uses a key such as `ctrl+r`, so that an extension cannot have it. */
+export function isUsedKey(id: string): boolean {
+  return bindings.has(id) || otherKeys.has(id);
+}
+
 /**
  * Returns the edit that is bound to a key. Returns undefined if the effect of the key also depends
  * on other state.
@@ -252,7 +265,7 @@ function boundAction(key: Key): EditAction | undefined {
  * Returns an id such as `ctrl+alt+left` or `alt+b`. It does not contain Shift, because Shift
  * matters only for Enter and Tab.
  */
-function keyId(key: Exclude<Key, { readonly type: 'text' | 'paste' }>): string {
+export function keyId(key: Exclude<Key, { readonly type: 'text' | 'paste' }>): string {
   const name = key.type === 'key' ? key.name : key.char;
   return `${key.ctrl ? 'ctrl+' : ''}${key.alt ? 'alt+' : ''}${name}`;
 }

@@ -1,11 +1,9 @@
-import { IconButton, ShareIcon } from '@millrace/react/controls';
-import { lazy, Suspense, useState } from 'react';
+import { IconButton, lazyView, ShareIcon } from '@millrace/react/controls';
+import { Suspense, useState } from 'react';
 import { pageLabels } from '../../languages/page-labels.ts';
 import { useAccess } from '../app-context.ts';
 
-const ShareDialog = lazy(async () => ({
-  default: (await import('./share-dialog.tsx')).ShareDialog,
-}));
+const ShareDialog = lazyView(async () => (await import('./share-dialog.tsx')).ShareDialog);
 
 /**
  * A button that opens the dialog with the shared links of a session. Only users who may create

@@ -112,4 +112,6 @@ const migrations: readonly string[] = [
      body text NOT NULL,
      PRIMARY KEY (made, part)
    );`,
+  `-- The end of the session's hash chain. Null: the session has no chain.
+   ALTER TABLE sessions ADD COLUMN chain text;`,
 ];

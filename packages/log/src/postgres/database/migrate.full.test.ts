@@ -42,7 +42,7 @@ describe('a schema', () => {
     await expect(newer.ready()).rejects.toMatchObject({ code: 'too_new' });
     await expect(newer.submit(session, {}, 'l')).rejects.toMatchObject({ code: 'too_new' });
     await newer.close();
-    await client.query('UPDATE later.version SET version = 2');
+    await client.query('UPDATE later.version SET version = 3');
     const again = postgresLog(options);
     expect(await again.submit(session, {}, 'l')).toEqual({ offset: 2, isRepeat: false });
     await again.close();

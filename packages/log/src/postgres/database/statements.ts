@@ -20,6 +20,7 @@ export const sessionColumns: readonly (readonly [keyof SessionColumns, string])[
   ['open_work', 'text'],
   ['queued_commands', 'bigint'],
   ['origin', 'text'],
+  ['chain', 'text'],
 ];
 
 const columns = sessionColumns.map(([name]) => name).join(', ');

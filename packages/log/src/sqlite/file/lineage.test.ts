@@ -300,7 +300,7 @@ describe('21.M: a program that runs while a later one migrates the file', () => 
     );
     const append = driver.append(markers(1));
     await expect(append).rejects.toEqual(hasCode('too_new'));
-    await expect(append).rejects.toThrow(/is version 3.*supports up to 2.*later version/);
+    await expect(append).rejects.toThrow(/is version 4.*supports up to 3.*later version/);
     await expect(opened.log.submit('s', {}, 'key')).rejects.toEqual(hasCode('too_new'));
     await expect(opened.log.open('other')).rejects.toBeInstanceOf(LogError);
     expect(later.prepare('SELECT max(through) AS through FROM log_sessions').get()).toEqual({

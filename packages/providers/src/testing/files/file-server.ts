@@ -31,8 +31,8 @@ export class FileServer {
   readonly requests: JsonObject[] = [];
   /** The faults of requests that break a rule of the API. A correct client causes none. */
   readonly faults: string[] = [];
-  /** The number of model requests that referred to a file that does not exist. */
-  deadReferences = 0;
+  /** The bodies of model requests that referred to a file that does not exist. */
+  readonly deadReferences: JsonObject[] = [];
   /**
    * The failures of the next uploads, in order. An undefined entry means that the upload succeeds.
    */
@@ -185,7 +185,7 @@ export class FileServer {
     const named = wire.namedFiles(body, this.url);
     const missing = named.find((id) => this.#find(wire, id) === undefined);
     if (missing !== undefined) {
-      this.deadReferences++;
+      this.deadReferences.push(body);
       return send(response, ...wire.missing(missing));
     }
     if (named.length > 0 && this.refusal !== undefined) {

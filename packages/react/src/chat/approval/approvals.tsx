@@ -1,11 +1,10 @@
-import { lazy, Suspense, useRef } from 'react';
+import { Suspense, useRef } from 'react';
+import { lazyView } from '../../on-demand/lazy-view.tsx';
 import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
 import type { ApprovalDockProps } from './approval-dock.tsx';
 
 // Most sessions ask nothing before their first screen is shown.
-const ApprovalDock = lazy(async () => ({
-  default: (await import('./approval-dock.tsx')).ApprovalDock,
-}));
+const ApprovalDock = lazyView(async () => (await import('./approval-dock.tsx')).ApprovalDock);
 
 const hasQuestion = ({ state }: ChatSource) => state.asked.length > 0;
 

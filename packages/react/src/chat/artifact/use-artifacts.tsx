@@ -1,15 +1,14 @@
-import { lazy, type ReactNode, Suspense, useCallback, useState } from 'react';
+import { type ReactNode, Suspense, useCallback, useState } from 'react';
 import { Button } from '../../design/button.tsx';
 import { ArtifactIcon } from '../../design/icons.tsx';
 import { Skeleton } from '../../design/skeleton.tsx';
 import { useLabels } from '../../labels/use-labels.ts';
+import { lazyView } from '../../on-demand/lazy-view.tsx';
 import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
 import type { ShownArtifact } from './artifact-panel.tsx';
 import { type Artifact, artifactsOf, findVersion } from './artifacts.ts';
 
-const ArtifactPanel = lazy(async () => ({
-  default: (await import('./artifact-panel.tsx')).ArtifactPanel,
-}));
+const ArtifactPanel = lazyView(async () => (await import('./artifact-panel.tsx')).ArtifactPanel);
 
 /** The elements that a page needs to show the artifacts of a session. */
 export interface ArtifactsOfPage {

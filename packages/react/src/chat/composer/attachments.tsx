@@ -1,11 +1,10 @@
 import type { Attachment } from '@millrace/client';
 import type { JsonValue } from '@millrace/core';
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
+import { lazyView } from '../../on-demand/lazy-view.tsx';
 
 // Most messages have no files.
-const AttachmentNames = lazy(async () => ({
-  default: (await import('./file-chips.tsx')).AttachmentNames,
-}));
+const AttachmentNames = lazyView(async () => (await import('./file-chips.tsx')).AttachmentNames);
 
 /** Lists the files of a message by name and size. The code loads with the first file. */
 export function Attachments({ files }: { readonly files: readonly Attachment[] }) {

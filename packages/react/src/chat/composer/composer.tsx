@@ -12,13 +12,14 @@ import { Button, IconButton } from '../../design/button.tsx';
 import { SendIcon, StopIcon } from '../../design/icons.tsx';
 import type { Labels } from '../../labels/labels.ts';
 import { useLabels } from '../../labels/use-labels.ts';
+import { lazyView } from '../../on-demand/lazy-view.tsx';
 import { FilePicker, useFileDrop } from './file-picker.tsx';
 import { type ComposerSuggestions, useSuggestions } from './suggestions.tsx';
 import { type ComposerOptions, useComposer } from './use-composer.ts';
 import './composer.css';
 
 // The code for file chips is loaded on demand, because most messages have no files.
-const FileChips = lazy(async () => ({ default: (await import('./file-chips.tsx')).FileChips }));
+const FileChips = lazyView(async () => (await import('./file-chips.tsx')).FileChips);
 
 // This code is loaded on demand too, because some browsers do not recognize speech. If it cannot be
 // loaded, the field has no button for it.

@@ -3,10 +3,10 @@ import { Button } from '../../design/button.tsx';
 import type { Labels } from '../../labels/labels.ts';
 import { countText, numberText, useLabels } from '../../labels/use-labels.ts';
 import { CopyButton } from '../../markdown/copy-button.tsx';
+import { onDemand } from '../../on-demand/on-demand.ts';
 import { type DiffLine, diffLines } from './diff.ts';
 import type { WordPiece } from './diff-sides.ts';
 import { type ClipLimits, clip, Gap, MoreBar, omittedText } from './long-text.tsx';
-import { onDemand } from './on-demand.ts';
 import { VisibleText } from './visible-text.tsx';
 import './diff-view.css';
 

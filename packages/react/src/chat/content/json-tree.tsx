@@ -1,5 +1,5 @@
 import type { JsonValue } from '@millrace/core';
-import { onDemand } from './on-demand.ts';
+import { onDemand } from '../../on-demand/on-demand.ts';
 import { VisibleText } from './visible-text.tsx';
 import './json-tree.css';
 

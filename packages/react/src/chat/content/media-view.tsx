@@ -1,7 +1,7 @@
 import type { FilePart, MediaPart } from '@millrace/core';
 import { Filled, useLabels } from '../../labels/use-labels.ts';
+import { onDemand } from '../../on-demand/on-demand.ts';
 import type { ChatSource } from '../state/chat-source.ts';
-import { onDemand } from './on-demand.ts';
 import { VisibleText } from './visible-text.tsx';
 import './media-view.css';
 

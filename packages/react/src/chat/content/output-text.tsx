@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef } from 'react';
-import { onDemand } from './on-demand.ts';
+import { onDemand } from '../../on-demand/on-demand.ts';
 import type { StyledRun } from './terminal-text.ts';
 import { VisibleText } from './visible-text.tsx';
 import './output-text.css';

@@ -1,9 +1,10 @@
 import type { AskedApproval, ItemId } from '@millrace/core';
-import { lazy, type ReactNode, Suspense, useCallback, useId, useMemo, useState } from 'react';
+import { type ReactNode, Suspense, useCallback, useId, useMemo, useState } from 'react';
 import { Button } from '../../design/button.tsx';
 import { ChevronIcon, LaneIcon, ShieldIcon } from '../../design/icons.tsx';
 import type { Labels } from '../../labels/labels.ts';
 import { Filled, useLabels } from '../../labels/use-labels.ts';
+import { lazyView } from '../../on-demand/lazy-view.tsx';
 import { ItemActionsContext } from '../branch/branch-switch.tsx';
 import { VisibleText } from '../content/visible-text.tsx';
 import { type ChatSource, isUnfinished, useSourceValue } from '../state/chat-source.ts';
@@ -13,9 +14,9 @@ import { ItemView } from '../transcript/item-view.tsx';
 import { useClaimedQuestions } from './lane-context.ts';
 import './lane.css';
 
-const ApprovalDock = lazy(async () => ({
-  default: (await import('../approval/approval-dock.tsx')).ApprovalDock,
-}));
+const ApprovalDock = lazyView(
+  async () => (await import('../approval/approval-dock.tsx')).ApprovalDock,
+);
 
 /** The number of items that a lane shows at first, and how many more the button adds. */
 const itemsStep = 30;

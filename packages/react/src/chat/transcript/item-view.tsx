@@ -1,9 +1,10 @@
 import type { Attachment } from '@millrace/client';
 import type { ItemId } from '@millrace/core';
-import { createContext, memo, useContext, useLayoutEffect, useRef } from 'react';
+import { createContext, memo, useContext, useLayoutEffect, useRef, useState } from 'react';
 import type { Labels } from '../../labels/labels.ts';
 import { useLabels } from '../../labels/use-labels.ts';
-import { onDemand } from '../content/on-demand.ts';
+import { LoadFailure } from '../../on-demand/lazy-view.tsx';
+import { onDemand } from '../../on-demand/on-demand.ts';
 import { type ChatSource, type ItemHead, useItemHead } from '../state/chat-source.ts';
 import { useUnfolded } from '../state/use-unfolded.ts';
 import { PartView } from './part-view.tsx';
@@ -94,7 +95,8 @@ function UserItem({ source, item }: { readonly source: ChatSource; readonly item
   const editButton = useRef<HTMLButtonElement>(null);
   const keepRow = useContext(KeepRow);
   useLayoutEffect(() => (isEditing ? keepRow(item.id) : undefined), [isEditing, keepRow, item.id]);
-  const { EditForm } = editForm.useLoaded(isEditing) ?? {};
+  const [hasFailed, setFailed] = useState(false);
+  const { EditForm } = editForm.useLoaded(isEditing && !hasFailed, () => setFailed(true)) ?? {};
   if (isEditing && edit !== undefined && EditForm !== undefined)
     return (
       <article className="item" data-kind="user" aria-label={t.yourMessage}>
@@ -140,6 +142,7 @@ function UserItem({ source, item }: { readonly source: ChatSource; readonly item
         </span>
         {item.startedAt !== undefined && <TimeText at={item.startedAt} format={clockTime} />}
       </footer>
+      {hasFailed && <LoadFailure onRetry={() => setFailed(false)} />}
     </article>
   );
 }

@@ -1,10 +1,11 @@
 import type { JsonValue, PartId, ReasoningPart } from '@millrace/core';
-import { lazy, memo, Suspense, useCallback, useId } from 'react';
+import { memo, Suspense, useCallback, useId } from 'react';
 import { ChevronIcon, HandoffIcon, ThoughtIcon } from '../../design/icons.tsx';
 import { Filled, useLabels } from '../../labels/use-labels.ts';
 import { CodeView } from '../../markdown/code-view.tsx';
 import { BlobSource } from '../../markdown/link-view.tsx';
 import { MarkdownView } from '../../markdown/markdown-view.tsx';
+import { lazyView } from '../../on-demand/lazy-view.tsx';
 import { MediaView } from '../content/media-view.tsx';
 import { type ChatSource, usePart, useSourceValue } from '../state/chat-source.ts';
 import { useUnfolded } from '../state/use-unfolded.ts';
@@ -13,9 +14,9 @@ import './reasoning-view.css';
 import { VisibleText } from '../content/visible-text.tsx';
 import { parseHandoff } from '../tool/handoff.ts';
 
-const CitationsView = lazy(async () => ({
-  default: (await import('../content/citations-view.tsx')).CitationsView,
-}));
+const CitationsView = lazyView(
+  async () => (await import('../content/citations-view.tsx')).CitationsView,
+);
 
 /** The properties of `PartView`. */
 export interface PartViewProps {
@@ -94,7 +95,10 @@ export function ReasoningView({ source, id, part, isOpen }: ReasoningViewProps) 
       >
         <ThoughtIcon />
         <span>{isOpen ? t.thinking : t.thought}</span>
-        {!isUnfolded && <span className="reasoning-glance">{preview(part.text, isOpen)}</span>}
+        {/* The words before this element change at the end, so it starts at another place then. */}
+        <span key={String(isOpen)} className="reasoning-glance">
+          {!isUnfolded && preview(part.text, isOpen)}
+        </span>
         <span className="fold-mark" data-open={isUnfolded || undefined}>
           <ChevronIcon />
         </span>

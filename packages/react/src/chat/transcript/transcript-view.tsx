@@ -1,8 +1,10 @@
-import { lazy, memo, type ReactNode, useCallback, useMemo, useRef, useState } from 'react';
+import { memo, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Virtualizer } from 'virtua';
 import { Button } from '../../design/button.tsx';
 import { AlertIcon, ClockIcon, DownIcon } from '../../design/icons.tsx';
 import { useLabels } from '../../labels/use-labels.ts';
+import { HoldTexts } from '../../markdown/extras.ts';
+import { lazyView } from '../../on-demand/lazy-view.tsx';
 import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
 import { SubAgentView } from '../sub-agent/lane-context.ts';
 import { ItemView, KeepRow } from './item-view.tsx';
@@ -12,9 +14,9 @@ import type { ItemId } from '@millrace/core';
 import type { Notice } from '../state/notice.ts';
 
 // Loaded only when it is needed, because few sessions have sub-agents.
-const SubAgentLane = lazy(async () => ({
-  default: (await import('../sub-agent/sub-agent-lane.tsx')).SubAgentLane,
-}));
+const SubAgentLane = lazyView(
+  async () => (await import('../sub-agent/sub-agent-lane.tsx')).SubAgentLane,
+);
 
 /** The properties of `TranscriptView`. */
 export interface TranscriptViewProps {
@@ -42,25 +44,28 @@ export function TranscriptView({
   const isExtended = useIsExtended(rows);
   const { isAtEnd, goToEnd, pause, onResize } = useStickyEnd(scroller, `${source.id} ${sentCount}`);
   const [kept, keepRow] = useKeptRows(rows, pause);
+  const [isHeld, hold] = useHeldRows(source.id, rows.length);
   return (
     <div className="transcript-frame">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll */}
       <section className="transcript" ref={scroller} aria-label={t.conversation} tabIndex={0}>
         {rows.length === 0 && <p className="transcript-empty">{emptyText}</p>}
-        <div className="transcript-rows">
+        <div className="transcript-rows" data-held={isHeld || undefined}>
           <SubAgentView value={SubAgentLane}>
             <KeepRow value={keepRow}>
-              <Virtualizer
-                scrollRef={scroller}
-                data={rows}
-                keepMounted={kept}
-                shift={isExtended}
-                startMargin={startMarginPx}
-                bufferSize={600}
-                onResize={onResize}
-              >
-                {(row) => <RowView key={row.key} row={row} source={source} />}
-              </Virtualizer>
+              <HoldTexts value={hold}>
+                <Virtualizer
+                  scrollRef={scroller}
+                  data={rows}
+                  keepMounted={kept}
+                  shift={isExtended}
+                  startMargin={startMarginPx}
+                  bufferSize={600}
+                  onResize={onResize}
+                >
+                  {(row) => <RowView key={row.key} row={row} source={source} />}
+                </Virtualizer>
+              </HoldTexts>
             </KeepRow>
           </SubAgentView>
           {children}
@@ -188,4 +193,38 @@ function useKeptRows(rows: readonly Row[], pause: () => () => void) {
     return rows.flatMap((row, at) => (row.type === 'item' && ids.includes(row.id) ? [at] : []));
   }, [rows, ids]);
   return [kept, keep] as const;
+}
+
+/**
+ * Returns true while the first rows of a session wait for code that draws their content, and a
+ * function with which a text waits. A text that grows later would move the rows around it, so all rows
+ * appear together. Rows that were visible once stay visible. The first message of a new session does
+ * not wait, because the user has just sent it.
+ */
+function useHeldRows(id: string, rowCount: number) {
+  const [waitCount, setWaitCount] = useState(0);
+  const [isHeld, setHeld] = useState(false);
+  const [visibleId, setVisibleId] = useState<string>();
+  const isVisible = visibleId === id;
+  const isHolding = useRef(false);
+  isHolding.current = !isVisible && rowCount > 1;
+  const hold = useCallback(() => {
+    if (!isHolding.current) return () => {};
+    setWaitCount((before) => before + 1);
+    setHeld(true);
+    return () => setWaitCount((before) => before - 1);
+  }, []);
+  const isReady = !isVisible && rowCount > 0 && waitCount === 0;
+  useEffect(() => {
+    if (!isReady) return;
+    // The list measures its rows in the first frame, and the rows at its end in the second frame.
+    let frame = requestAnimationFrame(() => {
+      frame = requestAnimationFrame(() => {
+        setVisibleId(id);
+        setHeld(false);
+      });
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [id, isReady]);
+  return [isHeld, hold] as const;
 }

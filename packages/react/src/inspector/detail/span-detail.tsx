@@ -34,6 +34,10 @@ const kindTitles = {
   ...{ approval: 'approval', retry: 'retry', span: 'reportedSpan' },
 } as const satisfies Readonly<Record<TreeNode['kind'], keyof Labels>>;
 
+const statusTitles = {
+  ...{ ok: 'callDone', error: 'failed', discarded: 'discarded', waiting: 'waiting' },
+} as const satisfies Readonly<Record<TreeNode['status'], keyof Labels>>;
+
 /** Shows the selected span: timing, usage, errors, the prompt, and the content that it produced. */
 export function SpanDetail(props: SpanDetailProps) {
   const t = useLabels();
@@ -49,7 +53,7 @@ export function SpanDetail(props: SpanDetailProps) {
           {kind !== 'run' && kind !== 'turn' && <small>{t[kindTitles[kind]]}</small>} {name}
         </h4>
         <span className="tag" data-mark={status}>
-          {node.endTime === undefined ? t.inProgress : status}
+          {node.endTime === undefined ? t.inProgress : t[statusTitles[status]]}
         </span>
       </header>
       {node.detail !== undefined && <p className="span-detail-line">{node.detail}</p>}

@@ -14,6 +14,7 @@ const deltas: readonly NonNullable<DraftRecord['delta']>[] = [
     ...{ type: 'begin_part', partId: call, itemId: item, kind: 'tool_call' },
     ...{ toolCallId: toolCallId('t'), name: 'weather' },
   },
+  { type: 'append_text', partId: call, at: 0, chunk: '{"city":"Bern"}' },
   { type: 'begin_part', partId: answer, itemId: item, kind: 'text' },
   { type: 'append_text', partId: answer, at: 0, chunk: 'x'.repeat(60) },
   { type: 'append_text', partId: answer, at: 60, chunk: 'x'.repeat(30) },
@@ -23,7 +24,7 @@ const records = numberDrafts(deltas.map((delta) => ({ turn: 1, attempt: 1, delta
 
 test('22.3: a thumbnail shows the parts of a turn as lines, with their lengths', () => {
   const { words, lines = [] } = turnSummary({ records, after: 0 }, 1) ?? {};
-  expect(words).toMatch(/^I look it up\.x+$/);
+  expect(words).toMatch(/^I look it up\. x+$/);
   expect(lines.map(({ kind }) => kind)).toEqual(['reasoning', 'tool_call', 'text', 'text']);
   expect(lines.at(-1)?.width).toBe(0.5);
 });

@@ -89,11 +89,16 @@ export function turnSummary(
   if (start < 0 || offset <= after) return undefined;
   const parts = new Map<string, { kind: ThumbnailLine['kind']; length: number }>();
   let words = '';
+  let lastPart: string | undefined;
   for (const record of records.slice(start, start + maxRecords)) {
     if (record.offset >= end) break;
     const { delta } = record;
-    if (delta?.type === 'append_text' && words.length < maxWords) words += delta.chunk;
     addPart(parts, delta);
+    if (delta?.type !== 'append_text' || words.length >= maxWords) continue;
+    // The arguments of a call are not words that a user reads.
+    if (parts.get(delta.partId)?.kind === 'tool_call') continue;
+    words += lastPart === undefined || lastPart === delta.partId ? delta.chunk : ` ${delta.chunk}`;
+    lastPart = delta.partId;
   }
   const lines = [...parts.values()].flatMap(({ kind, length }) => linesOf(kind, length));
   return { words: words === '' ? undefined : words.slice(0, maxWords), lines: fewerLines(lines) };

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import { encodeComment, encodeFrame, sseHeaders } from '@millrace/core/streams';
+import type { HttpResponse } from '../../contract/http.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import { type RouteContext, StreamReply } from '../../http/route.ts';
 import { writeLines } from '../../http/write-lines.ts';
@@ -10,11 +11,14 @@ import { field, invalidParams, type McpId, parseTexts } from './protocol/rpc-mes
 import { parseTaskId, taskIdOf } from './protocol/run-ref.ts';
 import { parseUri } from './protocol/uris.ts';
 import { followRun } from './run-view.ts';
-import { assertTasks, readTask } from './tasks.ts';
+import { assertTasks, taskReader } from './tasks.ts';
 import { failure } from './write-call.ts';
 
 /** Maximum number of sessions and tasks that one stream follows. Each of them has a reader of its log. */
-const maxFollowed = 64;
+const maxFollowed = 16;
+
+/** Maximum number of names in a request. Names can be repeated. */
+const maxListed = 64;
 
 /** What a client wants to hear about. */
 interface Subscription {
@@ -31,14 +35,14 @@ export async function openListen(
   context: RouteContext,
 ): Promise<StreamReply> {
   const filter = field(params, 'notifications');
-  const taskIds = parseTexts(field(filter, 'taskIds'), 'taskIds', maxFollowed);
-  const uris = parseTexts(field(filter, 'resourceSubscriptions'), 'uris', maxFollowed);
+  const texts = (name: string) => [...new Set(parseTexts(field(filter, name), name, maxListed))];
+  const [taskIds, uris] = [texts('taskIds'), texts('resourceSubscriptions')];
   if (field(filter, 'taskIds') !== undefined) assertTasks(caller);
   if (taskIds.length + uris.length > maxFollowed)
     throw invalidParams(`Cannot follow more than ${maxFollowed} sessions and tasks in one stream`);
   const subscription = await readSubscription(taskIds, uris, context);
   const { clock, closing } = context;
-  return new StreamReply(async (response) => {
+  const write = async (response: HttpResponse) => {
     response.writeHead(200, { ...sseHeaders });
     response.flushHeaders();
     const left = new AbortController();
@@ -59,7 +63,8 @@ export async function openListen(
       response.off('close', leave);
       closing.removeEventListener('abort', leave);
     }
-  });
+  };
+  return new StreamReply(write, { isRefusable: true });
 }
 
 /** Reads what the caller can follow. Sessions and tasks of others are left out. */
@@ -124,13 +129,25 @@ async function* notifications(
     for await (const _ of log.follow(taskId, { from: through, signal }))
       yield notify('notifications/resources/updated', { uri });
   };
+  // Reading a long run takes time, so the runs are opened one after the other.
+  let opened: Promise<unknown> = Promise.resolve();
   const changed = async function* (question: Question) {
-    let before = '';
-    for await (const _ of followRun(question, log, signal)) {
-      const task = await readTask(question, caller, context);
-      const now = JSON.stringify({ ...task, lastUpdatedAt: null });
-      if (now !== before) yield notify('notifications/tasks', task);
-      before = now;
+    const before = opened;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    opened = promise;
+    await before;
+    try {
+      const describe = await taskReader(question, caller, context);
+      let last = '';
+      for await (const run of followRun(question, log, signal)) {
+        const state = [run.end, run.waiting.map(({ toolCallId }) => toolCallId), run.awaitsOutput];
+        const now = JSON.stringify(state);
+        if (now !== last) yield notify('notifications/tasks', await describe(run));
+        last = now;
+        resolve();
+      }
+    } finally {
+      resolve();
     }
   };
   yield* merge(
@@ -144,8 +161,12 @@ async function* merge<T>(
   sources: readonly AsyncGenerator<T>[],
   signal: AbortSignal,
 ): AsyncGenerator<T> {
-  const next = (source: AsyncGenerator<T>) =>
-    source.next().then((result) => ({ source, result }) as const);
+  const next = (source: AsyncGenerator<T>) => {
+    const one = source.next().then((result) => ({ source, result }) as const);
+    // The race below throws the error. Until the reader asks for the next value, nobody else handles it.
+    one.catch(() => {});
+    return one;
+  };
   const pending = new Map(sources.map((source) => [source, next(source)]));
   const aborted = new Promise<undefined>((resolve) => {
     if (signal.aborted) resolve(undefined);

@@ -1,6 +1,9 @@
 import type { JsonObject } from '@millrace/core';
 
-/** What the MCP endpoint `/mcp` offers in addition to the agents and their sessions. */
+/**
+ * What the MCP endpoint `/mcp` offers in addition to the agents and their sessions. Callers with a token for one
+ * agent or one task get no prompts and no resources.
+ */
 export interface McpOptions {
   /** A text for the model of the client about this server. Default: none. */
   readonly instructions?: string | undefined;
@@ -18,7 +21,10 @@ export interface McpPrompt {
   /** The arguments of the template. Default: none. */
   readonly arguments?: readonly McpPromptArgument[] | undefined;
   /** Returns the text of the message, or messages in the format of MCP. */
-  get(args: Readonly<Record<string, string>>): Promise<string | readonly JsonObject[]>;
+  get(
+    args: Readonly<Record<string, string>>,
+    reader: McpReader,
+  ): Promise<string | readonly JsonObject[]>;
 }
 
 /** An argument of a prompt. */
@@ -28,7 +34,7 @@ export interface McpPromptArgument {
   /** Default: false. */
   readonly required?: boolean | undefined;
   /** Returns values that start with the text. Default: none. */
-  complete?(text: string): Promise<readonly string[]>;
+  complete?(text: string, reader: McpReader): Promise<readonly string[]>;
 }
 
 /** A resource, or a template of resources. */
@@ -39,5 +45,11 @@ export interface McpResource {
   readonly description?: string | undefined;
   readonly mimeType?: string | undefined;
   /** Reads the resource. `values` has the parts of the template. */
-  read(values: Readonly<Record<string, string>>): Promise<string | Uint8Array>;
+  read(values: Readonly<Record<string, string>>, reader: McpReader): Promise<string | Uint8Array>;
+}
+
+/** The caller for whom the application reads a resource or a prompt. */
+export interface McpReader {
+  /** The user that `authorize` returned. Undefined for a caller with a token for everything. */
+  readonly user: string | undefined;
 }

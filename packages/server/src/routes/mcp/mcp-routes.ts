@@ -13,6 +13,8 @@ import {
   readMessage,
 } from './protocol/rpc-message.ts';
 import { parseQuestionId, submitAnswers } from './questions.ts';
+import { optionsFor } from './resources.ts';
+import type { OfferedTool } from './tool-list.ts';
 import { cancelCall, jsonReply, parseEventId, streamCall, toMcpError } from './write-call.ts';
 
 const message = z.looseObject({
@@ -53,7 +55,7 @@ async function handleMessage(context: RouteContext): Promise<Reply | StreamReply
     sent = readMessage(context.bytes, context.limits);
     const caller = readCaller(sent, context.headers);
     if (sent.kind === 'request')
-      return await handleRequest({ request: sent, caller, options: context.mcp ?? {}, context });
+      return await handleRequest({ request: sent, caller, options: optionsFor(context), context });
     if (sent.kind === 'response') await answerQuestion(sent, context);
     if (sent.kind === 'notification' && sent.method === 'notifications/cancelled') {
       const id = field(sent.params, 'requestId');
@@ -101,14 +103,32 @@ async function resumeStream(context: RouteContext): Promise<StreamReply> {
     throw new ServerError('method_not_allowed', why, {}, { details: { allow: 'POST' } });
   }
   const caller = readCaller({ kind: 'notification', method: 'resume', params: {} }, headers);
+  if (caller.isModern)
+    throw new ServerError(
+      'invalid',
+      `Cannot continue a stream in version ${caller.version} of MCP`,
+    );
   const { run, tool: name, id, token, number } = place;
   const question = await findRun({ taskId: run[0], offset: run[1] }, context);
   if (question === undefined || !isMcpId(id))
     throw new ServerError('not_found', 'Cannot continue this stream: its session is gone');
   const tool = await findTool(name, context).catch(() => undefined);
-  if (tool === undefined)
+  if (tool === undefined || !(await isSessionOf(tool, run[0], context)))
     throw new ServerError('not_found', 'Cannot continue this stream: its tool is gone');
   const opened = { tool, call: { name, arguments: {} }, question };
   const progressToken = isMcpId(token) ? token : undefined;
-  return streamCall(opened, { id, caller, progressToken, after: number }, context);
+  // A client that may only read writes ids of its own, and GET must not change anything for it.
+  const { isReadOnly } = context.grant;
+  return streamCall(opened, { id, caller, progressToken, after: number, isReadOnly }, context);
+}
+
+/** True if a call of this tool created the session. */
+async function isSessionOf(
+  { agent, called }: OfferedTool,
+  taskId: string,
+  { service }: RouteContext,
+): Promise<boolean> {
+  const { agents, task_metadata: metadata } = await service.tasks.get({ id: taskId });
+  if (!agents?.some(({ id }) => id === agent.id)) return false;
+  return called === undefined || (metadata?.['title'] === called && metadata['archived'] === true);
 }

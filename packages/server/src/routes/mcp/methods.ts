@@ -56,7 +56,7 @@ const shared: Readonly<Record<string, Method>> = {
     ...uncached,
   }),
   'prompts/list': async ({ options }) => ({ ...listPrompts(options), ...uncached }),
-  'prompts/get': ({ request, options }) => getPrompt(request.params, options),
+  'prompts/get': ({ request, options, context }) => getPrompt(request.params, options, context),
   'completion/complete': ({ request, options, context }) =>
     complete(request.params, options, context),
 };

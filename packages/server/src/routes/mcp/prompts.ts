@@ -3,6 +3,7 @@ import type { RouteContext } from '../../http/route.ts';
 import type { McpOptions, McpPrompt } from './mcp-options.ts';
 import { field, invalidParams, isObject } from './protocol/rpc-message.ts';
 import { uriTemplates } from './protocol/uris.ts';
+import { readerOf } from './resources.ts';
 
 export function listPrompts({ prompts = [] }: McpOptions): JsonObject {
   return {
@@ -23,7 +24,11 @@ export function listPrompts({ prompts = [] }: McpOptions): JsonObject {
 const maxArgument = 100_000;
 
 /** Returns the messages of a prompt. */
-export async function getPrompt(params: JsonObject, options: McpOptions): Promise<JsonObject> {
+export async function getPrompt(
+  params: JsonObject,
+  options: McpOptions,
+  context: RouteContext,
+): Promise<JsonObject> {
   const prompt = findPrompt(field(params, 'name'), options);
   const given = field(params, 'arguments') ?? {};
   if (!isObject(given)) throw invalidParams('Cannot use the prompt: arguments are not an object');
@@ -36,7 +41,7 @@ export async function getPrompt(params: JsonObject, options: McpOptions): Promis
   for (const { name, required } of prompt.arguments ?? [])
     if (required === true && args[name] === undefined)
       throw invalidParams(`Cannot use the prompt: the argument ${name} is missing`);
-  const content = await prompt.get(args);
+  const content = await prompt.get(args, readerOf(context));
   const messages =
     typeof content === 'string'
       ? [{ role: 'user', content: { type: 'text', text: content } }]
@@ -57,8 +62,9 @@ const maxValues = 100;
 export async function complete(
   params: JsonObject,
   options: McpOptions,
-  { service }: RouteContext,
+  context: RouteContext,
 ): Promise<JsonObject> {
+  const { service } = context;
   const [ref, argument] = [field(params, 'ref'), field(params, 'argument')];
   const [name, text] = [field(argument, 'name'), field(argument, 'value')];
   if (typeof name !== 'string' || typeof text !== 'string')
@@ -67,7 +73,9 @@ export async function complete(
     switch (field(ref, 'type')) {
       case 'ref/prompt': {
         const { arguments: args = [] } = findPrompt(field(ref, 'name'), options);
-        return (await args.find((one) => one.name === name)?.complete?.(text)) ?? [];
+        return (
+          (await args.find((one) => one.name === name)?.complete?.(text, readerOf(context))) ?? []
+        );
       }
       case 'ref/resource': {
         if (field(ref, 'uri') !== uriTemplates.session || name !== 'session_id') return [];

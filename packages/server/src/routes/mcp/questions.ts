@@ -11,8 +11,8 @@ import type { RouteContext } from '../../http/route.ts';
 import { readChatNear } from '../chat/chat-state.ts';
 import { field, isObject, type McpId } from './protocol/rpc-message.ts';
 
-/** Maximum length of the input of a call in a question. */
-const maxInputLength = 4000;
+/** Maximum length of the input of a call in a question. A user can allow only a call that is shown completely. */
+const maxInputLength = 100_000;
 const maxReasonLength = 4000;
 
 /** Returns a question of the agent as a request for the user of the client. */
@@ -20,15 +20,16 @@ export function elicitation(asked: AskedApproval, state: FoldState): JsonObject 
   const { from } = asked;
   if (from?.form !== undefined)
     return { message: from.form.message, requestedSchema: from.form.schema };
+  const reason = { type: 'string', title: 'Reason, if you do not allow it', maxLength: 2000 };
+  const allow = {
+    properties: { approve: { type: 'boolean', title: 'Allow this call' }, reason },
+    required: ['approve'],
+  };
   return {
     message: describeQuestion(asked, state),
     requestedSchema: {
       type: 'object',
-      properties: {
-        approve: { type: 'boolean', title: 'Allow this call' },
-        reason: { type: 'string', title: 'Reason, if you do not allow it', maxLength: 2000 },
-      },
-      required: ['approve'],
+      ...(inputOf(asked, state) === undefined ? { properties: { reason } } : allow),
     },
   };
 }
@@ -37,26 +38,49 @@ export function elicitation(asked: AskedApproval, state: FoldState): JsonObject 
 export function describeQuestion(asked: AskedApproval, state: FoldState): string {
   const { name, reason, from } = asked;
   if (from?.form !== undefined) return from.form.message;
-  const what = `The agent wants to call the tool ${name}${reason === undefined ? '' : ` (${reason})`}`;
-  const input = from === undefined ? inputOf(asked, state) : JSON.stringify(from.input);
-  return input === undefined ? what : `${what}: ${clip(input)}`;
+  const why = reason === undefined ? '' : ` (${reveal(reason)})`;
+  const what = `The agent wants to call the tool ${reveal(name)}${why}`;
+  const input = inputOf(asked, state);
+  if (input !== undefined) return `${what}: ${input}`;
+  return `${what}. Its input cannot be shown here, so the call cannot be allowed here. Answer on the page or in the terminal`;
 }
 
-function inputOf({ toolCallId }: AskedApproval, { items }: FoldState): string | undefined {
+/**
+ * Returns the input of a call as JSON in which every character is visible. Returns undefined if the input is
+ * unknown, is not JSON, or is too long for a question.
+ */
+function inputOf({ toolCallId, from }: AskedApproval, { items }: FoldState): string | undefined {
+  if (from !== undefined) return limited(reveal(JSON.stringify(from.input)));
   for (const { parts } of toArray(items).toReversed())
     for (const { part } of parts)
-      if (part?.kind === 'tool_call' && part.toolCallId === toolCallId) return part.arguments;
+      if (part?.kind === 'tool_call' && part.toolCallId === toolCallId)
+        return part.input === undefined ? undefined : limited(reveal(JSON.stringify(part.input)));
   return undefined;
 }
 
-function clip(text: string): string {
-  return text.length > maxInputLength ? `${text.slice(0, maxInputLength)}…` : text;
+function limited(text: string): string | undefined {
+  return text.length > maxInputLength ? undefined : text;
 }
 
-/** Returns the command for an answer of the user. Everything that is no clear consent denies the call. */
+/** Matches characters that have no width, change the direction, or look like a plain space. */
+const hidden =
+  /(?! )[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+
+/** Replaces characters that a user cannot see with their code, and long runs of spaces with their number. */
+function reveal(text: string): string {
+  return text
+    .replace(hidden, (char) => `‹U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase()}›`)
+    .replace(/ {9,}/g, (run) => `‹${run.length} spaces›`);
+}
+
+/**
+ * Returns the command for an answer of the user. Everything that is no clear consent denies the call. A call
+ * that the question did not show is denied too.
+ */
 function answerCommand(
   { toolCallId, from }: AskedApproval,
   answer: JsonObject | undefined,
+  isShown: boolean,
   by: string,
 ): Command {
   const call = { tool_call_id: toolCallId, by };
@@ -70,8 +94,9 @@ function answerCommand(
       return { type: 'approve', ...call, input: content };
     return deny(action === 'decline' ? 'The user declined to answer' : formDismissed);
   }
-  if (action === 'accept' && field(content, 'approve') === true)
+  if (action === 'accept' && field(content, 'approve') === true && isShown)
     return { type: 'approve', ...call };
+  if (!isShown) return deny('The client cannot show the input of this call to its user');
   const reason = field(content, 'reason');
   if (typeof reason === 'string' && reason !== '') return deny(reason);
   return deny(action === 'cancel' ? 'The user dismissed the question' : 'The user declined');
@@ -91,7 +116,8 @@ export async function submitAnswers(
   for (const asked of fold.asked) {
     const { toolCallId } = asked;
     if (!answers.has(toolCallId)) continue;
-    const command = answerCommand(asked, answers.get(toolCallId), by);
+    const isShown = inputOf(asked, fold) !== undefined;
+    const command = answerCommand(asked, answers.get(toolCallId), isShown, by);
     // A repeated answer has no further effect.
     const key = `${by}-answer:${asked.turn}:${toolCallId}`.slice(0, 256);
     await service.tasks.submit(taskId, command, { key, trace });

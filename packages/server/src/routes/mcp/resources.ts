@@ -3,13 +3,23 @@ import { snapshot } from '@millrace/log';
 import { ServerError } from '../../contract/server-error.ts';
 import type { RouteContext } from '../../http/route.ts';
 import { referencedBlob } from '../task-log.ts';
-import type { McpOptions, McpResource } from './mcp-options.ts';
+import type { McpOptions, McpReader, McpResource } from './mcp-options.ts';
 import type { McpCaller } from './protocol/caller.ts';
 import { invalidParams, McpError, mcpCodes } from './protocol/rpc-message.ts';
 import { parseUri, sessionUri, uriTemplates } from './protocol/uris.ts';
 import { fileResource } from './tool-result.ts';
 
 const pageSize = 100;
+
+/** Returns the caller for functions of the application. */
+export function readerOf({ grant: { scope } }: RouteContext): McpReader {
+  return { user: scope.kind === 'user' ? scope.user : undefined };
+}
+
+/** Returns what a caller gets. A token for one agent or one task gives access to nothing else. */
+export function optionsFor({ mcp = {}, grant: { scope } }: RouteContext): McpOptions {
+  return scope.kind === 'all' || scope.kind === 'user' ? mcp : { instructions: mcp.instructions };
+}
 
 /** Returns one page of the resources: those of the application, and then the sessions, newest first. */
 export async function listResources(
@@ -87,7 +97,8 @@ export async function readResource(
 ): Promise<JsonObject> {
   if (typeof uri !== 'string' || uri.length > maxUriLength)
     throw invalidParams('Cannot read a resource: uri is not a text, or it is too long');
-  const contents = (await readOwn(uri, resources)) ?? (await readSession(uri, context));
+  const contents =
+    (await readOwn(uri, resources, readerOf(context))) ?? (await readSession(uri, context));
   if (contents !== undefined) return { contents: [contents] };
   const code = caller.isModern ? mcpCodes.invalidParams : mcpCodes.noResource;
   throw new McpError(code, 'Cannot find this resource', { data: { uri } });
@@ -96,11 +107,12 @@ export async function readResource(
 async function readOwn(
   uri: string,
   resources: readonly McpResource[],
+  reader: McpReader,
 ): Promise<JsonObject | undefined> {
   for (const resource of resources) {
     const values = matchUri(resource.uri, uri);
     if (values === undefined) continue;
-    const content = await resource.read(values);
+    const content = await resource.read(values, reader);
     const { mimeType = typeof content === 'string' ? 'text/plain' : 'application/octet-stream' } =
       resource;
     if (typeof content === 'string') return { uri, mimeType, text: content };
@@ -109,21 +121,27 @@ async function readOwn(
   return undefined;
 }
 
-/** Returns the parts of the address that a template names. Returns undefined if it does not match. */
+/**
+ * Returns the parts of the address that a template names. Returns undefined if it does not match. A part ends
+ * before the first occurrence of the text that follows it, so the time grows with the length of the address.
+ */
 function matchUri(template: string, uri: string): Record<string, string> | undefined {
   if (!isTemplate(template)) return template === uri ? {} : undefined;
-  const names: string[] = [];
-  const pattern = template
-    .split(/\{(\w+)\}/)
-    .map((piece, index) => {
-      if (index % 2 === 0) return piece.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
-      names.push(piece);
-      return '([^/]+)';
-    })
-    .join('');
-  const found = new RegExp(`^${pattern}$`).exec(uri);
-  if (found === null) return undefined;
-  return Object.fromEntries(names.map((name, index) => [name, found[index + 1] ?? '']));
+  const [start = '', ...rest] = template.split(/\{(\w+)\}/);
+  if (!uri.startsWith(start)) return undefined;
+  const values: Record<string, string> = {};
+  let at = start.length;
+  while (rest.length > 0) {
+    const [name = '', after = ''] = rest.splice(0, 2);
+    const isLast = rest.length === 0;
+    // A part has at least one character. The last one reaches to the end, or to the end of the template.
+    const end = isLast ? uri.length - after.length : uri.indexOf(after, at + 1);
+    const value = uri.slice(at, Math.max(end, at));
+    if (value === '' || value.includes('/') || !uri.startsWith(after, end)) return undefined;
+    values[name] = value;
+    at = end + after.length;
+  }
+  return values;
 }
 
 async function readSession(

@@ -55,19 +55,28 @@ export async function readTask(
   caller: McpCaller,
   context: RouteContext,
 ): Promise<JsonObject> {
-  const { taskId } = question;
-  const task = await context.service.tasks.get({ id: taskId });
-  const agentId = task.agents?.[0]?.id;
-  const tools = (await listTools(context)).filter(({ agent }) => agent.id === agentId);
+  const describe = await taskReader(question, caller, context);
   try {
-    const run = await readRun(question, context.log);
-    return taskState(question, run, toolOf(tools, task.task_metadata), caller, context);
+    return await describe(await readRun(question, context.log));
   } catch (error) {
     if (!(error instanceof ServerError)) throw error;
     const { code, message } = error;
     const failed = { code: mcpCodes.failed, message, data: { code } };
     return { ...taskHead(question, question.at), status: 'failed', error: failed };
   }
+}
+
+/** Returns a function that describes the moments of a task. */
+export async function taskReader(
+  question: Question,
+  caller: McpCaller,
+  context: RouteContext,
+): Promise<(run: RunMoment) => Promise<JsonObject>> {
+  const task = await context.service.tasks.get({ id: question.taskId });
+  const agentId = task.agents?.[0]?.id;
+  const tools = (await listTools(context)).filter(({ agent }) => agent.id === agentId);
+  const tool = toolOf(tools, task.task_metadata);
+  return (run) => taskState(question, run, tool, caller, context);
 }
 
 function toolOf(tools: readonly OfferedTool[], metadata: JsonObject | null) {

@@ -20,6 +20,8 @@ export interface AnsweredRequest {
   readonly progressToken: McpId | undefined;
   /** The client has all messages up to this number. Default: it has none. */
   readonly after?: number | undefined;
+  /** True if the stream only reads the run, and changes nothing. Default: false. */
+  readonly isReadOnly?: boolean | undefined;
 }
 
 /** A message to the client, with its number in the stream. */
@@ -56,7 +58,7 @@ export function streamCall(
   request: AnsweredRequest,
   context: RouteContext,
 ): StreamReply {
-  const { caller, id } = request;
+  const { caller, id, isReadOnly = false } = request;
   const { question, tool } = opened;
   const { clock, closing, log } = context;
   const hasStream = String(context.headers.accept ?? '').includes('text/event-stream');
@@ -68,7 +70,7 @@ export function streamCall(
       cancelled.abort();
       await stopResponse(question, context, { spansQuestions: true });
     };
-    if (key !== undefined) calls.set(key, cancel);
+    if (key !== undefined && !isReadOnly) calls.set(key, cancel);
     let isSent = false;
     const work = async (signal: AbortSignal) => {
       const either = AbortSignal.any([signal, cancelled.signal]);
@@ -100,12 +102,12 @@ export function streamCall(
     };
     try {
       // For versions before 2026-07-28, a closed connection is no cancellation.
-      const options = { stopsOnClose: caller.isModern };
+      const options = { stopsOnClose: caller.isModern && !isReadOnly };
       await whileConnected({ question, agent: tool.agent.name }, response, options, context, work);
     } finally {
       if (key !== undefined && calls.get(key) === cancel) calls.delete(key);
     }
-    if (isSent && tool.isReading && !closing.aborted) await forget(opened, context);
+    if (isSent && tool.isReading && !isReadOnly && !closing.aborted) await forget(opened, context);
   });
 }
 
@@ -131,7 +133,7 @@ export function toMcpError(error: unknown, { toServerError }: RouteContext): Mcp
 
 async function* callMessages(
   opened: OpenedCall,
-  { id, caller, progressToken, after = -1 }: AnsweredRequest,
+  { id, caller, progressToken, after = -1, isReadOnly = false }: AnsweredRequest,
   context: RouteContext,
   signal: AbortSignal,
 ): AsyncGenerator<SentMessage> {
@@ -147,7 +149,7 @@ async function* callMessages(
     if (run.end === undefined && run.waiting.length === 0 && !run.awaitsOutput) continue;
     const isLast = run.end !== undefined || caller.isModern || !caller.canElicit;
     if (run.end === undefined && tool.called !== undefined && !caller.canElicit) {
-      await refuseQuestions(taskId, run, context);
+      if (!isReadOnly) await refuseQuestions(taskId, run, context);
       continue;
     }
     if (isLast) {

@@ -8,11 +8,16 @@ import {
   SdkErrorCode,
   SdkHttpError,
 } from '@modelcontextprotocol/client';
-import { McpError, UnsentError } from '../../contract/mcp-error.ts';
+import {
+  type LoginChallenge,
+  LoginNeededError,
+  McpError,
+  UnsentError,
+} from '../../contract/mcp-error.ts';
 import type { McpSettings } from '../../contract/mcp-options.ts';
 import { clip, describeError, type Redact } from '../transport/error-text.ts';
 import { lostStream } from '../transport/http-transport.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, loginRequired } from './connection.ts';
 import { IdleLimit } from './elicitation.ts';
 import type { ServerLink } from './server-link.ts';
 import { type CallResult, toolOutput } from './tool-output.ts';
@@ -23,9 +28,14 @@ export interface RemoteServer {
   readonly link: ServerLink;
   readonly settings: McpSettings;
   readonly redact: Redact;
+  /** Logs the user in. Undefined if nobody can open a login page. */
+  readonly logIn?: LogIn | undefined;
   /** Reports a problem that does not belong to a call. */
   report(problem: string): void;
 }
+
+/** Logs the user in with what the server said about the login. */
+export type LogIn = (challenge: LoginChallenge, signal: AbortSignal) => Promise<void>;
 
 // The connection of the first attempt may be broken without notice. The second attempt uses a new connection.
 const maxAttempts = 2;
@@ -85,6 +95,11 @@ async function callWithRetry(
         asking: { session, ask, onAsking: (isAsking) => idle.onAsking(isAsking) },
       });
     } catch (error) {
+      if (error instanceof LoginNeededError) {
+        const problem = await logInAgain(remote, error, count, call);
+        if (problem === undefined) continue;
+        return `${tool.name} was not called. ${problem}`;
+      }
       const failure = idle.signal.aborted ? timedOut : callFailure(error);
       const { kind } = failure;
       if (kind === 'undone' || kind === 'lost') connection.retire();
@@ -97,6 +112,22 @@ async function callWithRetry(
     } finally {
       idle.stop();
     }
+  }
+}
+
+/** Logs in after the first refused attempt. Returns the reason if the call cannot be repeated. */
+async function logInAgain(
+  { logIn, server }: RemoteServer,
+  needed: LoginNeededError,
+  attempt: number,
+  { signal }: Call,
+): Promise<string | undefined> {
+  if (logIn === undefined || attempt >= maxAttempts) return loginRequired(server, needed).message;
+  try {
+    await logIn(needed.challenge, signal);
+    return undefined;
+  } catch (error) {
+    return describeError(error);
   }
 }
 

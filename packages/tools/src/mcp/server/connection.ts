@@ -2,21 +2,29 @@ import type { JsonObject, TraceContext } from '@millrace/core';
 import {
   type CallToolResult,
   Client,
+  type GetPromptResult,
   ProtocolError,
   ProtocolErrorCode,
+  type Prompt as RemotePrompt,
   type Tool as RemoteTool,
   type RequestOptions,
   SdkError,
   SdkErrorCode,
   SdkHttpError,
+  UrlElicitationRequiredError,
 } from '@modelcontextprotocol/client';
-import { McpError } from '../../contract/mcp-error.ts';
+import { LoginNeededError, McpError } from '../../contract/mcp-error.ts';
 import type { McpSettings } from '../../contract/mcp-options.ts';
 import type { McpServer } from '../../contract/mcp-server.ts';
-import { createTransport, type ServerTransport } from '../transport/create-transport.ts';
-import { clip, createRedactor, describeError } from '../transport/error-text.ts';
+import {
+  createTransport,
+  type ServerAccess,
+  type ServerTransport,
+} from '../transport/create-transport.ts';
+import { clip, describeError } from '../transport/error-text.ts';
 import { type AskingCall, Elicitations } from './elicitation.ts';
 import { packageVersion } from './package-version.ts';
+import { callResourceTool, withResourceTools } from './resource-tools.ts';
 import { listTools, type ReportProblem } from './tool-list.ts';
 import { type CallResult, callResult } from './tool-output.ts';
 
@@ -39,6 +47,13 @@ export interface Connection {
   isClosed(): boolean;
   failureDetails(): string;
   listTools(signal: AbortSignal, report: ReportProblem): Promise<readonly RemoteTool[]>;
+  /** Lists the prompts. Returns an empty list if the server has none. */
+  listPrompts(signal: AbortSignal): Promise<readonly RemotePrompt[]>;
+  getPrompt(
+    name: string,
+    given: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<GetPromptResult>;
   callTool(tool: RemoteTool, input: JsonObject, options: CallOptions): Promise<CallResult>;
   /** Refuses new calls and closes the connection when the running calls have ended. */
   retire(): void;
@@ -46,9 +61,11 @@ export interface Connection {
 }
 
 interface OpenOptions {
+  readonly access: ServerAccess;
   /** Cancels the attempt to connect. */
   readonly signal: AbortSignal;
   readonly onListChanged: (connection: Connection) => void;
+  readonly onPromptsChanged: (connection: Connection) => void;
 }
 
 /** Connects to the server. Throws a `ConnectError`. Its cause may contain secrets. */
@@ -79,22 +96,23 @@ async function connect(
   server: McpServer,
   settings: McpSettings,
   mode: 'legacy' | 'auto',
-  { signal, onListChanged }: OpenOptions,
+  { signal, onListChanged, onPromptsChanged, access }: OpenOptions,
 ): Promise<Connection> {
-  const wire = createTransport(server, settings);
+  const wire = createTransport(server, settings, access);
   const client = new Client(
     { name: 'millrace', version: packageVersion() },
     {
       versionNegotiation: { mode },
-      capabilities: { elicitation: { form: {} } },
+      capabilities: { elicitation: { form: {}, url: {} } },
       inputRequired: { maxRounds: maxQuestionRounds },
       listChanged: {
-        tools: { autoRefresh: false, debounceMs: 100, onChanged: () => onListChanged(connection) },
+        tools: { ...onChange, onChanged: () => onListChanged(connection) },
+        prompts: { ...onChange, onChanged: () => onPromptsChanged(connection) },
       },
     },
   );
   client.fallbackRequestHandler = refuseRequest;
-  const elicitations = new Elicitations();
+  const elicitations = new Elicitations(server.name);
   elicitations.serve(client);
   const connection = connectionOf(client, wire, settings, elicitations);
   try {
@@ -105,6 +123,9 @@ async function connect(
     throw noConnection(error, wire);
   }
 }
+
+const onChange = { autoRefresh: false, debounceMs: 100 } as const;
+const neverAborts = new AbortController().signal;
 
 /** Maximum number of times that a server of the revision of 2026 can ask during one call. */
 const maxQuestionRounds = 10;
@@ -140,14 +161,28 @@ function connectionOf(
     isClosed: () => client.transport === undefined,
     failureDetails: () => wire.failureDetails(),
     listTools: async (signal, report) => {
-      if (client.getServerCapabilities()?.tools === undefined) return [];
-      return listTools(client, { signal, timeout: settings.connectTimeoutMs }, report);
+      const hasTools = client.getServerCapabilities()?.tools !== undefined;
+      const options = { signal, timeout: settings.connectTimeoutMs };
+      return withResourceTools(client, hasTools ? await listTools(client, options, report) : []);
     },
+    listPrompts: async (signal) => {
+      if (client.getServerCapabilities()?.prompts === undefined) return [];
+      const options = { signal, timeout: settings.connectTimeoutMs, cacheMode: 'refresh' } as const;
+      return (await client.listPrompts(undefined, options)).prompts;
+    },
+    getPrompt: (name, given, signal) =>
+      client.getPrompt({ name, arguments: { ...given } }, { signal, timeout: settings.timeoutMs }),
     callTool: async (tool, input, { asking, ...options }) => {
       calls++;
       const end = elicitations.begin(asking);
       try {
-        return await sendCall(client, tool, input, options);
+        return await sendCall(client, tool, input, options).catch(async (error: unknown) => {
+          // The server did not run the call. It runs the call after the user was on its pages.
+          if (!UrlElicitationRequiredError.isInstance(error)) throw error;
+          const signal = options.signal ?? neverAborts;
+          if (!(await elicitations.openPages(error.elicitations, signal))) throw error;
+          return sendCall(client, tool, input, options);
+        });
       } finally {
         end();
         calls--;
@@ -169,10 +204,13 @@ function connectionOf(
  */
 async function sendCall(
   client: Client,
-  { name, inputSchema }: RemoteTool,
+  tool: RemoteTool,
   input: JsonObject,
   { trace, ...options }: CallOptions,
 ): Promise<CallResult> {
+  const own = callResourceTool(client, tool, input, options);
+  if (own !== undefined) return own;
+  const { name, inputSchema } = tool;
   const params = { name, arguments: input, ...(trace && { _meta: { ...trace } }) };
   if (client.getProtocolEra() !== 'modern') {
     return client.request({ method: 'tools/call', params }, callResult, options);
@@ -195,15 +233,27 @@ export class ConnectError extends Error {
 const maxLength = 3_000;
 
 /** Converts the error to a public error without secrets. */
-export function cannotConnect(server: McpServer, error: unknown, timeoutMs: number): McpError {
+export function cannotConnect(
+  server: McpServer,
+  error: unknown,
+  timeoutMs: number,
+  { redact }: ServerAccess,
+): McpError {
   const { name } = server;
   const { cause, failureDetails } =
     error instanceof ConnectError ? error : { cause: error, failureDetails: '' };
   const why = [reason(server, cause, timeoutMs), failureDetails].filter((text) => text !== '');
-  const reasonText = clip(createRedactor(server)(why.join(' ')), maxLength);
+  if (cause instanceof LoginNeededError) return loginRequired(name, cause);
+  const reasonText = clip(redact(why.join(' ')), maxLength);
   return new McpError('cannot_connect', `Cannot connect to MCP server ${name}: ${reasonText}`, {
     server: name,
   });
+}
+
+/** Creates the error for a server that the user has to log in to. */
+export function loginRequired(name: string, { message }: LoginNeededError): McpError {
+  const text = `Cannot use MCP server ${name}: ${message}. Log in to it`;
+  return new McpError('login_required', text, { server: name });
 }
 
 function reason(server: McpServer, error: unknown, timeoutMs: number): string {

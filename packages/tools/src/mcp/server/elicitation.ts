@@ -1,5 +1,5 @@
 import { AgentError, type ToolContext } from '@millrace/agent';
-import type { JsonObject } from '@millrace/core';
+import type { FormQuestion, JsonObject } from '@millrace/core';
 import {
   type Client,
   type ElicitRequest,
@@ -23,6 +23,11 @@ export interface AskingCall {
  */
 export class Elicitations {
   readonly #calls = new Set<AskingCall>();
+  readonly #server: string;
+
+  constructor(server: string) {
+    this.#server = server;
+  }
 
   /** Adds a running call. Returns a function that removes it. */
   begin(call: AskingCall | undefined): () => void {
@@ -39,17 +44,31 @@ export class Elicitations {
     );
   }
 
-  async #answer(params: ElicitRequest['params'], signal: AbortSignal): Promise<ElicitResult> {
-    if (params.mode === 'url' || !('requestedSchema' in params))
-      throw refused('This client shows forms, and opens no addresses');
+  /**
+   * Asks the user to open the pages that a server needs before it can run a call. Returns true if the user
+   * agrees to all of them.
+   */
+  async openPages(pages: readonly UrlQuestion[], signal: AbortSignal): Promise<boolean> {
+    for (const page of pages.slice(0, maxPages)) {
+      const { action } = await this.#answer({ ...page, mode: 'url' }, signal);
+      if (action !== 'accept') return false;
+    }
+    return pages.length > 0 && pages.length <= maxPages;
+  }
+
+  async #answer(
+    params: ElicitRequest['params'] | UrlQuestion,
+    signal: AbortSignal,
+  ): Promise<ElicitResult> {
+    const form = formOf(params, this.#server);
     const call = this.#askingCall();
     if (call?.ask === undefined) return { action: 'cancel' };
     call.onAsking(true);
     try {
-      const { message, requestedSchema } = params;
-      const schema = requestedSchema as unknown as JsonObject;
-      const answer = await call.ask({ message, schema }, signal);
+      const answer = await call.ask(form, signal);
       if (answer.action !== 'accept') return { action: answer.action };
+      // The answer to a page has no content: what the user enters there is not for this program.
+      if (params.mode === 'url') return { action: 'accept' };
       return { action: 'accept', content: answer.content as ElicitResult['content'] };
     } catch (error) {
       if (error instanceof AgentError && error.code === 'bad_input') throw refused(error.message);
@@ -66,6 +85,35 @@ export class Elicitations {
     const sessions = new Set(calls.map(({ session }) => session));
     return sessions.size === 1 ? calls.at(-1) : undefined;
   }
+}
+
+/** A page that the server asks the user to open. */
+export interface UrlQuestion {
+  readonly mode: 'url';
+  readonly message: string;
+  readonly url: string;
+}
+
+const maxPages = 3;
+const maxUrlLength = 2_000;
+
+/**
+ * Returns the form for a question. For a page, the form has no fields: it shows the address, and the user agrees
+ * or declines. This program does not open the page.
+ */
+function formOf(params: ElicitRequest['params'] | UrlQuestion, server: string): FormQuestion {
+  if (params.mode !== 'url') {
+    if (!('requestedSchema' in params)) throw refused('The question has no form');
+    return { message: params.message, schema: params.requestedSchema as unknown as JsonObject };
+  }
+  const url = URL.parse(params.url);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.href.length > maxUrlLength)
+    throw refused('This client shows only short http and https addresses');
+  if (url.username !== '' || url.password !== '')
+    throw refused('The address contains a user name, which can hide its host');
+  const about = `The MCP server ${server} asks you to open a page of ${url.host}:\n${url.href}\n`;
+  const message = `${params.message}\n\n${about}Agree after you have opened it.`;
+  return { message, schema: { type: 'object', properties: {} } };
 }
 
 function refused(message: string): ProtocolError {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { boundedFetch } from './http-transport.ts';
+import { boundedFetch } from './bounded-fetch.ts';
 
 /** Reads a response body that arrives in these chunks. */
 async function readAll(chunks: readonly string[], type: string, maxBytes: number): Promise<string> {

@@ -1,7 +1,8 @@
 import type { Transport } from '@modelcontextprotocol/client';
 import type { McpSettings } from '../../contract/mcp-options.ts';
 import type { McpHttpServer, McpServer, McpStdioServer } from '../../contract/mcp-server.ts';
-import { clip, createRedactor, describeError } from './error-text.ts';
+import type { ServerAuthorization } from '../oauth/server-authorization.ts';
+import { clip, describeError, type Redact } from './error-text.ts';
 import { HttpTransport } from './http-transport.ts';
 import { StdioTransport } from './stdio-transport.ts';
 
@@ -15,15 +16,28 @@ export interface ServerTransport {
   close(): Promise<void>;
 }
 
-export function createTransport(server: McpServer, settings: McpSettings): ServerTransport {
-  return server.stdio === undefined
-    ? httpTransport(server, settings)
-    : stdioTransport(server, settings);
+/** What all connections to a server share: its login, and the removal of its secrets from texts. */
+export interface ServerAccess {
+  readonly authorization?: ServerAuthorization | undefined;
+  readonly redact: Redact;
 }
 
-function stdioTransport(server: McpStdioServer, settings: McpSettings): ServerTransport {
+export function createTransport(
+  server: McpServer,
+  settings: McpSettings,
+  access: ServerAccess,
+): ServerTransport {
+  return server.stdio === undefined
+    ? httpTransport(server, settings, access)
+    : stdioTransport(server, settings, access);
+}
+
+function stdioTransport(
+  server: McpStdioServer,
+  settings: McpSettings,
+  { redact }: ServerAccess,
+): ServerTransport {
   const transport = new StdioTransport(server.stdio, settings);
-  const redact = createRedactor(server);
   return {
     transport,
     close: () => transport.close(),
@@ -35,9 +49,12 @@ function stdioTransport(server: McpStdioServer, settings: McpSettings): ServerTr
   };
 }
 
-function httpTransport(server: McpHttpServer, settings: McpSettings): ServerTransport {
-  const transport = new HttpTransport(server.http, settings.maxMessageBytes);
-  const redact = createRedactor(server);
+function httpTransport(
+  server: McpHttpServer,
+  settings: McpSettings,
+  { redact, authorization }: ServerAccess,
+): ServerTransport {
+  const transport = new HttpTransport(server.http, settings.maxMessageBytes, authorization);
   let problem = '';
   transport.onerror = (error) => {
     problem = clip(redact(describeError(error)), 500);

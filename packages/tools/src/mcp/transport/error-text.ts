@@ -43,7 +43,11 @@ const minSecretLength = { header: 4, variable: 8 };
  * Creates a function that removes the values of headers, query parameters and environment variables
  * of a server from a text.
  */
-export function createRedactor({ http, stdio }: McpServer): Redact {
+export function createRedactor(
+  { http, stdio }: McpServer,
+  /** Secrets that change, such as the tokens of a login. */
+  current: { readonly secrets: Iterable<string> } = { secrets: [] },
+): Redact {
   const secrets =
     http === undefined
       ? Object.values(stdio.env ?? {}).filter((value) => value.length >= minSecretLength.variable)
@@ -51,9 +55,12 @@ export function createRedactor({ http, stdio }: McpServer): Redact {
           ...Object.values(http.headers ?? {}).flatMap(secretsInHeader),
           ...queryOf(http.url),
         ].filter((value) => value.length >= minSecretLength.header);
-  // The longest secret is replaced first, because it may contain a shorter secret.
-  const forms = [...new Set(secrets.flatMap(formsOf))].sort((a, b) => b.length - a.length);
-  return (text) => forms.reduce((told, form) => told.replaceAll(form, placeholder), text);
+  return (text) => {
+    const all = [...secrets, ...current.secrets];
+    // The longest secret is replaced first, because it may contain a shorter secret.
+    const forms = [...new Set(all.flatMap(formsOf))].sort((a, b) => b.length - a.length);
+    return forms.reduce((told, form) => told.replaceAll(form, placeholder), text);
+  };
 }
 
 /**

@@ -6,9 +6,9 @@ export interface OnDemand<T> {
   load(): Promise<T>;
   /**
    * A hook that returns the code. It returns undefined until the code is loaded, or if `isNeeded`
-   * is false.
+   * is false. It calls `onFailure` if the code cannot be loaded.
    */
-  useLoaded(isNeeded: boolean): T | undefined;
+  useLoaded(isNeeded: boolean, onFailure?: () => void): T | undefined;
 }
 
 /**
@@ -34,15 +34,15 @@ export function onDemand<T extends object>(load: () => Promise<T>): OnDemand<T> 
   };
   return {
     load: loadOnce,
-    useLoaded(isNeeded) {
+    useLoaded(isNeeded, onFailure) {
       const [code, setCode] = useState(loaded);
-      // biome-ignore lint/correctness/useExhaustiveDependencies: `loadOnce` is the same at each rendering
+      // biome-ignore lint/correctness/useExhaustiveDependencies: `loadOnce` is the same at each rendering, and a new `onFailure` is no reason to load again
       useEffect(() => {
         if (!isNeeded || code !== undefined) return;
         let isOver = false;
         loadOnce().then(
           (found) => !isOver && setCode(found),
-          () => {},
+          () => !isOver && onFailure?.(),
         );
         return () => {
           isOver = true;

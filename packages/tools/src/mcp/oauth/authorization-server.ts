@@ -1,0 +1,95 @@
+import {
+  type AuthorizationServerMetadata,
+  checkResourceAllowed,
+  discoverAuthorizationServerMetadata,
+  discoverOAuthServerInfo,
+  type OAuthClientInformationMixed,
+  resourceUrlFromServerUrl,
+} from '@modelcontextprotocol/client';
+import type { LoginChallenge } from '../../contract/mcp-error.ts';
+import type { McpLogin } from '../../contract/mcp-oauth.ts';
+import type { McpHttpServer } from '../../contract/mcp-server.ts';
+import type { LoginFetch } from './guarded-fetch.ts';
+
+/** The authorization server of an MCP server, as the two servers describe it. */
+export interface AuthorizationServer {
+  readonly url: string;
+  readonly issuer: string;
+  /** Undefined for an old server that publishes no metadata. The endpoints then have fixed names. */
+  readonly metadata: AuthorizationServerMetadata | undefined;
+  /** The identifier for which tokens are issued, as the server writes it. */
+  readonly resource: string;
+  /** The scopes that the MCP server names in its metadata. */
+  readonly scopes: readonly string[];
+}
+
+/** Reads the metadata of the MCP server and of its authorization server. */
+export async function findAuthorizationServer(
+  server: McpHttpServer,
+  { metadataUrl }: LoginChallenge,
+  fetchFn: LoginFetch,
+): Promise<AuthorizationServer> {
+  const serverUrl = new URL(server.http.url);
+  const info = await discoverOAuthServerInfo(serverUrl, {
+    ...(metadataUrl && { resourceMetadataUrl: metadataUrl }),
+    fetchFn,
+  });
+  const { authorizationServerUrl: url, authorizationServerMetadata, resourceMetadata } = info;
+  const resource = resourceUrlFromServerUrl(serverUrl);
+  const named = resourceMetadata?.resource;
+  if (named !== undefined && !isResourceOf(resource, named))
+    throw new Error('its metadata describes a different server');
+  const metadata =
+    authorizationServerMetadata ??
+    (resourceMetadata && (await discoverAuthorizationServerMetadata(url, { fetchFn })));
+  assertSecureCodes(metadata);
+  return {
+    ...{ url, metadata, issuer: metadata?.issuer ?? url },
+    resource: named ?? resource.href,
+    scopes: resourceMetadata?.scopes_supported ?? [],
+  };
+}
+
+function isResourceOf(requestedResource: URL, configuredResource: string): boolean {
+  if (!URL.canParse(configuredResource)) return false;
+  return checkResourceAllowed({ requestedResource, configuredResource });
+}
+
+/** A server must prove that it protects codes with S256. Otherwise a stolen code could be used. */
+function assertSecureCodes(metadata: AuthorizationServerMetadata | undefined): void {
+  const methods = metadata?.code_challenge_methods_supported;
+  if (metadata !== undefined && methods?.includes('S256') !== true)
+    throw new Error('its authorization server does not support PKCE with S256');
+}
+
+/** True if two issuers are the same server. One final slash makes no difference. */
+export function isSameIssuer(one: string, other: string): boolean {
+  return one.replace(/\/$/, '') === other.replace(/\/$/, '');
+}
+
+/** Returns a field of the metadata that the SDK does not declare. */
+export function extraEndpoint(
+  { metadata }: AuthorizationServer,
+  name: 'device_authorization_endpoint' | 'revocation_endpoint',
+): string | undefined {
+  const value = (metadata as Readonly<Record<string, unknown>> | undefined)?.[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Converts a stored login to the form of the SDK. */
+export function clientInformation(login: McpLogin): OAuthClientInformationMixed {
+  return {
+    client_id: login.clientId,
+    ...(login.clientSecret !== undefined && { client_secret: login.clientSecret }),
+    ...(login.authMethod !== undefined && { token_endpoint_auth_method: login.authMethod }),
+  } as OAuthClientInformationMixed;
+}
+
+const maxScopes = 200;
+
+/** Joins lists of scopes. Returns undefined if there is none. */
+export function joinScopes(...lists: readonly (string | undefined)[]): string | undefined {
+  const scopes = new Set(lists.flatMap((list) => list?.split(/\s+/) ?? []));
+  scopes.delete('');
+  return scopes.size === 0 ? undefined : [...scopes].slice(0, maxScopes).join(' ');
+}

@@ -1,0 +1,90 @@
+import { AgentError } from '@millrace/agent';
+import picomatch from 'picomatch';
+import { compileGlob } from '../workspace/compile-glob.ts';
+import { lexicalPath } from '../workspace/match-path.ts';
+import type { PermissionRule } from './permission-rule.ts';
+
+/**
+ * Returns rules that decide in a copy of a folder as the given rules decide in the folder. Relative paths apply
+ * in each folder. For an absolute path that is in the folder, or a glob that can match such paths, the result
+ * also has a rule with the same path in the copy. Throws for a glob whose folders cannot be compared.
+ */
+export function movedRules(
+  rules: readonly PermissionRule[],
+  from: string,
+  to: string,
+): readonly PermissionRule[] {
+  return rules.flatMap((rule) => [
+    rule,
+    ...movedGlobs(rule, from, to).map((path) => ({ ...rule, path })),
+  ]);
+}
+
+function movedGlobs(rule: PermissionRule, from: string, to: string): readonly string[] {
+  const { path, exact = false, decision } = rule;
+  if (path === undefined || !path.startsWith('/')) return [];
+  const nocase = decision !== 'allow';
+  if (exact) {
+    const [given, folder] = nocase ? [path.toLowerCase(), from.toLowerCase()] : [path, from];
+    if (!lexicalPath(folder, given).isInside) return [];
+    return [`${to}${path.slice(from.length)}`];
+  }
+  // The names before the first wildcard.
+  const { base } = picomatch.scan(path);
+  const [plain, folder] = nocase ? [base.toLowerCase(), from.toLowerCase()] : [base, from];
+  if (lexicalPath(folder, plain).isInside) return [`${escapeGlob(to)}${path.slice(from.length)}`];
+  if (!lexicalPath(plain, folder).isInside) return [];
+  // A group can contain slashes, so its names cannot be compared one by one.
+  if (/\{|[@?*+!]\(/.test(path)) throw cannotMoveError(path);
+  const folders = from.split('/').filter((name) => name !== '');
+  const names = path.split('/').filter((name) => name !== '');
+  // A rule that asks or denies also covers everything below a match. A folder above the copy then covers the copy.
+  const rests = restsBelow(names, folders, nocase);
+  return rests.map((rest) => [escapeGlob(to), ...(rest.length === 0 ? ['**'] : rest)].join('/'));
+}
+
+/**
+ * Returns what is left of a glob after its first names have matched the folders. `**` matches any number of
+ * folders, so there can be several rests. An empty rest stands for everything in the last folder.
+ */
+function restsBelow(
+  glob: readonly string[],
+  folders: readonly string[],
+  nocase: boolean,
+): readonly (readonly string[])[] {
+  let starts = new Set([0]);
+  const isWide = nocase;
+  let isCovered = false;
+  for (const folder of folders) {
+    const next = new Set<number>();
+    for (const start of skipGlobstars(glob, starts)) {
+      const name = glob[start];
+      if (name === undefined) isCovered ||= isWide;
+      else if (name === '**') next.add(start);
+      else if (compileGlob(name, { nocase })(folder)) next.add(start + 1);
+    }
+    starts = next;
+  }
+  const ends = [...skipGlobstars(glob, starts)].map((start) => glob.slice(start));
+  const rests = isWide ? ends : ends.filter((rest) => rest.length > 0);
+  return isCovered ? [[]] : rests;
+}
+
+/** Adds the positions after `**`, which can also match no folder. */
+function skipGlobstars(glob: readonly string[], starts: ReadonlySet<number>): ReadonlySet<number> {
+  const all = new Set(starts);
+  for (const start of all) if (glob[start] === '**') all.add(start + 1);
+  return all;
+}
+
+function escapeGlob(path: string): string {
+  return path.replace(/[\\*?[\]{}()!+@]/g, '\\$&');
+}
+
+function cannotMoveError(path: string): AgentError {
+  const way = 'Write it without braces and groups, or relative to the folder';
+  return new AgentError(
+    'bad_option',
+    `Cannot use a rule with the path ${path} in a copy of the folder. ${way}`,
+  );
+}
