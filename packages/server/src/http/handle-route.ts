@@ -84,7 +84,8 @@ function createContext(
   options: HandleRouteOptions,
 ): RouteContext {
   const { request, grant, toServerError } = exchange;
-  const { service, streams, tokens, log, clock, limits, closing, storage, mcp } = options;
+  const { service, streams, tokens, log, clock, limits, closing, storage, mcp, a2a, push } =
+    options;
   const { stallTimeoutMs } = options;
   return {
     service: scopedService(service, grant),
@@ -99,6 +100,8 @@ function createContext(
     closing,
     storage,
     mcp,
+    a2a,
+    push,
     headers: request.headers,
     trace: traceRequest(route, exchange, options),
     bytes,
