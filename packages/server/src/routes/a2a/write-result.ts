@@ -62,7 +62,7 @@ export function writeResult(
       response.writeHead(200, { ...sseHeaders });
       response.flushHeaders();
       await writeLines(response, result.events(signal), {
-        closing,
+        context,
         line: (event) => encodeFrame({ data: JSON.stringify(binding.result(event)) }),
         errorLine: (error) => binding.errorFrame(toServerError(error)),
         heartbeat: { clock, everyMs: 15_000, text: `${encodeComment('ping')}\n` },
