@@ -42,7 +42,7 @@ const InspectorPage = lazyView(
 );
 
 // The comparison of two sessions. The page loads it when the user opens it.
-const DiffPage = lazy(async () => ({ default: (await import('../diff/diff-page.tsx')).DiffPage }));
+const DiffPage = lazyView(async () => (await import('../diff/diff-page.tsx')).DiffPage);
 
 function PageSkeleton() {
   const t = pageLabels();
