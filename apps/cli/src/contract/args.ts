@@ -150,7 +150,7 @@ export interface PrintArgs extends RunArgs {
 }
 
 /** What a branch changes. */
-export interface BranchArgs {
+interface BranchArgs {
   /** The offset of the record to continue from. */
   readonly at: number;
   readonly text: string | undefined;

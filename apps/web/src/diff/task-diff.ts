@@ -19,7 +19,7 @@ export interface Totals {
   };
 }
 
-export interface DiffedTask extends Totals {
+interface DiffedTask extends Totals {
   readonly session: string;
   /** The offset of the last record. */
   readonly through: number;
@@ -33,7 +33,7 @@ export interface ComparedTurn {
   readonly b?: Totals & { readonly offset: number; readonly model?: string };
 }
 
-export type DiffCause = 'request' | 'answer' | 'tool_result' | 'command' | 'setting';
+type DiffCause = 'request' | 'answer' | 'tool_result' | 'command' | 'setting';
 
 export interface TaskDifference {
   readonly cause: DiffCause;

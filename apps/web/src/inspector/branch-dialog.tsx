@@ -15,7 +15,7 @@ export interface BranchPlace {
   readonly call: { readonly toolCallId: string; readonly name: string } | undefined;
 }
 
-export interface BranchDialogProps {
+interface BranchDialogProps {
   readonly id: string;
   readonly place: BranchPlace;
   readonly onClose: () => void;

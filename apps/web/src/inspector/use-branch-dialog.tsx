@@ -1,11 +1,10 @@
 import type { LogRecord } from '@millrace/core';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { lazyView } from '@millrace/react/controls';
+import { type ReactNode, Suspense, useState } from 'react';
 import { useAccess, useListedTask } from '../app/app-context.ts';
 import type { BranchPlace } from './branch-dialog.tsx';
 
-const BranchDialog = lazy(async () => ({
-  default: (await import('./branch-dialog.tsx')).BranchDialog,
-}));
+const BranchDialog = lazyView(async () => (await import('./branch-dialog.tsx')).BranchDialog);
 
 /**
  * Returns the function that opens the dialog for a branch, and the dialog. The function is undefined if the

@@ -60,7 +60,7 @@ export interface LoopState {
 }
 
 /** The settings that replace those of the agent in a branch. */
-export interface BranchSettings {
+interface BranchSettings {
   /** The agent that had the session when the branch was made. The settings apply only to this agent. */
   readonly agent: string | undefined;
   readonly model: string | undefined;

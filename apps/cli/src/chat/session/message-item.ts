@@ -21,7 +21,8 @@ interface MessageOptions {
   readonly home?: string | undefined;
   /** Returns the output of commands that the user ran. */
   readonly takeOutputs: () => readonly string[];
-  readonly built: () => Pick<BuiltAgent, 'mode' | 'extensions' | 'servers'>;
+  readonly built: () => Pick<BuiltAgent, 'mode' | 'extensions'> &
+    Partial<Pick<BuiltAgent, 'servers'>>;
   /** Returns true if the last message was sent in plan mode. */
   readonly isPlanning: () => boolean;
 }
@@ -40,7 +41,7 @@ export async function messageItem(
   const hasPictures = picturePaths(text).length > 0;
   const isSlash = text.trimStart().startsWith('/');
   const further = isSlash
-    ? await expandPrompt(built().extensions, text, built().servers.prompts())
+    ? await expandPrompt(built().extensions, text, built().servers?.prompts())
     : [];
   const mentioned = hasPictures ? await readPictures(text, { cwd, home }) : [];
   const pictures = [...mentioned, ...(content.pictures ?? [])];
