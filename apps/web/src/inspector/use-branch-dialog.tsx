@@ -1,5 +1,5 @@
 import type { LogRecord } from '@millrace/core';
-import { lazyView, lazyView } from '@millrace/react/controls';
+import { lazyView } from '@millrace/react/controls';
 import { type ReactNode, Suspense, useState } from 'react';
 import { useAccess, useListedTask } from '../app/app-context.ts';
 import type { BranchPlace } from './branch-dialog.tsx';
