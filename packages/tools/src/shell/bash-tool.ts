@@ -240,10 +240,7 @@ function schemaOf({ timeoutMs, maxTimeoutMs, sandbox, background }: Settings) {
     timeout_ms: z.int().min(1).max(maxTimeoutMs).optional().describe(`Default: ${timeoutMs}`),
     description: z.string().max(200).optional().describe('What it does, in a few words'),
   });
-  const network = z
-    .boolean()
-    .optional()
-    .describe('Run it with network. The user is asked');
+  const network = z.boolean().optional().describe('Run it with network. The user is asked');
   const outside = z
     .boolean()
     .optional()

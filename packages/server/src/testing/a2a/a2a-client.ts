@@ -65,7 +65,7 @@ interface SentTo {
 
 const emptyPart = { metadata: undefined, filename: '', mediaType: '' } as const;
 
-export function textPart(value: string): Part {
+function textPart(value: string): Part {
   return { ...emptyPart, content: { $case: 'text', value } };
 }
 
