@@ -44,7 +44,13 @@ export async function servePage(
       return task;
     },
     newSession: () => newTask('speaker'),
-    start: (task) => send('speaker', task, 'Go'),
+    async start(task_id) {
+      const content = { type: 'text', author: 'user', content: 'Go' };
+      const params = { task_id, content, stream: true };
+      // A reply without a stream would arrive after the whole answer, and `fetch` waits at most 5 minutes.
+      const response = await post(url, 'speaker', 'message/send', params);
+      await response.body?.cancel();
+    },
     [Symbol.asyncDispose]: () => server.close(),
   };
 }
@@ -81,16 +87,15 @@ const many: ServedAgent = {
   },
 };
 
-async function rpc(
-  url: string,
-  agent: string,
-  method: string,
-  params: object,
-): Promise<{ readonly id: string }> {
-  const response = await fetch(`${url}/agents/name/${agent}/rpc`, {
+async function rpc(...request: Parameters<typeof post>): Promise<{ readonly id: string }> {
+  const response = await post(...request);
+  return ((await response.json()) as { readonly result: { readonly id: string } }).result;
+}
+
+function post(url: string, agent: string, method: string, params: object): Promise<Response> {
+  return fetch(`${url}/agents/name/${agent}/rpc`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ method, params }),
   });
-  return ((await response.json()) as { readonly result: { readonly id: string } }).result;
 }

@@ -1,5 +1,11 @@
 export type { UiApproval, UiMessage, UiPart, UiToolPart } from '@millrace/core/streams';
 export { type Clock, systemClock } from '@millrace/providers';
+export {
+  type BranchRunOptions,
+  branchSession,
+  branchSessions,
+} from './branch/branch-session.ts';
+export type { SessionBranch } from './branch/session-branch.ts';
 export { type DropOptions, dropFailedResults, dropReasoning } from './context/filters.ts';
 export type {
   Agent,

@@ -120,6 +120,7 @@ export type {
 } from './protocol/delta.ts';
 export type {
   AskingAgent,
+  BranchFact,
   ChildAttempt,
   Fact,
   FileVersion,

@@ -18,6 +18,8 @@ import {
 import { RequestLog, type RequestLogOptions } from './http/request-log.ts';
 import { AgentNetwork } from './network/agent-network.ts';
 import { readLimits } from './read-limits.ts';
+import type { A2aOptions } from './routes/a2a/contract.ts';
+import { PushNotifier } from './routes/a2a/push/push-notifier.ts';
 import type { McpOptions } from './routes/mcp/mcp-options.ts';
 import { createTaskStreams } from './routes/task-streams.ts';
 import { memoryRows } from './rows/memory-rows.ts';
@@ -119,6 +121,11 @@ export interface ServerOptions {
    * agents and the sessions are offered in any case. Default: nothing more.
    */
   readonly mcp?: McpOptions | undefined;
+  /**
+   * What the endpoints for A2A show about the agents: the main agent, the address and the access to cards.
+   * Default: see `A2aOptions`.
+   */
+  readonly a2a?: A2aOptions | undefined;
   /** The source of time. Tests can replace it. Default: the system clock. */
   readonly clock?: Clock | undefined;
   /** Creates ids. Tests can replace it. Default: random ids. */
@@ -176,9 +183,12 @@ export function createServer(options: ServerOptions): Server {
   const { requestLog: logged } = options;
   const limits = readLimits('limits', options.limits, defaultHttpLimits);
   const streamLimits = readLimits('streamLimits', options.streamLimits, defaultStreamLimits);
-  const { mcp = {} } = options;
+  const { mcp = {}, a2a = {} } = options;
   assertKnownOptions('createServer: mcp', mcp, {
     ...{ instructions: true, prompts: true, resources: true },
+  });
+  assertKnownOptions('createServer: a2a', a2a, {
+    ...{ agent: true, url: true, publicCards: true, version: true },
   });
   if (logged !== undefined)
     assertKnownOptions('createServer: requestLog', logged, { format: true, write: true });
@@ -205,11 +215,16 @@ export function createServer(options: ServerOptions): Server {
     exporter: options.exporter,
     ...(logged !== undefined && { logEvent: new RequestLog(logged, clock).event }),
   });
+  const push = new PushNotifier({ rows, log, clock, network, onDiagnostic });
   const streams = createTaskStreams({ log, clock, service, limits: streamLimits });
   const { hosts, origins, page, requestLog, exporter } = options;
   const { basePath, authorize, clientAddress, trustedProxies } = options;
+  const startAll = async () => {
+    await service.start();
+    await push.start();
+  };
   const ready = once(() =>
-    service.start().catch((error: unknown) => {
+    startAll().catch((error: unknown) => {
       onDiagnostic?.(diagnosticLine(`Cannot start the server: ${errorReason(error)}`));
       throw error;
     }),
@@ -221,8 +236,9 @@ export function createServer(options: ServerOptions): Server {
   const http = new HttpServer({
     ...{ service, streams, tokens, log, clock, hosts, origins, page, limits, requestLog },
     ...{ exporter, basePath, authorize, clientAddress, trustedProxies, ready: readyForRequests },
+    stallTimeoutMs: streamLimits.stallTimeoutMs,
     storage: service.storage,
-    mcp,
+    ...{ mcp, a2a, push },
   });
   return {
     fetch: (request) => http.fetch(request),
@@ -239,6 +255,7 @@ export function createServer(options: ServerOptions): Server {
       return http.listen(address);
     },
     async close() {
+      push.close();
       await http.close(() => service.close());
       // The server closes only stores that it created. The caller closes its own stores.
       if (options.log === undefined) await log.close();
@@ -312,6 +329,7 @@ const optionNames: OptionNames<ServerOptions> = {
   onDiagnostic: true,
   exporter: true,
   mcp: true,
+  a2a: true,
   clock: true,
   ids: true,
   random: true,

@@ -46,6 +46,7 @@ export { createToken } from './http/access/token-store.ts';
 export { defaultHttpLimits, type HttpLimits } from './http/http-limits.ts';
 export type { HandlerOptions, ListenOptions, NodeHandler } from './http/http-server.ts';
 export type { RequestLogOptions } from './http/request-log.ts';
+export type { A2aOptions } from './routes/a2a/contract.ts';
 export type {
   McpOptions,
   McpPrompt,

@@ -205,10 +205,12 @@ function assemble(parts: AgentParts): BuiltAgent {
   const { options, servers, instructions, extended } = parts;
   const { hooks } = extended;
   const { code } = extended.extensions;
-  const wrap = (tool: Tool) => withRenderer(code, hooks?.wrap(tool) ?? tool);
-  const withShared = ({ reading, changing }: ToolLists): ToolLists => ({
-    reading: [...reading, ...parts.shared.reading].map(wrap),
-    changing: [...changing, ...parts.shared.changing].map(wrap),
+  const wrapIn = (root?: string) => (tool: Tool) =>
+    withRenderer(code, hooks?.wrap(tool, root) ?? tool);
+  const wrap = wrapIn();
+  const withShared = ({ reading, changing }: ToolLists, root?: string): ToolLists => ({
+    reading: [...reading, ...parts.shared.reading].map(wrapIn(root)),
+    changing: [...changing, ...parts.shared.changing].map(wrapIn(root)),
   });
   const { reading, changing } = withShared(parts);
   const approveByRules = parts.policy.approve;
@@ -230,9 +232,10 @@ function assemble(parts: AgentParts): BuiltAgent {
       isolate &&
       (async (context) => {
         const folder = await isolate(context);
-        const { approve, approveFreely } = folder.decisions;
-        const checked = hooks?.approve(approve, approveFreely) ?? approve;
-        return { ...folder, ...withShared(folder), approve: checked };
+        const { root, decisions } = folder;
+        const { approve, approveFreely } = decisions;
+        const checked = hooks?.approve(approve, approveFreely, root) ?? approve;
+        return { ...folder, ...withShared(folder, root), approve: checked };
       }),
   });
   // Sub-agents do not get `todo`, so they cannot replace the list that the user sees.

@@ -6,6 +6,8 @@ import type { IsolatedFolder } from './isolated-folder.ts';
 
 /** The folder in which a sub-agent works: its tools, its permissions and its instructions. */
 interface HelperFolder {
+  /** The path of a worktree. Undefined for the folder of the session. */
+  readonly root?: string | undefined;
   readonly approve: AgentOptions['approve'];
   readonly instructions: string;
   readonly reading: readonly Tool[];
@@ -37,11 +39,11 @@ const worktreeInstructions = `This folder is a git worktree of your own. When yo
 export function helpersTool(options: HelpersOptions): Tool {
   const { common, hooks, files, commonFor, isolate } = options;
   const create = (name: string, more: Partial<AgentOptions>, folder: HelperFolder) => {
-    const { approve, instructions } = folder;
+    const { approve, instructions, root } = folder;
     const { tools = [] } = more;
     const own = [instructions, reportInstructions, more.instructions].filter(Boolean).join('\n\n');
     return createAgent({
-      ...{ ...common, guardrails: hooks?.subAgentGuardrails(name), ...more, approve },
+      ...{ ...common, guardrails: hooks?.subAgentGuardrails(name, root), ...more, approve },
       ...{ name, tools, instructions: own },
     });
   };

@@ -14,7 +14,7 @@ import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted
 import type { PermissionRule } from '@millrace/tools';
 import { expect, test } from 'vitest';
 import { mergeSandbox } from '../config/command-settings.ts';
-import { folderWith, testAgent } from '../testing/test-agent.ts';
+import { folderWith, type TestAgent, testAgent } from '../testing/test-agent.ts';
 
 // The user opens a hostile repository, and the model starts a sub-agent in a git worktree of it.
 
@@ -51,10 +51,13 @@ async function runIsolated(
   { home, cwd }: { readonly home: string; readonly cwd: string },
   calls: readonly ScriptEntry[],
   permissions: { readonly mode: 'ask' | 'accept-edits'; readonly rules: readonly PermissionRule[] },
+  onBuilt: (agent: TestAgent) => void = () => {},
 ) {
   const provider = scriptedProvider([isolatedTask, ...calls, 'Done.', 'Done.', 'Done.']);
   const env = { HOME: home, PATH: process.env['PATH'] };
-  const { agent } = await testAgent({ provider, cwd, env, config: { permissions } });
+  const built = await testAgent({ provider, cwd, env, config: { permissions } });
+  onBuilt(built);
+  const { agent } = built;
   const run = agent.run('Go', { session: sessionId('s') });
   const asked: string[] = [];
   for await (const event of run.events) {
@@ -171,4 +174,23 @@ test('18.316: attack: a worktree has a copy of a denied file, and the sandbox of
     store: undefined,
   });
   expect(hide).toContain(folder);
+});
+
+test('18.343: attack: the user changes to the mode plan, and the changes of a worktree are merged', async () => {
+  const user = userWith({ 'a.txt': 'a\n' });
+  user.commit();
+  let setMode: TestAgent['setMode'] = () => {};
+  const plan = () => {
+    setMode('plan');
+    return 'I wrote it.';
+  };
+  const calls = [call('write', { path: 'new.txt', content: 'new' }), plan];
+  const { items } = await runIsolated(user, calls, acceptEdits, (agent) => {
+    setMode = agent.setMode;
+  });
+  expect(existsSync(join(user.cwd, 'new.txt'))).toBe(false);
+  expect(items).toContain('new.txt: the session is in the mode plan');
+  const folder = join(user.home, '.cache/millrace/worktrees');
+  const [kept = ''] = readdirSync(folder).filter((name) => !name.endsWith('.json'));
+  expect(readFileSync(join(folder, kept, 'new.txt'), 'utf8')).toBe('new');
 });

@@ -1,4 +1,3 @@
-import { relative, resolve, sep } from 'node:path';
 import type { Tool, ToolContext } from '@millrace/agent';
 import {
   type BashToolOptions,
@@ -11,6 +10,7 @@ import {
 import { fileCopiesFolder, worktreesFolder } from '../config/config-paths.ts';
 import type { SandboxConfig } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
+import { movedPath } from '../extensions/tool-names.ts';
 import { makeFolder } from '../make-folder.ts';
 import { openSandbox } from './command-sandbox.ts';
 import type { FolderDecisions, SessionPolicy } from './session-policy.ts';
@@ -18,6 +18,7 @@ import { changingTools, readingTools, withShortSchema } from './workspace-tools.
 
 /** A git worktree in which one sub-agent works, with the tools for it. */
 export interface IsolatedFolder {
+  readonly root: string;
   readonly reading: readonly Tool[];
   readonly changing: readonly Tool[];
   readonly decisions: FolderDecisions;
@@ -67,9 +68,9 @@ export async function isolatedFolders(
       const { root } = worktree;
       // The scripts of hooks run in the folder of the session. Their copies are protected too, because the
       // merge would change the scripts.
-      const executed = executedFiles.flatMap((path) => movedPath(path, workspace.root, root));
+      const executed = executedFiles.map((path) => movedPath(path, workspace.root, root));
       const { sandbox: given } = options;
-      const hide = given?.hide.flatMap((path) => movedPath(path, workspace.root, root)) ?? [];
+      const hide = given?.hide.map((path) => movedPath(path, workspace.root, root)) ?? [];
       const config = given && { ...given, hide: [...new Set([...given.hide, ...hide])] };
       const protection = await openSandbox(config, undefined, executed);
       const { sandbox, unconfined } = protection;
@@ -79,6 +80,8 @@ export async function isolatedFolders(
       // The worktree does not have the links, the ignored files and the repositories of the folder. So a file
       // can be protected here although a change in the worktree needed no approval.
       const refusalOf = async (path: string) => {
+        // The user can change the mode while the sub-agent works.
+        if (policy.mode() === 'plan') return 'the session is in the mode plan';
         const here = await policy.decideChange(path);
         if (here === 'deny') return 'a rule denies changes of it here';
         if (here === 'allow' || (await decisions.decideChange(path)) !== 'allow') return undefined;
@@ -86,6 +89,7 @@ export async function isolatedFolders(
       };
       const commands = { ...options.commands, sandbox, reading: decisions.reading };
       return {
+        root,
         reading: readingTools(own, decisions.current).map(withShortSchema),
         changing: changingTools(own, commands).map(withShortSchema),
         decisions,
@@ -108,12 +112,6 @@ export async function isolatedFolders(
       throw error;
     }
   };
-}
-
-/** Returns the same path in a different folder. Returns nothing for a path outside of the first folder. */
-function movedPath(path: string, from: string, to: string): readonly string[] {
-  const inside = relative(from, resolve(from, path));
-  return inside === '..' || inside.startsWith(`..${sep}`) ? [path] : [resolve(to, inside)];
 }
 
 /**

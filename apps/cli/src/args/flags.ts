@@ -23,6 +23,11 @@ export interface Flag {
 
 export type FlagName =
   | 'print'
+  | 'at'
+  | 'text'
+  | 'instructions'
+  | 'result'
+  | 'rerun'
   | 'json'
   | 'csv'
   | 'sign'
@@ -90,6 +95,7 @@ const sessionCommands: readonly FlagOwner[] = [
   'replay',
   'inspect',
   'diff',
+  'branch',
   'test',
   'sql',
   'verify',
@@ -109,7 +115,7 @@ const sessionCommands: readonly FlagOwner[] = [
 ];
 const allCommands: readonly FlagOwner[] = [...sessionCommands, 'serve'];
 const agentRuns: readonly FlagOwner[] = ['run', 'print'];
-const agents: readonly FlagOwner[] = [...agentRuns, 'init', 'acp', 'rpc', 'mcp'];
+const agents: readonly FlagOwner[] = [...agentRuns, 'branch', 'init', 'acp', 'rpc', 'mcp'];
 
 /** All flags, in the order of the help text. A flag has the same meaning in all commands. */
 const flags: Readonly<Record<FlagName, Flag>> = {
@@ -119,9 +125,35 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     owners: agentRuns,
     help: 'Print one answer and exit, for scripts. Piped input is the context, or the prompt if there is no text',
   },
+  at: {
+    value: '<record>',
+    owners: ['branch'],
+    help: 'The record to continue from. millrace diff and millrace inspect print the numbers of records',
+  },
+  text: {
+    value: '<text>',
+    owners: ['branch'],
+    help: 'Another message. At a message, it replaces that message',
+  },
+  instructions: {
+    value: '<text>',
+    owners: ['branch'],
+    help: 'Instructions that replace all instructions of the agent',
+  },
+  result: {
+    value: '<call=text>',
+    owners: ['branch'],
+    help: 'Another result of a call of the turn, by the id of the call. Can be repeated',
+  },
+  rerun: {
+    value: '<call>',
+    owners: ['branch'],
+    help: 'Run this call of the turn again: the name of a tool, or the id of a call. Can be repeated',
+  },
   json: {
     owners: [
       'print',
+      'branch',
       'sessions',
       'replay',
       'inspect',
@@ -134,7 +166,10 @@ const flags: Readonly<Record<FlagName, Flag>> = {
       'ps',
     ],
     help: 'Print JSON for programs',
-    helpByOwner: { print: 'With -p: print all events as JSON, one per line' },
+    helpByOwner: {
+      print: 'With -p: print all events as JSON, one per line',
+      branch: 'Print all events as JSON, one per line',
+    },
   },
   sign: {
     value: '<file>',
@@ -172,7 +207,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     owners: ['print'],
     help: 'With -p: print an object that matches this JSON schema, or fail',
   },
-  verbose: { owners: ['print'], help: 'With -p: print progress to standard error' },
+  verbose: { owners: ['print', 'branch'], help: 'With -p: print progress to standard error' },
   model: {
     short: 'm',
     value: '<name>',

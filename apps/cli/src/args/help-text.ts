@@ -82,6 +82,7 @@ const mainPage: HelpPage = {
   replay    Show a past session with its timing
   inspect   Show the records of a session, its time and its tokens
   diff      Show where two sessions went different ways, and why
+  branch    Continue a session from any record, with a change
   test      Run recorded sessions through your agents, and show what changed
   sql       Ask questions about all sessions with SQL
   verify    Prove that a session is complete and unchanged
@@ -209,6 +210,17 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     about: 'Prints the records of a session, then a report of its time and tokens.',
     flagOwners: ['inspect'],
     examples: [['millrace inspect last | less', 'page through the last one']],
+  },
+  branch: {
+    usage: ['millrace branch <id> --at <record> [--text | --model | --instructions | --result]'],
+    about:
+      'Continues a session from any record in a copy, with another message, model, instructions or tool result, and prints the answer. The session itself does not change. Recorded calls do not run again, except those of --rerun. Files of the folder stay as they are. millrace diff compares the copy with the session.',
+    flagOwners: ['branch'],
+    examples: [
+      ['millrace branch last --at 41 --text "Use the second file"', 'another message'],
+      ['millrace branch 3f2a --at 41 --model openai/gpt-5', 'another model'],
+      ['millrace branch 3f2a --at 41 --result call_1="not found"', 'another result of a call'],
+    ],
   },
   diff: {
     usage: ['millrace diff <id> [id] [--json]'],

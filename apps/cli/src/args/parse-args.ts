@@ -44,7 +44,17 @@ import {
 } from './sub-command-args.ts';
 
 const topics: readonly HelpTopic[] = [
-  ...(['sessions', 'replay', 'inspect', 'diff', 'test', 'sql', 'models', 'doctor'] as const),
+  ...([
+    'sessions',
+    'replay',
+    'inspect',
+    'diff',
+    'branch',
+    'test',
+    'sql',
+    'models',
+    'doctor',
+  ] as const),
   ...(['serve', 'backup', 'restore', 'acp', 'rpc', 'mcp', 'ps', 'attach', 'share'] as const),
   ...(['init', 'plugins'] as const),
 ];
@@ -86,6 +96,8 @@ export function parseArgs(argv: readonly string[]): Args {
       return inspectArgs(rest);
     case 'diff':
       return diffArgs(rest);
+    case 'branch':
+      return branchArgs(rest);
     case 'test':
       return testArgs(rest);
     case 'sql':
@@ -169,6 +181,37 @@ function runArgs(line: CommandLine): ChatArgs | PrintArgs {
   }
   const verbose = hasFlag(line, 'verbose');
   return { ...shared, command: 'print', prompt, json, stream, outputSchema, verbose };
+}
+
+/** Parses the arguments of `millrace branch`. It prints one answer, like `-p`. */
+function branchArgs(line: CommandLine): PrintArgs {
+  const [id, ...more] = line.operands;
+  const at = flagCount(line, 'at');
+  if (id === undefined || id === '' || more.length > 0 || at === undefined) {
+    const way = 'millrace branch <id> --at <record> --text "Another message"';
+    throw new UsageError(`millrace branch needs a session and a record: ${way}`);
+  }
+  const valuesOf = (name: FlagName) =>
+    line.flags.flatMap((flag) => (flag.name === name ? [flag.value] : []));
+  const branch = {
+    at,
+    text: flagText(line, 'text'),
+    instructions: flagText(line, 'instructions'),
+    results: Object.fromEntries(valuesOf('result').map(resultOf)),
+    rerun: valuesOf('rerun'),
+  };
+  const session = id === 'last' ? id : { id };
+  const [json, verbose] = [hasFlag(line, 'json'), hasFlag(line, 'verbose')];
+  return { ...agentArgs(line), command: 'print', session, branch, json, verbose };
+}
+
+/** Parses `call=text`. */
+function resultOf(given: string): readonly [string, string] {
+  const at = given.indexOf('=');
+  if (at > 0) return [given.slice(0, at), given.slice(at + 1)];
+  throw new UsageError('--result needs the id of a call and a text: --result call_1="Not found"', {
+    flag: 'result',
+  });
 }
 
 /** Parses the arguments of an agent that takes no prompt and no session. */

@@ -138,6 +138,13 @@ test('/tree shows the copies of a session, and goes to one with its files', asyn
   await chat.waitForText('Go to which copy?');
   expect(chat.terminal.screen).toMatch(/○ Write two[\s\S]*● Write one/);
   await chat.quiet();
+  await chat.press('compare');
+  await chat.press(keys.enter);
+  await chat.waitForText('All differences: millrace diff');
+  await chat.idle();
+  await chat.send('/tree');
+  await chat.waitForText('Go to which copy?');
+  await chat.quiet();
   await chat.press(keys.enter);
   await chat.waitForText('What changes?');
   await chat.quiet();

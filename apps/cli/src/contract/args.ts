@@ -145,6 +145,20 @@ export interface PrintArgs extends RunArgs {
   readonly outputSchema?: string | undefined;
   /** If true, prints progress to standard error even without a terminal. */
   readonly verbose?: boolean | undefined;
+  /** Continues the session in a branch, for `millrace branch`. Default: continues the session itself. */
+  readonly branch?: BranchArgs | undefined;
+}
+
+/** What a branch changes. */
+interface BranchArgs {
+  /** The offset of the record to continue from. */
+  readonly at: number;
+  readonly text: string | undefined;
+  readonly instructions: string | undefined;
+  /** Other results, by the ids of the calls. */
+  readonly results: Readonly<Record<string, string>>;
+  /** The calls that run again: names of tools, or ids of calls. */
+  readonly rerun: readonly string[];
 }
 
 export interface SessionsArgs extends SharedArgs {
@@ -359,6 +373,7 @@ export type HelpTopic =
   | 'replay'
   | 'inspect'
   | 'diff'
+  | 'branch'
   | 'test'
   | 'sql'
   | 'verify'

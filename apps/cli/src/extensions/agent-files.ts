@@ -13,6 +13,8 @@ const neverTools: ReadonlySet<string> = new Set(['task', 'ask_user']);
 /** Model names that mean a size of a vendor's model. The main model is used instead. */
 const modelSizes = /^(?:inherit|default|sonnet|opus|haiku|fable)(?:\[1m\])?$/i;
 
+const agentName = /^[\w-]+$/;
+
 /** Finds the sub-agents of a place: the Markdown files below `agents`. */
 export async function findAgentFiles(
   place: ExtensionPlace,
@@ -25,9 +27,11 @@ export async function findAgentFiles(
     const content = await readExtensionFile(path, place, warn);
     if (content === undefined) continue;
     const { fields, text } = await parseMarkdownFile(content, place.yaml);
-    const name = lineOf(fields['name'], 64) ?? basename(path, '.md');
+    // Some sub-agents have a title with spaces as their name.
+    const given = lineOf(fields['name'], 64);
+    const name = given !== undefined && agentName.test(given) ? given : basename(path, '.md');
     const description = lineOf(unescaped(fields['description']), maxDescriptionLength);
-    const isNamed = /^[\w-]+$/.test(name) && !reservedNames.has(name);
+    const isNamed = agentName.test(name) && !reservedNames.has(name);
     if (!isNamed || description === undefined || text === '') {
       warn(
         `${path} is not a sub-agent: it needs a free name of letters, digits and "-", a description and a text.`,

@@ -88,17 +88,18 @@ describe('names of tools', () => {
   });
 
   test('a changed input keeps the fields that the hook left out', () => {
-    expect(fromHookInput('bash', { command: 'a', network: false }, { command: 'b' }, cwd)).toEqual({
+    const command = { command: 'a', network: false };
+    expect(fromHookInput('bash', command, { command: 'b' }, { cwd })).toEqual({
       ...{ command: 'b', network: false },
     });
-    expect(fromHookInput('write', { path: 'a', content: 'x' }, { content: 'y' }, cwd)).toEqual({
+    expect(fromHookInput('write', { path: 'a', content: 'x' }, { content: 'y' }, { cwd })).toEqual({
       ...{ path: 'a', content: 'y' },
     });
   });
 
   test('attack: a hook cannot take a command out of the sandbox', () => {
     const updated = { command: 'b', outside_sandbox: true, network: true };
-    expect(fromHookInput('bash', { command: 'a' }, updated, cwd)).toEqual({ command: 'b' });
+    expect(fromHookInput('bash', { command: 'a' }, updated, { cwd })).toEqual({ command: 'b' });
   });
 });
 

@@ -161,6 +161,17 @@ test('unusable files and settings are reported and do not stop the start', async
   expect(extensions.problems.join('\n')).toContain('a skill needs a name');
 });
 
+test('23: skills and sub-agents with a title as their name have the name of their folder or file', async () => {
+  const place = homeAndProject({
+    'project/.claude/skills/pair-work/SKILL.md': skill('Pair Work', 'Two people'),
+    'project/.claude/agents/load-balancer.md': skill('Load Balancing Expert', 'Balances'),
+  });
+  const { extensions } = await load(place, { trust: true });
+  expect(extensions.problems).toEqual([]);
+  expect(extensions.skills.map(({ name }) => name)).toEqual(['pair-work']);
+  expect(extensions.agents.map(({ name }) => name)).toEqual(['load-balancer']);
+});
+
 test('disableAllHooks switches the hooks of a file off', async () => {
   const settings = { ...JSON.parse(hookSettings('Stop', 'true')), disableAllHooks: true };
   const place = homeAndProject({ 'home/.claude/settings.json': JSON.stringify(settings) });

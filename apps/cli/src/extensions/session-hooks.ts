@@ -98,27 +98,32 @@ export class SessionHooks {
     ];
   }
 
-  /** The guardrails of a sub-agent. */
-  subAgentGuardrails(name: string): readonly Guardrail[] {
+  /** The guardrails of a sub-agent. `root` is the folder of its tools. Default: the folder of the session. */
+  subAgentGuardrails(name: string, root?: string): readonly Guardrail[] {
     return [
-      ...this.#callGuardrails(),
+      ...this.#callGuardrails(root),
       ...this.#stopGuardrails('SubagentStop', { agent_type: name }),
     ];
   }
 
   /**
    * Adds the decisions of hooks to an approval policy. Hooks can make it stricter. `freely` decides about calls
-   * that a hook allows.
+   * that a hook allows. `root` is the folder of the tools. Default: the folder of the session.
    */
-  approve(byPolicy: Approve, freely: Approve = this.#options.approveFreely): Approve {
+  approve(
+    byPolicy: Approve,
+    freely: Approve = this.#options.approveFreely,
+    root?: string,
+  ): Approve {
     if (!this.#runner.has('PreToolUse')) return byPolicy;
     return async (call, at) => {
-      const [ruling, outcome] = await Promise.all([byPolicy(call, at), this.#beforeCall(call, at)]);
+      const deciding = this.#beforeCall(call, at, root);
+      const [ruling, outcome] = await Promise.all([byPolicy(call, at), deciding]);
       const { decision, ...rest } = typeof ruling === 'string' ? { decision: ruling } : ruling;
       if (decision === 'deny') return ruling;
       if (outcome.blocked !== undefined)
         return { decision: 'deny', reason: `A hook blocked the call: ${outcome.blocked}` };
-      const { asked = await this.#unusableChange(call, outcome) } = outcome;
+      const { asked = await this.#unusableChange(call, outcome, root) } = outcome;
       if (asked !== undefined) {
         const { judged } = rest as { readonly judged?: string };
         // Without a rule, an earlier approval for the session does not answer this question.
@@ -129,11 +134,14 @@ export class SessionHooks {
     };
   }
 
-  /** Runs PostToolUse hooks after a tool, and adds their texts to the result. */
-  wrap(tool: Tool): Tool {
+  /**
+   * Runs PostToolUse hooks after a tool, and adds their texts to the result. `root` is the folder of the tool.
+   * Default: the folder of the session.
+   */
+  wrap(tool: Tool, root?: string): Tool {
     if (!this.#runner.has('PostToolUse')) return tool;
     const after = (input: unknown, context: ToolContext, returned: unknown) =>
-      this.#afterCall(tool, input, context, returned);
+      this.#afterCall(tool, root, { input, context, returned });
     const execute = (input: unknown, context: ToolContext): ToolExecution => {
       const execution = tool.execute(input, context);
       if (!(Symbol.asyncIterator in execution))
@@ -188,20 +196,20 @@ export class SessionHooks {
     return this.#run('SessionStart', { session, names: [source], fields: { source }, signal });
   }
 
-  #callGuardrails(): readonly Guardrail[] {
+  #callGuardrails(root?: string): readonly Guardrail[] {
     if (!this.#runner.has('PreToolUse')) return [];
     const timeoutMs = this.#runner.timeoutMs('PreToolUse');
     const guardrail = toolGuardrail({
       ...{ name: 'hooks-call', timeoutMs },
       check: async (call, at) => {
-        const { stopped, blocked, updatedInput } = await this.#beforeCall(call, at);
+        const { stopped, blocked, updatedInput } = await this.#beforeCall(call, at, root);
         if (stopped !== undefined) return { verdict: 'stop', reason: stopped };
         if (updatedInput === undefined || blocked !== undefined) return 'pass';
-        const to = await this.#changedInput(call, updatedInput);
+        const to = await this.#changedInput(call, updatedInput, root);
         // `approve` asks the user about a change that cannot be used.
         if (to === undefined) return 'pass';
         // The hook wrote this input, so its decision also applies to it.
-        this.#keepDecision({ ...call, input: to }, at, this.#beforeCall(call, at));
+        this.#keepDecision({ ...call, input: to }, at, this.#beforeCall(call, at, root));
         return { verdict: 'change', to };
       },
     });
@@ -212,9 +220,10 @@ export class SessionHooks {
   async #unusableChange(
     call: CheckedToolCall,
     { updatedInput }: HookOutcome,
+    root: string | undefined,
   ): Promise<string | undefined> {
     if (updatedInput === undefined) return undefined;
-    const isUsable = (await this.#changedInput(call, updatedInput)) !== undefined;
+    const isUsable = (await this.#changedInput(call, updatedInput, root)) !== undefined;
     return isUsable
       ? undefined
       : 'A hook changes the input of this call, and the change cannot be used';
@@ -224,18 +233,24 @@ export class SessionHooks {
   async #changedInput(
     call: CheckedToolCall,
     updated: NonNullable<HookOutcome['updatedInput']>,
+    root: string | undefined,
   ): Promise<JsonValue | undefined> {
-    const to = fromHookInput(call.name, call.input, updated, this.#options.cwd);
+    const to = fromHookInput(call.name, call.input, updated, { ...this.#options, root });
     const isValid = to !== undefined && (await call.tool.validate(to as JsonValue)).ok;
     return isValid ? (to as JsonValue) : undefined;
   }
 
-  #beforeCall(call: CheckedToolCall, at: CallPlace): Promise<HookOutcome> {
+  #beforeCall(
+    call: CheckedToolCall,
+    at: CallPlace,
+    root: string | undefined,
+  ): Promise<HookOutcome> {
     const id = call.call.toolCallId;
     const { session } = at;
     const known = this.#decided.get(decisionKey(call, at));
     if (known !== undefined) return known;
-    const { toolName, names, input, manyName } = toHookCall(call.name, call.input, this.#options);
+    const place = { ...this.#options, root };
+    const { toolName, names, input, manyName } = toHookCall(call.name, call.input, place);
     const fields = { tool_name: toolName, tool_input: input, tool_use_id: id };
     const deciding = this.#run('PreToolUse', { session, names, fields, manyName });
     this.#keepDecision(call, at, deciding);
@@ -248,10 +263,10 @@ export class SessionHooks {
     if (this.#decided.size > maxKeptCalls && oldest !== undefined) this.#decided.delete(oldest);
   }
 
-  async #afterCall(tool: Tool, input: unknown, context: ToolContext, returned: unknown) {
+  async #afterCall(tool: Tool, root: string | undefined, { input, context, returned }: EndedCall) {
     const { session, toolCallId, signal } = context;
     const output = outputOf(returned);
-    const hookCall = toHookCall(tool.name, input, this.#options);
+    const hookCall = toHookCall(tool.name, input, { ...this.#options, root });
     const { toolName, names, input: hookInput, manyName } = hookCall;
     const fields = {
       ...{ tool_name: toolName, tool_input: hookInput, tool_use_id: toolCallId },
@@ -329,6 +344,13 @@ export class SessionHooks {
     const { transcriptPath = await this.#transcripts.path(request.session) } = request;
     return this.#runner.run(event, { ...request, transcriptPath });
   }
+}
+
+/** A call of a tool that has returned. */
+interface EndedCall {
+  readonly input: unknown;
+  readonly context: ToolContext;
+  readonly returned: unknown;
 }
 
 const nothing: HookOutcome = { isAllowed: false, context: [] };

@@ -18,6 +18,8 @@ import { lineOf, parseMarkdownFile } from './front-matter.ts';
 const maxNameLength = 64;
 const maxDescriptionLength = 1024;
 
+const skillName = /^[\w-][\w.:-]*$/;
+
 /** Finds the skills of a place: each folder in `skills` that has a SKILL.md. */
 export async function findSkills(
   place: ExtensionPlace,
@@ -36,12 +38,14 @@ export async function findSkills(
     const realPath = await realpath(path).catch(() => undefined);
     if (content === undefined || realPath === undefined) continue;
     const { fields, text } = await parseMarkdownFile(content, place.yaml);
-    const name = lineOf(fields['name'], maxNameLength) ?? entry.name;
+    // Some skills have a title with spaces as their name.
+    const given = lineOf(fields['name'], maxNameLength);
+    const name = given !== undefined && skillName.test(given) ? given : entry.name;
     const [firstLine = ''] = text.replace(/^#+\s*/, '').split('\n');
     const description =
       lineOf(fields['description'], maxDescriptionLength) ??
       lineOf(firstLine, maxDescriptionLength);
-    if (!/^[\w-][\w.:-]*$/.test(name) || description === undefined) {
+    if (!skillName.test(name) || description === undefined) {
       warn(
         `${path} is not used: a skill needs a name of letters, digits and "-", and a description.`,
       );

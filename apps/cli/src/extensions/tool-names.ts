@@ -1,4 +1,5 @@
-import { isAbsolute, relative, resolve } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 
 /**
  * The names of the tools in Claude Code, by our names. Hooks and sub-agents that were written for it
@@ -49,6 +50,14 @@ export interface HookCall {
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** The folders of a call. */
+export interface HookFolders {
+  /** The folder of the session. Hooks get paths in this folder. */
+  readonly cwd: string;
+  /** The folder in which the tool works, such as the worktree of a sub-agent. Default: `cwd`. */
+  readonly root?: string | undefined;
+}
+
 /**
  * Translates a tool call into the form that hooks expect. `servers` contains the names of the MCP
  * servers, because hooks know the tool of a server as `mcp__server__tool`.
@@ -56,12 +65,12 @@ type Fields = Readonly<Record<string, unknown>>;
 export function toHookCall(
   name: string,
   input: unknown,
-  { cwd, servers = [] }: { readonly cwd: string; readonly servers?: readonly string[] },
+  { servers = [], ...folders }: HookFolders & { readonly servers?: readonly string[] },
 ): HookCall {
   const fields = fieldsOf(input);
   const names = otherNames[name];
   if (names !== undefined) {
-    const hookInput = toHookInput(name, fields, cwd);
+    const hookInput = toHookInput(name, fields, folders);
     const manyName = 'edits' in hookInput ? names[1] : undefined;
     return { toolName: names[0], names: [...names, name], input: hookInput, manyName };
   }
@@ -73,9 +82,10 @@ export function toHookCall(
   return { toolName: remote ?? name, names: remote ? [remote, name] : [name], input: fields };
 }
 
-function toHookInput(name: string, fields: Fields, cwd: string): Fields {
+function toHookInput(name: string, fields: Fields, folders: HookFolders): Fields {
   const { path, ...rest } = fields;
-  const file = typeof path === 'string' ? { file_path: resolve(cwd, path) } : {};
+  const { cwd, root = cwd } = folders;
+  const file = typeof path === 'string' ? { file_path: toHookPath(path, folders) } : {};
   switch (name) {
     case 'read':
     case 'write':
@@ -94,8 +104,9 @@ function toHookInput(name: string, fields: Fields, cwd: string): Fields {
       return { ...file, ...joined, ...(edits.length > 1 && { edits }) };
     }
     case 'bash': {
-      const { timeout_ms: timeout, background, ...others } = fields;
+      const { timeout_ms: timeout, background, command, ...others } = fields;
       return {
+        ...(typeof command === 'string' ? { command: movedText(command, root, cwd) } : { command }),
         ...others,
         ...(timeout !== undefined && { timeout }),
         ...(background !== undefined && { run_in_background: background }),
@@ -108,7 +119,46 @@ function toHookInput(name: string, fields: Fields, cwd: string): Fields {
     case 'skill':
       return { ...fields, skill: fields['name'] };
     default:
-      return fields;
+      return typeof path === 'string' && isAbsolute(path)
+        ? { ...fields, path: toHookPath(path, folders) }
+        : fields;
+  }
+}
+
+/** Returns the path in the folder of the session for a path of a call. */
+function toHookPath(path: string, { cwd, root = cwd }: HookFolders): string {
+  const full = resolve(root, path);
+  if (isInside(full, root)) return movedPath(full, root, cwd);
+  // A path can lead into the folder through a link outside of it.
+  const real = realPathOf(full);
+  return isInside(real, root) ? movedPath(real, root, cwd) : full;
+}
+
+/** Returns the same path in a different folder. Returns a path outside of the first folder as it is. */
+export function movedPath(path: string, from: string, to: string): string {
+  const full = resolve(from, path);
+  return isInside(full, from) ? resolve(to, relative(from, full)) : path;
+}
+
+/** Replaces a folder in a text, such as a command. */
+function movedText(text: string, from: string, to: string): string {
+  if (from === to) return text;
+  const folder = new RegExp(`${from.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}(?![\\w.-])`, 'g');
+  return text.replace(folder, () => to);
+}
+
+function isInside(path: string, folder: string): boolean {
+  const inside = relative(folder, path);
+  return inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
+}
+
+/** Follows the links of a path. The end of the path need not exist. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(realPathOf(parent), basename(path));
   }
 }
 
@@ -120,11 +170,12 @@ export function fromHookInput(
   name: string,
   original: unknown,
   updated: Fields,
-  cwd: string,
+  folders: HookFolders,
 ): Fields | undefined {
   const before = fieldsOf(original);
+  const { cwd, root = cwd } = folders;
   const { file_path: file, ...rest } = updated;
-  const path = typeof file === 'string' ? { path: ownPath(file, before, cwd) } : {};
+  const path = typeof file === 'string' ? { path: ownPath(file, before, folders) } : {};
   switch (name) {
     case 'read':
       return { ...before, ...pick(rest, ['offset', 'limit']), ...path };
@@ -135,25 +186,32 @@ export function fromHookInput(
       return edits && { ...before, edits, ...path };
     }
     case 'bash': {
-      const { timeout } = rest;
+      const { timeout, command } = rest;
       const limit = typeof timeout === 'number' ? { timeout_ms: timeout } : {};
+      const isChanged = command !== toHookInput(name, before, folders)['command'];
+      const moved = typeof command === 'string' ? movedText(command, cwd, root) : command;
       // A hook must not take a command out of the sandbox, so only these fields can change.
-      return { ...before, ...pick(rest, ['command', 'description']), ...limit };
+      const changed = { ...pick(rest, ['description']), ...limit };
+      return { ...before, ...changed, ...('command' in rest && isChanged && { command: moved }) };
     }
     case 'task': {
       const { prompt: task } = rest;
       return typeof task === 'string' ? { ...before, task } : before;
     }
-    default:
-      return { ...before, ...updated };
+    default: {
+      const { path: place } = updated;
+      const isMoved = root !== cwd && typeof place === 'string' && isAbsolute(place);
+      return { ...before, ...updated, ...(isMoved && { path: ownPath(place, before, folders) }) };
+    }
   }
 }
 
 /** Keeps the path as the model wrote it, if the hook did not change it. */
-function ownPath(file: string, { path }: Fields, cwd: string): string {
-  if (typeof path === 'string' && resolve(cwd, path) === resolve(cwd, file)) return path;
-  const inside = relative(cwd, resolve(cwd, file));
-  return inside.startsWith('..') || isAbsolute(inside) ? file : inside;
+function ownPath(file: string, { path }: Fields, folders: HookFolders): string {
+  const full = resolve(folders.cwd, file);
+  if (typeof path === 'string' && toHookPath(path, folders) === full) return path;
+  // The path is relative, so the tool uses it in its own folder.
+  return isInside(full, folders.cwd) ? relative(folders.cwd, full) : file;
 }
 
 interface OwnEdit {

@@ -483,3 +483,29 @@ test('19.20: standard error says that a request is retried, also where nobody wa
   expect(stdout).toBe('It turns.\n');
   expect(stderr).toMatch(/overloaded.*Retrying in/s);
 });
+
+test('25.2: a branch continues from a record with another result, and names the command that compares it', async () => {
+  const first = await runPrint(withTool);
+  const { log } = first;
+  const { records } = await log.read(first.session);
+  const at = records.find(({ fact }) => fact?.type === 'turn_finished')?.offset ?? 0;
+  const change = { at, text: undefined, instructions: undefined, rerun: [] };
+  const branched = await runPrint({
+    ...{ log, script: [says('It stands.')], agent: { tools: [look] } },
+    args: { session: 'last', branch: { ...change, results: { c1: 'Still' } } },
+  });
+  expect(branched.code).toBe(exitCodes.done);
+  expect(branched.stdout).toBe('It stands.\n');
+  expect(branched.stderr).toContain(`millrace diff ${branched.session}`);
+  expect((await itemsOf(branched)).map(textOf)).toContain('Still');
+  const refused = await runPrint({
+    ...{
+      log,
+      script: [],
+      args: { session: { id: first.session }, branch: { ...change, at: 9999, results: {} } },
+    },
+  });
+  expect(refused.code).toBe(exitCodes.error);
+  expect(refused.stderr).toContain('Cannot branch session');
+  expect(refused.stderr).not.toContain('millrace diff');
+});

@@ -1,4 +1,4 @@
-import type { Run, RunResult } from '@millrace/agent';
+import { branchSession, type Run, type RunResult } from '@millrace/agent';
 import type { Log } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
 import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
@@ -31,7 +31,8 @@ export interface PrintRunOptions {
   readonly built: Pick<BuiltAgent, 'agent' | 'with' | 'problems'> &
     Partial<Pick<BuiltAgent, 'allows' | 'mode' | 'extensions' | 'onNotice' | 'background'>>;
   readonly log: Log;
-  readonly chosen: Pick<ChosenModel, 'why' | 'isDemo' | 'isGuess'>;
+  readonly chosen: Pick<ChosenModel, 'why' | 'isDemo' | 'isGuess'> &
+    Partial<Pick<ChosenModel, 'label'>>;
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
@@ -72,6 +73,8 @@ export async function printRun(options: PrintRunOptions): Promise<number> {
   await endCommands(options, result, notes);
   const resume = isKept ? resumeCommand(args, result.session) : undefined;
   await printClosing(result, { log, notes, output, resume });
+  if (args.branch !== undefined && (await log.info(result.session)) !== undefined)
+    await notes.write(`Compare the branch with its session: millrace diff ${result.session}`);
   return output.failure?.code === 'cannot_write' ? exitCodes.error : exitCodeOf(result.stop);
 }
 
@@ -108,6 +111,7 @@ async function startRun(
     file === undefined
       ? options.built
       : options.built.with({ output: await readOutputSchema(file, cwd) });
+  if (args.branch !== undefined) return startBranch(options, args.branch, notes, signal);
   const onSilence = () => void notes.write(waitingMessage).catch(() => {});
   const piped = await readPipedInput(stdin, { signal, clock, onSilence });
   if (signal.aborted) return undefined;
@@ -132,6 +136,25 @@ async function startRun(
   }
   if (input === undefined && session !== undefined) return built.agent.resume(session, { signal });
   return built.agent.run(input ?? [], { session, signal });
+}
+
+/** Starts a run in a branch of the session. */
+async function startBranch(
+  options: PrintRunOptions,
+  { at, text, instructions, results, rerun }: NonNullable<PrintArgs['branch']>,
+  notes: Notes,
+  signal: AbortSignal,
+): Promise<Run> {
+  const { args, built, log, cwd, chosen } = options;
+  const found = await sessionFor(log, args.session, cwd);
+  if (found === undefined) throw new UsageError('millrace branch needs a session');
+  await printIntroduction(options, notes);
+  const outputs = Object.entries(results).map(([id, output]) => [id, { output }] as const);
+  const branch = {
+    ...{ at, rerun, instructions, input: text, results: Object.fromEntries(outputs) },
+    ...(args.model !== undefined && { model: chosen.label ?? args.model }),
+  };
+  return branchSession(built.agent, found.id, branch, { signal });
 }
 
 /**

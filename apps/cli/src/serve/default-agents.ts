@@ -143,9 +143,9 @@ async function modelChoice(
   };
   return {
     models,
-    async prepareStep({ items }) {
+    async prepareStep({ items, model: branched }) {
       const named = items.findLast((item) => typeof item.metadata?.['model'] === 'string');
-      const model = named?.metadata?.['model'];
+      const model = branched ?? named?.metadata?.['model'];
       if (typeof model !== 'string' || model === chosen.label || !models.includes(model))
         return undefined;
       const { provider, request } = await open(model);

@@ -150,6 +150,20 @@ describe('show', () => {
     );
   });
 
+  test('18.344: attack: a transcript in a pipe does not control the terminal behind it', async () => {
+    const hostile = '\u001b]0;evil\u0007\u001b[2J\u009b2J\u202eabc\r';
+    await inStore(async (log) => {
+      const provider = scriptedProvider([`answer ${hostile}`]);
+      await createAgent({ provider, log }).run(`asked ${hostile}`, { session: sessionId('one') })
+        .result;
+    });
+    const { stdout } = await run({ action: 'show', operands: ['one'] });
+    expect(stdout).toContain('## You\n\nasked ␛]0;evil');
+    expect(stdout).toContain('answer ␛]0;evil');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the test searches for them
+    expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+  });
+
   test('says that an answer was stopped', async () => {
     await inStore(async (log) => {
       const fault = { type: 'stall', after: 2 } as const;

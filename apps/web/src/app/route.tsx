@@ -6,6 +6,8 @@ export type Route =
   | { readonly page: 'new'; readonly agent?: string | undefined }
   | { readonly page: 'task'; readonly id: string; readonly at?: number | undefined }
   | { readonly page: 'inspect'; readonly id: string; readonly at?: number | undefined }
+  /** Compares a task with another task. Default: with the task that it is a branch of. */
+  | { readonly page: 'diff'; readonly id: string; readonly other?: string | undefined }
   | ({ readonly page: 'overview' } & OverviewFilter)
   | { readonly page: 'design' };
 
@@ -30,6 +32,8 @@ export function routeOf(href: string, base: string = basePath): Route {
   }
   if (app === 'app' && page === 'design') return { page };
   if (app === 'app' && page === 'tasks' && id) {
+    if (view === 'diff')
+      return { page: 'diff', id: decoded(id), other: searchParams.get('other') ?? undefined };
     const at = offsetOf(searchParams.get('at'));
     return { page: view === 'inspect' ? 'inspect' : 'task', id: decoded(id), at };
   }
@@ -47,6 +51,10 @@ export function hrefOf(route: Route, base: string = basePath): string {
       const at = route.at === undefined ? '' : `?at=${route.at}`;
       const view = route.page === 'inspect' ? '/inspect' : '';
       return `${base}/app/tasks/${encodeURIComponent(route.id)}${view}${at}`;
+    }
+    case 'diff': {
+      const query = route.other === undefined ? '' : `?other=${encodeURIComponent(route.other)}`;
+      return `${base}/app/tasks/${encodeURIComponent(route.id)}/diff${query}`;
     }
     case 'overview': {
       const { range, agent, model } = route;

@@ -3,6 +3,7 @@ import { useTaskRow } from '@millrace/react';
 import { IconButton, TimelineIcon } from '@millrace/react/controls';
 import type { ReactNode } from 'react';
 import { useListedTask, useTaskTitle } from '../app/app-context.ts';
+import { Link } from '../app/route.tsx';
 import { ShareButton } from '../app/share/share-button.tsx';
 import { statusBadge } from '../app/task-text.ts';
 import { pageLabels } from '../languages/page-labels.ts';
@@ -38,6 +39,17 @@ export function ChatHeader({ live, isInspecting, onInspect, children }: ChatHead
         </p>
       </div>
       {children}
+      {listed?.task_metadata?.['branch'] !== undefined && (
+        <Link
+          className="button chat-compare"
+          data-look="quiet"
+          data-size="small"
+          title={t.compareWithOriginal}
+          to={{ page: 'diff', id: live.id }}
+        >
+          {t.compareSessions}
+        </Link>
+      )}
       <ShareButton id={live.id} />
       {onInspect && (
         <IconButton label={t.inspector} aria-pressed={isInspecting} onClick={onInspect}>

@@ -5,6 +5,7 @@ import { Link, navigate } from '../app/route.tsx';
 import { taskTitle } from '../app/task-text.ts';
 import { pageLabels } from '../languages/page-labels.ts';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
+import { useBranchDialog } from './use-branch-dialog.tsx';
 import './inspector-page.css';
 
 interface InspectorPageProps {
@@ -23,6 +24,7 @@ export function InspectorPage({ id, at }: InspectorPageProps) {
   const listed = useListedTask(id);
   const title = listed === undefined ? t.session : taskTitle(listed);
   const [moment, setMoment] = useState(at);
+  const [branch, dialog] = useBranchDialog(id);
   useEffect(() => setMoment(at), [at]);
   useEffect(() => {
     if (moment === at) return;
@@ -60,7 +62,9 @@ export function InspectorPage({ id, at }: InspectorPageProps) {
         {...{ client, taskId: id, at: moment }}
         onMoment={(to) => setMoment(to)}
         onShowInChat={(to) => navigate({ page: 'task', id, at: to })}
+        onBranch={branch}
       />
+      {dialog}
     </main>
   );
 }

@@ -6,6 +6,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { useApp } from '../app/app-context.ts';
 import { Link } from '../app/route.tsx';
 import { pageLabels } from '../languages/page-labels.ts';
+import { useBranchDialog } from './use-branch-dialog.tsx';
 import './inspector-panel.css';
 import './inspector-page.css';
 
@@ -29,6 +30,7 @@ export function InspectorPanel({ live, at, onMoment, onSource, onClose }: Inspec
   const t = pageLabels();
   const { client } = useApp();
   const [moment, setMoment] = useState(at);
+  const [branch, dialog] = useBranchDialog(live.id);
   const written = useRef(at);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const sources = useMemo(() => new PastSourceFactory((hash) => live.blob(hash)), [live]);
@@ -75,7 +77,8 @@ export function InspectorPanel({ live, at, onMoment, onSource, onClose }: Inspec
           <CrossIcon />
         </IconButton>
       </header>
-      <Inspector client={client} taskId={live.id} at={moment} onMoment={move} />
+      <Inspector client={client} taskId={live.id} at={moment} onMoment={move} onBranch={branch} />
+      {dialog}
     </aside>
   );
 }

@@ -123,6 +123,33 @@ export interface PageLabels extends Labels {
   readonly spansAndRecords: string;
   readonly fullWidth: string;
   readonly closeTheInspector: string;
+  // Branches and comparisons
+  readonly compareSessions: string;
+  readonly compareAgain: string;
+  readonly firstDivergence: string;
+  readonly noDivergence: string;
+  readonly laterDifferences: (count: number) => string;
+  readonly redactedTurns: (turns: string) => string;
+  readonly diffCause: (
+    cause: 'request' | 'answer' | 'tool_result' | 'command' | 'setting',
+  ) => string;
+  readonly noSuchRecord: string;
+  readonly diffField: string;
+  readonly diffStatus: string;
+  readonly same: string;
+  readonly differs: string;
+  readonly turnsSideBySide: string;
+  readonly inputTokens: string;
+  readonly outputTokens: string;
+  readonly compareWithOriginal: string;
+  readonly branchFromRecord: (offset: number) => string;
+  readonly branchMeaning: string;
+  readonly anotherMessage: string;
+  readonly anotherResult: (tool: string) => string;
+  readonly runAgain: (tool: string) => string;
+  readonly otherInstructions: string;
+  readonly otherModels: string;
+  readonly startBranches: (count: number) => string;
   // The overview
   readonly loadingTheQuestion: string;
   readonly overview: string;

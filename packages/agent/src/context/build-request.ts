@@ -6,7 +6,10 @@ import type { StepInfo, Tool } from '../contract/tool.ts';
 import { cacheHints } from './cache-hints.ts';
 
 /** The fields of the loop state that requests depend on. */
-type RequestState = Pick<LoopState, 'compacted' | 'rejectedReasoning' | 'inputs'>;
+type RequestState = Pick<
+  LoopState,
+  'compacted' | 'rejectedReasoning' | 'inputs' | 'branch' | 'agent'
+>;
 
 /** Returns the context items of a request, before `prepareStep` changes them. */
 export async function contextItems(
@@ -38,7 +41,14 @@ export async function prepareRequest(
   if (settings.prepareStep === undefined) return {};
   const items = await contextItems(settings, state, loop);
   const finished = loop.run?.finishedTurns ?? 0;
-  return settings.prepareStep({ ...step, step: finished, items }, settings);
+  const model = branchOf(loop)?.model;
+  const prepared = { ...step, step: finished, items, ...(model !== undefined && { model }) };
+  return settings.prepareStep(prepared, settings);
+}
+
+/** Returns the settings of the branch, if they apply to the agent that drives the session. */
+function branchOf({ branch, agent }: Pick<LoopState, 'branch' | 'agent'>): LoopState['branch'] {
+  return branch?.agent === agent ? branch : undefined;
 }
 
 /** Builds the request for a model from the instructions, the context items and the tools. */
@@ -53,7 +63,8 @@ export async function buildRequest(
   const asked = prepared.output ?? (output && { name: 'answer', schema: output.schema });
   const tools = offeredTools(settings.tools, prepared.tools);
   const request = { ...settings.request, ...prepared.request };
-  const instructions = prepared.instructions ?? settings.instructions;
+  const instructions =
+    branchOf(loop)?.instructions ?? prepared.instructions ?? settings.instructions;
   const filtered = prepared.items ?? (await contextItems(settings, state, loop));
   const prompt =
     typeof instructions === 'function' ? await instructions(filtered, step) : instructions;

@@ -47,6 +47,8 @@ export interface LoopState {
   readonly agent: string | undefined;
   /** The agent that the last enqueued input names, as the command contains it. A worker reads this name. */
   readonly enqueuedFor?: JsonValue | undefined;
+  /** The settings that this session has because it is a branch of another session. */
+  readonly branch?: BranchSettings | undefined;
   /** The verdicts of guardrails on inputs. */
   readonly inputs: InputVerdicts;
   /** The guardrail that stopped this run. */
@@ -55,6 +57,14 @@ export interface LoopState {
   readonly standingApprovals: ReadonlyMap<string, number>;
   /** The queued commands, in the order of arrival. */
   readonly commands: readonly QueuedCommand[];
+}
+
+/** The settings that replace those of the agent in a branch. */
+interface BranchSettings {
+  /** The agent that had the session when the branch was made. The settings apply only to this agent. */
+  readonly agent: string | undefined;
+  readonly model: string | undefined;
+  readonly instructions: string | undefined;
 }
 
 /** The verdicts of guardrails on inputs. */

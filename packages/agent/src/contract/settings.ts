@@ -118,6 +118,11 @@ export interface StepToPrepare<Context = unknown> extends StepInfo<Context> {
   readonly step: number;
   /** The items that the request would contain, without the instructions. */
   readonly items: readonly Item[];
+  /**
+   * The model that a branch of a session names. It stays in use until the metadata of an input has another
+   * `model`. Default: none.
+   */
+  readonly model?: string | undefined;
 }
 
 /**

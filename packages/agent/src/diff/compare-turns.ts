@@ -141,7 +141,8 @@ class Comparison {
       const isOther = (one?.name ?? '') !== (other?.name ?? '');
       if (isOther) continue;
       const label = { index, name: (one ?? other)?.name ?? '' };
-      this.compareSteps(one?.steps ?? [], other?.steps ?? [], label);
+      if (!one?.isGiven && !other?.isGiven)
+        this.compareSteps(one?.steps ?? [], other?.steps ?? [], label);
       this.#compareContents(one?.results ?? [], other?.results ?? [], 'tool_result', label);
     }
   }

@@ -27,6 +27,7 @@ function whatText({ field, call, a, b }: Omit<SessionDifference, 'message'>): st
   const at = (a ?? b)?.text?.at;
   switch (field) {
     case 'presence':
+      if (type === 'branched') return `Only ${a ? 'a' : 'b'} has ${branchText(a ?? b)}`;
       if (a && b) return `${a.type} in a, ${b.type} in b${of}`;
       return `Only ${a ? 'a' : 'b'} has ${type}${of}`;
     case 'text':
@@ -39,6 +40,16 @@ function whatText({ field, call, a, b }: Omit<SessionDifference, 'message'>): st
         ? `The field ${field} of ${type} differs`
         : `The field ${field}${of} differs`;
   }
+}
+
+/** Returns what a branch changed, for example `another model`. */
+function branchText(side: DifferenceSide | undefined): string {
+  const { model, instructions } = (side?.value ?? {}) as Readonly<Record<string, unknown>>;
+  const changed = [
+    ...(model === undefined ? [] : ['another model']),
+    ...(instructions === undefined ? [] : ['other instructions']),
+  ];
+  return changed.join(' and ');
 }
 
 function recordText(side: DifferenceSide | undefined, name: string): string {

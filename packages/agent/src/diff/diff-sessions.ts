@@ -97,7 +97,7 @@ async function nextOf({ turns }: SessionTurns): Promise<TurnHistory | undefined>
   return done ? undefined : value;
 }
 
-function turnTotals({ spans, first, last }: TurnHistory): TurnTotals {
+function turnTotals({ spans, first, last, gap }: TurnHistory): TurnTotals {
   const all = spans.spans;
   const endTime = last?.time ?? 0;
   const attempts = all.filter(({ kind }) => kind === 'attempt');
@@ -108,8 +108,8 @@ function turnTotals({ spans, first, last }: TurnHistory): TurnTotals {
     offset: first?.offset ?? 0,
     endOffset: last?.offset ?? 0,
     model: attempts.at(-1)?.model,
-    durationMs: sum(all.filter(({ kind }) => kind === 'turn')),
-    modelMs: sum(attempts),
+    durationMs: Math.max(0, sum(all.filter(({ kind }) => kind === 'turn')) - gap.ms),
+    modelMs: Math.max(0, sum(attempts) - gap.answerMs),
     toolMs: sum(calls),
     approvalMs: sum(all.filter(({ kind }) => kind === 'approval')),
     requests: attempts.length,

@@ -57,7 +57,10 @@ export interface DiffedSession extends WorkTotals {
   readonly turns: number;
 }
 
-/** The time, tokens and costs of a turn or a session. */
+/**
+ * The time, tokens and costs of a turn or a session. The time between the copied records of a branch and its
+ * own records does not count.
+ */
 export interface WorkTotals {
   /**
    * The time from the start to the end of the turn, in milliseconds. For a session, it is the sum of its

@@ -65,6 +65,14 @@ export class TurnHistory {
   readonly requests: Map<number, CountedRequest> = new Map();
   /** The attempts that were superseded. */
   readonly superseded: Set<number> = new Set();
+  /** The calls whose result a branch replaced. They have no execution in this session. */
+  readonly givenResults: Set<ToolCallId> = new Set();
+  /**
+   * The time between the copied records and the records of a branch, in milliseconds. Nobody worked in this
+   * time. `answerMs` is the same time if an answer was open.
+   */
+  gap: { readonly ms: number; readonly answerMs: number } = { ms: 0, answerMs: 0 };
+  #isAnswering = false;
   /** True if a snapshot replaced the deltas of the turn. Superseded and retracted content is then missing. */
   isSettled = false;
   readonly #parts = new Map<PartId, PartContent>();
@@ -78,12 +86,20 @@ export class TurnHistory {
 
   /** Adds a record. `open` returns the item of a part, which can belong to an earlier turn. */
   add(record: LogRecord, open: (id: ItemId) => OpenItem | undefined): void {
+    if (record.fact?.type === 'branched') this.#addGap(record);
     this.first ??= record;
     this.last = record;
     this.spans.add(record);
     const { delta, fact } = record;
     if (delta !== undefined) this.#addDelta(delta, record, open);
     else this.#addFact(fact, record, open);
+  }
+
+  #addGap({ time, turn }: LogRecord): void {
+    // Before a turn, the time does not count anyway.
+    const waitedMs = turn === 0 ? 0 : Math.max(0, time - (this.last?.time ?? time));
+    const answerMs = this.gap.answerMs + (this.#isAnswering ? waitedMs : 0);
+    this.gap = { ms: this.gap.ms + waitedMs, answerMs };
   }
 
   /** Adds a command when it takes effect. */
@@ -169,8 +185,11 @@ export class TurnHistory {
     const { attempt, offset } = record;
     const place: RecordPlace = { offset, type: fact.type };
     if (fact.type === 'item_started') this.#item(fact.itemId, place, open);
+    if (fact.type === 'response_started') this.#isAnswering = true;
     if (fact.type === 'attempt_superseded') this.superseded.add(attempt);
+    if (fact.type === 'branched') for (const id of fact.results ?? []) this.givenResults.add(id);
     if (fact.type === 'response_finished') {
+      this.#isAnswering = false;
       const { input, estimated } = fact.usage;
       if (!estimated && input > 0) this.requests.set(attempt, { ...place, inputTokens: input });
     }
@@ -242,6 +261,13 @@ function factStep(fact: Fact): Compared | undefined {
     }
     case 'handed_off':
       return { cause: 'setting', value: { to: fact.to } };
+    // Another input or result is compared where it is used. The model and the instructions have no other
+    // record.
+    case 'branched': {
+      const { model, instructions } = fact;
+      if (model === undefined && instructions === undefined) return undefined;
+      return { cause: 'setting', value: given({ model, instructions }) };
+    }
     case 'guardrail_applied': {
       const { name, on, verdict, reason, input } = fact;
       return { cause: 'setting', value: given({ name, on, verdict, reason, input }) };

@@ -21,6 +21,8 @@ interface CallLane {
   /** The name of the tool. It is empty if the answer does not have the call. */
   readonly name: string;
   readonly steps: readonly Step[];
+  /** True if a branch replaced the result, so that the call has no execution. */
+  readonly isGiven: boolean;
   readonly results: readonly PartContent[];
 }
 
@@ -61,7 +63,8 @@ export function turnLanes(
     const steps = turn.calls.get(id) ?? [];
     // The call of a superseded attempt is missing in a settled turn.
     const isGone = isSettled && steps.some(({ attempt }) => turn.superseded.has(attempt));
-    return isGone ? [] : { name, steps, results: results.get(id) ?? [] };
+    const isGiven = turn.givenResults.has(id);
+    return isGone ? [] : { name, steps, isGiven, results: results.get(id) ?? [] };
   });
   return { inputs, answers, calls };
 }

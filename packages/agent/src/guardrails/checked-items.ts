@@ -13,6 +13,7 @@ import {
   type MediaPart,
   type Part,
   toArray,
+  toolCallPart,
 } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
 import { textOfAttachment } from '@millrace/providers';
@@ -129,7 +130,7 @@ function textOfPart(part: Part): string {
     case 'reasoning':
       return part.text;
     case 'tool_call':
-      return `${part.name} ${part.arguments}`;
+      return `${part.name} ${withoutEscapes(part.arguments)}`;
     case 'tool_result':
       return [part.text, ...(part.attachments ?? []).map(attachedText)].join('\n').trim();
     case 'structured':
@@ -139,6 +140,23 @@ function textOfPart(part: Part): string {
     case 'media':
       return attachedText(part);
   }
+}
+
+const controlCharacters: Readonly<Record<string, string | undefined>> = {
+  ...{ b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' },
+};
+
+/**
+ * Returns a JSON text. If the text has escapes, the same text without escapes follows on a new line, because
+ * some providers send the parsed value. All values of a repeated key are included.
+ */
+function withoutEscapes(json: string): string {
+  const decoded = json.replaceAll(/\\(?:u([\da-fA-F]{4})|([^u]))/g, (_all, code, letter) =>
+    code === undefined
+      ? (controlCharacters[letter] ?? letter)
+      : String.fromCharCode(Number.parseInt(code, 16)),
+  );
+  return decoded === json ? json : `${json}\n${decoded.toWellFormed()}`;
 }
 
 function attachedText(part: MediaPart | FilePart): string {
@@ -186,19 +204,23 @@ export function storedChange(item: Item, change: Item): Item {
 
 /**
  * Returns the parts of a changed input. Tool calls and results keep their ids, because providers require
- * them.
+ * them. Tool calls lose their arguments, because the text that was checked contains the arguments.
  */
 function changedParts({ kind, parts }: Item, to: unknown): readonly Part[] {
   if (kind !== 'assistant' && kind !== 'tool') return inputParts(to);
   // In a replay, `to` is already the list of changed parts.
   if (Array.isArray(to) && String(callIds(to)) === String(callIds(parts))) return to;
   const [changed] = outputParts(to, [], false);
-  if (kind === 'assistant') return outputParts(to, parts, false);
+  if (kind === 'assistant') return outputParts(to, parts, false).map(withoutArguments);
   return parts.map((part) => {
     if (part.kind !== 'tool_result' || changed?.kind !== 'text') return part;
     const { value: _, attachments: __, ...rest } = part;
     return { ...rest, text: changed.text };
   });
+}
+
+function withoutArguments(part: Part): Part {
+  return part.kind === 'tool_call' ? toolCallPart(part.toolCallId, part.name, {}) : part;
 }
 
 function callIds(parts: readonly Part[]): readonly string[] {

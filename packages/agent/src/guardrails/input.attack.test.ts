@@ -99,3 +99,25 @@ test('attack 18.274: a guardrail passes a file that is stored only after the che
   expect((await end(agent.resume(session))).reason).toBe('blocked');
   expect(provider.requests).toEqual([]);
 });
+
+test.each([
+  ['escaped letters', `{"q":"${[...card].map((one) => `\\u003${one}`).join('')}"}`],
+  ['an escaped key', `{"\\u0034${card.slice(1)}":1}`],
+  ['a repeated key', `{"q":"\\u0034${card.slice(1)}","q":"calm"}`],
+  ['an escape between two words', JSON.stringify({ q: `card\n${card}` })],
+])('attack 18.322: arguments of a call with %s pass the guardrails', async (_title, given) => {
+  const check = ({ text }: { readonly text: string }) =>
+    /(?:^|[\s"])4111111111111111/.test(text)
+      ? ({ verdict: 'stop', reason: 'a card' } as const)
+      : 'pass';
+  const guardrails = [inputGuardrail({ name: 'no-cards', check })];
+  const { agent, end, provider } = createTestAgent(['Thanks.'], { guardrails });
+  const of = { toolCallId: toolCallId('c'), name: 'note' };
+  const items: Pick<Item, 'kind' | 'parts'>[] = [
+    { kind: 'assistant', parts: [{ kind: 'tool_call', ...of, arguments: given }] },
+    { kind: 'tool', parts: [{ kind: 'tool_result', ...of, text: 'ok', isError: false }] },
+    { kind: 'user', parts: [{ kind: 'text', text: 'And?' }] },
+  ];
+  expect((await end(agent.run(items, { session }))).reason).toBe('blocked');
+  expect(provider.requests).toEqual([]);
+});

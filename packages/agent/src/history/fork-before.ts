@@ -22,7 +22,7 @@ export async function forkBefore(
       ? await findLastAnswer(log, session)
       : await findItemStart(log, session, item);
   if (start === undefined) throw noSuchItem(session, item);
-  return log.fork(session, { into, through: await findCut(log, session, start) });
+  return log.fork(session, { into, through: await cutBefore(log, session, start) });
 }
 
 /** Returns the record that started an item. */
@@ -47,8 +47,11 @@ async function findLastAnswer(log: Log, session: SessionId): Promise<LogRecord |
   return answer;
 }
 
-/** Returns the offset of the last record that the fork copies, or 0 if it copies none. */
-async function findCut(log: Log, session: SessionId, start: LogRecord): Promise<number> {
+/**
+ * Returns the offset of the last record before an item, or before the turn that contains the item. `start` is
+ * the record that started the item. Returns 0 if there is no earlier record.
+ */
+export async function cutBefore(log: Log, session: SessionId, start: LogRecord): Promise<number> {
   const { turn, offset } = start;
   // If the item has no turn, the fork also omits the records that introduced the item, which are the queued
   // and consumed command and the start of its run. The command contains the text that the fork replaces.

@@ -28,7 +28,7 @@ import { decodeCommand } from './commands.ts';
 export const loopFold: SessionFold<LoopState> = {
   initial: emptyLoopState,
   apply: foldLoop,
-  stored: { name: 'loop', version: 2, needs: needsItem, shorten: withoutOldItems },
+  stored: { name: 'loop', version: 3, needs: needsItem, shorten: withoutOldItems },
 };
 
 /**
@@ -97,10 +97,14 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     case 'command_consumed':
       return { ...state, commands: state.commands.filter(({ key }) => key !== fact.key) };
     case 'item_started':
-      if (turn === 0) return isInput(fact.kind) ? { ...state, hasInput: true } : state;
+      if (turn === 0) return isInput(fact.kind) ? takeInput(state, fact) : state;
       return startItem(state, turn, attempt, fact);
     case 'compacted':
       return compact(state, fact);
+    case 'branched': {
+      const { model = state.branch?.model, instructions = state.branch?.instructions } = fact;
+      return { ...state, branch: { agent: state.agent, model, instructions } };
+    }
     case 'response_finished': {
       if (state.turn?.isCompaction)
         return updateTurn(state, turn, (open) => foldTurn(open, attempt, fact));
@@ -137,6 +141,16 @@ export function foldLoop(state: LoopState, { turn, attempt, fact }: LogRecord): 
     default:
       return updateTurn(state, turn, (open) => foldTurn(open, attempt, fact));
   }
+}
+
+/** Adds an input. If the input names a model, that model replaces the model of the branch. */
+function takeInput(
+  state: LoopState,
+  { metadata }: Extract<Fact, { type: 'item_started' }>,
+): LoopState {
+  const { branch } = state;
+  const isNamed = branch?.model !== undefined && typeof metadata?.['model'] === 'string';
+  return { ...state, hasInput: true, ...(isNamed && { branch: { ...branch, model: undefined } }) };
 }
 
 function withoutRevoked(

@@ -10,7 +10,9 @@ import { type Log, memoryLog } from '@millrace/log';
 import { type ScriptedResponse, scriptedProvider } from '@millrace/providers/scripted';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { createAgent } from '../create-agent.ts';
+import { branchSession } from '../branch/branch-session.ts';
+import type { SessionBranch } from '../branch/session-branch.ts';
+import { type AgentOptions, createAgent } from '../create-agent.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { call } from './model-script.ts';
 import { withAppends } from './test-doubles.ts';
@@ -176,6 +178,40 @@ function otherIds() {
     return seed >> 8;
   };
   return randomIds((bytes) => bytes.map(next));
+}
+
+/** Runs a schedule, and continues its session in a branch with another agent. */
+export async function branchOf(
+  plan: Plan,
+  branch: (origin: {
+    readonly records: readonly LogRecord[];
+    readonly ends: readonly number[];
+  }) => SessionBranch,
+  options: Partial<Pick<AgentOptions, 'onInterrupted'>> = {},
+) {
+  const origin = await runSchedule(plan);
+  const { log } = origin;
+  const clock = new VirtualClock();
+  const ran = new Map<string, number>();
+  const agent = createAgent({
+    ...{ log, clock, ids: otherIds(), tools: toolsOf(clock, ran), ...options },
+    provider: scriptedProvider(
+      Array.from({ length: 20 }, () => 'And so on.'),
+      { clock },
+    ),
+    approve: ({ tool }) => (tool.name === 'ask' ? 'ask' : 'allow'),
+    ...{ retry: { maxAttempts: 3, toolGraceMs: 100 }, limits: { maxTurns: 12 }, random: () => 0.5 },
+  });
+  const into = sessionId('branch');
+  const chosen = branch(origin);
+  const run = branchSession(agent, session, { ...chosen, into });
+  clock.after(20_000, () => run.abort('late').catch(() => {}));
+  const result = await runToEnd(clock, run.result);
+  const info = await log.info(into);
+  const { records: all } = info
+    ? await log.read(into, { maxBytes: Number.POSITIVE_INFINITY })
+    : { records: [] };
+  return { origin, result, agent, log, all, info, ran, into, chosen };
 }
 
 /** Cuts a session at a record or at the end of a batch, as a crash would, and resumes it. */

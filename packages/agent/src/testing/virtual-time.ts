@@ -5,6 +5,7 @@ import '../../../log/src/engine/producer.ts';
 import '../../../log/src/rewrite/copy-session.ts';
 import '../../../log/src/rewrite/redact.ts';
 import '../../../log/src/rewrite/settle.ts';
+import '../branch/plan-branch.ts';
 import '../calls/child-call.ts';
 import '../context/clip-item.ts';
 import '../context/prepare-step.ts';

@@ -276,6 +276,15 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
     clipped: [{ itemId: itemId('i3'), maxLength: 200 }],
   },
   handed_off: { type: 'handed_off', to: 'billing', reason: 'money' },
+  branched: {
+    ...{ type: 'branched', from: { session: sessionId('s0'), at: 41 }, changed: ['model'] },
+    ...{
+      results: [call.toolCallId],
+      rerun: [call.toolCallId],
+      model: 'm',
+      instructions: 'Be brief.',
+    },
+  },
   tool_call_rejected: { type: 'tool_call_rejected', ...call, code: 'cut', message: 'no' },
   approval_asked: {
     ...{ type: 'approval_asked', ...call, reason: 'writes', rule: 'write a.ts' },

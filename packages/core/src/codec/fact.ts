@@ -2,6 +2,7 @@ import type { FormQuestion } from '../forms/form.ts';
 import type { ExecutionId, ItemId, RunId, SessionId } from '../ids.ts';
 import type {
   AskingAgent,
+  BranchFact,
   ChildAttempt,
   Fact,
   FileVersion,
@@ -196,6 +197,14 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
       clipped: optional(list(object<ClippedItem>({ itemId, maxLength: count }))),
     },
     handed_off: { to: string, reason: optional(string) },
+    branched: {
+      from: object<BranchFact['from']>({ session, at: count }),
+      changed: list(string),
+      results: optional(list(toolCallId)),
+      rerun: optional(list(toolCallId)),
+      model: optional(string),
+      instructions: optional(string),
+    },
     tool_call_rejected: {
       ...called,
       code: oneOf('invalid', 'unknown', 'denied', 'aborted', 'cut'),

@@ -101,7 +101,25 @@ export type RunFact =
        */
       readonly clipped?: readonly { readonly itemId: ItemId; readonly maxLength: number }[];
     }
-  | { readonly type: 'handed_off'; readonly to: string; readonly reason?: string };
+  | { readonly type: 'handed_off'; readonly to: string; readonly reason?: string }
+  | BranchFact;
+
+/** The session is a branch: it continues another session with a change. */
+export interface BranchFact {
+  readonly type: 'branched';
+  /** The session that this session continues, and the record that the user or program chose. */
+  readonly from: { readonly session: SessionId; readonly at: number };
+  /** What was changed: `input`, `result`, `rerun`, `model`, `instructions`. */
+  readonly changed: readonly string[];
+  /** The calls that got another result without an execution. */
+  readonly results?: readonly ToolCallId[];
+  /** The calls that run again. */
+  readonly rerun?: readonly ToolCallId[];
+  /** The name of the model that answers in this session from now on. */
+  readonly model?: string;
+  /** The instructions that replace the instructions of the agent in this session from now on. */
+  readonly instructions?: string;
+}
 
 /** The reason why a tool call was rejected without running. */
 export type RejectionCode = 'invalid' | 'unknown' | 'denied' | 'aborted' | 'cut';

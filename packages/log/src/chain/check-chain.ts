@@ -2,7 +2,7 @@ import type { LogRecord } from '@millrace/core';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { indexAfter } from '../storage/record-list.ts';
 import { decodeLink, type GroupLink, type Link, type OffsetRange } from './link.ts';
-import { byLink, governingLinks } from './rewrite-chain.ts';
+import { byLink, governingLinks, lastCovering } from './rewrite-chain.ts';
 import { commitmentOf, groupRecords, linkHash } from './seal.ts';
 
 /** A difference between the records and the hash chain of a session. */
@@ -57,7 +57,7 @@ export interface ChainReport {
 }
 
 /** Maximum number of problems in a report. */
-export const maxProblems = 100;
+const maxProblems = 100;
 
 /** Records of a session, and the end of the chain that its store or file gives. */
 export interface ChainedRecords {
@@ -236,16 +236,14 @@ function checkGroups(
     report(`link ${number} does not have these records`, placeOf(group));
 }
 
-/** Returns a function that tells whether a later rewrite covers an offset. */
+/** Returns a function that tells whether a later rewrite covers the first offset of a group. */
 function replacedOffsets(links: readonly Link[]): (offset: number, number: number) => boolean {
-  const rewrites = links.filter(isRewrite);
-  if (rewrites.length === 0) return () => false;
-  // For each offset, the last rewrite is enough. Ranges are short, so a map of all offsets is small.
-  const last = new Map<number, number>();
-  for (const { number, ranges } of rewrites)
-    for (const [first, end] of ranges)
-      for (let offset = first; offset <= end; offset++) last.set(offset, number);
-  return (offset, number) => (last.get(offset) ?? 0) > number;
+  const firsts = links.flatMap(({ groups, ranges }) =>
+    groups === undefined ? (ranges[0]?.[0] ?? 0) : groups.map(({ first }) => first),
+  );
+  const sorted = [...new Set(firsts)].sort((a, b) => a - b);
+  const last = lastCovering(sorted, links.filter(isRewrite));
+  return (offset, number) => (last.get(offset)?.number ?? 0) > number;
 }
 
 function placeOf(group: readonly LogRecord[]): OffsetRange {

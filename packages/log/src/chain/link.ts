@@ -17,7 +17,7 @@ interface LinkHead {
 }
 
 /** The link of a batch with one group of records, for example streamed text. Most links are of this kind. */
-export interface BatchLink extends LinkHead {
+interface BatchLink extends LinkHead {
   /** The salt of the hash. Empty if a rewrite has removed content of the batch. */
   readonly salt: string;
   /** The hash of the link. It is present only if the salt was removed. */

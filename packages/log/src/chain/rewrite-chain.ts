@@ -13,7 +13,7 @@ import {
 } from './seal.ts';
 
 /** A link, and the offset of the record that has it. */
-export interface PlacedLink {
+interface PlacedLink {
   readonly link: Link;
   readonly at: number;
 }
@@ -83,15 +83,50 @@ export function governingLinks(
   records: readonly LogRecord[],
   links: readonly Link[],
 ): ReadonlyMap<number, Link> {
-  const governing = new Map<number, Link>();
-  for (const link of links)
+  return lastCovering(
+    records.map(({ offset }) => offset),
+    links,
+  );
+}
+
+/**
+ * Returns for each offset the last link that covers it. Links and offsets must be sorted. Each offset is
+ * assigned once, so the time does not depend on how many links of a hostile file cover the same offsets.
+ */
+export function lastCovering(
+  offsets: readonly number[],
+  links: readonly Link[],
+): ReadonlyMap<number, Link> {
+  const found = new Map<number, Link>();
+  // For each index, the next index without a link. Later steps make the paths shorter.
+  const next = Array.from({ length: offsets.length + 1 }, (_, index) => index);
+  const free = (from: number): number => {
+    let at = from;
+    for (let to = next[at] ?? at; to !== at; to = next[at] ?? at) {
+      next[at] = next[to] ?? to;
+      at = to;
+    }
+    return at;
+  };
+  for (const link of links.toReversed())
     for (const [first, last] of link.ranges)
-      for (let at = indexAfter(records, first - 1); at < records.length; at++) {
-        const offset = records[at]?.offset ?? 0;
+      for (let at = free(firstAtLeast(offsets, first)); at < offsets.length; at = free(at)) {
+        const offset = offsets[at] ?? 0;
         if (offset > last) break;
-        governing.set(offset, link);
+        found.set(offset, link);
+        next[at] = at + 1;
       }
-  return governing;
+  return found;
+}
+
+function firstAtLeast(offsets: readonly number[], least: number): number {
+  let [low, high] = [0, offsets.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((offsets[middle] ?? 0) < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 interface ChangedGroups {

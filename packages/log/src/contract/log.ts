@@ -258,4 +258,9 @@ export interface ForkOptions {
   readonly into: string;
   /** The offset of the last record to copy. */
   readonly through: number;
+  /**
+   * Records that follow the copied ones. The log stores them in the same transaction, so no reader sees the
+   * new session without them. Default: none.
+   */
+  readonly append?: readonly DraftRecord[] | undefined;
 }

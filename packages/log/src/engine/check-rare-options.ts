@@ -37,8 +37,10 @@ export function assertAdmission(admission: Admission): void {
 }
 
 export function assertForkOptions(options: ForkOptions): void {
-  assertNames('fork', options, { into: true, through: true });
+  assertNames('fork', options, { into: true, through: true, append: true });
   assertSessionId(options.into);
+  const { append = [] } = options;
+  assert(Array.isArray(append), 'append', 'it must be a list of drafts');
 }
 
 export function assertRestoreOptions(options: RestoreOptions, session: SessionId): void {

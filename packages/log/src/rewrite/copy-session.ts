@@ -9,6 +9,7 @@ import { assertSessionId } from '../engine/check-options.ts';
 import { assertForkOptions, assertRestoreOptions } from '../engine/check-rare-options.ts';
 import { type LogContext, requireSession } from '../engine/log-context.ts';
 import { unfinishedRequests } from '../engine/producer.ts';
+import { readableDrafts } from '../engine/readable-draft.ts';
 import { isInsideSettled } from '../storage/record-list.ts';
 import type { StoreTransaction } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
@@ -25,6 +26,7 @@ export function fork(
   const { through: at } = options;
   const into = sessionId(options.into);
   if (context.isChained) provideChain(createChainCode());
+  const append = readableDrafts(options.append ?? [], into);
   return context.commits.run((tx) => {
     const row = requireSession(tx, session);
     const { through } = row;
@@ -34,7 +36,7 @@ export function fork(
     if (isInsideSettled(all, at)) throw insideSettledTurn(session, at);
     if (at < through && !hasRecordAt(all, at)) throw removedRecord(session, at);
     const records = all.filter(({ offset }) => offset <= at);
-    const added = [...laterRedactions(all, at), ...consumeQueuedCommands(records)];
+    const added = [...laterRedactions(all, at), ...consumeQueuedCommands(records), ...append];
     return createFork(context, tx, into, { session, through: at }, { records, added, row });
   });
 }

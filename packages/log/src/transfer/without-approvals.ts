@@ -15,6 +15,8 @@ import {
  * - All verdicts of guardrails are removed. The content of unfinished turns is checked again.
  * - All commands are removed, such as approvals, and messages that a worker would answer.
  * - Changes of files become unknown changes. Otherwise, `/undo` would write contents from the file.
+ * - The model and the instructions of a branch are removed, because they would replace those of this user's
+ *   agent.
  * - Calls of sub-agents lose their link to sessions that exist already, because these belong to this user.
  * - An unfinished run ends with the stop reason `aborted`, so that no process continues it automatically.
  *
@@ -50,6 +52,10 @@ function harmlessFact(fact: Fact, existing: ReadonlySet<SessionId>): Fact | unde
     case 'file_changed': {
       const { before: _before, after: _after, ...rest } = fact;
       return { ...rest, path: '', scope: 'pending' };
+    }
+    case 'branched': {
+      const { model: _model, instructions: _instructions, ...rest } = fact;
+      return rest;
     }
     case 'tool_execution_started': {
       const { child, ...rest } = fact;

@@ -1,5 +1,7 @@
 import type { Client } from '@millrace/client';
+import type { LogRecord } from '@millrace/core';
 import { type KeyboardEvent, useMemo, useState } from 'react';
+import { Button } from '../design/button.tsx';
 import { numberText, useLabels } from '../labels/use-labels.ts';
 import type { ComparedMoments } from './compare/compare-view.tsx';
 import { ExportMenu } from './export-menu.tsx';
@@ -34,6 +36,8 @@ export interface InspectorProps {
    * moment.
    */
   readonly onShowInChat?: ((offset: number) => void) | undefined;
+  /** Called when the user wants to continue the session from a record. Default: there is no such button. */
+  readonly onBranch?: ((record: LogRecord) => void) | undefined;
 }
 
 const noneFolded: ReadonlySet<string> = new Set();
@@ -42,7 +46,8 @@ const noneFolded: ReadonlySet<string> = new Set();
  * Shows a session as a recording, with the tree of its spans, their details, the records and
  * playback.
  */
-export function Inspector({ client, taskId, at, onMoment, onShowInChat }: InspectorProps) {
+export function Inspector(props: InspectorProps) {
+  const { client, taskId, at, onMoment, onShowInChat, onBranch } = props;
   const t = useLabels();
   const [inspected, retry] = useInspectedSession(client, taskId, at);
   const { model, count, outline, isPart } = inspected;
@@ -162,6 +167,7 @@ export function Inspector({ client, taskId, at, onMoment, onShowInChat }: Inspec
             onStep={(by) => step(by, false)}
           />
           <p className="inspector-moment">{text}</p>
+          <BranchButton record={records[index]} onBranch={onBranch} />
           <ExportMenu {...{ taskId, model, at }} offset={records[index]?.offset} />
         </div>
         <Scrubber
@@ -171,6 +177,22 @@ export function Inspector({ client, taskId, at, onMoment, onShowInChat }: Inspec
         />
       </footer>
     </div>
+  );
+}
+
+interface BranchButtonProps {
+  readonly record: LogRecord | undefined;
+  readonly onBranch: InspectorProps['onBranch'];
+}
+
+/** The button that continues the session from the selected record. */
+function BranchButton({ record, onBranch }: BranchButtonProps) {
+  const t = useLabels();
+  if (record === undefined || onBranch === undefined) return null;
+  return (
+    <Button size="small" onClick={() => onBranch(record)}>
+      {t.branchFromHere}
+    </Button>
   );
 }
 

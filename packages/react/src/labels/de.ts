@@ -319,6 +319,7 @@ export const german: Labels = {
   generated: 'Erzeugt',
   reasoning: 'Überlegungen',
   cost: 'Kosten',
+  branchFromHere: 'Hier verzweigen',
   prompt: 'Prompt',
   answer: 'Antwort',
   inputAndOutput: 'Eingabe und Ausgabe',

@@ -312,6 +312,7 @@ export const english: Labels = {
   generated: 'Generated',
   reasoning: 'Reasoning',
   cost: 'Cost',
+  branchFromHere: 'Branch from here',
   prompt: 'Prompt',
   answer: 'Answer',
   inputAndOutput: 'Input and output',

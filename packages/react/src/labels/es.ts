@@ -315,6 +315,7 @@ export const spanish: Labels = {
   generated: 'Generados',
   reasoning: 'Razonamiento',
   cost: 'Coste',
+  branchFromHere: 'Ramificar desde aquí',
   prompt: 'Prompt',
   answer: 'Respuesta',
   inputAndOutput: 'Entrada y salida',

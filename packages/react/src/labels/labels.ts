@@ -307,6 +307,7 @@ export interface Labels {
   readonly generated: string;
   readonly reasoning: string;
   readonly cost: string;
+  readonly branchFromHere: string;
   readonly prompt: string;
   readonly answer: string;
   readonly inputAndOutput: string;

@@ -307,6 +307,7 @@ export const chinese: Labels = {
   generated: '已生成',
   reasoning: '推理',
   cost: '费用',
+  branchFromHere: '从此处分支',
   prompt: '提示',
   answer: '回答',
   inputAndOutput: '输入和输出',

@@ -172,3 +172,27 @@ test('a long answer keeps the format of all its blocks', () => {
   const nodes = new MarkdownTree().read(part.repeat(200), true);
   expect([...nodes].filter(({ kind }) => kind === 'plain')).toEqual([]);
 });
+
+const wideCsv = `\`\`\`csv\n${`${','.repeat(63)}\n`.repeat(101)}\`\`\`\n\n`;
+
+test('18.324: attack: a wide code block in CSV shows very many cells at once', async () => {
+  const page = await openDomPage('http://localhost/app');
+  await loadExtras();
+  await page.render(<MarkdownView text={wideCsv} isOpen={false} />);
+  expect(page.findAll('th, td').length).toBeLessThan(1100);
+  expect(page.findAll('tbody tr')).toHaveLength(15);
+});
+
+test('18.324: attack: the cells of code blocks in CSV do not count', () => {
+  const small = '```tsv\ntown\train\nBern\t2\n```\n\n';
+  const nodes = [
+    ...new MarkdownTree().read(`${small.repeat(30)}${wideCsv.repeat(50)}${small}`, true),
+  ];
+  const blocks = nodes.filter(({ kind }) => kind === 'code');
+  expect(blocks.length).toBeGreaterThan(35);
+  expect(blocks.length).toBeLessThan(40);
+  const last = nodes.at(-1);
+  expect(last?.kind === 'plain' && [...last.pieces].join('')).toMatch(
+    /^```csv[\s\S]*Bern\t2\n```$/,
+  );
+});

@@ -171,8 +171,24 @@ export class AgentStore {
 function registrationFields({ name, description, ...body }: RegisterBuild) {
   return {
     ...{ name, description, agent_input_type: body.agent_input_type ?? null },
-    registration_metadata: body.registration_metadata ?? null,
+    registration_metadata: withoutServed(body.registration_metadata ?? null),
   };
+}
+
+/**
+ * Removes the fields that describe what an agent of this process offers. A remote agent must not write them,
+ * because the server offers such tools and models to all clients.
+ */
+function withoutServed(metadata: JsonObject | null): JsonObject | null {
+  if (metadata === null) return null;
+  const {
+    kind: _kind,
+    models: _models,
+    tools: _tools,
+    caller_options: _options,
+    ...rest
+  } = metadata;
+  return rest;
 }
 
 function rowContent(
@@ -198,5 +214,10 @@ function storedAgent({ id, data, createdAt, updatedAt }: Row): StoredAgent {
     readonly acp_url: string | null;
   } & ReturnType<typeof keyStateFields>;
   const times = { created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) };
-  return { info: { id, ...fields, ...times }, url, key: readKeyState(data) };
+  // Earlier versions stored all fields of remote agents.
+  const isRegistered = url !== null || fields.status === 'BuildOnly';
+  const { registration_metadata: given } = fields;
+  const registration_metadata = isRegistered ? withoutServed(given) : given;
+  const info = { id, ...fields, registration_metadata, ...times };
+  return { info, url, key: readKeyState(data) };
 }

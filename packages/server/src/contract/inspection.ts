@@ -172,3 +172,63 @@ export const contentSearchSchema = z.object({
 });
 
 export type ContentSearchResult = z.output<typeof contentSearchSchema>;
+
+const diffTotals = {
+  durationMs: z.number().describe('The time of the turns, in milliseconds'),
+  modelMs: z.number(),
+  toolMs: z.number(),
+  approvalMs: z.number(),
+  requests: z.int(),
+  executions: z.int(),
+  usage: z.looseObject({ input: z.number(), output: z.number() }),
+};
+
+const diffedSession = z.looseObject({
+  session: z.string(),
+  through: z.int(),
+  turns: z.int(),
+  ...diffTotals,
+});
+
+const diffedTurn = z.looseObject({
+  offset: z.int(),
+  endOffset: z.int(),
+  model: z.string().optional(),
+  ...diffTotals,
+});
+
+const differenceSide = z.looseObject({
+  offset: z.int().describe('The record at which the sessions differ'),
+  type: z.string(),
+});
+
+const sessionDifference = z.looseObject({
+  cause: z.enum(['request', 'answer', 'tool_result', 'command', 'setting']),
+  turn: z.int(),
+  attempt: z.int(),
+  field: z.string(),
+  call: z.object({ index: z.int(), name: z.string() }).optional(),
+  a: differenceSide.optional(),
+  b: differenceSide.optional(),
+  message: z.string(),
+});
+
+/** The comparison of two tasks, as `diffSessions` of `@millrace/agent` returns it. */
+export const sessionDiffSchema = z.object({
+  a: diffedSession,
+  b: diffedSession,
+  divergence: sessionDifference
+    .optional()
+    .describe('The first difference. Absent if there is none'),
+  differences: z.array(sessionDifference),
+  differenceCount: z.int(),
+  turns: z.array(
+    z.object({
+      turn: z.int(),
+      isSame: z.boolean(),
+      a: diffedTurn.optional(),
+      b: diffedTurn.optional(),
+    }),
+  ),
+  redactedTurns: z.array(z.int()),
+});

@@ -57,6 +57,37 @@ export const forkTaskSchema = closedObject({
   content: contentSchema.nullish(),
 });
 
+/** Maximum number of results, and of calls that run again, in a request for a branch. */
+const maxBranchCalls = 100;
+const callId = z.string().min(1).max(1024);
+
+/** A place in the log of a task, and what is different from there on. */
+export const branchTaskSchema = closedObject({
+  /** The offset of the record to continue from. */
+  at: z.int().min(0),
+  /** Another message. If the record belongs to a message, it replaces that message. */
+  content: contentSchema.nullish(),
+  /** The model that answers in the branch. It is one of the agent's `models`. */
+  model: z.string().min(1).max(256).nullish(),
+  /** Instructions that replace those of the agent. Restricted tokens and users cannot set them. */
+  instructions: z.string().max(100_000).nullish(),
+  /** Other results of calls of the turn. Restricted tokens and users cannot set them. */
+  results: z
+    .array(
+      closedObject({
+        tool_call_id: callId,
+        output: jsonValueSchema.optional(),
+        error: z.string().max(65_536).optional(),
+      }).refine(({ output, error }) => (output === undefined) !== (error === undefined), {
+        error: 'it needs either output or error',
+      }),
+    )
+    .max(maxBranchCalls)
+    .nullish(),
+  /** The calls of the turn that run again: names of tools, or ids of calls. Default: none. */
+  rerun: z.array(callId).max(maxBranchCalls).nullish(),
+});
+
 export const reasonSchema = closedObject({ reason: z.string().max(4096).nullish() });
 
 export const createMessageSchema = closedObject({
@@ -143,6 +174,7 @@ export const registerAgentSchema = registerBuildSchema.extend({
 export type CreateTask = z.output<typeof createTaskSchema>;
 export type SendMessage = z.output<typeof sendMessageSchema>;
 export type SendEvent = z.output<typeof sendEventSchema>;
+export type BranchTask = z.output<typeof branchTaskSchema>;
 export type ForkTask = z.output<typeof forkTaskSchema>;
 export type UpdateTask = z.output<typeof updateTaskSchema>;
 export type CreateMessage = z.output<typeof createMessageSchema>;

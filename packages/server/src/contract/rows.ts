@@ -1,7 +1,15 @@
 import { type ErrorPlace, type JsonObject, MillraceError } from '@millrace/core';
 
 /** The tables of a row store. They contain data that is looked up by keys and not streamed. */
-export type Table = 'agents' | 'tasks' | 'states' | 'spans' | 'trackers' | 'tokens' | 'files';
+export type Table =
+  | 'agents'
+  | 'tasks'
+  | 'states'
+  | 'spans'
+  | 'trackers'
+  | 'tokens'
+  | 'files'
+  | 'webhooks';
 
 /** A row: one stored document with its keys. */
 export interface Row {

@@ -134,6 +134,12 @@ export interface TasksService {
   submit(taskId: string, command: Command, sent?: RequestMetadata): Promise<SubmitResult>;
   /** Copies the task into a new task, up to the given item. An agent loop continues in the new task. */
   fork(taskId: string, body: bodies.ForkTask, sent?: Pick<RequestMetadata, 'trace'>): Promise<Task>;
+  /** Continues the task from any record of its log in a new task, with a change. */
+  branch(
+    taskId: string,
+    body: bodies.BranchTask,
+    sent?: Pick<RequestMetadata, 'trace'>,
+  ): Promise<Task>;
   get(ref: Ref): Promise<TaskResponse>;
   /**
    * Returns the user who owns a task. Returns undefined if the task has no owner. Throws `not_found` if the

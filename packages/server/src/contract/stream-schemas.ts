@@ -19,6 +19,7 @@ const factTypes: Readonly<Record<KnownType<Fact>, true>> = {
   ...{ attempt_superseded: true, retry_scheduled: true, run_started: true, run_finished: true },
   ...{ turn_started: true, turn_finished: true, aborted: true, error_reported: true },
   ...{ command_queued: true, command_consumed: true, compacted: true, handed_off: true },
+  ...{ branched: true },
   ...{ tool_call_rejected: true, approval_asked: true, approval_answered: true },
   ...{ tool_output_asked: true, tool_execution_started: true, tool_execution_finished: true },
   ...{ file_changed: true, child_usage_reported: true, guardrail_applied: true, snapshot: true },

@@ -84,7 +84,9 @@ function createContext(
   options: HandleRouteOptions,
 ): RouteContext {
   const { request, grant, toServerError } = exchange;
-  const { service, streams, tokens, log, clock, limits, closing, storage, mcp } = options;
+  const { service, streams, tokens, log, clock, limits, closing, storage, mcp, a2a, push } =
+    options;
+  const { stallTimeoutMs } = options;
   return {
     service: scopedService(service, grant),
     grant,
@@ -93,10 +95,13 @@ function createContext(
     tokens,
     log,
     clock,
+    stallTimeoutMs,
     limits,
     closing,
     storage,
     mcp,
+    a2a,
+    push,
     headers: request.headers,
     trace: traceRequest(route, exchange, options),
     bytes,

@@ -1,5 +1,7 @@
 import type { HttpRequest, HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
+import { isCardRoute } from '../routes/a2a/a2a-routes.ts';
+import { a2aErrorFormat } from '../routes/a2a/protocol/a2a-error.ts';
 import { allRoutes } from '../routes/all-routes.ts';
 import { isOpenAiPath, openAiErrorReply } from '../routes/openai/openai-error.ts';
 import { isStreamPath, streamErrorReply } from '../routes/streams/request-headers.ts';
@@ -35,7 +37,8 @@ interface HttpAppOptions extends RouteServices {
   readonly closing: AbortSignal;
 }
 
-const jsonType = /^application\/json[ \t]*(?:;|$)/i;
+// Pages of other sites cannot send these content types unless the server permits it through CORS.
+const jsonType = /^application\/(?:a2a\+)?json[ \t]*(?:;|$)/i;
 // A page of a different site cannot send this content type unless the server permits it through CORS.
 const fileType = /^application\/octet-stream$/i;
 
@@ -54,7 +57,11 @@ export class HttpApp {
 
   constructor(options: HttpAppOptions) {
     this.#options = options;
-    this.#router = new Router([...allRoutes, ...pageFileRoutes(options)]);
+    const isPublic = options.a2a?.publicCards === true ? isCardRoute : () => false;
+    const routes = allRoutes.map((one) =>
+      isPublic(one) ? ({ ...one, access: 'public' } as const) : one,
+    );
+    this.#router = new Router([...routes, ...pageFileRoutes(options)]);
   }
 
   /** Answers a request. It never rejects. */
@@ -75,6 +82,8 @@ export class HttpApp {
     const target = readTarget(request.url, request.basePath);
     if (target !== undefined && isOpenAiPath(target.path)) exchange.formatError = openAiErrorReply;
     if (target !== undefined && isStreamPath(target.path)) exchange.formatError = streamErrorReply;
+    const format = target && a2aErrorFormat(target.path);
+    if (format !== undefined) exchange.formatError = format;
     const found = target && this.#find(request.method, target.path);
     const route = found instanceof ServerError ? undefined : found?.route;
     if ((await checkAccess(exchange, access, route)) === 'answered') return;

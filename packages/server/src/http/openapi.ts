@@ -227,6 +227,7 @@ const parameterDocs: Readonly<Record<string, string>> = {
   relationships: 'What each task also contains: `agents`, or `work` (what the agent does now)',
   view: 'What the stream contains: updates of messages, events of the agent, records of the log, or chunks of the AI SDK',
   from: 'The position after which the answer starts. 0 is the start of the log. For streams, it is the id of an event, and the header last-event-id takes precedence',
+  other: 'The task to compare with. Default: the task that this task is a branch of',
   start:
     'Where a stream of records without `from` starts: at the `first` record, or at a `recent` run of a long log. `after` of the first batch is the offset before the first record that the stream contains',
   incarnation:

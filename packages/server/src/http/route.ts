@@ -7,6 +7,7 @@ import type { HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { Grant, RequestMetadata, TaskService } from '../contract/service.ts';
 import type { TaskStreams } from '../contract/stream.ts';
+import type { A2aOptions, PushSender } from '../routes/a2a/contract.ts';
 import type { McpOptions } from '../routes/mcp/mcp-options.ts';
 import type { StorageHealth } from '../stores/storage-health.ts';
 import type { TokenStore } from './access/token-store.ts';
@@ -22,12 +23,18 @@ export interface RouteServices {
   readonly tokens: TokenStore;
   readonly log: Log;
   readonly clock: Clock;
+  /** Maximum time in which the client of a stream reads nothing, in milliseconds. Default: 60,000. */
+  readonly stallTimeoutMs?: number | undefined;
   /** Reports whether the stores accept writes. Default: unknown; the server then counts as ready. */
   readonly storage?: Pick<StorageHealth, 'report' | 'assertWritable'> | undefined;
   /** Receives a span for each request that can start work. */
   readonly exporter?: SpanExporter | undefined;
   /** What the MCP endpoint offers in addition to the agents. Default: nothing. */
   readonly mcp?: McpOptions | undefined;
+  /** What the A2A endpoints show about the agents. Default: the defaults of `A2aOptions`. */
+  readonly a2a?: A2aOptions | undefined;
+  /** Sends the push notifications of A2A. Default: the server sends none. */
+  readonly push?: PushSender | undefined;
 }
 
 /** The services and the request that a handler receives. `service` is restricted to the caller's scope. */

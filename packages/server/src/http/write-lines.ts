@@ -2,9 +2,10 @@ import type { Clock } from '@millrace/log';
 import { AbortRace, abandoned } from '../agents/abort-race.ts';
 import type { HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
+import { defaultStreamLimits } from '../stream/stream-limits.ts';
 
 interface LineOptions<T> {
-  readonly closing: AbortSignal;
+  readonly context: LineContext;
   readonly line: (value: T) => string;
   /** Returns the last line of a response that ends with an error. */
   readonly errorLine: (error: unknown) => string;
@@ -14,6 +15,12 @@ interface LineOptions<T> {
   readonly heartbeat?: Heartbeat | undefined;
 }
 
+interface LineContext {
+  readonly clock: Clock;
+  readonly closing: AbortSignal;
+  readonly stallTimeoutMs?: number | undefined;
+}
+
 interface Heartbeat {
   readonly clock: Clock;
   readonly everyMs: number;
@@ -21,14 +28,16 @@ interface Heartbeat {
 }
 
 /**
- * Writes values to a response as they arrive. It waits while the client reads too slowly. If the client
- * disconnects, the writing stops, but the source continues its work.
+ * Writes values to a response as they arrive. It waits while the client reads too slowly. If the client reads
+ * nothing for `stallTimeoutMs`, the server disconnects it. If the client disconnects, the writing stops, but
+ * the source continues its work.
  */
 export async function writeLines<T>(
   response: HttpResponse,
   values: AsyncIterable<T>,
-  { closing, line, errorLine, heartbeat }: LineOptions<T>,
+  { context, line, errorLine, heartbeat }: LineOptions<T>,
 ): Promise<void> {
+  const { closing } = context;
   const iterator = values[Symbol.asyncIterator]();
   const stopped = new AbortController();
   using watch = new AbortRace(stopped.signal);
@@ -42,7 +51,7 @@ export async function writeLines<T>(
       const next = await watch.raceAbort(iterator.next());
       if (next === abandoned) return endEarly(response, errorLine);
       if (next.done === true) return void response.end();
-      if (!response.write(line(next.value))) await watch.raceAbort(drained(response));
+      if (!response.write(line(next.value))) await watch.raceAbort(drained(response, context));
     }
   } catch (error) {
     if (!response.destroyed) response.end(errorLine(error));
@@ -80,8 +89,20 @@ function endEarly(response: HttpResponse, errorLine: LineOptions<never>['errorLi
   response.end(errorLine(new ServerError('unavailable', message)));
 }
 
-function drained(response: HttpResponse): Promise<void> {
+/** Waits until the client has read. Disconnects a client that reads nothing until the timeout. */
+function drained(
+  response: HttpResponse,
+  { clock, stallTimeoutMs = defaultStreamLimits.stallTimeoutMs }: LineContext,
+): Promise<void> {
   return new Promise((resolve) => {
-    response.once('drain', resolve);
+    const stop = clock.after(stallTimeoutMs, () => response.destroy(), { isIdle: true });
+    const settle = () => {
+      stop();
+      response.off('drain', settle);
+      response.off('close', settle);
+      resolve();
+    };
+    response.on('drain', settle);
+    response.on('close', settle);
   });
 }

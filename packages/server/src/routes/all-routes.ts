@@ -1,4 +1,5 @@
 import type { Route } from '../http/route.ts';
+import { a2aRoutes } from './a2a/a2a-routes.ts';
 import { agUiRoutes } from './ag-ui/ag-ui-routes.ts';
 import { agentRoutes } from './agents.ts';
 import { chatRoutes } from './chat/chat-routes.ts';
@@ -37,6 +38,7 @@ const routes: readonly Route[] = [
   ...openAiRoutes,
   ...agUiRoutes,
   ...mcpRoutes,
+  ...a2aRoutes,
   ...streamRoutes,
   ...healthRoutes,
 ];

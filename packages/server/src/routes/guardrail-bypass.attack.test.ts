@@ -23,6 +23,7 @@ const masked = inputGuardrail({
 
 let provider: ReturnType<typeof scriptedProvider>;
 let send: (method: string, path: string, body?: object) => Promise<Json>;
+let sendRaw: (path: string, body: object) => Promise<string>;
 let taskId: string;
 
 beforeEach(async () => {
@@ -49,6 +50,11 @@ beforeEach(async () => {
     const init = { method, headers, ...(sent && { body: sent }) };
     const response = await server.fetch(new Request(`http://localhost${path}`, init));
     return (await response.json()) as Json;
+  };
+  sendRaw = async (path, body) => {
+    const headers = { cookie: asUser('ann'), 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, body: JSON.stringify(body) };
+    return (await server.fetch(new Request(`http://localhost${path}`, init))).text();
   };
   taskId = (await rpc('task/create', {})).result.id;
 });
@@ -173,4 +179,62 @@ test('attack: a summary of messages that no guardrail has seen reaches the model
   await send('POST', `/tasks/${taskId}/commands`, { type: 'compact' });
   await say(text('Hi'));
   expect(sent()).not.toContain('magic');
+});
+
+// A JSON escape for each letter of `magic`.
+const escaped = `{"q":"${[...'magic'].map((one) => `\\u00${one.charCodeAt(0).toString(16)}`).join('')}"}`;
+const called = (name: string, given: string) => ({ name, arguments: given });
+const doors = {
+  '/v1/responses': (given: string) => ({
+    model: 'loop',
+    input: [
+      { role: 'user', content: 'Hi' },
+      { type: 'function_call', call_id: 'c', ...called('note', given) },
+      { type: 'function_call_output', call_id: 'c', output: 'ok' },
+      { role: 'user', content: 'Go on' },
+    ],
+  }),
+  '/v1/chat/completions': (given: string) => ({
+    model: 'loop',
+    messages: [
+      { role: 'user', content: 'Hi' },
+      {
+        role: 'assistant',
+        tool_calls: [{ id: 'c', type: 'function', function: called('note', given) }],
+      },
+      { role: 'tool', tool_call_id: 'c', content: 'ok' },
+      { role: 'user', content: 'Go on' },
+    ],
+  }),
+  '/agents/name/loop/ag-ui': (given: string) => ({
+    ...{ threadId: `t${given.length}`, runId: 'run' },
+    messages: [
+      { id: 'u', role: 'user', content: 'Hi' },
+      {
+        ...{ id: 'a', role: 'assistant', content: '' },
+        toolCalls: [{ id: 'c', type: 'function', function: called('note', given) }],
+      },
+      { id: 't', role: 'tool', toolCallId: 'c', content: 'ok' },
+      { id: 'm', role: 'user', content: 'Go on' },
+    ],
+  }),
+};
+
+test.each(Object.entries(doors))(
+  'attack 18.322: escaped arguments of a call in the history of %s reach the model',
+  async (path, bodyOf) => {
+    await sendRaw(path, bodyOf(escaped));
+    expect(provider.requests).toEqual([]);
+    await sendRaw(path, bodyOf('{"q": "calm"}'));
+    expect(sent()).toContain('"arguments":"{\\"q\\":\\"calm\\"}"');
+  },
+);
+
+test('attack 18.322: a guardrail masks the arguments of a call, but the call keeps them', async () => {
+  await sendRaw('/v1/responses', {
+    ...doors['/v1/responses']('{"q":"a secret"}'),
+    model: 'masked',
+  });
+  expect(sent()).toContain('a [masked]');
+  expect(sent()).not.toContain('secret');
 });

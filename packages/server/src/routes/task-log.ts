@@ -9,8 +9,13 @@ import {
 } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import { z } from 'zod';
-import { pastRequestSchema, taskDigestSchema, taskOutlineSchema } from '../contract/inspection.ts';
-import { commandSchema, forkTaskSchema } from '../contract/request-bodies.ts';
+import {
+  pastRequestSchema,
+  sessionDiffSchema,
+  taskDigestSchema,
+  taskOutlineSchema,
+} from '../contract/inspection.ts';
+import { branchTaskSchema, commandSchema, forkTaskSchema } from '../contract/request-bodies.ts';
 import { ServerError } from '../contract/server-error.ts';
 import { recordBatchSchema, streamEventSchema } from '../contract/stream-schemas.ts';
 import { taskSchema } from '../contract/task.ts';
@@ -21,6 +26,7 @@ import {
   route,
   StreamReply,
 } from '../http/route.ts';
+import { compareTasks, originOf } from '../inspection/compare-tasks.ts';
 import { digestCacheFor, digestReply } from '../inspection/task-digest.ts';
 import { outlineCacheFor, outlineReply } from '../inspection/task-outline.ts';
 import { isCursor } from '../stream/frames/cursor.ts';
@@ -63,10 +69,16 @@ export const recordsQuery = z.object({
   limit: z.int().min(1).max(10_000).optional(),
 });
 
+/** The query of a comparison. */
+const diffQuery = z.object({
+  /** The task to compare with. It is `a` in the reply. Default: the task that this task is a branch of. */
+  other: z.string().min(1).max(256).optional(),
+});
+
 const positiveCount = z.coerce.number().int().min(1).max(1_000_000);
 
 /**
- * Routes for the log of a task: stream, commands, fork, blobs, records, digest, outline and past requests.
+ * Routes for the log of a task: stream, commands, fork, branch, diff, blobs, records, digest, outline and past requests.
  */
 export const taskLogRoutes: readonly Route[] = [
   route({
@@ -118,6 +130,33 @@ export const taskLogRoutes: readonly Route[] = [
     reply: taskSchema,
     handle: ({ params, body }, { service, trace }) =>
       service.tasks.fork(params.task_id, body, { trace }),
+  }),
+  route({
+    method: 'POST',
+    path: '/tasks/{task_id}/branch',
+    summary:
+      'Continue a task from any record of its log in a new task: with another message, another tool result, another model or other instructions',
+    params: taskIdParams,
+    body: branchTaskSchema,
+    status: 201,
+    reply: taskSchema,
+    handle: ({ params, body }, { service, trace }) =>
+      service.tasks.branch(params.task_id, body, { trace }),
+  }),
+  route({
+    method: 'GET',
+    path: '/tasks/{task_id}/diff',
+    summary:
+      'Compare a task with another task: the first record at which they differ, its cause, and time, tokens and costs turn by turn',
+    params: taskIdParams,
+    query: diffQuery,
+    reply: sessionDiffSchema,
+    async handle({ params, query: { other } }, { service, log }) {
+      const { id } = await service.tasks.get({ id: params.task_id });
+      const origin = other ?? (await originOf(log, id));
+      const { id: a } = await service.tasks.get({ id: origin });
+      return compareTasks(log, a, id);
+    },
   }),
   route({
     method: 'GET',

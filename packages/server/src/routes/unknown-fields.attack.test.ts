@@ -14,8 +14,10 @@ import { testToken } from '../testing/servers/test-server.ts';
 let server: ScopeServer;
 let own: AgentData;
 const operator = testToken('operator');
-// AG-UI and MCP require that a server accepts unknown fields, so that newer clients work with older servers.
-const withBody = guarded.filter(({ hasBody, path }) => hasBody && !/\/(?:ag-ui|mcp)$/.test(path));
+// AG-UI, MCP and A2A require that a server accepts unknown fields, so that newer clients work with older servers.
+const withBody = guarded.filter(
+  ({ hasBody, path }) => hasBody && !/\/(?:ag-ui|mcp)$|\/a2a(?:\/|$)/.test(path),
+);
 
 beforeAll(async () => {
   server = await ScopeServer.start();

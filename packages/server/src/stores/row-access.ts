@@ -150,6 +150,7 @@ const itemNames: Readonly<Record<Table, string>> = {
   trackers: 'tracker',
   tokens: 'token',
   files: 'file',
+  webhooks: 'webhook',
 };
 
 /** Maximum length of a page, in characters of JSON. It is needed because a page can have many values. */

@@ -37,8 +37,8 @@ export interface StreamLimits {
    */
   readonly maxLagBytes: number;
   /**
-   * Maximum time in which a client reads nothing, in milliseconds. Then the server disconnects it. Default:
-   * 60,000.
+   * Maximum time in which the client of any stream reads nothing, in milliseconds. Then the server disconnects
+   * it. Default: 60,000.
    */
   readonly stallTimeoutMs: number;
   /** Maximum number of tasks that are streamed at the same time. Default: 2,000. */

@@ -1,4 +1,9 @@
-import type { Run } from '@millrace/agent';
+import {
+  branchSession,
+  type ClientToolResult,
+  type ForkedRunOptions,
+  type Run,
+} from '@millrace/agent';
 import {
   type FilePart,
   type Item,
@@ -12,7 +17,9 @@ import { type Log, snapshot } from '@millrace/log';
 import { withFiles } from '../agents/loops/loop-commands.ts';
 import type { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
-import type { ForkTask } from '../contract/request-bodies.ts';
+import type { Content } from '../contract/content.ts';
+import type { BranchTask, ForkTask } from '../contract/request-bodies.ts';
+
 import type { LoopAgent } from '../contract/served-agent.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { Task } from '../contract/task.ts';
@@ -28,26 +35,77 @@ interface ForkOptions extends RunnerOptions {
 /** Creates a task with a copy of all records before an item. The new task continues from there. */
 export async function forkTask(
   options: ForkOptions,
-  { task: from, agentId, owner }: StoredTask,
-  { agent }: LoopAgent,
+  stored: StoredTask,
+  served: LoopAgent,
   body: ForkTask,
   trace?: TraceContext,
 ): Promise<Task> {
-  const { log, rows, tasks, ids, loops, files } = options;
+  const { ids, files } = options;
+  const from = stored.task.id;
+  const input = inputOf(body, ids.item(), await files.partsOf(from, body.content));
+  const item = body.item_id == null ? undefined : itemId(body.item_id);
+  return startFork(options, stored, served, trace, ({ agent }, into, runOptions) =>
+    input === undefined || item === undefined
+      ? agent.regenerate(sessionId(from), { ...runOptions, into, ...(item && { item }) })
+      : agent.edit(sessionId(from), item, [input], { ...runOptions, into }),
+  );
+}
+
+/** Creates a task that continues another task from any record, with a change. */
+export async function branchTask(
+  options: ForkOptions,
+  stored: StoredTask,
+  served: LoopAgent,
+  body: BranchTask,
+  trace?: TraceContext,
+): Promise<Task> {
+  const { ids, files } = options;
+  const { at, content, model, instructions, results, rerun } = body;
+  const from = stored.task.id;
+  const attached = await files.partsOf(from, content);
+  const input = content == null ? undefined : messageOf(content, ids.item(), attached);
+  const branch = {
+    at,
+    ...(input && { input: [input] }),
+    ...(model != null && { model }),
+    ...(instructions != null && { instructions }),
+    ...(results != null && { results: Object.fromEntries(results.map(resultOf)) }),
+    ...(rerun != null && { rerun }),
+  };
+  return startFork(options, stored, served, trace, ({ agent }, into, runOptions) =>
+    branchSession(agent, from, { ...branch, into }, runOptions),
+  );
+}
+
+function resultOf({
+  tool_call_id,
+  output,
+  error,
+}: NonNullable<BranchTask['results']>[number]): readonly [string, ClientToolResult] {
+  return [tool_call_id, error === undefined ? { output: output ?? null } : { error }];
+}
+
+type StartRun = (
+  served: LoopAgent,
+  into: SessionId,
+  options: Required<Pick<ForkedRunOptions, 'leave' | 'observers'>> &
+    Pick<ForkedRunOptions, 'trace'>,
+) => Run;
+
+/** Starts a run in a fork of a task, and creates the task of the fork. */
+async function startFork(
+  options: ForkOptions,
+  { task: from, agentId, owner }: StoredTask,
+  served: LoopAgent,
+  trace: TraceContext | undefined,
+  start: StartRun,
+): Promise<Task> {
+  const { log, rows, tasks, ids, loops } = options;
+  const { agent } = served;
   const newSession = ids.session();
   const detach = new AbortController();
-  const input = inputOf(body, ids.item(), await files.partsOf(from.id, body.content));
-  const runOptions = {
-    into: newSession,
-    leave: detach.signal,
-    trace,
-    observers: loops.observersOf(newSession, agent),
-  };
-  const item = body.item_id == null ? undefined : itemId(body.item_id);
-  const run =
-    input === undefined || item === undefined
-      ? agent.regenerate(sessionId(from.id), { ...runOptions, ...(item && { item }) })
-      : agent.edit(sessionId(from.id), item, [input], runOptions);
+  const observers = loops.observersOf(newSession, agent);
+  const run = start(served, newSession, { leave: detach.signal, trace, observers });
   await untilStarted(run);
   const through = (await log.info(newSession))?.origin?.through;
   if (through === undefined) throw await forkError(from.id, run);
@@ -74,6 +132,10 @@ function inputOf(
     const message = 'Cannot replace an item without `item_id`: it names the item to replace';
     throw new ServerError('invalid', message);
   }
+  return messageOf(content, id, files);
+}
+
+function messageOf(content: Content, id: Item['id'], files: readonly FilePart[]): Item {
   const parts = convertContent(() => contentToParts(content));
   return { id, kind: 'user', parts: withFiles(parts, files) };
 }
@@ -85,10 +147,14 @@ async function untilStarted(run: Run): Promise<void> {
   void events.return?.();
 }
 
+/** The errors of a place or a change that a branch cannot have. */
+const invalidPlaces: ReadonlySet<string> = new Set(['bad_option', 'bad_offset', 'no_such_call']);
+
 async function forkError(taskId: string, run: Run): Promise<ServerError> {
   const { error } = await run.result;
   const message = error?.message ?? `Cannot fork task ${taskId}: it has no such item`;
-  return new ServerError('not_found', message, { task: taskId });
+  const isInvalid = error !== undefined && invalidPlaces.has(error.code);
+  return new ServerError(isInvalid ? 'invalid' : 'not_found', message, { task: taskId });
 }
 
 /** Returns the id of the last item that both tasks contain. Returns null if they share no item. */

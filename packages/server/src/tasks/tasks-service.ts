@@ -31,7 +31,7 @@ import { createTracker } from '../stores/row-services.ts';
 import { readEvent } from '../stores/task-events.ts';
 import { assertUsable } from '../stores/task-status.ts';
 import type { StoredTask } from '../stores/task-store.ts';
-import { forkTask } from './fork-task.ts';
+import { branchTask, forkTask } from './fork-task.ts';
 import { lateDecision } from './late-decision.ts';
 import type { TaskStopper } from './task-stops.ts';
 
@@ -87,7 +87,7 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       const { info, agent } = await directory.get(stored.agentId);
       if (agent.type !== 'loop')
         throw wrongMethod(info, 'give commands', 'message/send, event/send or task/interrupt');
-      assertModel(agent, command);
+      assertModel(agent, 'model' in command ? command.model : undefined);
       await assertQueueCapacity(options, taskId, agent);
       const given = key === undefined ? `server:${ids.execution()}` : `command:${key}`;
       const isOutput = command.type === 'tool_output';
@@ -113,6 +113,15 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       if (agent.type !== 'loop')
         throw wrongMethod(info, 'fork a task', 'message/send in a new task');
       return forkTask(options, stored, agent, body, trace);
+    },
+    async branch(taskId, body, { trace } = {}) {
+      queues.assertOpen();
+      const stored = await tasks.get({ id: taskId });
+      const { info, agent } = await directory.get(stored.agentId);
+      if (agent.type !== 'loop')
+        throw wrongMethod(info, 'branch a task', 'message/send in a new task');
+      assertModel(agent, body.model);
+      return branchTask(options, stored, agent, body, trace);
     },
     async request(taskId, at) {
       const stored = await tasks.get({ id: taskId });
@@ -244,8 +253,7 @@ async function sendEventTo(
 }
 
 /** Checks that the agent offers the model that a message names. */
-function assertModel({ name, models = [] }: LoopAgent, command: Command): void {
-  const model = 'model' in command ? command.model : undefined;
+function assertModel({ name, models = [] }: LoopAgent, model: string | null | undefined): void {
   if (model == null || models.includes(model)) return;
   const offered = models.length === 0 ? 'It offers none' : `It offers ${models.join(', ')}`;
   throw new ServerError(

@@ -67,6 +67,11 @@ const rpc: Fill = ({ task_id }) => ({
   params: { task_id, content: secretContent },
 });
 
+/** Returns a message of A2A. */
+function sentTo(contextId: string) {
+  return { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'hi' }], contextId };
+}
+
 /** For each operation, a body and a query with ids of an agent's resources. */
 const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: Fill }>> = {
   'POST /agents/{agent_id}/rpc': { body: rpc },
@@ -83,6 +88,8 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
   'PUT /tasks/name/{task_name}': { body: () => ({ task_metadata: {} }) },
   'POST /tasks/{task_id}/commands': { body: () => ({ type: 'abort' }) },
   'POST /tasks/{task_id}/fork': { body: () => ({}) },
+  'POST /tasks/{task_id}/branch': { body: () => ({ at: 1, content: secretContent }) },
+  'GET /tasks/{task_id}/diff': { query: ({ task_id }) => ({ other: task_id }) },
   'POST /tasks/{task_id}/files': {
     body: () => new Blob(['classified']),
     query: () => ({ name: 'note.txt' }),
@@ -107,6 +114,21 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
       ...{ jsonrpc: '2.0', id: 1, method: 'resources/read' },
       params: { uri: `millrace://sessions/${task_id}` },
     }),
+  },
+  'POST /agents/name/{agent_name}/a2a': {
+    body: ({ task_name: contextId }) => ({
+      ...{ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: sentTo(contextId) } },
+    }),
+  },
+  'POST /agents/name/{agent_name}/a2a/message:send': {
+    body: ({ task_name }) => ({ message: sentTo(task_name) }),
+  },
+  'POST /agents/name/{agent_name}/a2a/message:stream': {
+    body: ({ task_name }) => ({ message: sentTo(task_name) }),
+  },
+  'POST /agents/name/{agent_name}/a2a/tasks/{task_id}': { body: () => ({}) },
+  'POST /agents/name/{agent_name}/a2a/tasks/{task_id}/pushNotificationConfigs': {
+    body: () => ({ url: 'https://hooks.example' }),
   },
   'POST /streams/{path*}': { body: () => new Blob(['classified']) },
   'GET /messages': { query: ({ task_id }) => ({ task_id }) },
@@ -149,10 +171,12 @@ const operations = allRoutes
 /** The operations that need a token. */
 export const guarded = operations.filter(({ access }) => access !== 'public');
 /**
- * The operations that refuse a caller with an HTTP status. MCP has its own errors, which
- * `mcp-access.attack.test.ts` checks.
+ * The operations that refuse a caller with an HTTP status. MCP and A2A have their own errors, which
+ * `mcp-access.attack.test.ts` and `a2a-access.attack.test.ts` check.
  */
-export const guardedByStatus = guarded.filter(({ path }) => path !== '/mcp');
+export const guardedByStatus = guarded.filter(
+  ({ path }) => !/^\/mcp$|\/a2a(?:\/|$)|agent-card/.test(path),
+);
 type Operation = (typeof operations)[number];
 
 /** Returns a valid body for an operation. Returns undefined if the operation has no body. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WorkspaceError } from '../contract/workspace-error.ts';
+import { completesRepository } from '../git/repositories/read-folder.ts';
 import type { GitResult } from '../git/run-git.ts';
 import type { FolderScan, ScannedFile } from '../rewind/file-copies.ts';
 import { pathExists } from '../search/worker/ignore-rules.ts';
@@ -95,6 +96,9 @@ async function mergeFile(
   const bits = isModeChanged || old === undefined ? { mode } : {};
   if (own === undefined) {
     if (old !== undefined) return 'the sub-agent changed it, and it was deleted here';
+    // Parts of a repository can come from several worktrees. Each part is harmless, so only the merge can see
+    // that git would run the programs of the settings.
+    if (completesRepository(into.root, path)) return 'it would make a folder a git repository here';
     await into.write(path, theirs, { isNew: true, ...bits });
     return 'merged';
   }

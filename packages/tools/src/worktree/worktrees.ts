@@ -98,11 +98,18 @@ export function openWorktrees(options: WorktreesOptions): Worktrees {
   });
   const { maxOpen = 4 } = options;
   const turns = new Turns(maxOpen);
+  // One merge at a time: a merge decides by the files that it finds in the workspace.
+  const merges = new Turns(1);
   return {
     async open(id, signal) {
       const release = await turns.take(signal);
       try {
-        return { ...(await openWorktree(id, options)), release };
+        const worktree = await openWorktree(id, options);
+        const merge: Worktree['merge'] = async (...given) => {
+          const end = await merges.take(undefined);
+          return worktree.merge(...given).finally(end);
+        };
+        return { ...worktree, merge, release };
       } catch (error) {
         release();
         throw error;

@@ -1,7 +1,9 @@
+import { diffSessions } from '@millrace/agent';
 import type { SessionId } from '@millrace/core';
 import type { SessionInfo } from '@millrace/log';
 import { readFileChanges } from '@millrace/tools';
 import { sessionNames } from '../../store/session-names.ts';
+import { shortIdLength } from '../../store/session-summaries.ts';
 import { note } from '../contract/block.ts';
 import { lastMessage } from '../session/rewind-points.ts';
 import { agoText, changesAfter, chooseFiles, firstLine } from './rewind-commands.ts';
@@ -41,16 +43,38 @@ export const tree: SlashCommand = {
         detail: `${isCurrent ? 'here, ' : ''}${agoText(clock.now() - info.changedAt)}`,
       });
     }
+    const origin = infos.get(conversation.session)?.origin?.session;
+    const isCopy = origin !== undefined && infos.has(origin);
+    if (isCopy)
+      items.push({
+        label: '≠ Compare this copy with its original',
+        detail: 'Prints where they went different ways',
+      });
     context.pick({
       title: 'Go to which copy? Each line shows its name and its last message.',
       items,
       onPick: async (index) => {
+        if (isCopy && index === branches.length) return compare(context, origin);
         const to = branches[index]?.info.session;
         if (to !== undefined && to !== conversation.session) await goTo(context, to, infos);
       },
     });
   },
 };
+
+/** Prints where the session differs from its original, and why. */
+async function compare(context: CommandContext, origin: SessionId): Promise<void> {
+  const { log, conversation } = context;
+  const { session } = conversation;
+  const { divergence } = await diffSessions({ log, session: origin }, { log, session });
+  const id = session.slice(0, shortIdLength);
+  if (divergence === undefined)
+    return context.print(note('dim', 'This copy does not differ from its original.'));
+  context.print(
+    note('mark', divergence.message),
+    note('dim', `All differences: millrace diff ${id}`),
+  );
+}
 
 /** Opens a copy. If files differ, the user decides whether to change them too. */
 async function goTo(context: CommandContext, to: SessionId, infos: Infos): Promise<void> {

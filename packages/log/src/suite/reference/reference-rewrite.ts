@@ -56,7 +56,7 @@ export function redact(
 export function fork(
   store: ReferenceStore,
   found: ReferenceSession,
-  { into: given, through }: ForkOptions,
+  { into: given, through, append = [] }: ForkOptions,
 ): ReferenceSession {
   const into = sessionId(given);
   const { session, records } = found;
@@ -76,7 +76,7 @@ export function fork(
   );
   const last = new Map(later.map((fact) => [fact.itemId, fact]));
   const marks = [...last.values()].map((fact) => ({ turn: 0, attempt: 0, fact }));
-  store.add(copy, [...marks, ...queued.map(consumed)], 'store');
+  store.add(copy, [...marks, ...queued.map(consumed), ...append], 'store');
   return copy;
 }
 

@@ -95,6 +95,8 @@ function describeOtherFact(fact: Fact): string {
       return `${fact.itemIds.length} items`;
     case 'handed_off':
       return `to ${fact.to}`;
+    case 'branched':
+      return `${fact.changed.join(', ')}, at record ${fact.from.at} of ${fact.from.session}`;
     case 'tool_call_rejected':
       return `${fact.name}: ${fact.code}, ${fact.message}`;
     case 'approval_asked':

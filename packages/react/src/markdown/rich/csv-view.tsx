@@ -1,7 +1,8 @@
 import { useShownRows } from '../../design/shown-rows.tsx';
+import { maxCsvCells } from '../tree/block-limit.ts';
 
-/** The number of rows that are shown before a button shows more. */
-const pageSize = 100;
+/** Maximum number of rows that are shown before a button shows more. A wide table shows fewer rows. */
+const maxRows = 100;
 
 interface CsvViewProps {
   readonly rows: readonly (readonly string[])[];
@@ -10,6 +11,7 @@ interface CsvViewProps {
 /** Shows separated values as a table. The first row contains the names of the columns. */
 export function CsvView({ rows }: CsvViewProps) {
   const [head = [], ...body] = rows;
+  const pageSize = Math.min(maxRows, Math.floor(maxCsvCells / Math.max(1, head.length)));
   const { count, more } = useShownRows(body.length, pageSize);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: users scroll the table with the keyboard

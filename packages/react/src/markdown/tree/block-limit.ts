@@ -11,6 +11,8 @@ const maxCost = 4000;
 
 const codeCost = 4;
 const cellCost = 0.5;
+/** Maximum number of cells that a code block in CSV shows before the user asks for more. */
+export const maxCsvCells = 1000;
 /** The cost of a character that can begin or end an element inside of a line. */
 const markCost = 0.25;
 const marks = /[*_`$[<~:\n]/g;
@@ -19,13 +21,20 @@ const marks = /[*_`$[<~:\n]/g;
 export interface CountedNodes {
   readonly nodes: GrowingList<MarkdownNode>;
   readonly cost: number;
+  /** The open code block, if the page shows it as a table: its separator, and its cells up to now. */
+  readonly csv?: CsvCells | undefined;
+}
+
+interface CsvCells {
+  readonly separator: string;
+  readonly cells: number;
 }
 
 /**
  * Adds a block with `add`. After the limit, it adds the source of the block to one node that has no format.
  */
 export function withinLimit(
-  { nodes, cost }: CountedNodes,
+  { nodes, cost, csv: open }: CountedNodes,
   block: Block,
   add: (nodes: GrowingList<MarkdownNode>, block: Block) => GrowingList<MarkdownNode>,
 ): CountedNodes {
@@ -34,10 +43,25 @@ export function withinLimit(
     const pieces = last.pieces.append(sourceOf(block));
     return { nodes: nodes.replaceLast({ kind: 'plain', pieces }), cost };
   }
+  const csv = csvOf(block, open);
+  const cells = cellCost * ((csv?.cells ?? 0) - (open?.cells ?? 0));
   const own = costOf(block);
-  if (own === 0 || cost < maxCost) return { nodes: add(nodes, block), cost: cost + own };
+  if (own === 0 || cost < maxCost)
+    return { nodes: add(nodes, block), cost: cost + own + Math.max(0, cells), csv };
   const pieces = new GrowingList<string>().append(sourceOf(block).trimStart());
   return { nodes: nodes.append({ kind: 'plain', pieces }), cost };
+}
+
+/** Counts the cells of a code block in CSV. Returns undefined after the end of the code block. */
+function csvOf(block: Block, open: CsvCells | undefined): CsvCells | undefined {
+  if (block.kind === 'code_open') {
+    const language = block.info.trim().split(/\s/, 1)[0]?.toLowerCase();
+    if (language !== 'csv' && language !== 'tsv') return undefined;
+    return { separator: language === 'csv' ? ',' : '\t', cells: 0 };
+  }
+  if (block.kind !== 'code_line' || open === undefined) return undefined;
+  if (open.cells >= maxCsvCells) return open;
+  return { ...open, cells: open.cells + block.text.split(open.separator).length };
 }
 
 /** Returns 0 for a block that continues the previous block and needs no element of its own. */

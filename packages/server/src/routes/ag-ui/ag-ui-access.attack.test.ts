@@ -1,3 +1,4 @@
+import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import { agUiClient, runAgUi, say, shownOf } from '../../testing/ag-ui-client.ts';
 import { serveOpenAi } from '../../testing/openai-client.ts';
@@ -79,4 +80,27 @@ test('24.2: a body that is too large is refused', async () => {
   const agent = agUiClient(url);
   say(agent, 'x'.repeat(2000));
   expect((await runAgUi(agent)).error?.message).toContain('HTTP 413');
+});
+
+test('attack 18.323: a client names a file in the provider account of the operator', async () => {
+  const provider = scriptedProvider(['I see no file.']);
+  const { url } = await serveOpenAi([], { agent: { provider } });
+  const source = { type: 'file', provider: 'gemini', value: 'gs://private/salaries.pdf' };
+  const content = [
+    { type: 'text', text: 'Read it to me' },
+    ...['document', 'image'].map((type) => ({
+      ...{ type, source: { ...source, mimeType: 'application/pdf' } },
+    })),
+  ];
+  const response = await fetch(`${url}/agents/name/helper/ag-ui`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      ...{ threadId: 'thread', runId: 'run' },
+      messages: [{ id: 'm', role: 'user', content }],
+    }),
+  });
+  expect(await response.text()).toContain('because it cannot use it');
+  const [sent] = provider.requests.map(({ request }) => request.items.at(-1)?.parts);
+  expect(sent).toEqual([{ kind: 'text', text: 'Read it to me' }]);
 });

@@ -150,7 +150,7 @@ function partOf(part: InputPart, place: string): TextPart | MediaPart | FilePart
 }
 
 function sourceOf(
-  { type, value, provider }: NonNullable<InputPart['source']>,
+  { type, value }: NonNullable<InputPart['source']>,
   place: string,
 ): Source | undefined {
   switch (type) {
@@ -161,8 +161,9 @@ function sourceOf(
     }
     case 'url':
       return /^https?:\/\//.test(value) ? { type: 'url', url: value } : undefined;
+    // The id names a file in the provider's account of the operator. The client might not own the file.
     case 'file':
-      return provider === undefined ? undefined : { type: 'provider_file', provider, id: value };
+      return undefined;
     default:
       throw refused(place, `sources of the type ${shown(type)} are not supported`);
   }

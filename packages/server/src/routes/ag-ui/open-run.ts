@@ -1,4 +1,4 @@
-import { type FoldState, type JsonObject, sessionId } from '@millrace/core';
+import { type FoldState, type JsonObject, parseJson, sessionId } from '@millrace/core';
 import { readBackward, snapshot } from '@millrace/log';
 import type { Command } from '../../contract/request-bodies.ts';
 import { ServerError } from '../../contract/server-error.ts';
@@ -317,7 +317,9 @@ function isSame(has: readonly InputMessage[], known: readonly ThreadMessage[]): 
 }
 
 function callShape({ id, function: called }: ToolCall): readonly string[] {
-  return [id, called.name, called.arguments];
+  // The session can have the same arguments in another form, such as with other spaces.
+  const parsed = parseJson(called.arguments);
+  return [id, called.name, parsed.ok ? JSON.stringify(parsed.value) : called.arguments];
 }
 
 interface ToolCall {

@@ -18,7 +18,7 @@ export function streamRun(
   { stopsOnClose }: { readonly stopsOnClose: boolean },
   context: RouteContext,
 ): StreamReply {
-  const { clock, closing, toServerError } = context;
+  const { clock, toServerError } = context;
   const opened = { question: run.question, agent: run.agent.name };
   return new StreamReply(async (response) => {
     response.writeHead(200, { ...sseHeaders });
@@ -30,7 +30,7 @@ export function streamRun(
     };
     await whileConnected(opened, response, { stopsOnClose }, context, (signal) =>
       writeLines(response, runEvents(run, context, signal), {
-        ...{ closing, errorLine, line },
+        ...{ context, errorLine, line },
         heartbeat: { clock, everyMs: 15_000, text: `${encodeComment('ping')}\n` },
       }),
     );

@@ -48,14 +48,14 @@ export interface AnswerStream {
  * for an approval.
  */
 export function streamAnswer(answer: AnswerStream, context: RouteContext): StreamReply {
-  const { log, clock, closing, toServerError } = context;
+  const { log, clock, toServerError } = context;
   return new StreamReply((response) => {
     response.writeHead(200, { ...uiHeaders });
     response.flushHeaders();
     const disconnected = new AbortController();
     response.once('close', () => disconnected.abort());
     return writeLines(response, linesOf(log, answer, disconnected.signal), {
-      closing,
+      context,
       heartbeat: { clock, everyMs: heartbeatMs, text: `${encodeComment('ping')}\n` },
       line: (data) => encodeFrame({ data }),
       errorLine: (error) => {

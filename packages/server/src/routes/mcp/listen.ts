@@ -53,7 +53,7 @@ export async function openListen(
     try {
       const messages = notifications(id, subscription, filter, { caller, context }, left.signal);
       await writeLines(response, messages, {
-        closing,
+        context,
         errorLine: (error) => encodeFrame({ data: JSON.stringify(failure(id, error, context)) }),
         line: (message) => encodeFrame({ data: JSON.stringify(message) }),
         heartbeat: { clock, everyMs: 15_000, text: `${encodeComment('ping')}\n` },

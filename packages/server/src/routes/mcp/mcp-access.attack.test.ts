@@ -1,4 +1,8 @@
+import { defineTool } from '@millrace/agent';
+import { sessionId } from '@millrace/core';
+import { toolCall } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { postMcp, serveMcp } from '../../testing/mcp/mcp-client.ts';
 import { asUser, userOfCookie } from '../../testing/scope-requests.ts';
 import { testToken } from '../../testing/servers/test-server.ts';
@@ -80,4 +84,60 @@ test('24.4: forged ids of streams, questions and tasks of others are refused', a
     expect([404, 405]).toContain(stream.status);
     expect(await stream.text()).not.toContain('Secret');
   }
+});
+
+test('attack 18.325: a client that only waits for the run of another client stops it', async () => {
+  const started = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<string>();
+  const work = defineTool({
+    ...{ name: 'work', description: 'Works', input: z.object({}) },
+    execute: () => {
+      started.resolve();
+      return finish.promise;
+    },
+  });
+  const lines: string[] = [];
+  const { url, log } = await serveMcp([toolCall('work', {}), 'Done.'], {
+    agent: { tools: [work] },
+    server: { requestLog: { format: 'text', write: (line) => lines.push(line) } },
+  });
+  const rpc = async (method: string, params: object) => {
+    const body = JSON.stringify({ method, params });
+    const headers = { 'content-type': 'application/json' };
+    const reply = await fetch(`${url}/agents/name/helper/rpc`, { method: 'POST', headers, body });
+    return ((await reply.json()) as { readonly result: { readonly id: string } }).result;
+  };
+  const { id } = await rpc('task/create', {});
+  const content = { type: 'text', author: 'user', content: 'Work' };
+  await rpc('event/send', { task_id: id, content });
+  await started.promise;
+  const version = '2026-07-28';
+  const leave = new AbortController();
+  const waiting = await fetch(`${url}/mcp`, {
+    ...{ method: 'POST', signal: leave.signal },
+    headers: {
+      ...{ 'content-type': 'application/json', accept: 'text/event-stream' },
+      ...{ 'mcp-protocol-version': version, 'mcp-method': 'tools/call', 'mcp-name': 'helper' },
+    },
+    body: JSON.stringify({
+      ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+      params: {
+        ...{ name: 'helper', arguments: { session_id: id } },
+        _meta: {
+          'io.modelcontextprotocol/protocolVersion': version,
+          'io.modelcontextprotocol/clientCapabilities': {},
+        },
+      },
+    }),
+  });
+  expect(waiting.status).toBe(200);
+  leave.abort();
+  // The server has handled the disconnect when it has logged the request.
+  await expect.poll(() => lines.join('\n')).toContain('POST /mcp');
+  finish.resolve('It works.');
+  const again = { jsonrpc: '2.0', id: 2, method: 'tools/call' };
+  const params = { name: 'helper', arguments: { session_id: id } };
+  const { json } = await postMcp(url, { ...again, params }, accept);
+  expect(json.result.structuredContent).toMatchObject({ answer: 'Done.', status: 'completed' });
+  expect(JSON.stringify((await log.read(sessionId(id))).records)).not.toContain('abort');
 });

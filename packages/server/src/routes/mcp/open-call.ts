@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type JsonObject, sessionId } from '@millrace/core';
-import { readBackward } from '@millrace/log';
 import { callMessage } from '../../agents/tool-agent.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { RouteContext } from '../../http/route.ts';
 import { ensureSession } from '../../journal/session-lease.ts';
 import { readChatNear } from '../chat/chat-state.ts';
 import type { ResponseRef } from '../openai/response-ids.ts';
-import { type Question, readQuestion } from '../openai/response-log.ts';
+import { messagesBackward, type Question, readQuestion } from '../openai/response-log.ts';
 import { assertHeader, type McpCaller } from './protocol/caller.ts';
 import { field, invalidParams, isObject, McpError } from './protocol/rpc-message.ts';
 import { type CalledTool, isStateOf, runOfState } from './protocol/run-ref.ts';
@@ -20,6 +19,8 @@ export interface OpenedCall {
   readonly tool: OfferedTool;
   readonly call: CalledTool;
   readonly question: Question;
+  /** True if the call sent no message, and only waits for a run. Default: false. */
+  readonly onlyWaits?: boolean | undefined;
 }
 
 /** A problem with the arguments of a call. The model of the client gets it as a result and can correct it. */
@@ -39,7 +40,8 @@ export async function openCall(
   const call = { name, arguments: given };
   try {
     const ref = await openRun(tool, call, params, context);
-    return { tool, call, question: await readQuestion(ref, context.log) };
+    const onlyWaits = tool.called === undefined && given['message'] === undefined;
+    return { tool, call, question: await readQuestion(ref, context.log), onlyWaits };
   } catch (error) {
     throw callProblem(error) ?? error;
   }
@@ -160,15 +162,7 @@ async function submit(
 
 /** Finds the message that started the newest run. */
 async function newestRun(taskId: string, { log }: RouteContext): Promise<ResponseRef> {
-  for await (const records of readBackward(log, taskId)) {
-    const found = records.findLast(
-      ({ fact }) =>
-        fact?.type === 'command_queued' &&
-        fact.command['type'] === 'message' &&
-        fact.command['when'] !== 'steer',
-    );
-    if (found !== undefined) return { taskId, offset: found.offset };
-  }
+  for await (const offset of messagesBackward(taskId, log)) return { taskId, offset };
   throw new CallProblem(`The session ${taskId} has no run. Send a message`);
 }
 

@@ -81,8 +81,9 @@ function answerCommand(
   { toolCallId, from }: AskedApproval,
   answer: JsonObject | undefined,
   isShown: boolean,
+  by: string,
 ): Command {
-  const call = { tool_call_id: toolCallId, by: 'mcp' };
+  const call = { tool_call_id: toolCallId, by };
   const [action, content] = [field(answer, 'action'), field(answer, 'content')];
   const deny = (reason: string): Command => ({
     ...{ type: 'deny', ...call },
@@ -95,26 +96,30 @@ function answerCommand(
   }
   if (action === 'accept' && field(content, 'approve') === true && isShown)
     return { type: 'approve', ...call };
-  if (!isShown) return deny('The client of MCP cannot show the input of this call to its user');
+  if (!isShown) return deny('The client cannot show the input of this call to its user');
   const reason = field(content, 'reason');
   if (typeof reason === 'string' && reason !== '') return deny(reason);
   return deny(action === 'cancel' ? 'The user dismissed the question' : 'The user declined');
 }
 
-/** Answers questions of a session. Answers to other questions are ignored, as the protocol says. */
+/**
+ * Answers questions of a session. Answers to other questions are ignored, as the protocol says. `by` names the
+ * protocol of the client.
+ */
 export async function submitAnswers(
   taskId: string,
   answers: ReadonlyMap<string, JsonObject | undefined>,
   { service, log, trace }: Pick<RouteContext, 'service' | 'log' | 'trace'>,
+  by = 'mcp',
 ): Promise<void> {
   const { fold } = await readChatNear(log, taskId);
   for (const asked of fold.asked) {
     const { toolCallId } = asked;
     if (!answers.has(toolCallId)) continue;
     const isShown = inputOf(asked, fold) !== undefined;
-    const command = answerCommand(asked, answers.get(toolCallId), isShown);
+    const command = answerCommand(asked, answers.get(toolCallId), isShown, by);
     // A repeated answer has no further effect.
-    const key = `mcp-answer:${asked.turn}:${toolCallId}`.slice(0, 256);
+    const key = `${by}-answer:${asked.turn}:${toolCallId}`.slice(0, 256);
     await service.tasks.submit(taskId, command, { key, trace });
   }
 }

@@ -35,7 +35,7 @@ export interface RunMoment {
 const maxNewsLength = 2000;
 
 /** Folds the records of one run, from its message to its end. Answers to questions continue the same run. */
-class RunView {
+export class RunView {
   readonly #answered = new Set<string>();
   readonly #told: number;
   #state: FoldState;

@@ -68,7 +68,7 @@ function statusOf(end: ResponseEnd | undefined): (typeof runStatuses)[number] {
 }
 
 /** Returns why a run ended, if it did not end as usual. */
-function endText({ stop, error }: ResponseEnd): string | undefined {
+export function endText({ stop, error }: ResponseEnd): string | undefined {
   switch (stop.reason) {
     case 'aborted':
       return stop.cause === 'interrupted'

@@ -59,7 +59,7 @@ export function streamCall(
   context: RouteContext,
 ): StreamReply {
   const { caller, id, isReadOnly = false } = request;
-  const { question, tool } = opened;
+  const { question, tool, onlyWaits = false } = opened;
   const { clock, closing, log } = context;
   const hasStream = String(context.headers.accept ?? '').includes('text/event-stream');
   return new StreamReply(async (response) => {
@@ -68,7 +68,7 @@ export function streamCall(
     const key = caller.connection === undefined ? undefined : callKey(caller.connection, id);
     const cancel = async () => {
       cancelled.abort();
-      await stopResponse(question, context, { spansQuestions: true });
+      if (!onlyWaits) await stopResponse(question, context, { spansQuestions: true });
     };
     if (key !== undefined && !isReadOnly) calls.set(key, cancel);
     let isSent = false;
@@ -90,7 +90,7 @@ export function streamCall(
       if (caller.version === '2025-11-25' && request.after === undefined)
         response.write(`id: ${eventId(opened, request, 0)}\ndata:\n\n`);
       await writeLines(response, messages, {
-        closing,
+        context,
         errorLine: (error) => encodeFrame({ data: JSON.stringify(failure(id, error, context)) }),
         line: ({ number, message }) => {
           isSent = 'result' in message;
@@ -102,7 +102,8 @@ export function streamCall(
     };
     try {
       // For versions before 2026-07-28, a closed connection is no cancellation.
-      const options = { stopsOnClose: caller.isModern && !isReadOnly };
+      // A client that only waited for the run of another client must not stop the run.
+      const options = { stopsOnClose: caller.isModern && !isReadOnly && !onlyWaits };
       await whileConnected({ question, agent: tool.agent.name }, response, options, context, work);
     } finally {
       if (key !== undefined && calls.get(key) === cancel) calls.delete(key);

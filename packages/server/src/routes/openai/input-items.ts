@@ -94,7 +94,10 @@ export function messageEntry(role: string, content: Content, place = 'input'): I
   return { type: 'item', item: { kind, parts } };
 }
 
-/** Returns the entry of a call that the model made earlier. */
+/**
+ * Returns the entry of a call that the model made earlier. Its arguments are the JSON of the parsed value. All
+ * providers and guardrails therefore read the same value, without unusual escapes or repeated keys.
+ */
 export function callEntry(
   { id, name, text: given }: { readonly id: string; readonly name: string; readonly text: string },
   place: string,
@@ -102,8 +105,7 @@ export function callEntry(
   if (!isId(id) || name === '') throw refused(place, 'it has no valid call id and name');
   const parsed = parseJson(given === '' ? '{}' : given);
   if (!parsed.ok) throw refused(place, 'its arguments are not JSON');
-  const call = toolCallPart(toolCallId(id), name, parsed.value);
-  const part = { ...call, arguments: given === '' ? '{}' : given };
+  const part = toolCallPart(toolCallId(id), name, parsed.value);
   return { type: 'item', item: { kind: 'assistant', parts: [part] } };
 }
 

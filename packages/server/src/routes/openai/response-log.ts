@@ -1,6 +1,6 @@
 import { type Batch, type ErrorInfo, isCut, type JsonObject, type Stop } from '@millrace/core';
 import { waitsForClient } from '@millrace/core/streams';
-import type { Log } from '@millrace/log';
+import { type Log, readBackward } from '@millrace/log';
 import { ServerError } from '../../contract/server-error.ts';
 import { isExact, readExact } from '../../stream/exact-batch.ts';
 import {
@@ -53,6 +53,22 @@ export async function readQuestion(ref: ResponseRef, log: Log): Promise<Question
     ? optionsIn(metadataIn(command))
     : await readOptions(taskId, { log }, offset);
   return { ...ref, ...options, key, isMessage, at: record.time };
+}
+
+/** Yields the offsets of the messages that start a run, from the newest to the oldest. */
+export async function* messagesBackward(
+  taskId: string,
+  log: Log,
+  through?: number,
+): AsyncGenerator<number> {
+  const range = through === undefined ? {} : { through };
+  for await (const records of readBackward(log, taskId, range))
+    for (const { fact, offset } of records.toReversed())
+      if (fact?.type === 'command_queued' && isStart(fact.command)) yield offset;
+}
+
+function isStart({ type, when }: JsonObject): boolean {
+  return type === 'message' && when !== 'steer';
 }
 
 function metadataIn({ items }: JsonObject): JsonObject {

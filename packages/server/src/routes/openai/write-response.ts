@@ -35,7 +35,7 @@ export function streamResponse(
   context: RouteContext,
 ): StreamReply {
   const { isNamed, lines, after = -1 } = options;
-  const { clock, closing, toServerError } = context;
+  const { clock, toServerError } = context;
   return new StreamReply(async (response) => {
     response.writeHead(200, { ...sseHeaders });
     response.flushHeaders();
@@ -56,7 +56,7 @@ export function streamResponse(
     };
     await whileConnected(opened, response, options, context, (signal) =>
       writeLines(response, frames(signal), {
-        ...{ closing, errorLine, line: (text) => text },
+        ...{ context, errorLine, line: (text) => text },
         heartbeat: { clock, everyMs: 15_000, text: `${encodeComment('ping')}\n` },
       }),
     );

@@ -97,15 +97,8 @@ function envelope(result: unknown, error: object | null, requestId: RpcId): Repl
 }
 
 /** Streams an answer with one JSON-RPC envelope per line. If the answer fails, the error is the last line. */
-function rpcStream(
-  answer: Answer,
-  id: RpcId,
-  options: {
-    readonly closing: AbortSignal;
-    readonly toServerError: (error: unknown) => ServerError;
-  },
-): StreamReply {
-  const { closing, toServerError } = options;
+function rpcStream(answer: Answer, id: RpcId, context: RouteContext): StreamReply {
+  const { toServerError } = context;
   const envelope = (result: unknown, error: unknown) =>
     `${JSON.stringify({ jsonrpc: '2.0', result, error, id })}\n`;
   return new StreamReply((response) => {
@@ -116,7 +109,7 @@ function rpcStream(
     });
     response.flushHeaders();
     return writeLines(response, answer.updates(), {
-      closing,
+      context,
       line: (update) => envelope(update, null),
       errorLine: (error) => envelope(null, rpcErrorBody(toServerError(error))),
     });

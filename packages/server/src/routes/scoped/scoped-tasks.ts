@@ -50,6 +50,14 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
       assertMayCreate(rules);
       return tasks.fork(taskId, body, sent);
     },
+    async branch(taskId, body, sent) {
+      await rules.assertTask(taskId);
+      assertMayCreate(rules);
+      // The operator of an agent decides about its instructions and the results of its tools.
+      if (body.instructions != null) throw rules.forbid('replace the instructions of an agent');
+      if ((body.results ?? []).length > 0) throw rules.forbid('replace the results of tools');
+      return tasks.branch(taskId, body, sent);
+    },
     async request(taskId, at) {
       await rules.assertTask(taskId);
       return tasks.request(taskId, at);

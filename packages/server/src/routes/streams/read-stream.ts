@@ -236,7 +236,7 @@ function sendEvents(
   query: ReadQuery,
   context: RouteContext,
 ): StreamReply {
-  const { clock, closing } = context;
+  const { clock } = context;
   const { contentType } = source;
   const isText = isJsonType(contentType) || mediaType(contentType).startsWith('text/');
   return new StreamReply(async (response) => {
@@ -251,7 +251,7 @@ function sendEvents(
     response.flushHeaders();
     try {
       await writeLines(response, eventTexts(source, from, query, { over: over.signal, context }), {
-        ...{ closing, line: (text) => text, errorLine: () => '' },
+        ...{ context, line: (text) => text, errorLine: () => '' },
         heartbeat: { clock, everyMs: 15_000, text: ': ping\n' },
       });
     } finally {

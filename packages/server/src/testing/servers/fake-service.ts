@@ -123,6 +123,7 @@ export function fakeService({
       sendEvent: notFound,
       submit: notFound,
       fork: notFound,
+      branch: notFound,
       request: notFound,
       get: async (ref) => taskOf(ref),
       ownerOf: async () => undefined,

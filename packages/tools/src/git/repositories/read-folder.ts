@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { lstatSync, readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { SandboxError } from '../../contract/sandbox.ts';
+import { errorCodeOf } from '../../contract/workspace-error.ts';
 
 /**
  * A folder with entries of these three names counts as a bare repository, even if the entries are empty.
@@ -36,6 +37,30 @@ function looksBare(names: ReadonlySet<string>): boolean {
   return (
     bareNames.every((name) => names.has(name)) || (names.has('HEAD') && names.has('commondir'))
   );
+}
+
+/**
+ * True if a new file makes one of its folders a repository, because the other parts of the repository exist. The
+ * path is relative to `root`. A file in a `.git` also counts.
+ */
+export function completesRepository(root: string, path: string): boolean {
+  const names = path.split('/').map(usualName);
+  return names.some((name, depth) => {
+    if (name === '.git') return true;
+    if (!knownNames.has(foldCase(name))) return false;
+    const folder = join(root, ...path.split('/').slice(0, depth));
+    const there = new Set(namesIn(folder).map(usualName));
+    return !looksBare(there) && looksBare(there.add(name));
+  });
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (errorCodeOf(error) === 'ENOENT' || errorCodeOf(error) === 'ENOTDIR') return [];
+    throw error;
+  }
 }
 
 /** The name of the folders that contain installed packages. These folders are large. */

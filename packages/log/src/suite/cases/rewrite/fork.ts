@@ -106,6 +106,36 @@ export const forkCases: readonly CaseSpec[] = [
     },
   },
   {
+    name: 'fork: appends records in the same transaction, with open work and commands',
+    async run({ log }) {
+      const driver = await log.open(session);
+      await driver.append(drafts);
+      const queued = fact({ type: 'command_queued', key: 'next', command: { n: 1 } });
+      const info = await log.fork(session, {
+        ...{ into, through: 3, append: [marker('changed'), queued] },
+      });
+      assert.equal(info.through, 5);
+      assert.equal(info.hasWork, true);
+      assert.deepEqual(info.origin, { session, through: 3 });
+      const records = await readAll(log, into);
+      assert.deepEqual(
+        records.slice(3).map(({ offset, fact: added }) => [offset, added?.type]),
+        [
+          [4, 'handed_off'],
+          [5, 'command_queued'],
+        ],
+      );
+      assert.deepEqual(await log.submit(into, { n: 1 }, 'next'), { offset: 5, isRepeat: true });
+      const broken = fact({ type: 'handed_off', to: 7 as never });
+      const other = sessionId('other');
+      await expectRefusal(
+        'bad_records',
+        log.fork(session, { into: other, through: 3, append: [broken] }),
+      );
+      assert.equal(await log.info(other), undefined);
+    },
+  },
+  {
     name: 'fork: into an existing session is refused',
     async run({ log }) {
       await (await log.open(session)).append(drafts);

@@ -1,0 +1,89 @@
+import { errorText } from '@millrace/react';
+import { Button, Skeleton } from '@millrace/react/controls';
+import { useCallback, useEffect, useState } from 'react';
+import { useApp, useListedTask } from '../app/app-context.ts';
+import { Link } from '../app/route.tsx';
+import { taskTitle } from '../app/task-text.ts';
+import { pageLabels } from '../languages/page-labels.ts';
+import { SidebarButton } from '../sidebar/sidebar-button.tsx';
+import { DiffView } from './diff-view.tsx';
+import type { TaskDiff } from './task-diff.ts';
+import './diff-page.css';
+
+interface DiffPageProps {
+  readonly id: string;
+  /** The task to compare with. Undefined means the task that this task is a branch of. */
+  readonly other: string | undefined;
+}
+
+/** The time until the page compares again, in milliseconds. */
+const againMs = 2000;
+
+/** The page that compares a branch with its original, or any two tasks. */
+export function DiffPage({ id, other }: DiffPageProps) {
+  const t = pageLabels();
+  const { api } = useApp();
+  const listed = useListedTask(id);
+  const title = listed === undefined ? t.session : taskTitle(listed);
+  const [diff, setDiff] = useState<TaskDiff>();
+  const [error, setError] = useState<string>();
+  const load = useCallback(
+    async (signal?: AbortSignal) => {
+      const query = other === undefined ? '' : `?other=${encodeURIComponent(other)}`;
+      try {
+        const found = await api.get(`/tasks/${encodeURIComponent(id)}/diff${query}`, signal);
+        setDiff(found as unknown as TaskDiff);
+        setError(undefined);
+      } catch (reason) {
+        if (!signal?.aborted) setError(errorText(reason, t));
+      }
+    },
+    [api, id, other, t],
+  );
+  useEffect(() => {
+    const stop = new AbortController();
+    void load(stop.signal);
+    return () => stop.abort();
+  }, [load]);
+  const length = diff === undefined ? 0 : diff.a.through + diff.b.through;
+  // While one of the sessions grows, the page compares again. It stops when nothing was added.
+  useEffect(() => {
+    if (length === 0) return;
+    const stop = new AbortController();
+    const timer = setTimeout(() => void load(stop.signal), againMs);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [length, load]);
+  useEffect(() => {
+    document.title = `${t.compareSessions} · ${title} · Millrace`;
+    return () => {
+      document.title = 'Millrace';
+    };
+  }, [title, t.compareSessions]);
+  return (
+    <main className="diff-page">
+      <header className="chat-header">
+        <SidebarButton />
+        <div className="chat-title">
+          <h1>{title}</h1>
+          <p>{t.compareSessions}</p>
+        </div>
+        <Button size="small" look="quiet" onClick={() => void load()}>
+          {t.compareAgain}
+        </Button>
+        <Link className="button" data-look="plain" data-size="small" to={{ page: 'task', id }}>
+          {t.chat}
+        </Link>
+      </header>
+      <div className="diff-body">
+        {error !== undefined && <p role="alert">{error}</p>}
+        {diff === undefined && error === undefined && (
+          <Skeleton label={t.loading} bars={['short', 'block', 'block']} />
+        )}
+        {diff !== undefined && <DiffView diff={diff} />}
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,70 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { axeFaults } from './testing/axe-faults.ts';
+import { useBrowserHarness } from './testing/browser-harness.ts';
+import { describeInChromium } from './testing/needs-chromium.ts';
+
+/** A folder for screenshots of each step. If it is not set, no screenshots are saved. */
+const shots = process.env['MILLRACE_SHOTS'];
+
+async function shoot(page: Page, name: string): Promise<void> {
+  if (shots === undefined) return;
+  mkdirSync(shots, { recursive: true });
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const width of [1280, 390]) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      await page.setViewportSize({ width, height: width === 390 ? 844 : 800 });
+      await page.screenshot({ path: join(shots, `${name}-${colorScheme}-${width}.png`) });
+    }
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 1280, height: 800 });
+}
+
+interface FoundRecord {
+  readonly offset: number;
+  readonly fact?: { readonly type: string; readonly name?: string };
+}
+
+describeInChromium()('branches', () => {
+  const harness = useBrowserHarness();
+
+  test('25.1, 25.2: a branch from a tool result, and its comparison with the original', async () => {
+    const tab = await (await harness.visitor()).tab();
+    const { page } = tab;
+    await tab.send('tools');
+    await tab.waitForText('Done: a duplicate record');
+    await page.getByRole('button', { name: 'Send' }).waitFor();
+    const path = await tab.taskPath();
+    const { origin } = new URL(page.url());
+    const id = path.split('/').at(-1) ?? '';
+    const { records } = (await (await fetch(`${origin}/tasks/${id}/records`)).json()) as {
+      readonly records: readonly FoundRecord[];
+    };
+    const end = records.find(({ fact }) => fact?.type === 'tool_execution_finished');
+    const tool = end?.fact?.name ?? '';
+
+    await page.goto(`${origin}${path}/inspect?at=${end?.offset}`);
+    await page.getByRole('button', { name: 'Branch from here' }).click();
+    const dialog = page.getByRole('dialog', { name: `Branch from record ${end?.offset}` });
+    await dialog.getByLabel(`Another result of ${tool}`).fill('A result that I made up');
+    await shoot(page, 'branch-dialog');
+    expect(await axeFaults(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Start the branch' }).click();
+    await page.waitForURL((url) => url.pathname !== `${path}/inspect`);
+    expect(new URL(page.url()).pathname).not.toBe(path);
+
+    await page.getByRole('link', { name: 'Compare' }).click();
+    await page.waitForURL('**/diff');
+    const first = page.getByRole('region', { name: 'First difference' });
+    await first.getByText('another tool result').waitFor();
+    await first.locator('ins', { hasText: 'A result that I made up' }).waitFor();
+    await page.getByRole('table').last().getByText('differs').first().waitFor();
+    expect(await axeFaults(page)).toEqual([]);
+    await shoot(page, 'diff');
+    // The record of the original opens in the inspector.
+    await first.getByRole('article', { name: 'A' }).getByRole('link').click();
+    await page.waitForURL(`**${path}/inspect?at=*`);
+  });
+});

@@ -1,0 +1,1 @@
+export * from '@millrace/providers/a2a';

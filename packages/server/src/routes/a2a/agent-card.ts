@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '@millrace/core';
+import { ServerError } from '../../contract/server-error.ts';
+import type { AgentInfo } from '../../contract/task.ts';
+import { Reply, type RouteContext } from '../../http/route.ts';
+import { listTools } from '../mcp/tool-list.ts';
+import { isOffered } from '../openai/open-response.ts';
+import { inputModes } from './protocol/messages.ts';
+import { protocolVersion } from './protocol/version.ts';
+
+/** Returns the URL of the server, without a slash at its end. */
+export function baseUrl({ headers, basePath, a2a }: RouteContext): string {
+  if (a2a?.url !== undefined) return a2a.url.replace(/\/$/, '');
+  // The host was checked before. A client that invents the scheme changes only its own card.
+  const isSecure = /^https\s*(?:,|$)/i.test(String(headers['x-forwarded-proto'] ?? ''));
+  return `${isSecure ? 'https' : 'http'}://${headers.host ?? 'localhost'}${basePath}`;
+}
+
+/** Finds an agent that the endpoints offer. */
+export async function findAgent(name: string, { service }: RouteContext): Promise<AgentInfo> {
+  const agent = await service.agents.get({ name });
+  if (isOffered(agent)) return agent;
+  const message = `Cannot use the agent ${name} with A2A: it is not an agent loop`;
+  throw new ServerError('not_found', message);
+}
+
+/** Finds the agent of `/.well-known/agent-card.json`. */
+export async function findMainAgent(context: RouteContext): Promise<AgentInfo> {
+  const { agent } = context.a2a ?? {};
+  if (agent !== undefined) return findAgent(agent, context);
+  const page = { limit: 1000, pageNumber: 1, orderBy: 'created_at', direction: 'asc' } as const;
+  const agents = (await context.service.agents.list(page)).data.filter(isOffered);
+  const [only, ...more] = agents;
+  if (only !== undefined && more.length === 0) return only;
+  throw new ServerError(
+    'not_found',
+    'Cannot choose the agent of this card: the server has none or several. Use /agents/name/{agent}/a2a/.well-known/agent-card.json, or set the option a2a.agent of the server',
+  );
+}
+
+/** Returns the reply with the card of an agent. */
+export async function cardReply(agent: AgentInfo, context: RouteContext): Promise<Reply> {
+  const card = await agentCard(agent, context);
+  const etag = `"${createHash('sha256').update(JSON.stringify(card)).digest('base64url').slice(0, 22)}"`;
+  const scope = context.a2a?.publicCards === true ? 'public' : 'private';
+  const headers = { etag, 'cache-control': `${scope}, max-age=60`, vary: 'host, origin' };
+  if (context.headers['if-none-match'] === etag)
+    return new Reply(undefined, { status: 304, headers });
+  return new Reply(card, { headers });
+}
+
+async function agentCard(agent: AgentInfo, context: RouteContext): Promise<JsonObject> {
+  const { name, description } = agent;
+  const { a2a, tokens } = context;
+  const url = `${baseUrl(context)}/agents/name/${encodeURIComponent(name)}/a2a`;
+  const bindings = ['JSONRPC', 'HTTP+JSON'];
+  return {
+    ...{ name, description: description || `The agent ${name}`, version: a2a?.version ?? '1.0.0' },
+    supportedInterfaces: bindings.map((protocolBinding) => ({
+      ...{ url, protocolBinding, protocolVersion },
+    })),
+    capabilities: {
+      streaming: true,
+      pushNotifications: context.push !== undefined,
+      extendedAgentCard: false,
+    },
+    ...(tokens.isRequired && {
+      securitySchemes: { token: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
+      securityRequirements: [{ schemes: { token: { list: [] } } }],
+    }),
+    defaultInputModes: inputModes,
+    defaultOutputModes: ['text/plain', 'application/json'],
+    skills: await skillsOf(agent, context),
+  };
+}
+
+/** Returns the skills of an agent: the tools of an agent without a model, or the agent itself. */
+async function skillsOf(agent: AgentInfo, context: RouteContext): Promise<JsonObject[]> {
+  const tools = (await listTools(context)).filter((tool) => tool.agent.id === agent.id);
+  return tools.map(({ called, description }) => ({
+    ...{ id: called ?? agent.name, name: called ?? agent.name },
+    description:
+      called === undefined ? agent.description || `The agent ${agent.name}` : description,
+    tags: [called === undefined ? 'agent' : 'tool'],
+  }));
+}

@@ -1,0 +1,133 @@
+import type { JsonObject } from '@millrace/core';
+import { messagesBackward } from '../openai/response-log.ts';
+import { type A2aContext, findContext, openView, readTask } from './open-task.ts';
+import { invalidParams } from './protocol/a2a-error.ts';
+import { countField, historyRange, textField } from './protocol/messages.ts';
+import type { TaskFields, TaskView } from './task-view.ts';
+
+/** Maximum number of sessions that one request reads. A page can therefore be shorter than requested. */
+const maxSessions = 100;
+/** Maximum number of sessions that the server counts. */
+const maxCounted = 1000;
+
+interface ListQuery extends TaskFields {
+  readonly contextId: string | undefined;
+  readonly status: string | undefined;
+  readonly after: number | undefined;
+  readonly pageSize: number;
+  readonly pageToken: string | undefined;
+}
+
+interface ListedPage {
+  readonly views: readonly TaskView[];
+  readonly next: string;
+  readonly total: number;
+}
+
+/**
+ * Lists the tasks of an agent, the last changed ones first. With a context, the list has all tasks of the
+ * context. Without one, it has the newest task of each session.
+ */
+export async function listTasks(params: JsonObject, context: A2aContext): Promise<JsonObject> {
+  const query = readQuery(params);
+  const page =
+    query.contextId === undefined
+      ? await newestTasks(query, context)
+      : await tasksOfContext(query.contextId, query, context);
+  const views = page.views.toSorted((a, b) => b.at - a.at);
+  return {
+    tasks: views.map((view) => view.task(query)),
+    nextPageToken: page.next,
+    pageSize: query.pageSize,
+    totalSize: page.total,
+  };
+}
+
+function readQuery(params: JsonObject): ListQuery {
+  const given = textField(params, 'statusTimestampAfter');
+  const after = given === undefined ? undefined : Date.parse(given);
+  if (Number.isNaN(after)) throw invalidParams('Cannot read statusTimestampAfter: it is no time');
+  const status = textField(params, 'status');
+  if (status !== undefined && !/^TASK_STATE_[A-Z_]+$/.test(status))
+    throw invalidParams('Cannot read status: it is not a state such as TASK_STATE_WORKING');
+  return {
+    ...{ after, contextId: textField(params, 'contextId') },
+    status: status === 'TASK_STATE_UNSPECIFIED' ? undefined : status,
+    pageSize: countField(params, 'pageSize', [1, 100]) ?? 50,
+    pageToken: textField(params, 'pageToken'),
+    historyLength: countField(params, 'historyLength', historyRange),
+    hasArtifacts: [true, 'true'].includes(params['includeArtifacts'] as never),
+  };
+}
+
+function isListed(view: TaskView, { status, after }: ListQuery): boolean {
+  return (
+    (status === undefined || view.state === status) && (after === undefined || view.at >= after)
+  );
+}
+
+/** Reads the newest task of each session. The cursor of the sessions is the token of the next page. */
+async function newestTasks(query: ListQuery, context: A2aContext): Promise<ListedPage> {
+  const { service, agent, log } = context;
+  const views: TaskView[] = [];
+  const list = (limit: number, cursor?: string) =>
+    service.tasks.list({
+      ...{ limit, pageNumber: 1, orderBy: 'updated_at', direction: 'desc', cursor },
+      agentId: agent.id,
+    });
+  let next: string | null = query.pageToken ?? null;
+  let read = 0;
+  do {
+    const page = await list(query.pageSize - views.length, next ?? undefined);
+    for (const { id, ...session } of page.data) {
+      const [offset] = await firstOf(messagesBackward(id, log), 1);
+      if (offset === undefined) continue;
+      const task = await readTask(
+        { taskId: id, offset },
+        { ...session, id, params: null },
+        context,
+      );
+      const { view } = await openView(task, context);
+      if (isListed(view, query)) views.push(view);
+    }
+    next = page.next;
+    read += page.data.length;
+  } while (next !== null && views.length < query.pageSize && read < maxSessions);
+  const { data } = await list(maxCounted);
+  const total = (query.status ?? query.after) ? views.length : data.length;
+  return { views, next: next ?? '', total };
+}
+
+/** Reads the tasks of one session. The offset of the last one is the token of the next page. */
+async function tasksOfContext(
+  contextId: string,
+  query: ListQuery,
+  context: A2aContext,
+): Promise<ListedPage> {
+  const { pageToken: token, pageSize } = query;
+  if (token !== undefined && !/^\d{1,15}$/.test(token))
+    throw invalidParams('Cannot read pageToken: it belongs to another list');
+  const session = await findContext(contextId, context);
+  if (session === undefined) return { views: [], next: '', total: 0 };
+  const through = token === undefined ? undefined : Number(token) - 1;
+  const views: TaskView[] = [];
+  const offsets = await firstOf(messagesBackward(session.id, context.log, through), maxSessions);
+  let at = 0;
+  for (; at < offsets.length && views.length < pageSize; at++) {
+    const task = await readTask({ taskId: session.id, offset: offsets[at] ?? 0 }, session, context);
+    const { view } = await openView(task, context);
+    if (isListed(view, query)) views.push(view);
+  }
+  const isMore = at < offsets.length || offsets.length === maxSessions;
+  const next = isMore ? String(offsets[at - 1]) : '';
+  return { views, next, total: offsets.length };
+}
+
+async function firstOf<T>(values: AsyncIterable<T>, most: number): Promise<readonly T[]> {
+  const first: T[] = [];
+  for await (const value of values) {
+    first.push(value);
+    if (first.length >= most) break;
+  }
+  return first;
+}

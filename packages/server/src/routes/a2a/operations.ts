@@ -1,0 +1,109 @@
+import type { JsonObject } from '@millrace/core';
+import type { Question } from '../openai/response-log.ts';
+import { stopResponse } from '../openai/write-response.ts';
+import { type FollowOptions, followTask, waitFor, waitForStop } from './follow-task.ts';
+import { listTasks } from './list-tasks.ts';
+import { type A2aContext, type A2aTask, findTask, openView, sendMessage } from './open-task.ts';
+import { a2aError } from './protocol/a2a-error.ts';
+import { countField, historyRange, readSendOptions, readSentMessage } from './protocol/messages.ts';
+import { addPushConfig, pushOperations } from './push/push-operations.ts';
+
+/** The result of an operation: a value, a value that needs a wait, or a stream of events. */
+export type A2aResult =
+  | { readonly kind: 'value'; readonly value: JsonObject }
+  | {
+      readonly kind: 'wait';
+      readonly question: Question;
+      wait(signal: AbortSignal): Promise<JsonObject>;
+    }
+  | {
+      readonly kind: 'stream';
+      readonly question: Question;
+      events(signal: AbortSignal): AsyncIterable<JsonObject>;
+    };
+
+type Operation = (params: JsonObject, context: A2aContext) => Promise<A2aResult>;
+
+/** The operations of A2A 1.0, by the names of their JSON-RPC methods. */
+const operations: Readonly<Record<string, Operation>> = {
+  async SendMessage(params, context) {
+    const { historyLength, returnsAtOnce } = readSendOptions(params);
+    const task = await send(params, context);
+    const fields = { historyLength };
+    if (returnsAtOnce) {
+      const { view } = await openView(task, context);
+      return value({ task: view.task(fields) });
+    }
+    const { question } = task;
+    return {
+      ...{ kind: 'wait', question },
+      wait: async (signal) => ({ task: await waitFor(task, fields, context, signal) }),
+    };
+  },
+  async SendStreamingMessage(params, context) {
+    const { historyLength } = readSendOptions(params);
+    const task = await send(params, context);
+    return stream(task, { historyLength, stopsWhenAsked: true }, context);
+  },
+  async GetTask(params, context) {
+    const historyLength = countField(params, 'historyLength', historyRange);
+    const { view } = await openView(await findTask(params['id'], context), context);
+    return value(view.task({ historyLength }));
+  },
+  async ListTasks(params, context) {
+    return value(await listTasks(params, context));
+  },
+  async CancelTask(params, context) {
+    const task = await findTask(params['id'], context);
+    const { question } = task;
+    const { view } = await openView(task, context);
+    if (view.isOver)
+      throw a2aError('TASK_NOT_CANCELABLE', `Cannot cancel: the task has ended (${view.state})`);
+    await stopResponse(question, context, { spansQuestions: true });
+    return { kind: 'wait', question, wait: (signal) => waitForStop(task, context, signal) };
+  },
+  async SubscribeToTask(params, context) {
+    const task = await findTask(params['id'], context);
+    const { view } = await openView(task, context);
+    if (view.isOver)
+      throw a2aError('UNSUPPORTED_OPERATION', 'Cannot subscribe: the task has ended. Use GetTask');
+    return stream(task, { stopsWhenAsked: false }, context);
+  },
+  async GetExtendedAgentCard() {
+    throw a2aError('UNSUPPORTED_OPERATION', 'This agent has no extended agent card');
+  },
+};
+
+/** Returns an operation by its name. Returns undefined if A2A has no such operation. */
+export function operationOf(name: string): Operation | undefined {
+  if (Object.hasOwn(operations, name)) return operations[name];
+  const push = Object.hasOwn(pushOperations, name) ? pushOperations[name] : undefined;
+  return push && (async (params, context) => value(await push(params, context)));
+}
+
+/** The names of all operations. */
+export const operationNames: readonly string[] = [
+  ...Object.keys(operations),
+  ...Object.keys(pushOperations),
+];
+
+/** Sends a message, with the push configuration of the request. */
+async function send(params: JsonObject, context: A2aContext): Promise<A2aTask> {
+  const { pushConfig } = readSendOptions(params);
+  const task = await sendMessage(readSentMessage(params), context);
+  if (pushConfig !== undefined)
+    await addPushConfig(task, pushConfig, context, 'TASK_STATE_SUBMITTED');
+  return task;
+}
+
+function value(json: JsonObject): A2aResult {
+  return { kind: 'value', value: json };
+}
+
+function stream(task: A2aTask, options: FollowOptions, context: A2aContext): A2aResult {
+  const { question } = task;
+  return {
+    ...{ kind: 'stream', question },
+    events: (signal) => followTask(task, options, context, signal),
+  };
+}
