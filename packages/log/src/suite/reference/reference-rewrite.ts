@@ -13,6 +13,7 @@ import {
   type ToolCallId,
 } from '@millrace/core';
 import type { ForkOptions, RestoreOptions } from '../../contract/log.ts';
+import { readableDrafts } from '../../engine/readable-draft.ts';
 import { redactFact } from '../../rewrite/redact.ts';
 import { referencedBlobs } from '../../storage/blob-references.ts';
 import {
@@ -56,9 +57,10 @@ export function redact(
 export function fork(
   store: ReferenceStore,
   found: ReferenceSession,
-  { into: given, through, append = [] }: ForkOptions,
+  { into: given, through, append: drafts = [] }: ForkOptions,
 ): ReferenceSession {
   const into = sessionId(given);
+  const append = readableDrafts(drafts, into);
   const { session, records } = found;
   if (store.sessions.has(into)) throw refusal('session_exists', { session: into });
   const ends = [0, found.through, ...records.map(({ offset }) => offset)];
@@ -77,6 +79,8 @@ export function fork(
   const last = new Map(later.map((fact) => [fact.itemId, fact]));
   const marks = [...last.values()].map((fact) => ({ turn: 0, attempt: 0, fact }));
   store.add(copy, [...marks, ...queued.map(consumed), ...append], 'store');
+  for (const { offset, fact } of copy.records)
+    if (fact?.type === 'command_queued') copy.commands.set(fact.key, offset);
   return copy;
 }
 
