@@ -43,6 +43,7 @@ const ownJob = [
   'packages/openai-agents/src/temporal/workflow/run-agent.full.test.ts',
   'packages/server/src/routes/mcp/conformance.full.test.ts',
   'packages/tools/src/mcp/conformance.full.test.ts',
+  'packages/tools/src/mcp/sdk-servers.full.test.ts',
   'packages/server/src/routes/streams/conformance-memory.full.test.ts',
   'packages/server/src/routes/streams/conformance-sqlite.full.test.ts',
   'packages/temporal/src/activities/concurrent-streams.full.test.ts',

@@ -169,7 +169,9 @@ describe('a schema', () => {
     const database = new DatabaseSync(path);
     database.exec(`PRAGMA user_version = ${migrations.length + 1}`);
     database.close();
-    expectRefusal(thrownBy(openLog), 'too_new', /version 3.*up to 2.*later/);
+    const known = migrations.length;
+    const wayOut = new RegExp(`version ${known + 1}.*up to ${known}.*later`);
+    expectRefusal(thrownBy(openLog), 'too_new', wayOut);
     expect(versionOf(path)).toBe(migrations.length + 1);
   });
 

@@ -8,8 +8,8 @@ type ServerState = ReturnType<BuiltAgent['servers']['list']>[number];
 
 export const mcp: SlashCommand = {
   name: '/mcp',
-  argument: '[reconnect|login|logout <name>]',
-  description: 'Show the MCP servers, connect to one of them again, or log in to it',
+  argument: '[<action> <name>]',
+  description: 'Show the MCP servers, or use an action: reconnect, login, logout',
   choices: ({ built }) =>
     built.servers
       .list()

@@ -1,5 +1,6 @@
 import type { Task } from '@a2a-js/sdk';
 import { defineTool } from '@millrace/agent';
+import { toolCallId, toolCallPart } from '@millrace/core';
 import { type ScriptEntry, toolCall } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -98,6 +99,29 @@ describe.each(a2aBindings)('24.5: with the binding %s', (binding) => {
     expect([live.id, live.state, live.texts]).toEqual([taskId, 'TASK_STATE_COMPLETED', ['Done.']]);
     expect(live.history.join()).toContain(result);
   });
+
+  test.each([['yes'], [[dataPart({ approve: true })]]])(
+    '18.346: attack: one consent without an id approves several calls: %j',
+    async (consent) => {
+      const calls = ['c1', 'c2'].map((id) =>
+        toolCallPart(toolCallId(id), 'remove', { path: `${id}.txt` }),
+      );
+      const { url } = await serve([{ content: { parts: calls } }, 'Done.'], {
+        agent: { tools: [remove], approve: () => 'ask' },
+      });
+      const client = await a2aClient(url, { binding });
+      const { id: taskId } = transcriptOf(await client.sendMessage(sent('Remove them')));
+      await expect(client.sendMessage(sent(consent, { taskId }))).rejects.toThrow(/c1, c2/);
+      const answers = [
+        dataPart({ id: 'c2', approve: true }),
+        dataPart({ id: 'c1', approve: false }),
+      ];
+      const all = transcriptOf(await client.sendMessage(sent(answers, { taskId })));
+      expect(all.state).toBe('TASK_STATE_COMPLETED');
+      expect(all.history.join()).toContain('Removed c2.txt');
+      expect(all.history.join()).not.toContain('Removed c1.txt');
+    },
+  );
 
   test('a cancelled task ends its stream, and cannot be cancelled or continued again', async () => {
     const { url } = await serve([endless]);

@@ -20,8 +20,10 @@ const consent = /^(?:yes|ok|okay|approve|approved|allow|allowed)[.!]?$/i;
  *
  * - Data: `{ "id": "…", "approve": true }`, `{ "approve": false, "reason": "…" }`, or
  *   `{ "id": "…", "content": { … } }` for a form. Without an id, it answers all open questions.
- * - Text: `yes` or `approve` approves all open calls. Every other text denies them. A form with one text field
- *   accepts any text.
+ * - Text: `yes` or `approve` approves the open call. Every other text denies all open calls. A form with one
+ *   text field accepts any text.
+ *
+ * If several questions are open, a consent must name the id, because the user may not have seen all of them.
  */
 export async function answerQuestions(
   session: string,
@@ -29,16 +31,23 @@ export async function answerQuestions(
   message: SentMessage,
   context: RouteContext,
 ): Promise<void> {
+  const ids = waiting.map(({ toolCallId }) => toolCallId).join(', ');
+  if (waiting.length > 1 && consentsWithoutId(message))
+    throw invalidParams(`Cannot approve several calls at once. Name the id of one: ${ids}`);
   const answers = new Map<string, JsonObject>();
   for (const asked of waiting) {
     const answer = answerTo(asked, message);
     if (answer !== undefined) answers.set(asked.toolCallId, answer);
   }
   if (answers.size === 0) {
-    const ids = waiting.map(({ toolCallId }) => toolCallId).join(', ');
     throw invalidParams(`Cannot use the answer: no question has this id. Open: ${ids}`);
   }
   await submitAnswers(session, answers, context, 'a2a');
+}
+
+function consentsWithoutId({ data, text }: SentMessage): boolean {
+  if (data.length === 0) return consent.test(text.trim());
+  return data.some((one) => idOf(one) === undefined && field(one, 'approve') === true);
 }
 
 function answerTo(asked: AskedApproval, { data, text }: SentMessage): JsonObject | undefined {
