@@ -40,7 +40,8 @@ export function programs(): readonly [Program, ...Program[]] {
   return [
     nodeOnly,
     { name: 'millrace, with a key', argv: [ours], prompt, env },
-    { name: 'millrace, the demo', argv: [ours], prompt },
+    // Without a key and without this setting, the program asks which model to use.
+    { name: 'millrace, the demo', argv: [ours, '--model', 'demo'], prompt },
     { name: `pi ${pi.version}`, argv: [pi.path, '--offline'], prompt: '%/', env },
     {
       ...{ name: `Gemini CLI ${gemini.version} (Ink)`, argv: [gemini.path], env },

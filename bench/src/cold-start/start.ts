@@ -56,13 +56,21 @@ function spawnOptions(home: string, env: Readonly<Record<string, string>>) {
   return { cwd: join(home, 'work'), env: { ...own, ...terminal, ...env } };
 }
 
-async function waitForText({ stdout }: ChildProcess, prompt: string, name: string): Promise<void> {
+/** After this time, a program without its prompt is killed, and the bench fails. */
+const promptTimeoutMs = 60_000;
+
+async function waitForText(child: ChildProcess, prompt: string, name: string): Promise<void> {
+  const { stdout } = child;
   let screen = '';
+  const timer = setTimeout(() => child.kill('SIGKILL'), promptTimeoutMs);
   for await (const chunk of stdout?.setEncoding('utf8').iterator({ destroyOnReturn: false }) ??
     []) {
     screen += chunk;
-    if (screen.includes(prompt)) return;
+    if (!screen.includes(prompt)) continue;
+    clearTimeout(timer);
+    return;
   }
+  clearTimeout(timer);
   throw new Error(
     `${name} ended before its prompt. Its output: ${JSON.stringify(screen.slice(-500))}`,
   );
