@@ -44,7 +44,38 @@ async function start(url: string, headers: Record<string, string>): Promise<stri
 const placeOf = (session: string, tool: string) =>
   Buffer.from(JSON.stringify({ run: [session, 1], tool, id: 1, number: 0 })).toString('base64url');
 
-test.each(['helper', 'run', 'look'])(
+test('18.317: attack: a token for reading stops a run when it leaves a stream with a forged id', async () => {
+  const endless: ScriptEntry = { content: { parts: ['One two three'] }, pauseMs: 10_000_000 };
+  const { url, log } = await serveMcp([endless], { server: { tokens: [operator] } });
+  const call = { name: 'helper', arguments: { message: 'Count' } };
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call };
+  const called = postMcp(url, message, { ...accept, ...bearer(operator) });
+  await expect.poll(async () => (await log.list()).length).toBe(1);
+  const session = (await log.list())[0]?.session ?? '';
+  const records = async () => JSON.stringify((await log.read(session)).records);
+  await expect.poll(records).toContain('append_text');
+  const reader = await issue(url, { task_id: session, read_only: true });
+  const leave = new AbortController();
+  const stream = await fetch(`${url}/mcp`, {
+    headers: {
+      ...{ ...bearer(reader), 'last-event-id': placeOf(session, 'helper') },
+      'mcp-protocol-version': '2026-07-28',
+    },
+    signal: leave.signal,
+  });
+  leave.abort();
+  // The only stop is that of the operator.
+  await fetch(`${url}/tasks/${session}/commands`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...bearer(operator) },
+    body: JSON.stringify({ type: 'abort' }),
+  });
+  await called;
+  expect((await records()).match(/"type":"abort"/g)).toHaveLength(1);
+  expect(stream.status).toBe(422);
+});
+
+test.each(['run', 'look'])(
   '18.317: attack: a token for reading changes a session with a forged id of a stream of %s',
   async (tool) => {
     const ask: ScriptEntry = toolCall('run', { command: 'ls' }, 'c1');
