@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { isInside } from '../config/config-paths.ts';
 
 /**
  * The names of the tools in Claude Code, by our names. Hooks and sub-agents that were written for it
@@ -145,11 +146,6 @@ function movedText(text: string, from: string, to: string): string {
   if (from === to) return text;
   const folder = new RegExp(`${from.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}(?![\\w.-])`, 'g');
   return text.replace(folder, () => to);
-}
-
-function isInside(path: string, folder: string): boolean {
-  const inside = relative(folder, path);
-  return inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
 }
 
 /** Follows the links of a path. The end of the path need not exist. */

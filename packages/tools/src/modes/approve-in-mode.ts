@@ -9,7 +9,7 @@ import type { PermissionRule } from '../permissions/permission-rule.ts';
 import { writeProtection } from '../permissions/protected-paths.ts';
 import { splitCommand } from '../permissions/split-command.ts';
 import { parseStandingRule } from '../permissions/standing-rule.ts';
-import { allChangesRule } from '../permissions/suggest-rule.ts';
+import { withAllChanges } from '../permissions/suggest-rule.ts';
 import { isFetchKind, isRemoteTool, type ToolKind, toolKindOf } from '../permissions/tool-kinds.ts';
 import { sandboxRuleNames } from '../sandbox/approve-in-sandbox.ts';
 import {
@@ -141,9 +141,7 @@ async function allowChange(
   policy: PermissionPolicy,
   workspace: ApproveInModeOptions['workspace'],
 ): Promise<ApprovalDecision | undefined> {
-  // The rule comes last and yields, so a rule that asks has precedence over it.
-  const lenient = permissionPolicy({ ...policy, rules: [...policy.rules, allChangesRule(policy)] });
-  const ruling = await approveByPolicy(lenient, workspace)(pending);
+  const ruling = await approveByPolicy(withAllChanges(policy), workspace)(pending);
   return typeof ruling !== 'string' && ruling.decision === 'allow' ? ruling : undefined;
 }
 

@@ -4,13 +4,13 @@ import type { ComputerInput, McpApprovalInput } from '@millrace/providers';
 import { realPathOf } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { deletesPath, type PolicyCall, pathOf } from './decide.ts';
-import { type PermissionPolicy, permissionPolicy } from './permission-policy.ts';
+import type { PermissionPolicy } from './permission-policy.ts';
 import type { PermissionRule } from './permission-rule.ts';
 import type { ReadOnlyCommand, ReadPath } from './read-only/read-only-command.ts';
 import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
 import { linkedProtectedName, nameThatGitObeys } from './repository-protection.ts';
 import { standingRuleText } from './standing-rule.ts';
-import { allChangesRule, suggestRule } from './suggest-rule.ts';
+import { suggestRule, withAllChanges } from './suggest-rule.ts';
 import { isPathKind, isRemoteTool, type PathKind, toolKindOf } from './tool-kinds.ts';
 
 /** Options of `approveByPolicy`. */
@@ -81,10 +81,8 @@ export async function decideChange(
   policy: PermissionPolicy,
   workspace: Pick<Workspace, 'root'>,
 ): Promise<Approval> {
-  // The rule comes last and yields, so a rule that asks has precedence over it.
-  const lenient = permissionPolicy({ ...policy, rules: [...policy.rules, allChangesRule(policy)] });
   const call = await withRealPath({ tool: 'write', input: { path } }, 'write', workspace.root);
-  return call.leadsTo === undefined ? 'ask' : lenient.decide(call).decision;
+  return call.leadsTo === undefined ? 'ask' : withAllChanges(policy).decide(call).decision;
 }
 
 /** Adds what the file system says about the path of a call. */

@@ -1,6 +1,6 @@
 import { closedPrefix } from './closed-commands.ts';
 import { commandOf, type PolicyCall } from './decide.ts';
-import type { PermissionPolicy } from './permission-policy.ts';
+import { type PermissionPolicy, permissionPolicy } from './permission-policy.ts';
 import type { PermissionRule } from './permission-rule.ts';
 import { splitCommand } from './split-command.ts';
 import { toolKindOf, toolsOfKind } from './tool-kinds.ts';
@@ -33,8 +33,14 @@ function widerRules(policy: PermissionPolicy, call: PolicyCall): readonly Permis
   }
 }
 
+/** Returns the policy with a rule that allows all changes of files, except those of protected files. */
+export function withAllChanges(policy: PermissionPolicy): PermissionPolicy {
+  // The rule comes last and yields, so a rule that asks has precedence over it.
+  return permissionPolicy({ ...policy, rules: [...policy.rules, allChangesRule(policy)] });
+}
+
 /** Returns the rule that allows all changes of files in the root, except those of protected files. */
-export function allChangesRule({ kinds }: Pick<PermissionPolicy, 'kinds'>): PermissionRule {
+function allChangesRule({ kinds }: Pick<PermissionPolicy, 'kinds'>): PermissionRule {
   // A patch can also delete files. An approval for all changes does not cover deletions.
   const names = toolsOfKind('write', kinds).filter((name) => name !== 'apply_patch');
   return { tool: `{${names.join(',')}}`, path: '**', decision: 'allow', yields: true };
