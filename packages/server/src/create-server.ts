@@ -122,7 +122,7 @@ export interface ServerOptions {
    */
   readonly mcp?: McpOptions | undefined;
   /**
-   * What the endpoints for A2A show about the agents: the main agent, the address and the access to cards.
+   * The data that the endpoints for A2A show about the agents: the main agent, the address and the access to cards.
    * Default: see `A2aOptions`.
    */
   readonly a2a?: A2aOptions | undefined;

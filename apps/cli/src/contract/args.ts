@@ -149,7 +149,7 @@ export interface PrintArgs extends RunArgs {
   readonly branch?: BranchArgs | undefined;
 }
 
-/** What a branch changes. */
+/** The changes of a branch. */
 interface BranchArgs {
   /** The offset of the record to continue from. */
   readonly at: number;

@@ -109,7 +109,7 @@ export interface BranchFact {
   readonly type: 'branched';
   /** The session that this session continues, and the record that the user or program chose. */
   readonly from: { readonly session: SessionId; readonly at: number };
-  /** What was changed: `input`, `result`, `rerun`, `model`, `instructions`. */
+  /** The names of the changes: `input`, `result`, `rerun`, `model`, `instructions`. */
   readonly changed: readonly string[];
   /** The calls that got another result without an execution. */
   readonly results?: readonly ToolCallId[];

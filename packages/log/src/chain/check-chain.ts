@@ -15,7 +15,7 @@ export interface ChainProblem {
 
 /** Content that a rewrite took out of the session, or replaced. */
 export interface ChainRewrite {
-  /** What the log did: it settled a turn, redacted an item, or imported the session. */
+  /** The operation of the log: it settled a turn, redacted an item, or imported the session. */
   readonly reason: 'settled' | 'redacted' | 'imported';
   /** The number of the settled turn. */
   readonly turn?: number | undefined;

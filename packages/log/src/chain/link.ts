@@ -28,7 +28,7 @@ interface BatchLink extends LinkHead {
 /** The link of a batch with several groups, of a rewrite, or of a copy. */
 export interface GroupLink extends LinkHead {
   readonly groups: readonly LinkGroup[];
-  /** What wrote the link: `append`, `settle 3`, `redact item`, `copy …` or `import`. */
+  /** The operation that wrote the link: `append`, `settle 3`, `redact item`, `copy …` or `import`. */
   readonly note: string;
 }
 

@@ -71,7 +71,7 @@ export class TaskWriter {
     return this.#state;
   }
 
-  /** What the agent said about a failed task. */
+  /** The message of the agent about a failed task. */
   get problem(): string {
     return this.#problem;
   }

@@ -16,7 +16,7 @@ export interface ServerTransport {
   close(): Promise<void>;
 }
 
-/** What all connections to a server share: its login, and the removal of its secrets from texts. */
+/** The parts that all connections to a server share: its login, and the removal of its secrets from texts. */
 export interface ServerAccess {
   readonly authorization?: ServerAuthorization | undefined;
   readonly redact: Redact;
