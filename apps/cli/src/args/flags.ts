@@ -110,6 +110,7 @@ const sessionCommands: readonly FlagOwner[] = [
   'rpc',
   'mcp',
   'ps',
+  'top',
   'attach',
   'share',
 ];
