@@ -13,8 +13,9 @@ import type { PushCaller, PushConfig, PushSender } from '../contract.ts';
 import { isTerminal } from '../follow-task.ts';
 import type { A2aTask } from '../open-task.ts';
 import { a2aJson } from '../protocol/a2a-error.ts';
+import { ReadQueue } from '../read-queue.ts';
 import { PushConfigs } from './push-configs.ts';
-import { followStatuses, ReadQueue, statusKey } from './task-statuses.ts';
+import { followStatuses, statusKey } from './task-statuses.ts';
 
 interface NotifierOptions {
   readonly rows: Rows;

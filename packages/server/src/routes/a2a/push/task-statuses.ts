@@ -1,9 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject, LogRecord } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { field, isObject } from '../../mcp/protocol/rpc-message.ts';
 import { openStored } from '../../openai/response-log.ts';
 import { type A2aTask, noAnswer } from '../open-task.ts';
+import type { ReadQueue } from '../read-queue.ts';
 import { TaskView } from '../task-view.ts';
 
 /** A status of a task, and the offset of the record that set it. */
@@ -18,17 +18,6 @@ interface ReadStatuses {
   /** True if the run has an open question, so that almost every record can change the status. */
   readonly isAsking: boolean;
   readonly through: number;
-}
-
-/** Runs reads one after the other, with a pause between them for other requests. */
-export class ReadQueue {
-  #last: Promise<unknown> = Promise.resolve();
-
-  run<T>(read: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(() => nextTurn()).then(read);
-    this.#last = result.catch(() => {});
-    return result;
-  }
 }
 
 /** Identifies a status. A second question is another status than the first. */
