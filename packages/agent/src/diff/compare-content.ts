@@ -1,4 +1,4 @@
-import type { JsonValue } from '@millrace/core';
+import type { JsonObject, JsonValue } from '@millrace/core';
 import { hasSameContent } from '../replay/divergence.ts';
 import { lengthOf, type PartContent, type Piece, type RecordPlace } from './content.ts';
 import type { DifferingText, ValueChange } from './session-diff.ts';
@@ -106,36 +106,48 @@ const textKinds: ReadonlySet<string> = new Set(['text', 'reasoning', 'tool_call'
 /** The maximum number of changed places of a value that are listed. */
 const maxChanges = 50;
 
-/** Returns the places at which two JSON values differ. */
+/** Returns the places at which two JSON values differ. The time is linear in the size of the values. */
 export function valueChanges(
   a: JsonValue | undefined,
   b: JsonValue | undefined,
 ): readonly ValueChange[] {
   const changes: ValueChange[] = [];
-  const pending: ValueChange[] = [{ path: '', a, b }];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    if (hasSameContent(next.a, next.b)) continue;
-    const [one, other] = [fieldsOf(next.a), fieldsOf(next.b)];
-    if (
-      one === undefined ||
-      other === undefined ||
-      Array.isArray(next.a) !== Array.isArray(next.b)
-    ) {
-      if (changes.length >= maxChanges) return changes;
-      changes.push(next);
-      continue;
-    }
-    const keys = [...new Set([...one.keys(), ...other.keys()])];
-    // The last place is compared first, so that the list has the order of the fields.
-    for (const key of keys.reverse()) {
-      const name = key.replaceAll('~', '~0').replaceAll('/', '~1');
-      pending.push({ path: `${next.path}/${name}`, a: one.get(key), b: other.get(key) });
-    }
-  }
+  collectChanges(changes, [], a, b);
   return changes;
 }
 
-function fieldsOf(value: JsonValue | undefined): ReadonlyMap<string, JsonValue> | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  return new Map(Object.entries(value));
+/** Adds the differences of two values. `path` contains the keys that lead to them. */
+function collectChanges(
+  changes: ValueChange[],
+  path: (string | number)[],
+  a: JsonValue | undefined,
+  b: JsonValue | undefined,
+): void {
+  if (Object.is(a, b) || changes.length >= maxChanges) return;
+  const compare = (key: string | number, one?: JsonValue, other?: JsonValue) => {
+    path.push(key);
+    collectChanges(changes, path, one, other);
+    path.pop();
+  };
+  if (Array.isArray(a) && Array.isArray(b)) {
+    const length = Math.max(a.length, b.length);
+    for (let at = 0; at < length && changes.length < maxChanges; at++) {
+      const [one, other] = [a[at], b[at]];
+      if (!Object.is(one, other)) compare(at, one, other);
+    }
+  } else if (isObject(a) && isObject(b)) {
+    for (const key of Object.keys(a))
+      compare(key, a[key], Object.hasOwn(b, key) ? b[key] : undefined);
+    for (const key of Object.keys(b)) if (!Object.hasOwn(a, key)) compare(key, undefined, b[key]);
+  } else changes.push({ path: pointerOf(path), a, b });
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Returns the JSON pointer of a place. */
+function pointerOf(path: readonly (string | number)[]): string {
+  const escaped = (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1');
+  return path.map((key) => `/${escaped(String(key))}`).join('');
 }
