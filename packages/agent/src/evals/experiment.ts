@@ -120,8 +120,9 @@ export interface Experiment {
   /** Number of runs at the same time: 1 to 64. Default: 4. */
   readonly concurrency?: number | undefined;
   /**
-   * No further run or score starts when the runs and scores of this experiment have cost this much. Costs without
-   * a known price do not count. Default: no limit.
+   * No further run starts when all runs and scores of this experiment have cost this much, also in earlier calls.
+   * Runs in progress continue to their end, and all runs that ended are scored. Answers of a model without a known
+   * price do not count. Default: no limit.
    */
   readonly maxCost?: Cost | undefined;
   /** The probability of the confidence intervals, between 0.5 and 0.999. Default: 0.95. */

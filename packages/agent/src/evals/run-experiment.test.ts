@@ -31,7 +31,8 @@ import {
 
 /** A model that answers each request with a function of the last user message. */
 function model(answer: (asked: string) => ScriptedAnswer, name = 'script'): ScriptedProvider {
-  const entry: ScriptEntry = ({ items }) => answer(textOf(items.findLast(({ kind }) => kind === 'user')));
+  const entry: ScriptEntry = ({ items }) =>
+    answer(textOf(items.findLast(({ kind }) => kind === 'user')));
   return scriptedProvider(
     Array.from({ length: 200 }, () => entry),
     { model: name },
@@ -125,9 +126,7 @@ test('a second call sends no request, and only new or changed parts of the matri
 
 test('a failed run has the score 0 and is run again only with retryFailed', async () => {
   let isDown = true;
-  const provider = model(
-    (asked) => isDown ? down : right(asked),
-  );
+  const provider = model((asked) => (isDown ? down : right(asked)));
   const log = memoryLog();
   const { options } = setUp({ log, variants: { only: agentOf(log, provider) } });
   const failed = await runExperiment(options);
@@ -343,9 +342,7 @@ test('sessions that a query selects are a dataset, and so are records', async ()
   const ids = rows.map(({ session }) => String(session));
   const [first] = await all(casesFromSessions(log, ids, { expectAnswer: true }));
   expect(first).toMatchObject({ id: 'monday', expected: 'You said first' });
-  const [last] = await all(
-    casesFromSessions(log, ids, { input: 'last', expectAnswer: true }),
-  );
+  const [last] = await all(casesFromSessions(log, ids, { input: 'last', expectAnswer: true }));
   expect(last?.input).toHaveLength(3);
   expect(last?.expected).toBe('You said second');
   const scorers = [matchesText()];

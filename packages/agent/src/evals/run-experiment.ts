@@ -43,7 +43,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<Experim
 class ExperimentRun {
   readonly #plan: ExperimentPlan;
   readonly #results: ExperimentLog;
-  /** Aborts when the caller stops the experiment, the limit is reached, or something fails. */
+  /** Aborts when the caller stops the experiment, or when the log fails. */
   readonly #stop = new AbortController();
   #stoppedBy: ExperimentReport['stoppedBy'];
   #failure: { readonly error: unknown } | undefined;
@@ -65,7 +65,10 @@ class ExperimentRun {
   async run(): Promise<ExperimentReport> {
     const { runs, options, scorers } = this.#plan;
     const { signal, onRun } = options;
-    const onAbort = () => this.#end('signal');
+    const onAbort = () => {
+      this.#stoppedBy = 'signal';
+      this.#stop.abort(new AgentError('left', 'The experiment was stopped'));
+    };
     signal?.addEventListener('abort', onAbort);
     if (signal?.aborted) onAbort();
     this.#results.lost.then((error) => this.#fail(error)).catch(() => {});
@@ -123,7 +126,10 @@ class ExperimentRun {
       ended ??= this.#endRun(run);
       return ended;
     };
-    if (known === undefined) await end();
+    if (known === undefined) {
+      if (this.#isTooExpensive()) return;
+      await end();
+    }
     if (this.#results.run(run.session)?.isFailed) return;
     for (const planned of scorers) {
       const { scorer } = planned;
@@ -131,7 +137,6 @@ class ExperimentRun {
       const hash = await this.#hashOf(run, planned);
       const place = { planned: run.session, scorer: scorer.name, hash };
       if (this.#results.score(place) !== undefined) continue;
-      if (this.#isTooExpensive()) return;
       const score = await this.#scoreOf(run, planned, { ended: await end(), hash });
       if (score !== undefined) await this.#results.addScore({ ...place, score }, run);
     }
@@ -141,7 +146,6 @@ class ExperimentRun {
     const { options } = this.#plan;
     const isKnown = this.#storedRun(run) !== undefined;
     const isRepeated = this.#toRepeat.has(run.session);
-    if (!isKnown && this.#isTooExpensive()) this.#stop.signal.throwIfAborted();
     const ended = await endSession(run.settings, {
       ...{ session: run.session, input: run.evalCase.input, leave: this.#stop.signal },
       context: options.context?.(keyOf(run), run.evalCase),
@@ -244,13 +248,8 @@ class ExperimentRun {
     const { costs } = this.#results.spent;
     const spent = costs.find(({ currency }) => currency === maxCost.currency);
     if (spent === undefined || compareDecimals(spent.amount, maxCost.amount) < 0) return false;
-    this.#end('max_cost');
+    this.#stoppedBy ??= 'max_cost';
     return true;
-  }
-
-  #end(by: ExperimentReport['stoppedBy']): void {
-    this.#stoppedBy ??= by;
-    this.#stop.abort(new AgentError('left', 'The experiment was stopped'));
   }
 
   #fail(error: unknown): void {
