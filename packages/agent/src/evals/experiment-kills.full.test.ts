@@ -38,7 +38,7 @@ let onCall = async () => {};
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'experiment-kills-'));
-  const source = new URL('../testing/run-experiment-until-killed.ts', import.meta.url);
+  const source = new URL('../testing/kills/run-experiment.ts', import.meta.url);
   program = await bundleProgram(source, folder);
   server = await startScriptedServer(async (request) => {
     const { key, answer } = answerTo(request);

@@ -1,13 +1,13 @@
 import { sqliteLog } from '@millrace/log/sqlite';
 import { openaiChat } from '@millrace/providers';
 import { z } from 'zod';
-import type { Agent } from '../contract/agent.ts';
-import { createAgent } from '../create-agent.ts';
-import { judge, matchesText, runExperiment } from '../evals/index.ts';
-import { defineTool } from '../tool/define-tool.ts';
+import type { Agent } from '../../contract/agent.ts';
+import { createAgent } from '../../create-agent.ts';
+import { judge, matchesText, runExperiment } from '../../evals/index.ts';
+import { defineTool } from '../../tool/define-tool.ts';
 
 // Runs an experiment of variants × cases × repeats until its end, or until the test kills the process. Each run
-// has two requests, and its judge has one. Usage: run-experiment-until-killed.ts <log> <url> <v> <c> <r>.
+// has two requests, and its judge has one. Usage: run-experiment.ts <log> <url> <v> <c> <r>.
 const [path = '', url = '', variantCount = '', caseCount = '', repeats = ''] =
   process.argv.slice(2);
 
