@@ -344,7 +344,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     owners: ['sessions', 'test', 'eval', 'report'],
     help: 'The file that export writes',
     helpByOwner: {
-      eval: 'Also write a report to this file: .xml for JUnit, .json for programs, .md for a pull request. Can be repeated',
+      eval: 'Also write a report to this file: .html for people, .xml for JUnit, .json for programs, .md for a pull request. Can be repeated',
       report: 'The file to write. Default: <id>.recording.jsonl in this folder',
       test: 'Also write a report to this file: .html for people, .xml for JUnit, .json for programs, .md for a pull request. Can be repeated',
     },

@@ -163,8 +163,7 @@ export function testArgs(line: CommandLine): TestArgs {
   if (tools !== undefined && testMode !== 'live')
     throw new UsageError('--tools is for --mode live. Other modes run no tool', { flag: 'tools' });
   const outputs = line.flags.flatMap(({ name, value }) => (name === 'output' ? [value] : []));
-  if (!outputs.every((path) => /\.(html?|xml|json|md)$/i.test(path)))
-    throw new UsageError('--output must end in .html, .xml, .json or .md', { flag: 'output' });
+  assertReports(outputs);
   return {
     ...{
       ...sharedArgs(line),
@@ -179,6 +178,12 @@ export function testArgs(line: CommandLine): TestArgs {
   };
 }
 
+/** The ending of a file chooses the form of its report. */
+function assertReports(paths: readonly string[]): void {
+  if (paths.every((path) => /\.(html?|xml|json|md)$/i.test(path))) return;
+  throw new UsageError('--output must end in .html, .xml, .json or .md', { flag: 'output' });
+}
+
 export function evalArgs(line: CommandLine): EvalArgs {
   const [file, ...more] = line.operands;
   if (!file)
@@ -187,8 +192,7 @@ export function evalArgs(line: CommandLine): EvalArgs {
   const valuesOf = (flag: FlagName) =>
     line.flags.flatMap(({ name, value }) => (name === flag ? [value] : []));
   const outputs = valuesOf('output');
-  if (!outputs.every((path) => /\.(xml|json|md)$/i.test(path)))
-    throw new UsageError('--output must end in .xml, .json or .md', { flag: 'output' });
+  assertReports(outputs);
   const [repeats, concurrency] = [flagCount(line, 'repeats'), flagCount(line, 'concurrency')];
   return {
     ...{ ...sharedArgs(line), command: 'eval', file, outputs, repeats, concurrency },

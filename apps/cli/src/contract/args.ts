@@ -244,7 +244,7 @@ export interface EvalArgs extends SharedArgs {
   /** In dollars, as an exact decimal number. */
   readonly maxCost?: string | undefined;
   readonly retryFailed: boolean;
-  /** The files of reports. The ending chooses the form: .xml, .json or .md. */
+  /** The files of reports. The ending chooses the form: .html, .xml, .json or .md. */
   readonly outputs: readonly string[];
   readonly json: boolean;
 }

@@ -85,11 +85,15 @@ test('an experiment prints its scores with intervals and costs, and is paid once
 });
 
 test('a gate fails the command, and reports are written for machines and pull requests', async () => {
-  const outputs = ['xml', 'json', 'md'].map((type) => join(folder(), `out-${count}/r.${type}`));
+  const outputs = ['xml', 'json', 'md', 'html'].map((type) =>
+    join(folder(), `out-${count}/r.${type}`),
+  );
   const flags = outputs.flatMap((path) => ['-o', path]);
   const failed = await run(moduleOf(), '--fail-under', 'correct=0.8', ...flags, '--json');
   expect(failed.code).toBe(exitCodes.error);
-  const [junit = '', json = '', markdown = ''] = outputs.map((path) => readFileSync(path, 'utf8'));
+  const [junit = '', json = '', markdown = '', html = ''] = outputs.map((path) =>
+    readFileSync(path, 'utf8'),
+  );
   expect(junit).toContain('<testsuite name="millrace eval" tests="6" failures="1" errors="0">');
   expect(junit).toContain(
     '<failure message="Too low: correct of fixed is 0.500, and must be at least 0.8">',
@@ -100,6 +104,9 @@ test('a gate fails the command, and reports are written for machines and pull re
     failures: [{ variant: 'fixed', mean: 0.5 }],
   });
   expect(markdown).toContain('| echo | correct | 1.000 |');
+  expect(html).toContain('<td>correct</td><td><span class="value" title="eval/echo/fixed/two/');
+  // The case in which the variants differ comes first.
+  expect(html.indexOf('<td>two</td>')).toBeLessThan(html.indexOf('<td>one</td>'));
   expect(markdown).toContain('**Too low: correct of fixed is 0.500');
   expect((await run(moduleOf(), '--fail-under', '0.5')).code).toBe(exitCodes.done);
   expect((await run(moduleOf(), '--fail-under', 'echo:correct=1')).code).toBe(exitCodes.done);
@@ -131,6 +138,22 @@ test('the cost has a limit', async () => {
   expect(requests()).toBe(2);
 });
 
+test('a stopped experiment exits with 3, and texts of answers cannot become markup', async () => {
+  const stopped = new AbortController();
+  stopped.abort();
+  const args = parseArgs(['eval', moduleOf()]) as EvalArgs;
+  const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()];
+  const options = { config: { store }, env: {}, cwd: folder(), signal: stopped.signal };
+  expect(await evalCommand({ ...options, args, stdout, stderr })).toBe(exitCodes.aborted);
+  expect(stdout.text).toContain('4 open. It was stopped. Run the command again to continue.');
+  expect(requests()).toBe(0);
+  const report = join(folder(), `hostile-${count}.html`);
+  const scorers = "scorers: [{ name: 'x', score: () => ({ value: 1, reason: '<script>\"' }) }],";
+  await run(moduleOf(scorers, 'hostile.ts'), '-o', report);
+  expect(readFileSync(report, 'utf8')).toContain('&lt;script&gt;&quot;');
+  expect(readFileSync(report, 'utf8')).not.toContain('<script');
+});
+
 test('mistakes have a message with the fix', async () => {
   await expect(run('missing.ts')).rejects.toThrow('the file does not exist');
   writeFileSync(join(folder(), 'empty.ts'), 'export const a = 1;');
@@ -140,6 +163,6 @@ test('mistakes have a message with the fix', async () => {
   expect(() => parseArgs(['eval'])).toThrow('millrace eval <file>');
   expect(() => parseArgs(['eval', 'a.ts', 'b.ts'])).toThrow();
   expect(() => parseArgs(['eval', 'a.ts', '--fail-under', '80'])).toThrow('from 0 to 1');
-  expect(() => parseArgs(['eval', 'a.ts', '-o', 'a.html'])).toThrow('.xml, .json or .md');
+  expect(() => parseArgs(['eval', 'a.ts', '-o', 'a.txt'])).toThrow('must end in');
   expect(() => parseArgs(['eval', 'a.ts', '--mode', 'live'])).toThrow();
 });

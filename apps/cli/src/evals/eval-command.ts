@@ -9,6 +9,7 @@ import { makeFolder } from '../make-folder.ts';
 import { Output, type OutputStream } from '../print/output.ts';
 import { withStore } from '../store/open-store.ts';
 import { oneLine } from '../text/cells/printable.ts';
+import { evalHtml } from './eval-html.ts';
 import { type EvalResult, evalJson, evalJunit, evalMarkdown, evalText } from './eval-report.ts';
 import { loadExperiment } from './load-experiment.ts';
 
@@ -40,9 +41,11 @@ export async function evalCommand(options: EvalCommandOptions): Promise<number> 
       ...(concurrency !== undefined && { concurrency }),
       ...(maxCost !== undefined && { maxCost: { amount: maxCost, currency: 'USD' } }),
       ...{ log, retryFailed, signal },
-      onRun: (run) => {
+      onRun: (run, { done, total }) => {
         const problem = problemOf(run);
         if (problem !== undefined) void notes.write(`${oneLine(problem, 300)}\n`);
+        const isTenth = Math.floor((done * 10) / total) > Math.floor(((done - 1) * 10) / total);
+        if (total >= manyRuns && isTenth) void notes.write(`${done} of ${total} runs\n`);
       },
     });
   });
@@ -60,6 +63,9 @@ export async function evalCommand(options: EvalCommandOptions): Promise<number> 
   return isGood ? exitCodes.done : exitCodes.error;
 }
 
+/** From this number of runs on, the command prints its progress. */
+const manyRuns = 20;
+
 function problemOf({ status, variant, case: id, repeat, error }: RunReport): string | undefined {
   if (status === 'finished') return undefined;
   const what = status === 'failed' ? 'failed' : 'has no score';
@@ -69,6 +75,7 @@ function problemOf({ status, variant, case: id, repeat, error }: RunReport): str
 async function writeReport(path: string, result: EvalResult): Promise<void> {
   const forms: Readonly<Record<string, (result: EvalResult) => string>> = {
     ...{ '.xml': evalJunit, '.json': evalJson, '.md': evalMarkdown },
+    ...{ '.html': evalHtml, '.htm': evalHtml },
   };
   const text = (forms[extname(path).toLowerCase()] ?? evalJson)(result);
   makeFolder(dirname(path), 0o755);

@@ -34,6 +34,15 @@ export function evalText({ report, failures }: EvalResult, columns?: number): re
   ];
 }
 
+/** Returns the tables of a report, with their heads. */
+export function evalTables(report: ExperimentReport): {
+  readonly scores: readonly (readonly string[])[];
+  readonly costs: readonly (readonly string[])[];
+} {
+  const costs = report.variants.map(costRow);
+  return { scores: [scoreHead, ...scoreRows(report)], costs: [costHead, ...costs] };
+}
+
 const scoreHead = ['variant', 'score', 'mean', 'interval', 'difference'];
 const costHead = ['variant', 'runs', 'failed', 'cost', 'cost of scores', 'mean time'];
 
@@ -101,7 +110,8 @@ export function summaryText({
   return `${oneLine(name, 100)}: ${countOf(runs.length, 'run')}: ${counts.join(', ')}${cost}.${end}`;
 }
 
-function gateText({ variant, scorer, mean, failUnder }: GateFailure): string {
+/** Returns one line about a mean that is too low. */
+export function gateText({ variant, scorer, mean, failUnder }: GateFailure): string {
   return `Too low: ${scorer} of ${variant} is ${mean.toFixed(3)}, and must be at least ${failUnder}`;
 }
 

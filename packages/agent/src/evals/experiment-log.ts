@@ -2,6 +2,7 @@ import {
   addUsage,
   type ErrorInfo,
   type Item,
+  isDecimal,
   itemId,
   type JsonObject,
   type JsonValue,
@@ -173,12 +174,19 @@ function isStoredRun(value: unknown): value is StoredRun {
 function isStoredScore(value: unknown): value is StoredScore {
   const { planned, scorer, hash, score } = value as Partial<StoredScore>;
   const areTexts = [planned, scorer, hash].every((text) => typeof text === 'string');
-  const isScore = typeof score?.value === 'number' && Number.isFinite(score.value);
+  const isScore = typeof score?.value === 'number' && score.value >= 0 && score.value <= 1;
   return areTexts && isScore && (score.usage === undefined || isUsage(score.usage));
 }
 
+/** Sums of costs need valid decimals. The session can come from an import, so its content is not trusted. */
 function isUsage(usage: Usage | undefined): boolean {
-  return typeof usage?.input === 'number' && Array.isArray(usage.costs);
+  const { input, output, cacheRead, cacheWrite, reasoning, costs } = usage ?? {};
+  const counts: readonly unknown[] = [input, output, cacheRead, cacheWrite, reasoning];
+  const isCost = (cost: unknown) => {
+    const { amount, currency } = (cost ?? {}) as Record<string, unknown>;
+    return typeof amount === 'string' && isDecimal(amount) && typeof currency === 'string';
+  };
+  return counts.every(Number.isFinite) && Array.isArray(costs) && costs.every(isCost);
 }
 
 function isObject(value: JsonValue): value is JsonObject {

@@ -142,7 +142,15 @@ export interface ExperimentOptions extends Experiment {
    */
   readonly signal?: AbortSignal | undefined;
   /** Called when a run is scored, and for runs that were scored before. Default: none. */
-  readonly onRun?: ((run: RunReport) => void) | undefined;
+  readonly onRun?: ((run: RunReport, progress: ExperimentProgress) => void) | undefined;
+}
+
+/** How much of an experiment is done. */
+export interface ExperimentProgress {
+  /** Number of runs for which `onRun` was called. */
+  readonly done: number;
+  /** Number of runs of the whole matrix. */
+  readonly total: number;
 }
 
 /**

@@ -9,6 +9,7 @@ export type {
   EvaluatedRun,
   Experiment,
   ExperimentOptions,
+  ExperimentProgress,
   ExperimentReport,
   RunKey,
   RunReport,

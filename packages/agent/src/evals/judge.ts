@@ -9,6 +9,7 @@ import { assertKnownOptions } from '../known-options.ts';
 import { settingsOf } from '../run/agent-registry.ts';
 import type { EvaluatedRun, Score, ScoreContext, Scorer } from './experiment.ts';
 import { endSession } from './run-session.ts';
+import { badOption } from './scorers.ts';
 import { meanOf } from './statistics.ts';
 
 /** Options that `judge` and `pairwise` have in common. */
@@ -248,11 +249,6 @@ const winnerSchema = answerSchema(
 
 function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function badOption(of: string, option: string, needed: string): AgentError {
-  const message = `Cannot use the option ${option} of ${of}: it must be ${needed}`;
-  return new AgentError('bad_option', message, { of, option });
 }
 
 function promptTooLong(most: number): AgentError {

@@ -1,4 +1,11 @@
-import { type Item, type JsonValue, noUsage, sessionId, transcript } from '@millrace/core';
+import {
+  type Item,
+  type JsonObject,
+  type JsonValue,
+  noUsage,
+  sessionId,
+  transcript,
+} from '@millrace/core';
 import { type Log, memoryLog, sessionStates } from '@millrace/log';
 import { openLogIndex } from '@millrace/log/query';
 import {
@@ -368,6 +375,40 @@ test('gates compare means with a limit, and a gate for nothing is an error', asy
   expect(() => failedGates(report, [{ failUnder: 1, scorer: 'matchText' }])).toThrow('matchesText');
   expect(() => failedGates(report, [{ failUnder: 1, variant: 'best' }])).toThrow('bad, good');
   expect(() => failedGates(report, [{ failUnder: 90 }])).toThrow('from 0 to 1');
+});
+
+test('results on the log with a wrong form are ignored', async () => {
+  const { options, log, asked } = setUp();
+  const first = await runExperiment(options);
+  const { state } = await sessionStates(log).load(sessionId('eval/sums'));
+  const planned = first.runs[0]?.session ?? '';
+  const usage = { ...noUsage, costs: [{ amount: '1e9', currency: 'USD' }] };
+  const run = { type: 'run', planned, session: 'x', stop: 'stop', durationMs: 1, usage };
+  const stored = transcript(state).flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.kind === 'custom' ? [part.value as JsonObject] : [])),
+  );
+  const scores = stored.filter(({ type }) => type === 'score');
+  const forged = [
+    ...[null, [], 'x', { type: 'run' }, { type: 'score', planned, scorer: 'matchesText' }, run],
+    ...scores.map((score) => ({ ...score, score: { value: 7 } })),
+    ...scores.map((score) => ({ ...score, score: { value: 1, usage } })),
+  ];
+  const agent = agentOf(log, model(right));
+  for (const value of forged) {
+    const parts = [{ kind: 'custom', name: 'millrace.eval', value }] as const;
+    await agent.run(
+      [
+        { kind: 'notification', parts },
+        { kind: 'user', parts: [{ kind: 'text', text: '1' }] },
+      ],
+      {
+        session: 'eval/sums',
+      },
+    ).result;
+  }
+  const before = asked();
+  expect((await runExperiment(options)).variants).toEqual(first.variants);
+  expect(asked()).toBe(before);
 });
 
 test('two processes cannot run the same experiment', async () => {

@@ -47,6 +47,7 @@ class ExperimentRun {
   readonly #stop = new AbortController();
   #stoppedBy: ExperimentReport['stoppedBy'];
   #failure: { readonly error: unknown } | undefined;
+  #done = 0;
   /** The runs whose end the log had before. */
   readonly #reused = new Set<string>();
   /** The failed runs of earlier calls that this call still has to repeat. */
@@ -64,7 +65,7 @@ class ExperimentRun {
 
   async run(): Promise<ExperimentReport> {
     const { runs, options, scorers } = this.#plan;
-    const { signal, onRun } = options;
+    const { signal } = options;
     const onAbort = () => {
       this.#stoppedBy = 'signal';
       this.#stop.abort(new AgentError('left', 'The experiment was stopped'));
@@ -82,12 +83,12 @@ class ExperimentRun {
     try {
       await this.#forEach(runs, async (run) => {
         await this.#endAndScore(run, alone);
-        if (pairs.length === 0) onRun?.(await this.#reportOf(run));
+        if (pairs.length === 0) await this.#tell(run);
       });
       if (pairs.length > 0)
         await this.#forEach(runs, async (run) => {
           await this.#endAndScore(run, pairs);
-          onRun?.(await this.#reportOf(run));
+          await this.#tell(run);
         });
     } finally {
       signal?.removeEventListener('abort', onAbort);
@@ -205,6 +206,13 @@ class ExperimentRun {
     const other = scorer.against === undefined ? undefined : this.#otherOf(run, scorer.against);
     const session = this.#results.run(run.session)?.session ?? run.session;
     return hashOf([hash, run.evalCase.expected ?? null, session, other?.session ?? null]);
+  }
+
+  async #tell(run: PlannedRun): Promise<void> {
+    const report = await this.#reportOf(run);
+    this.#done++;
+    const { options, runs } = this.#plan;
+    options.onRun?.(report, { done: this.#done, total: runs.length });
   }
 
   async #reportOf(run: PlannedRun): Promise<RunReport> {

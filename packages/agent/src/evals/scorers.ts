@@ -198,7 +198,8 @@ function assertOneOf(of: string, option: string, value: string, values: readonly
   if (!values.includes(value)) throw badOption(of, option, values.join(' or '));
 }
 
-function badOption(of: string, option: string, needed: string): AgentError {
+/** Creates the error for an option of a scorer that has a wrong value. */
+export function badOption(of: string, option: string, needed: string): AgentError {
   const message = `Cannot use the option ${option} of ${of}: it must be ${needed}`;
   return new AgentError('bad_option', message, { of, option });
 }
