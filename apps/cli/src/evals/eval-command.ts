@@ -45,7 +45,8 @@ export async function evalCommand(options: EvalCommandOptions): Promise<number> 
         const problem = problemOf(run);
         if (problem !== undefined) void notes.write(`${oneLine(problem, 300)}\n`);
         const isTenth = Math.floor((done * 10) / total) > Math.floor(((done - 1) * 10) / total);
-        if (total >= manyRuns && isTenth) void notes.write(`${done} of ${total} runs\n`);
+        if (total >= manyRuns && isTenth && !run.isReused)
+          void notes.write(`${done} of ${total} runs\n`);
       },
     });
   });

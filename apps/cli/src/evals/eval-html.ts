@@ -13,9 +13,9 @@ const maxCases = 2000;
 export function evalHtml({ report, failures }: EvalResult): string {
   const { scores, costs } = evalTables(report);
   const gates = failures.map((failure) => `<p class="failed">${xml(gateText(failure))}</p>`);
-  const cases = [...casesOf(report)].sort((one, other) => other.spread - one.spread);
-  const hidden = cases.length - maxCases;
   const scorers = [...new Set(report.variants.flatMap((variant) => Object.keys(variant.scores)))];
+  const cases = casesOf(report, scorers).toSorted((one, other) => other.spread - one.spread);
+  const hidden = cases.length - maxCases;
   const names = report.variants.map(({ name }) => name);
   const head = ['case', 'score', ...names];
   const rows = cases
@@ -44,23 +44,25 @@ ${table([head.map(xml), ...rows])}`,
 interface CaseRuns {
   readonly id: string;
   readonly runs: readonly RunReport[];
-  /** The largest difference between two scores of this case. */
+  /** The largest difference between the means of two variants in this case. */
   readonly spread: number;
 }
 
-function casesOf({ runs }: ExperimentReport): Iterable<CaseRuns> {
-  const byCase = Map.groupBy(runs, (run) => run.case);
-  return [...byCase].map(([id, own]) => {
-    const values = Map.groupBy(
-      own.flatMap(({ scores }) => Object.entries(scores)),
-      ([scorer]) => scorer,
-    );
-    const spreads = [...values.values()].map((entries) => {
-      const all = entries.map(([, { value }]) => value);
-      return Math.max(...all) - Math.min(...all);
+function casesOf({ runs }: ExperimentReport, scorers: readonly string[]): readonly CaseRuns[] {
+  return [...Map.groupBy(runs, (run) => run.case)].map(([id, own]) => {
+    const variants = [...Map.groupBy(own, ({ variant }) => variant).values()];
+    const spreads = scorers.map((scorer) => {
+      const means = variants.flatMap((repeats) => meanOf(repeats, scorer) ?? []);
+      return means.length === 0 ? 0 : Math.max(...means) - Math.min(...means);
     });
     return { id, runs: own, spread: Math.max(0, ...spreads) };
   });
+}
+
+function meanOf(runs: readonly RunReport[], scorer: string): number | undefined {
+  const values = runs.flatMap(({ scores }) => scores[scorer]?.value ?? []);
+  if (values.length === 0) return undefined;
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 /** The scores of one variant in one case, with their reasons. */

@@ -74,7 +74,9 @@ function differenceText({ difference }: ScoreSummary): string {
 }
 
 function signed(value: number): string {
-  return `${value >= 0 ? '+' : ''}${value.toFixed(3)}`;
+  // A tiny negative number is shown as +0.000.
+  const rounded = Number(value.toFixed(3)) || 0;
+  return `${rounded >= 0 ? '+' : ''}${rounded.toFixed(3)}`;
 }
 
 /** Returns the cost with all its digits, or the number of tokens if the price is unknown. */
