@@ -115,6 +115,7 @@ const sessionCommands: readonly FlagOwner[] = [
   'rpc',
   'mcp',
   'ps',
+  'top',
   'attach',
   'share',
 ];

@@ -89,6 +89,7 @@ const mainPage: HelpPage = {
   verify    Prove that a session is complete and unchanged
   report    Write a session without secrets into one file, for a bug report
   ps        List the sessions with work, and who drives them
+  top       Watch the sessions with work: what each of them does now
   attach    Open a session that runs, also one in the background
   share     Print a link to a session, and a code to scan
   serve     Serve agents over HTTP, with streams that clients can resume
@@ -339,6 +340,13 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       'Lists the sessions with work: their state, the process that drives them, and since when.',
     flagOwners: ['ps'],
     examples: [['millrace ps', 'what runs now, and what waits for you']],
+  },
+  top: {
+    usage: ['millrace top'],
+    about:
+      'Shows the sessions with work on the whole screen, and what each of them does now: its activity, time, turn, tokens and cost. It changes every second, until you press q. Without a terminal, it prints the list once.',
+    flagOwners: ['top'],
+    examples: [['millrace top', 'watch all sessions']],
   },
   attach: {
     usage: ['millrace attach [id]'],

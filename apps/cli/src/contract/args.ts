@@ -25,6 +25,7 @@ export type Args =
   | ServeArgs
   | BackupArgs
   | PsArgs
+  | TopArgs
   | AttachArgs
   | ShareArgs
   | HelpArgs
@@ -313,6 +314,11 @@ export interface PsArgs extends SharedArgs {
   readonly json: boolean;
 }
 
+/** Arguments of `millrace top`, which shows the sessions with work until the user closes it. */
+export interface TopArgs extends SharedArgs {
+  readonly command: 'top';
+}
+
 /** Arguments of `millrace attach`, which opens a session with work in the chat. */
 export interface AttachArgs extends SharedArgs {
   readonly command: 'attach';
@@ -409,6 +415,7 @@ export type HelpTopic =
   | 'backup'
   | 'restore'
   | 'ps'
+  | 'top'
   | 'attach'
   | 'share';
 
