@@ -11,11 +11,12 @@ export type Route =
   | ({ readonly page: 'overview' } & OverviewFilter)
   | { readonly page: 'design' };
 
-/** The range of time, the agent and the model that the charts of the overview show. */
+/** The range of time, the agent, its version and the model that the charts of the overview show. */
 export interface OverviewFilter {
   /** The range of time, for example `7d`. Default: one day. */
   readonly range?: string | undefined;
   readonly agent?: string | undefined;
+  readonly version?: string | undefined;
   readonly model?: string | undefined;
 }
 
@@ -28,7 +29,8 @@ export function routeOf(href: string, base: string = basePath): Route {
   const [, app, page, id, view] = belowBase(pathname, base).split('/');
   if (app === 'app' && page === 'overview') {
     const read = (name: string) => searchParams.get(name) ?? undefined;
-    return { page, range: read('range'), agent: read('agent'), model: read('model') };
+    const [agent, version, model] = [read('agent'), read('version'), read('model')];
+    return { page, range: read('range'), agent, version, model };
   }
   if (app === 'app' && page === 'design') return { page };
   if (app === 'app' && page === 'tasks' && id) {
@@ -57,8 +59,8 @@ export function hrefOf(route: Route, base: string = basePath): string {
       return `${base}/app/tasks/${encodeURIComponent(route.id)}/diff${query}`;
     }
     case 'overview': {
-      const { range, agent, model } = route;
-      const given = Object.entries({ range, agent, model }).filter(
+      const { range, agent, version, model } = route;
+      const given = Object.entries({ range, agent, version, model }).filter(
         (entry): entry is [string, string] => entry[1] !== undefined,
       );
       const query = new URLSearchParams(given).toString();

@@ -173,6 +173,8 @@ export interface PageLabels extends Labels {
   readonly last30Days: string;
   readonly allAgents: string;
   readonly model: string;
+  readonly version: string;
+  readonly allVersions: string;
   readonly allModels: string;
   readonly requestsTable: string;
   readonly requests: string;

@@ -196,6 +196,8 @@ export const german: PageLabels = {
   last30Days: 'Letzte 30 Tage',
   allAgents: 'Alle Agenten',
   model: 'Modell',
+  version: 'Version',
+  allVersions: 'Alle Versionen',
   allModels: 'Alle Modelle',
   requestsTable: 'Anfragen nach Agent und Modell',
   requests: 'Anfragen',

@@ -195,6 +195,8 @@ export const english: PageLabels = {
   last30Days: 'Last 30 days',
   allAgents: 'All agents',
   model: 'Model',
+  version: 'Version',
+  allVersions: 'All versions',
   allModels: 'All models',
   requestsTable: 'Requests by agent and model',
   requests: 'Requests',

@@ -196,6 +196,8 @@ export const spanish: PageLabels = {
   last30Days: 'Últimos 30 días',
   allAgents: 'Todos los agentes',
   model: 'Modelo',
+  version: 'Versión',
+  allVersions: 'Todas las versiones',
   allModels: 'Todos los modelos',
   requestsTable: 'Peticiones por agente y modelo',
   requests: 'Peticiones',

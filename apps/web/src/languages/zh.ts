@@ -186,6 +186,8 @@ export const chinese: PageLabels = {
   last30Days: '过去 30 天',
   allAgents: '所有智能体',
   model: '模型',
+  version: '版本',
+  allVersions: '所有版本',
   allModels: '所有模型',
   requestsTable: '按智能体和模型划分的请求',
   requests: '请求',
