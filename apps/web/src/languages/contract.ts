@@ -139,6 +139,8 @@ export interface PageLabels extends Labels {
   readonly same: string;
   readonly differs: string;
   readonly turnsSideBySide: string;
+  readonly earlierTurns: (count: number) => string;
+  readonly laterTurns: (count: number) => string;
   readonly inputTokens: string;
   readonly outputTokens: string;
   readonly compareWithOriginal: string;

@@ -156,6 +156,10 @@ export const german: PageLabels = {
   same: 'gleich',
   differs: 'verschieden',
   turnsSideBySide: 'Runden nebeneinander',
+  earlierTurns: (count) =>
+    count === 1 ? '1 frühere Runde zeigen' : `${count} frühere Runden zeigen`,
+  laterTurns: (count) =>
+    count === 1 ? '1 weitere Runde zeigen' : `${count} weitere Runden zeigen`,
   inputTokens: 'Tokens ein',
   outputTokens: 'Tokens aus',
   compareWithOriginal: 'Mit dem Original vergleichen',

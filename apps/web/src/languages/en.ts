@@ -156,6 +156,8 @@ export const english: PageLabels = {
   same: 'same',
   differs: 'differs',
   turnsSideBySide: 'Turns side by side',
+  earlierTurns: (count) => (count === 1 ? 'Show 1 earlier turn' : `Show ${count} earlier turns`),
+  laterTurns: (count) => (count === 1 ? 'Show 1 more turn' : `Show ${count} more turns`),
   inputTokens: 'Tokens in',
   outputTokens: 'Tokens out',
   compareWithOriginal: 'Compare with the original',

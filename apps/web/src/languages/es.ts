@@ -156,6 +156,9 @@ export const spanish: PageLabels = {
   same: 'igual',
   differs: 'distinto',
   turnsSideBySide: 'Turnos lado a lado',
+  earlierTurns: (count) =>
+    count === 1 ? 'Mostrar 1 turno anterior' : `Mostrar ${count} turnos anteriores`,
+  laterTurns: (count) => (count === 1 ? 'Mostrar 1 turno más' : `Mostrar ${count} turnos más`),
   inputTokens: 'Tokens de entrada',
   outputTokens: 'Tokens de salida',
   compareWithOriginal: 'Comparar con el original',

@@ -148,6 +148,8 @@ export const chinese: PageLabels = {
   same: '相同',
   differs: '不同',
   turnsSideBySide: '并排显示轮次',
+  earlierTurns: (count) => `显示之前的 ${count} 轮`,
+  laterTurns: (count) => `显示之后的 ${count} 轮`,
   inputTokens: '输入令牌',
   outputTokens: '输出令牌',
   compareWithOriginal: '与原会话比较',

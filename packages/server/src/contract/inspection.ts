@@ -233,3 +233,12 @@ export const sessionDiffSchema = z.object({
   ),
   redactedTurns: z.array(z.int()),
 });
+
+/** The first difference of two tasks, as `findDivergence` of `@millrace/agent` returns it. */
+export const divergenceSchema = z.object({
+  a: z.string().describe('The id of the task to compare with'),
+  b: z.string().describe('The id of the task'),
+  divergence: sessionDifference
+    .optional()
+    .describe('The first difference. Absent if there is none'),
+});
