@@ -48,6 +48,11 @@ const DiffPage = lazyView(async () => (await loadDiff()).DiffPage);
 if (typeof location !== 'undefined' && routeOf(location.href).page === 'diff')
   loadDiff().catch(() => {});
 
+// Branches side by side. The page loads them when the user opens them.
+const BranchesPage = lazyView(
+  async () => (await import('../branches/branches-page.tsx')).BranchesPage,
+);
+
 function PageSkeleton() {
   const t = pageLabels();
   return (
@@ -137,6 +142,11 @@ function Page() {
           {route.page === 'diff' && (
             <Suspense fallback={<PageSkeleton />}>
               <DiffPage key={`diff ${route.id}`} id={route.id} other={route.other} />
+            </Suspense>
+          )}
+          {route.page === 'branches' && (
+            <Suspense fallback={<PageSkeleton />}>
+              <BranchesPage key={`branches ${route.id}`} id={route.id} shown={route.shown} />
             </Suspense>
           )}
           {route.page === 'new' && <NewPage agent={route.agent} />}

@@ -8,6 +8,12 @@ export type Route =
   | { readonly page: 'inspect'; readonly id: string; readonly at?: number | undefined }
   /** Compares a task with another task. Default: with the task that it is a branch of. */
   | { readonly page: 'diff'; readonly id: string; readonly other?: string | undefined }
+  /** Shows branches of a task side by side. Default: the newest branches. */
+  | {
+      readonly page: 'branches';
+      readonly id: string;
+      readonly shown?: readonly string[] | undefined;
+    }
   | ({ readonly page: 'overview' } & OverviewFilter)
   | { readonly page: 'design' };
 
@@ -36,6 +42,10 @@ export function routeOf(href: string, base: string = basePath): Route {
   if (app === 'app' && page === 'tasks' && id) {
     if (view === 'diff')
       return { page: 'diff', id: decoded(id), other: searchParams.get('other') ?? undefined };
+    if (view === 'branches') {
+      const shown = searchParams.getAll('with');
+      return { page: 'branches', id: decoded(id), shown: shown.length > 0 ? shown : undefined };
+    }
     const at = offsetOf(searchParams.get('at'));
     return { page: view === 'inspect' ? 'inspect' : 'task', id: decoded(id), at };
   }
@@ -57,6 +67,11 @@ export function hrefOf(route: Route, base: string = basePath): string {
     case 'diff': {
       const query = route.other === undefined ? '' : `?other=${encodeURIComponent(route.other)}`;
       return `${base}/app/tasks/${encodeURIComponent(route.id)}/diff${query}`;
+    }
+    case 'branches': {
+      const query = new URLSearchParams((route.shown ?? []).map((one) => ['with', one]));
+      const path = `${base}/app/tasks/${encodeURIComponent(route.id)}/branches`;
+      return query.size === 0 ? path : `${path}?${query}`;
     }
     case 'overview': {
       const { range, agent, version, model } = route;

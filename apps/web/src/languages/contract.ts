@@ -144,6 +144,14 @@ export interface PageLabels extends Labels {
   readonly inputTokens: string;
   readonly outputTokens: string;
   readonly compareWithOriginal: string;
+  readonly branchesSideBySide: string;
+  readonly noBranches: string;
+  readonly keepBranch: string;
+  readonly mainBranch: string;
+  readonly nameOfBranch: string;
+  readonly compareWithFirst: string;
+  readonly branchRuns: string;
+  readonly addMessage: string;
   readonly branchFromRecord: (offset: number) => string;
   readonly branchMeaning: string;
   readonly anotherMessage: string;

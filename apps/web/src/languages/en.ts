@@ -161,6 +161,15 @@ export const english: PageLabels = {
   inputTokens: 'Tokens in',
   outputTokens: 'Tokens out',
   compareWithOriginal: 'Compare with the original',
+  branchesSideBySide: 'Branches side by side',
+  noBranches:
+    'This session has no branches yet. Start them in the inspector with “Branch from here”.',
+  keepBranch: 'Keep this branch',
+  mainBranch: 'Main branch',
+  nameOfBranch: 'Name of the branch',
+  compareWithFirst: 'Compare with the first branch',
+  branchRuns: 'works',
+  addMessage: 'Add a message',
   branchFromRecord: (offset) => `Branch from record ${offset}`,
   branchMeaning:
     'The branch is a new session with everything up to this record. Recorded calls do not run again. Files stay as they are.',

@@ -162,6 +162,15 @@ export const spanish: PageLabels = {
   inputTokens: 'Tokens de entrada',
   outputTokens: 'Tokens de salida',
   compareWithOriginal: 'Comparar con el original',
+  branchesSideBySide: 'Ramas lado a lado',
+  noBranches:
+    'Esta sesión aún no tiene ramas. Inícialas en el inspector con «Ramificar desde aquí».',
+  keepBranch: 'Conservar esta rama',
+  mainBranch: 'Rama principal',
+  nameOfBranch: 'Nombre de la rama',
+  compareWithFirst: 'Comparar con la primera rama',
+  branchRuns: 'trabaja',
+  addMessage: 'Añadir un mensaje',
   branchFromRecord: (offset) => `Ramificar desde el registro ${offset}`,
   branchMeaning:
     'La rama es una sesión nueva con todo hasta este registro. Las llamadas registradas no se repiten. Los archivos no cambian.',
