@@ -48,6 +48,7 @@ import { checkLimits, checkPrices } from './run/limits.ts';
 import { LiveRun } from './run/live-run.ts';
 import { createOutput } from './run/output.ts';
 import { askIfProviderAsks } from './tool/mcp-approval.ts';
+import { toolsByName } from './tool/tools-by-name.ts';
 
 /** Options of `createAgent`. */
 export interface AgentOptions<
@@ -391,7 +392,7 @@ function settingsFrom(options: AgentOptions): Settings {
   return {
     name: options.name ?? 'agent',
     providers,
-    tools: byName(tools.flatMap((one) => (typeof one === 'function' ? [] : [one]))),
+    tools: toolsByName(tools.flatMap((one) => (typeof one === 'function' ? [] : [one]))),
     stepTools: options.callerOptions === 'accept' ? [...stepTools, callerTools] : stepTools,
     instructions: options.instructions,
     request: options.request ?? {},
@@ -463,30 +464,4 @@ function withoutThrowing(report: AgentOptions['onDiagnostic']): Settings['onDiag
       // The user's callback threw, so there is no way to report the problem.
     }
   };
-}
-
-function byName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
-  const named = new Map<string, Tool>();
-  const answering = new Map<string, string>();
-  for (const { name, answers } of tools) {
-    if (answers === undefined) continue;
-    const other = answering.get(answers);
-    if (other !== undefined) throw answeredTwice(answers, other, name);
-    answering.set(answers, name);
-  }
-  for (const tool of tools) {
-    if (named.has(tool.name)) throw toolNameTaken(tool.name);
-    named.set(tool.name, tool);
-  }
-  return named;
-}
-
-function answeredTwice(builtIn: string, first: string, second: string): AgentError {
-  const message = `Cannot answer ${builtIn} with both ${first} and ${second}. Remove answers from one of them`;
-  return new AgentError('bad_option', message, { tool: second, field: 'answers' });
-}
-
-function toolNameTaken(name: string): AgentError {
-  const message = `Cannot use two tools with the name ${name}. Rename one`;
-  return new AgentError('name_taken', message, { tool: name });
 }
