@@ -13,6 +13,7 @@ import {
   MillraceError,
   toBase64,
 } from '@millrace/core';
+import { packageVersion } from '../mcp/server/package-version.ts';
 import { AgentProcess, isObject, type ProcessOptions, RpcError } from './agent-process.ts';
 import { permissionForm, SessionEvents, textIn } from './session-events.ts';
 
@@ -190,7 +191,7 @@ class AcpConnection {
             fs: { readTextFile: false, writeTextFile: false },
             terminal: false,
           },
-          clientInfo: { name: 'millrace', title: 'Millrace', version: '1' },
+          clientInfo: { name: 'millrace', title: 'Millrace', version: packageVersion() },
         }),
       );
       const version = isObject(result) ? result['protocolVersion'] : undefined;

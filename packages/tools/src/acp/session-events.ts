@@ -156,14 +156,18 @@ export function permissionForm({ toolCall, options }: JsonObject): PermissionFor
   const about = isObject(toolCall) ? toolCall : {};
   const title = textIn(about, 'title') ?? 'this call';
   const { rawInput } = about;
-  const detail = rawInput === undefined ? '' : `\n${JSON.stringify(rawInput)}`;
-  const message = `The agent asks for permission: ${title}${detail}`;
+  const input = rawInput === undefined ? '' : JSON.stringify(rawInput);
+  // Some agents send the change of a file only with the question.
+  const details = [title, input, outputOf({ content: about['content'] ?? null })];
+  const message = clipped(
+    `The agent asks for permission: ${details.filter((text) => text !== '').join('\n')}`,
+  );
   const choices = limited.map(({ id, name }) => ({ const: id, title: name }));
   const selected = (optionId: string) => ({ outcome: { outcome: 'selected', optionId } });
   const cancelled = { outcome: { outcome: 'cancelled' } };
   return {
     form: {
-      message: message.slice(0, formLimits.messageLength).toWellFormed(),
+      message,
       schema: {
         type: 'object',
         properties: { answer: { type: 'string', title: 'Answer', oneOf: choices } },
@@ -181,6 +185,14 @@ export function permissionForm({ toolCall, options }: JsonObject): PermissionFor
         : cancelled;
     },
   };
+}
+
+const clippedText = '\n[shortened: the agent will do more than this text shows]';
+
+function clipped(text: string): string {
+  if (text.length <= formLimits.messageLength) return text.toWellFormed();
+  const length = formLimits.messageLength - clippedText.length;
+  return `${text.slice(0, length).toWellFormed()}${clippedText}`;
 }
 
 /** Returns a field of an object, if it is a text. */

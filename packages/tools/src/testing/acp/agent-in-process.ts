@@ -11,6 +11,7 @@ import {
   type RequestPermissionResponse,
   type SessionUpdate,
   type StopReason,
+  type ToolCallContent,
 } from '@agentclientprotocol/sdk';
 
 const { session, initialize } = methods.agent;
@@ -74,6 +75,10 @@ async function work(
   return 'end_turn';
 }
 
+const diffOf = (name: string): ToolCallContent[] => [
+  { type: 'diff', path: join(cwd, name), newText: `the text of ${name}` },
+];
+
 /** Makes two calls at once, and asks for both before it finishes one of them. */
 async function writeFiles(
   say: Say,
@@ -98,7 +103,11 @@ async function writeFiles(
   const outcomes = await Promise.all(
     names.map((name) =>
       client.request(methods.client.session.requestPermission, {
-        ...{ sessionId, options, toolCall: { toolCallId: name, title: `Write ${name}` } },
+        ...{
+          sessionId,
+          options,
+          toolCall: { toolCallId: name, title: `Write ${name}`, content: diffOf(name) },
+        },
       }),
     ),
   );
