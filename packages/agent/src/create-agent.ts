@@ -14,6 +14,7 @@ import {
   assertNestedOptions,
   assertOneOf,
   assertProviders,
+  assertVersion,
   providerHint,
 } from './check-settings.ts';
 import { readCacheOption } from './context/cache-hints.ts';
@@ -77,6 +78,11 @@ export interface AgentOptions<
   >;
   /** The name of the agent. Hand-offs, traces and leases use it. Default: `agent`. */
   readonly name?: string | undefined;
+  /**
+   * The version of the agent, for example a release or a commit. The log stores it with each request to a
+   * model, so that statistics and queries can compare versions. It has at most 256 characters. Default: none.
+   */
+  readonly version?: string | undefined;
   /** The log that stores the sessions. Default: `memoryLog()`. */
   readonly log?: Log | undefined;
   /** The observers, which are called after each committed record. Default: none. */
@@ -330,6 +336,7 @@ const optionNames: OptionNames<AgentOptions> = {
   tools: true,
   instructions: true,
   name: true,
+  version: true,
   log: true,
   observers: true,
   approve: true,
@@ -374,6 +381,7 @@ function assertOptions(options: AgentOptions): void {
   const hintFor = (name: string) => (Object.hasOwn(hints, name) ? hints[name] : undefined);
   assertKnownOptions('createAgent', options, optionNames, hintFor);
   assertNestedOptions(options);
+  assertVersion(options.version);
   assertProviders([provider, ...(options.fallbacks ?? [])]);
   assertOneOf('whileAsking', options.whileAsking, ['wait', 'park']);
   assertOneOf('forms', options.forms, ['ask', 'decline']);
@@ -391,6 +399,7 @@ function settingsFrom(options: AgentOptions): Settings {
   checkPrices({ ...limits, ...options.limits }, providers);
   return {
     name: options.name ?? 'agent',
+    version: options.version,
     providers,
     tools: toolsByName(tools.flatMap((one) => (typeof one === 'function' ? [] : [one]))),
     stepTools: options.callerOptions === 'accept' ? [...stepTools, callerTools] : stepTools,

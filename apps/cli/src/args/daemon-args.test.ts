@@ -20,6 +20,7 @@ test.each([
   [['share', 'one', 'two'], 'too many arguments'],
   [['attach', 'one', 'two'], 'too many arguments'],
   [['ps', 'one'], 'too many arguments'],
+  [['top', 'one'], 'too many arguments'],
   [['serve', '--idle', '5'], '--idle is for serve --daemon'],
   [['serve', '--daemon', '--yes'], '--yes is not for serve --daemon'],
   [['serve', '--daemon', '--agents', 'a.ts'], '--agents is not for serve --daemon'],

@@ -1,4 +1,4 @@
-import type { AttachArgs, PsArgs, ShareArgs } from '../contract/args.ts';
+import type { AttachArgs, PsArgs, ShareArgs, TopArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import { type CommandLine, flagText, hasFlag, sharedArgs } from './command-line.ts';
 import { tooManyOperands } from './sub-command-args.ts';
@@ -6,6 +6,11 @@ import { tooManyOperands } from './sub-command-args.ts';
 export function psArgs(line: CommandLine): PsArgs {
   if (line.operands.length > 0) throw tooManyOperands('millrace ps');
   return { ...sharedArgs(line), command: 'ps', json: hasFlag(line, 'json') };
+}
+
+export function topArgs(line: CommandLine): TopArgs {
+  if (line.operands.length > 0) throw tooManyOperands('millrace top');
+  return { ...sharedArgs(line), command: 'top' };
 }
 
 export function attachArgs(line: CommandLine): AttachArgs {

@@ -51,6 +51,10 @@ export type FlagName =
   | 'mode'
   | 'tools'
   | 'accept'
+  | 'fail-under'
+  | 'repeats'
+  | 'concurrency'
+  | 'retry-failed'
   | 'yes'
   | 'read-only'
   | 'allow'
@@ -97,6 +101,7 @@ const sessionCommands: readonly FlagOwner[] = [
   'diff',
   'branch',
   'test',
+  'eval',
   'sql',
   'verify',
   'report',
@@ -110,6 +115,7 @@ const sessionCommands: readonly FlagOwner[] = [
   'rpc',
   'mcp',
   'ps',
+  'top',
   'attach',
   'share',
 ];
@@ -159,6 +165,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
       'inspect',
       'diff',
       'test',
+      'eval',
       'sql',
       'verify',
       'models',
@@ -252,8 +259,11 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   },
   'max-cost': {
     value: '<dollars>',
-    owners: agents,
+    owners: [...agents, 'eval'],
     help: 'Stop at this cost, such as 0.50. The price of the model must be known',
+    helpByOwner: {
+      eval: 'Start no further run at this cost of all runs and scores, such as 5.00',
+    },
   },
   mode: {
     value: '<mode>',
@@ -272,6 +282,22 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     owners: ['test'],
     help: 'Write changed recordings again, with what the agent does today',
   },
+  'fail-under': {
+    value: '<limit>',
+    owners: ['eval'],
+    help: 'Exit with 1 if a mean score is lower: 0.8 for all scorers, correct=0.8 for one, brief:correct=0.8 for one variant. Can be repeated',
+  },
+  repeats: {
+    value: '<n>',
+    owners: ['eval'],
+    help: 'How often each variant answers each case. Default: as the experiment says',
+  },
+  concurrency: {
+    value: '<n>',
+    owners: ['eval'],
+    help: 'Number of runs at the same time, at most 64. Default: as the experiment says, or 4',
+  },
+  'retry-failed': { owners: ['eval'], help: 'Run again what failed in an earlier call' },
   yes: {
     short: 'y',
     owners: [...agents, 'sessions', 'serve', 'plugins', 'report'],
@@ -316,9 +342,10 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   output: {
     short: 'o',
     value: '<file>',
-    owners: ['sessions', 'test', 'report'],
+    owners: ['sessions', 'test', 'eval', 'report'],
     help: 'The file that export writes',
     helpByOwner: {
+      eval: 'Also write a report to this file: .html for people, .xml for JUnit, .json for programs, .md for a pull request. Can be repeated',
       report: 'The file to write. Default: <id>.recording.jsonl in this folder',
       test: 'Also write a report to this file: .html for people, .xml for JUnit, .json for programs, .md for a pull request. Can be repeated',
     },

@@ -84,10 +84,12 @@ const mainPage: HelpPage = {
   diff      Show where two sessions went different ways, and why
   branch    Continue a session from any record, with a change
   test      Run recorded sessions through your agents, and show what changed
+  eval      Run an experiment: compare variants of an agent with scores
   sql       Ask questions about all sessions with SQL
   verify    Prove that a session is complete and unchanged
   report    Write a session without secrets into one file, for a bug report
   ps        List the sessions with work, and who drives them
+  top       Watch the sessions with work: what each of them does now
   attach    Open a session that runs, also one in the background
   share     Print a link to a session, and a code to scan
   serve     Serve agents over HTTP, with streams that clients can resume
@@ -245,6 +247,17 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       ['millrace test last --agents agents.ts --mode live', 'let the model answer again'],
     ],
   },
+  eval: {
+    usage: ['millrace eval <file> [flags]'],
+    about:
+      'Runs the experiment that a module exports: each variant of an agent answers each case, and scorers score the answers. All runs, votes of judges and results are sessions of the store. After a crash or Ctrl-C, the same command continues and pays nothing twice. The exit code is 1 if a score is below --fail-under, or if runs are missing.',
+    flagOwners: ['eval'],
+    examples: [
+      ['millrace eval refunds.ts', 'run or continue the experiment'],
+      ['millrace eval refunds.ts --fail-under correct=0.9 -o junit.xml', 'a gate for CI'],
+      ['millrace eval refunds.ts --repeats 5 --max-cost 2.00', 'more repeats, with a limit'],
+    ],
+  },
   sql: {
     usage: ['millrace sql', 'millrace sql <query> [--json | --csv | --parquet <file>]'],
     about:
@@ -327,6 +340,13 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       'Lists the sessions with work: their state, the process that drives them, and since when.',
     flagOwners: ['ps'],
     examples: [['millrace ps', 'what runs now, and what waits for you']],
+  },
+  top: {
+    usage: ['millrace top'],
+    about:
+      'Shows the sessions with work on the whole screen, and what each of them does now: its activity, time, turn, tokens and cost. It changes every second, until you press q. Without a terminal, it prints the list once.',
+    flagOwners: ['top'],
+    examples: [['millrace top', 'watch all sessions']],
   },
   attach: {
     usage: ['millrace attach [id]'],

@@ -23,13 +23,14 @@ import {
   readCommandLine,
   sharedArgs,
 } from './command-line.ts';
-import { attachArgs, psArgs, shareArgs } from './daemon-args.ts';
+import { attachArgs, psArgs, shareArgs, topArgs } from './daemon-args.ts';
 import { type FlagName, type FlagOwner, getFlag } from './flags.ts';
 import { nearestName } from './nearest-name.ts';
 import {
   backupArgs,
   diffArgs,
   doctorArgs,
+  evalArgs,
   inspectArgs,
   mcpLoginArgs,
   modelsArgs,
@@ -47,8 +48,8 @@ import {
 const topicNames: Readonly<Record<HelpTopic, true>> = {
   ...{ sessions: true, replay: true, inspect: true, diff: true, branch: true, test: true },
   ...{ sql: true, verify: true, report: true, models: true, doctor: true, serve: true },
-  ...{ backup: true, restore: true, acp: true, rpc: true, mcp: true, ps: true, attach: true },
-  ...{ share: true, init: true, plugins: true },
+  ...{ backup: true, restore: true, acp: true, rpc: true, mcp: true, ps: true, top: true },
+  ...{ attach: true, share: true, init: true, plugins: true, eval: true },
 };
 const topics = Object.keys(topicNames) as readonly HelpTopic[];
 
@@ -93,6 +94,8 @@ export function parseArgs(argv: readonly string[]): Args {
       return branchArgs(rest);
     case 'test':
       return testArgs(rest);
+    case 'eval':
+      return evalArgs(rest);
     case 'sql':
       return sqlArgs(rest);
     case 'verify':
@@ -110,6 +113,8 @@ export function parseArgs(argv: readonly string[]): Args {
       return backupArgs(rest, command);
     case 'ps':
       return psArgs(rest);
+    case 'top':
+      return topArgs(rest);
     case 'attach':
       return attachArgs(rest);
     case 'share':

@@ -52,6 +52,7 @@ async function dispatch(args: Args, host: Host): Promise<number> {
     case 'inspect':
     case 'diff':
     case 'test':
+    case 'eval':
     case 'sql':
     case 'verify':
     case 'report':
@@ -87,9 +88,13 @@ async function dispatch(args: Args, host: Host): Promise<number> {
       return mcpLoginCommand(args, host);
     }
     case 'ps':
+    case 'top': {
+      const { workingCommand } = await import('../working/working-command.ts');
+      return workingCommand(args, host);
+    }
     case 'share': {
-      const { daemonSubCommand } = await import('../daemon/sub-commands.ts');
-      return daemonSubCommand(args, host);
+      const { shareCommand } = await import('../daemon/share-command.ts');
+      return shareCommand(args, host);
     }
     case 'attach': {
       const { attachCommand } = await import('../daemon/attach-command.ts');

@@ -16,6 +16,7 @@ export type Args =
   | InspectArgs
   | DiffArgs
   | TestArgs
+  | EvalArgs
   | SqlArgs
   | VerifyArgs
   | ReportArgs
@@ -24,6 +25,7 @@ export type Args =
   | ServeArgs
   | BackupArgs
   | PsArgs
+  | TopArgs
   | AttachArgs
   | ShareArgs
   | HelpArgs
@@ -232,6 +234,29 @@ export interface TestArgs extends SharedArgs {
   readonly json: boolean;
 }
 
+/** Arguments of `millrace eval`. */
+export interface EvalArgs extends SharedArgs {
+  readonly command: 'eval';
+  /** The path of the module that exports the experiment. */
+  readonly file: string;
+  readonly gates: readonly EvalGate[];
+  readonly repeats?: number | undefined;
+  readonly concurrency?: number | undefined;
+  /** In dollars, as an exact decimal number. */
+  readonly maxCost?: string | undefined;
+  readonly retryFailed: boolean;
+  /** The files of reports. The ending chooses the form: .html, .xml, .json or .md. */
+  readonly outputs: readonly string[];
+  readonly json: boolean;
+}
+
+/** A limit of `--fail-under`. */
+export interface EvalGate {
+  readonly variant?: string | undefined;
+  readonly scorer?: string | undefined;
+  readonly failUnder: number;
+}
+
 /** Arguments of `millrace sql`. */
 export interface SqlArgs extends SharedArgs {
   readonly command: 'sql';
@@ -287,6 +312,11 @@ export interface ModelsArgs extends SharedArgs {
 export interface PsArgs extends SharedArgs {
   readonly command: 'ps';
   readonly json: boolean;
+}
+
+/** Arguments of `millrace top`, which shows the sessions with work until the user closes it. */
+export interface TopArgs extends SharedArgs {
+  readonly command: 'top';
 }
 
 /** Arguments of `millrace attach`, which opens a session with work in the chat. */
@@ -375,6 +405,7 @@ export type HelpTopic =
   | 'diff'
   | 'branch'
   | 'test'
+  | 'eval'
   | 'sql'
   | 'verify'
   | 'report'
@@ -384,6 +415,7 @@ export type HelpTopic =
   | 'backup'
   | 'restore'
   | 'ps'
+  | 'top'
   | 'attach'
   | 'share';
 

@@ -7,10 +7,10 @@ import type { AttachArgs, ChatArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import type { Host } from '../contract/host.ts';
 import { withStore } from '../store/open-store.ts';
+import { findWorking } from '../working/working-sessions.ts';
 import { askDaemon } from './control-socket.ts';
 import { daemonFiles } from './daemon-files.ts';
 import { SessionProfiles } from './session-profile.ts';
-import { findWorking } from './working-sessions.ts';
 
 /**
  * Runs `millrace attach`. It opens a session in the chat, in the folder of the session and with the flags of

@@ -6,6 +6,7 @@ import { TerminalText, writeData, writeText } from '../text/terminal/terminal-ga
 export type OutputStream = NodeJS.WritableStream & {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
 };
 
 /** A failed write. `reader_gone` means that the reader closed the pipe, which is not an error. */

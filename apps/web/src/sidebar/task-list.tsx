@@ -19,6 +19,7 @@ import {
   useRef,
   useState,
 } from 'react';
+import { Link, type Route } from '../app/route.tsx';
 import { taskTitle, waitingText } from '../app/task-text.ts';
 import { pageLabels } from '../languages/page-labels.ts';
 import type { ListedTask } from '../server/directory.ts';
@@ -251,8 +252,21 @@ function Branches({ family, current, row }: BranchesProps) {
           <li key={task.id}>{row(task)}</li>
         ))}
       </ul>
+      {branches.length > 1 && (
+        <Link className="task-compare" to={sideBySide(family)}>
+          {pageLabels().branchesSideBySide}
+        </Link>
+      )}
     </details>
   );
+}
+
+/** Returns the page that shows the branches of a session. The original is not one of them. */
+function sideBySide({ task, branches }: TaskFamily): Route {
+  const all = [task, ...branches];
+  const isBranch = ({ task_metadata }: ListedTask) => task_metadata?.['branch'] !== undefined;
+  const { id } = all.find((one) => !isBranch(one)) ?? task;
+  return { page: 'branches', id, shown: all.filter(isBranch).map((one) => one.id) };
 }
 
 /**

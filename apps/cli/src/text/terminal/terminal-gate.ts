@@ -45,6 +45,22 @@ export class TerminalText {
     return new TerminalText(`\u001b]9;${safeText(text).replaceAll('\n', ' ')}\u0007`);
   }
 
+  /** Opens a second screen without a cursor. The first screen stays as it is. */
+  static openScreen(): TerminalText {
+    return new TerminalText('\u001b[?1049h\u001b[?25l');
+  }
+
+  /** Replaces the content of the second screen. Each line must fit into one row. */
+  static frame(lines: readonly string[]): TerminalText {
+    const rows = lines.map((line) => `${safeText(line).replaceAll('\n', ' ')}\u001b[K\r\n`);
+    return new TerminalText(`\u001b[H${rows.join('')}\u001b[J`);
+  }
+
+  /** Closes the second screen. */
+  static closeScreen(): TerminalText {
+    return new TerminalText('\u001b[?25h\u001b[?1049l');
+  }
+
   /** Accepts a text that our own code painted. Only its colors and hyperlinks are kept. */
   static painted(text: string): TerminalText {
     return new TerminalText(onlyStyles(text));

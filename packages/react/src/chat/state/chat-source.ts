@@ -8,7 +8,7 @@ import type {
   PartId,
   Sequence,
 } from '@millrace/core';
-import { useCallback, useRef, useSyncExternalStore } from 'react';
+import { useCallback, useLayoutEffect, useReducer, useRef } from 'react';
 import type { CallFacts, ChatFacts } from './fact-index.ts';
 
 /**
@@ -34,10 +34,26 @@ export interface ChatSource {
   blob(hash: string): Promise<Blob>;
 }
 
-/** Reads a value from the source. The component renders when the value changes. */
+/**
+ * Reads a value from the source. The component renders when the value changes. A new component
+ * subscribes before the browser paints it. With `useSyncExternalStore`, Preact subscribes after the
+ * paint, and a new row could then show an older state than the row below it.
+ */
 export function useSourceValue<T>(source: ChatSource, read: (source: ChatSource) => T): T {
-  const get = useCallback(() => read(source), [source, read]);
-  return useSyncExternalStore(source.subscribe, get, get);
+  const value = read(source);
+  const shown = useRef(value);
+  const [, render] = useReducer((count: number) => count + 1, 0);
+  useLayoutEffect(() => {
+    shown.current = value;
+  });
+  useLayoutEffect(() => {
+    const onChange = () => {
+      if (!Object.is(read(source), shown.current)) render();
+    };
+    onChange();
+    return source.subscribe(onChange);
+  }, [source, read]);
+  return value;
 }
 
 /**

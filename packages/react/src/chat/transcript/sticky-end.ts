@@ -49,13 +49,19 @@ export function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknow
     };
   }, [scroller]);
 
-  // The virtual list scrolls when a row above grows. For some time after a scroll it also does this
-  // for a row that is partly visible, which would move the pressed element.
   const onResize = useCallback(() => {
     const { current: element } = scroller;
-    if (element === null || pressed.current?.element.isConnected !== true) return;
-    const moved = topOf(pressed.current.element) - pressed.current.top;
-    if (moved !== 0) element.scrollTop += moved;
+    if (element === null) return;
+    if (pressed.current === undefined) {
+      // The observer below reports the new height of the list one frame too late, because the list is
+      // an ancestor of its rows.
+      if (isSticky.current) element.scrollTop = element.scrollHeight;
+    } else if (pressed.current.element.isConnected) {
+      // The virtual list scrolls when a row above grows. For some time after a scroll it also does
+      // this for a row that is partly visible, which would move the pressed element.
+      const moved = topOf(pressed.current.element) - pressed.current.top;
+      if (moved !== 0) element.scrollTop += moved;
+    }
   }, [scroller]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new list starts at its end

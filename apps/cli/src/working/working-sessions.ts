@@ -1,9 +1,16 @@
-import { type SessionId, toArray } from '@millrace/core';
+import {
+  type Cost,
+  type FoldState,
+  type ItemState,
+  type Sequence,
+  type SessionId,
+  totalUsage,
+} from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import { SessionLookupError } from '../contract/errors.ts';
 import { findSession, type SessionSummary } from '../store/session-summaries.ts';
 
-/** A session with work, for `millrace ps`. */
+/** A session with work, for `millrace ps` and `millrace top`. */
 export interface WorkingSession {
   readonly id: SessionId;
   readonly title: string;
@@ -17,6 +24,13 @@ export interface WorkingSession {
   readonly driver: string | null;
   /** The time at which the last message was sent, in milliseconds since 1970. */
   readonly since: number;
+  /** What a running session does now, such as `answering` or `running bash`. Null in other states. */
+  readonly activity: string | null;
+  /** The number of the last turn. */
+  readonly turn: number;
+  /** The tokens of all requests, with those of sub-agents. */
+  readonly tokens: number;
+  readonly costs: readonly Cost[];
 }
 
 /**
@@ -35,14 +49,46 @@ export async function workingSessions(log: Log): Promise<readonly WorkingSession
 
 async function describe(log: Log, summary: SessionSummary): Promise<WorkingSession> {
   const { id, title, cwd, holder, changedAt } = summary;
-  const { asked, run, items } = await snapshot(log, id);
-  const message = toArray(items).findLast(({ kind }) => kind === 'user');
+  const folded = await snapshot(log, id);
+  const { asked, run, items } = folded;
   const idle = run === undefined ? 'queued' : 'interrupted';
   const state = asked.length > 0 ? 'waiting' : holder === undefined ? idle : 'running';
+  const { input, output, costs } = totalUsage(folded);
   return {
     ...{ id, title, cwd, state, driver: holder ?? null },
-    since: message?.startedAt ?? changedAt,
+    since: findLastItem(items, ({ kind }) => kind === 'user')?.startedAt ?? changedAt,
+    activity: state === 'running' ? activityOf(folded) : null,
+    turn: findLastItem(items, () => true)?.turn ?? 0,
+    ...{ tokens: input + output, costs: costs ?? [] },
   };
+}
+
+function activityOf({ open }: FoldState): string {
+  const names = open.flatMap(({ begin }) => (begin.kind === 'tool_result' ? [begin.name] : []));
+  if (names.length > 0) return `running ${[...new Set(names)].join(', ')}`;
+  const begin = open.at(-1)?.begin;
+  switch (begin?.kind) {
+    case undefined:
+      return 'waiting for the model';
+    case 'reasoning':
+      return 'thinking';
+    case 'tool_call':
+      return `calling ${begin.name}`;
+    default:
+      return 'answering';
+  }
+}
+
+/** Searches from the end, because the item is usually one of the last. */
+function findLastItem(
+  items: Sequence<ItemState>,
+  isMatch: (item: ItemState) => boolean,
+): ItemState | undefined {
+  for (let at: Sequence<ItemState> | undefined = items; at !== undefined; at = at.before) {
+    const found = at.chunk.findLast(isMatch);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /**

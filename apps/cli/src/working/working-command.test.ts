@@ -1,0 +1,98 @@
+import { join } from 'node:path';
+import { createAgent, defineTool } from '@millrace/agent';
+import { sessionId } from '@millrace/core';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import type { Host } from '../contract/host.ts';
+import { openStore } from '../store/open-store.ts';
+import { userItem } from '../store/session-summaries.ts';
+import { FakeKeyboard } from '../testing/fake-terminal.ts';
+import { CapturedOutput } from '../testing/output-streams.ts';
+import { toolCall } from '../testing/run-print.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { workingCommand } from './working-command.ts';
+
+const folder = temporaryFolder('working');
+const top = { command: 'top', color: true } as const;
+
+/** Starts a session whose tool runs until the test ends it. */
+async function startSession() {
+  const store = join(folder(), 'sessions.db');
+  const { log, close } = await openStore({ config: { store }, env: {} });
+  const started = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<string>();
+  const refund = defineTool({
+    ...{ name: 'refund', description: 'Refunds an order', input: z.object({}) },
+    execute: () => {
+      started.resolve();
+      return end.promise;
+    },
+  });
+  const usage = { input: 1200, output: 20, costs: [{ amount: '0.25', currency: 'USD' }] };
+  const provider = scriptedProvider([
+    { content: { parts: [toolCall('c1', 'refund', {})] }, usage },
+    'Done\u001b]0;owned\u0007.',
+  ]);
+  const agent = createAgent({ log, provider, tools: [refund] });
+  const message = userItem(['Where is my \u001b[31mrefund?'], { cwd: folder() });
+  const run = agent.run(message, { session: sessionId('orders') });
+  await started.promise;
+  const finish = async () => {
+    end.resolve('Refunded');
+    await run.result;
+  };
+  onTestFinished(async () => {
+    await finish();
+    await close();
+  });
+  return { finish, env: { MILLRACE_STORE: store, HOME: folder(), XDG_CONFIG_HOME: folder() } };
+}
+
+function hostOf(env: Host['env'], isTTY = false) {
+  const [stdin, stdout, stderr] = [
+    new FakeKeyboard(),
+    new CapturedOutput({ isTTY }),
+    new CapturedOutput(),
+  ];
+  const signal = new AbortController().signal;
+  const host = { ...{ argv: [], env, cwd: folder(), stdin, stdout, stderr, signal } };
+  return { host, stdin, stdout, stderr };
+}
+
+test('25: ps and top print what a session does now, its turn, tokens and cost', async () => {
+  const { env, finish } = await startSession();
+  const ps = hostOf(env);
+  await workingCommand({ command: 'ps', json: true, color: true }, ps.host);
+  expect(JSON.parse(ps.stdout.text)).toMatchObject([
+    {
+      ...{ id: 'orders', state: 'running', activity: 'running refund', turn: 1, tokens: 1220 },
+      costs: [{ amount: '0.25', currency: 'USD' }],
+    },
+  ]);
+  const once = hostOf(env);
+  expect(await workingCommand(top, once.host)).toBe(0);
+  expect(once.stdout.text).toMatch(/orders +running refund +\d.* s +1 +1\.2k +\$0\.250 .*refund\?/);
+  expect(once.stdout.text).not.toContain('\u001b');
+  await finish();
+  const idle = hostOf(env);
+  await workingCommand(top, idle.host);
+  expect([idle.stdout.text, idle.stderr.text]).toEqual(['', 'No session has work.\n']);
+});
+
+test.each([
+  ['q', 'q'],
+  ['Ctrl-C', '\u0003'],
+  ['Esc', '\u001b'],
+])('25: top fills the screen of a terminal until %s, and restores it', async (_, key) => {
+  const { env } = await startSession();
+  const { host, stdin, stdout } = hostOf(env, true);
+  const ended = workingCommand(top, host);
+  await expect.poll(() => stdout.text).toContain('running refund');
+  expect(stdout.text).toContain('1 session with work, 0 waiting for you · q closes');
+  stdin.write(key);
+  expect(await ended).toBe(0);
+  expect(stdout.text.startsWith('\u001b[?1049h\u001b[?25l')).toBe(true);
+  expect(stdout.text.endsWith('\u001b[?25h\u001b[?1049l')).toBe(true);
+  expect(stdout.text).not.toContain('\u001b[31m');
+});
