@@ -67,4 +67,46 @@ describeInChromium()('branches', () => {
     await first.getByRole('article', { name: 'A' }).getByRole('link').click();
     await page.waitForURL(`**${path}/inspect?at=*`);
   });
+
+  test('25.2: two branches stream side by side, get names, and one of them is kept', async () => {
+    const tab = await (await harness.visitor()).tab();
+    const { page } = tab;
+    await tab.send('tools');
+    await tab.waitForText('Done: a duplicate record');
+    await page.getByRole('button', { name: 'Send' }).waitFor();
+    const path = await tab.taskPath();
+    const { origin } = new URL(page.url());
+    const id = path.split('/').at(-1) ?? '';
+    const { records } = (await (await fetch(`${origin}/tasks/${id}/records`)).json()) as {
+      readonly records: readonly FoundRecord[];
+    };
+    const end = records.findLast(({ fact }) => fact?.type === 'run_finished');
+    await page.goto(`${origin}${path}/inspect?at=${end?.offset}`);
+    await page.getByRole('button', { name: 'Branch from here' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Add a message' }).click();
+    const fields = dialog.getByLabel('Another message');
+    await fields.nth(0).fill('What is a lease?');
+    await fields.nth(1).fill('What is a fold?');
+    await dialog.getByRole('button', { name: 'Start 2 branches' }).click();
+    await page.waitForURL('**/branches?with=*');
+    const columns = page.locator('.branch-column');
+    await expect.poll(() => columns.count()).toBe(2);
+    await columns.nth(0).getByText('What is a lease?').last().waitFor();
+    await columns.nth(1).getByText('What is a fold?').last().waitFor();
+    const second = columns.nth(1);
+    const name = second.getByRole('textbox', { name: 'Name of the branch' });
+    await expect.poll(() => name.inputValue()).toBe('What is a fold?');
+    await name.fill('The better one');
+    await name.press('Enter');
+    await second.getByRole('button', { name: 'Keep this branch' }).click();
+    await second.getByRole('button', { name: 'Main branch' }).waitFor();
+    const entry = page.locator('.task-list .task-link', { hasText: 'The better one' }).first();
+    await entry.waitFor();
+    await shoot(page, 'branches');
+    expect(await axeFaults(page)).toEqual([]);
+    await second.getByRole('link', { name: 'Compare' }).click();
+    const first = page.getByRole('region', { name: 'First difference' });
+    await first.locator('ins', { hasText: 'fold' }).waitFor();
+  });
 });
