@@ -16,21 +16,9 @@ export function toolsByName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
     named.set(tool.name, tool);
   }
   const other = tools.find(({ runsAnyName }) => runsAnyName);
-  return other === undefined ? named : new NamesOrOther(named, other);
-}
-
-/** The tools of an agent, with a tool for all other names. */
-class NamesOrOther extends Map<string, Tool> {
-  readonly #other: Tool;
-
-  constructor(named: ReadonlyMap<string, Tool>, other: Tool) {
-    super(named);
-    this.#other = other;
-  }
-
-  override get(name: string): Tool {
-    return super.get(name) ?? this.#other;
-  }
+  // A class of its own would add more code to the bundle of each agent.
+  if (other !== undefined) named.get = (name) => Map.prototype.get.call(named, name) ?? other;
+  return named;
 }
 
 function answeredTwice(builtIn: string, first: string, second: string): AgentError {
