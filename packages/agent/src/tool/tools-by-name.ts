@@ -19,10 +19,8 @@ export function toolsByName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
     named.set(tool.name, tool);
   }
   const other = tools.find(({ runsAnyName }) => runsAnyName);
-  if (other !== undefined) {
-    const find = named.get.bind(named);
-    named.get = (name) => find(name) ?? other;
-  }
+  // A class of its own would add more code to the bundle of each agent.
+  if (other !== undefined) named.get = (name) => Map.prototype.get.call(named, name) ?? other;
   return named;
 }
 
