@@ -12,6 +12,8 @@ export interface ExtensionPlace {
   readonly origin: Origin;
   /** The folder that contains the place. Paths of hooks refer to it. */
   readonly parent: string;
+  /** The folder of the plugin that is the place. Undefined if the place is no plugin. */
+  readonly pluginFolder?: string | undefined;
   /** The real path of the repository root. Links of a project must not lead out of it. */
   readonly root: string;
   readonly cwd: string;

@@ -53,7 +53,8 @@ export async function loadExtensions(options: LoadOptions): Promise<LoadedExtens
   const folders = await foldersUpToRoot(cwd);
   const root = await realpath(folders.at(-1) ?? cwd);
   const plugins = (await trustedPlugins(env, warn)).map(
-    (folder) => ({ folder, parent: root, origin: 'user', root, cwd }) as const,
+    (folder) =>
+      ({ folder, pluginFolder: folder, parent: root, origin: 'user', root, cwd }) as const,
   );
   const user = await findAll(
     [...(await userPlaces(env, { root, cwd })), ...plugins],

@@ -99,6 +99,9 @@ async function killAfter(path: string, count: number): Promise<void> {
   child.kill('SIGKILL');
   const [, signal] = await exited;
   killed.resolve();
+  // Calls that the process sent before its end can arrive later. They must be counted before the next start.
+  await expect.poll(() => server.openConnections).toBe(0);
+  await new Promise((resolve) => setImmediate(resolve));
   onCall = async () => {};
   expect(signal).toBe('SIGKILL');
 }

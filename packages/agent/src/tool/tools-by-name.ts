@@ -1,9 +1,7 @@
 import { AgentError } from '../contract/agent-error.ts';
 import type { Tool } from '../contract/tool.ts';
 
-/**
- * Returns the tools by their names. Throws if two tools have the same name, or answer the same built-in tool.
- */
+/** Returns the tools of an agent by name. Refuses two tools with the same name, or for the same built-in tool. */
 export function toolsByName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
   const named = new Map<string, Tool>();
   const answering = new Map<string, string>();
@@ -17,7 +15,22 @@ export function toolsByName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
     if (named.has(tool.name)) throw toolNameTaken(tool.name);
     named.set(tool.name, tool);
   }
-  return named;
+  const other = tools.find(({ runsAnyName }) => runsAnyName);
+  return other === undefined ? named : new NamesOrOther(named, other);
+}
+
+/** The tools of an agent, with a tool for all other names. */
+class NamesOrOther extends Map<string, Tool> {
+  readonly #other: Tool;
+
+  constructor(named: ReadonlyMap<string, Tool>, other: Tool) {
+    super(named);
+    this.#other = other;
+  }
+
+  override get(name: string): Tool {
+    return super.get(name) ?? this.#other;
+  }
 }
 
 function answeredTwice(builtIn: string, first: string, second: string): AgentError {
