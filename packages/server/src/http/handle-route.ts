@@ -87,13 +87,14 @@ function createContext(
   { bytes, query: rawQuery }: RawInput,
   options: HandleRouteOptions,
 ): RouteContext {
-  const { request, grant, toServerError } = exchange;
+  const { request, grant, caller, toServerError } = exchange;
   const { service, streams, tokens, log, clock, limits, closing, storage, mcp, a2a, push } =
     options;
   const { stallTimeoutMs } = options;
   return {
     service: scopedService(service, grant),
     grant,
+    caller,
     restricted: restrictedName(grant),
     streams,
     tokens,

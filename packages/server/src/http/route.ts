@@ -41,6 +41,8 @@ export interface RouteServices {
 export interface RouteContext extends RouteServices {
   /** The rights of the caller. */
   readonly grant: Grant;
+  /** The name of the caller: its token, its user or its address. */
+  readonly caller: string;
   /** Identifies the resources of a caller without full access. Undefined for full access. */
   readonly restricted: string | undefined;
   readonly headers: IncomingHttpHeaders;

@@ -9,6 +9,7 @@ import { a2aError } from './protocol/a2a-error.ts';
 import { countField, historyRange, readSendOptions, readSentMessage } from './protocol/messages.ts';
 import { linkTask } from './protocol/task-parts.ts';
 import { addPushConfig, pushOperations } from './push/push-operations.ts';
+import { readInTurn } from './read-queue.ts';
 
 /** The result of an operation: a value, a value that needs a wait, or a stream of events. */
 export type A2aResult =
@@ -51,7 +52,8 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   async GetTask(params, context) {
     const historyLength = countField(params, 'historyLength', historyRange);
-    const view = await readView(await findTask(params['id'], context), context);
+    const task = await findTask(params['id'], context);
+    const view = await readInTurn(context, () => readView(task, context));
     return value(linkTask(view.task({ historyLength }), context.base));
   },
   async ListTasks(params, context) {

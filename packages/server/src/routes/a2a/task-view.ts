@@ -101,6 +101,11 @@ export class TaskView {
     return this.#moment.waiting;
   }
 
+  /** True if the run has an open question, also while other calls still run. */
+  get isAsking(): boolean {
+    return this.#moment.state.asked.length > 0;
+  }
+
   /** True if the task has asked one question up to now. An answer without an id can then mean only this one. */
   get isOnlyQuestion(): boolean {
     return this.#asked.size <= 1;
