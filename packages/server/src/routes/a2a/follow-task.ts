@@ -14,10 +14,14 @@ export async function waitFor(
   signal: AbortSignal,
 ): Promise<JsonObject> {
   const options = { ...fields, historyLength: 0, stopsWhenAsked: true };
-  for await (const _ of followTask(task, options, context, signal));
-  if (!(await context.log.info(task.place.sessionId))) throw taskNotFound();
-  const { view } = await openView(task, context);
-  return linkTask(view.task(fields), task.place.base);
+  for (;;) {
+    for await (const _ of followTask(task, options, context, signal));
+    if (!(await context.log.info(task.place.sessionId))) throw taskNotFound();
+    const { view } = await openView(task, context);
+    // The agent may have continued since then, for example with the answer to one of several questions.
+    if (view.isOver || view.waiting.length > 0 || signal.aborted)
+      return linkTask(view.task(fields), task.place.base);
+  }
 }
 
 /** Maximum time to wait for the end of a cancelled task. A tool can need longer. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '@millrace/core';
-import { messagesBackward } from '../openai/response-log.ts';
+import { messagesBackward } from '../openai/response-starts.ts';
 import { type A2aContext, findContext, openView, openViews, readTask } from './open-task.ts';
 import { invalidParams } from './protocol/a2a-error.ts';
 import { countField, historyRange, textField } from './protocol/messages.ts';
