@@ -22,13 +22,16 @@ export async function* followTask(
   { log }: { readonly log: Log },
   signal: AbortSignal,
 ): AsyncGenerator<JsonObject> {
+  const { taskId, base, sessionId } = task.place;
+  // The reader must see its own message, which the shared view may not contain yet.
+  const { through = 0 } = (await log.info(sessionId)) ?? {};
+  // There is no pause up to the read, so that the task cannot lose its last reader before.
   const tasks = tasksOf.get(log) ?? new Map<string, FollowedTask>();
   tasksOf.set(log, tasks);
-  const { taskId, base } = task.place;
   const known = tasks.get(taskId);
   const followed = known ?? new FollowedTask(openView(task, { log }), () => tasks.delete(taskId));
   tasks.set(taskId, followed);
-  for await (const event of followed.read(options, signal)) yield linkEvent(event, base);
+  for await (const event of followed.read(options, through, signal)) yield linkEvent(event, base);
 }
 
 /** Returns the view of a task. It does not read the log again if the task has readers. */
@@ -49,6 +52,8 @@ class FollowedTask {
   readonly #onEnd: () => void;
   readonly #readers = new Set<TaskReader>();
   readonly #stopped = new AbortController();
+  /** Called after the next batch of records. */
+  readonly #onBatch: (() => void)[] = [];
   #users = 0;
   #isOpen = true;
   #isFollowing = false;
@@ -61,15 +66,18 @@ class FollowedTask {
 
   async *read(
     { stopsWhenAsked, ...fields }: FollowOptions,
+    through: number,
     signal: AbortSignal,
   ): AsyncGenerator<JsonObject> {
     this.#users++;
     const reader = new TaskReader(stopsWhenAsked);
     try {
       const { view, response } = await this.opened;
+      await this.#reach(through, { view, response });
       const now = () => ({ task: view.task(fields) });
       const first = now();
-      const isDone = view.isOver || reader.isDoneAt(view) || response === undefined;
+      const isEnded = view.isOver || !this.#isOpen || response === undefined;
+      const isDone = isEnded || reader.isDoneAt(view);
       if (!isDone) this.#join(reader, { view, response });
       yield first;
       if (!isDone) yield* reader.events(now, signal);
@@ -79,8 +87,22 @@ class FollowedTask {
     }
   }
 
-  #join(reader: TaskReader, { view, response }: Required<OpenView>): void {
+  /** Waits until the view contains all records up to an offset, or until the task is over. */
+  async #reach(through: number, { view, response }: OpenView): Promise<void> {
+    while (this.#isOpen && !view.isOver && response && response.state.through < through) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#onBatch.push(resolve);
+      this.#start({ view, response });
+      await promise;
+    }
+  }
+
+  #join(reader: TaskReader, opened: OpenView): void {
     this.#readers.add(reader);
+    this.#start(opened);
+  }
+
+  #start({ view, response }: OpenView): void {
     if (this.#isFollowing || response === undefined) return;
     this.#isFollowing = true;
     void this.#follow(view, response);
@@ -93,6 +115,7 @@ class FollowedTask {
           view,
           steps.flatMap((step) => view.add(step)),
         );
+        this.#wake();
         if (view.isOver) break;
       }
     } catch (error) {
@@ -113,9 +136,15 @@ class FollowedTask {
     }
   }
 
+  /** Continues the readers that wait for a batch. */
+  #wake(): void {
+    for (const resolve of this.#onBatch.splice(0)) resolve();
+  }
+
   #end(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#wake();
     this.#onEnd();
     this.#stopped.abort();
   }

@@ -36,7 +36,7 @@ const operations: Readonly<Record<string, Operation>> = {
     const task = await send(params, context);
     const fields = { historyLength };
     if (returnsAtOnce) {
-      const view = await readView(task, context);
+      const { view } = await openView(task, context);
       return value({ task: linkTask(view.task(fields), context.base) });
     }
     const { question } = task;
@@ -53,7 +53,7 @@ const operations: Readonly<Record<string, Operation>> = {
   async GetTask(params, context) {
     const historyLength = countField(params, 'historyLength', historyRange);
     const task = await findTask(params['id'], context);
-    const view = await readInTurn(context, () => readView(task, context));
+    const { view } = await readInTurn(context, () => openView(task, context));
     return value(linkTask(view.task({ historyLength }), context.base));
   },
   async ListTasks(params, context) {

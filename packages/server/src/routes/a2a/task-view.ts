@@ -14,7 +14,6 @@ import { endText } from '../mcp/tool-result.ts';
 import type { Question, ResponseStep } from '../openai/response-log.ts';
 import { questionData } from './answers.ts';
 import type { TaskPlace } from './contract.ts';
-import { endState, isTerminal, openState, type TaskState } from './protocol/task-state.ts';
 import {
   type Artifact,
   agentMessage,
@@ -24,6 +23,7 @@ import {
   itemsOfRun,
   messageContent,
 } from './protocol/task-parts.ts';
+import { endState, isTerminal, openState, type TaskState } from './protocol/task-state.ts';
 
 /** What a task contains, in addition to its status. */
 export interface TaskFields {
