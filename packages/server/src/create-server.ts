@@ -88,8 +88,9 @@ export interface ServerOptions {
   readonly clientAddress?: ((request: IncomingRequest) => string | undefined) | undefined;
   /**
    * The proxies in front of the server: `loopback`, `private`, addresses such as `10.1.2.3`, and networks
-   * such as `10.1.0.0/16`. For requests from these addresses, the server reads `X-Forwarded-For` and
-   * `X-Forwarded-Host`. It uses them for rate limits, the request log, `hosts` and the check of origins.
+   * such as `10.1.0.0/16`. For requests from these addresses, the server reads `X-Forwarded-For`,
+   * `X-Forwarded-Host` and `X-Forwarded-Proto`. It uses them for rate limits, the request log, `hosts`, the check
+   * of origins, and links to the server.
    * Default: none; these headers then have no effect.
    */
   readonly trustedProxies?: readonly string[] | undefined;

@@ -112,6 +112,7 @@ function createContext(
     bytes,
     rawQuery,
     basePath: request.basePath,
+    origin: exchange.origin,
     labelRequest: (what) => {
       exchange.label = what;
     },

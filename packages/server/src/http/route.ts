@@ -52,6 +52,8 @@ export interface RouteContext extends RouteServices {
   readonly rawQuery: Readonly<Record<string, unknown>>;
   /** The path at which the server is mounted. Empty for the root. */
   readonly basePath: string;
+  /** The origin of the server, as the client sees it, for example `https://agents.example`. */
+  readonly origin: string;
   /** The body before it is parsed. Undefined if the request has no body. */
   readonly bytes: Buffer | undefined;
   /** The signal is aborted when the server closes. */

@@ -14,7 +14,8 @@ export interface A2aOptions {
   readonly agent?: string | undefined;
   /**
    * The URL at which clients reach the server, for example `https://agents.example`, with the path of a proxy.
-   * Default: the host of the request, with `http`, or `https` if `X-Forwarded-Proto` says so.
+   * Default: the host of the request, with `https` if `X-Forwarded-Proto` contains it, or if a trusted proxy sends
+   * a host name without this header. Otherwise with `http`.
    */
   readonly url?: string | undefined;
   /** True if cards need no token. All other requests still need one. Default: false. */
