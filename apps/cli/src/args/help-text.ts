@@ -84,6 +84,7 @@ const mainPage: HelpPage = {
   diff      Show where two sessions went different ways, and why
   branch    Continue a session from any record, with a change
   test      Run recorded sessions through your agents, and show what changed
+  eval      Run an experiment: compare variants of an agent with scores
   sql       Ask questions about all sessions with SQL
   verify    Prove that a session is complete and unchanged
   report    Write a session without secrets into one file, for a bug report
@@ -244,6 +245,17 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       ['millrace test --agents agents.ts --accept', 'accept what changed'],
       ['millrace test --agents agents.ts -o report.html -o junit.xml', 'write reports'],
       ['millrace test last --agents agents.ts --mode live', 'let the model answer again'],
+    ],
+  },
+  eval: {
+    usage: ['millrace eval <file> [flags]'],
+    about:
+      'Runs the experiment that a module exports: each variant of an agent answers each case, and scorers score the answers. All runs, votes of judges and results are sessions of the store. After a crash or Ctrl-C, the same command continues and pays nothing twice. The exit code is 1 if a score is below --fail-under, or if runs are missing.',
+    flagOwners: ['eval'],
+    examples: [
+      ['millrace eval refunds.ts', 'run or continue the experiment'],
+      ['millrace eval refunds.ts --fail-under correct=0.9 -o junit.xml', 'a gate for CI'],
+      ['millrace eval refunds.ts --repeats 5 --max-cost 2.00', 'more repeats, with a limit'],
     ],
   },
   sql: {

@@ -28,9 +28,12 @@ const maxRemembered = 1000;
 const terminal = ['COMPLETED', 'FAILED', 'CANCELED', 'REJECTED'];
 const asking = ['INPUT_REQUIRED', 'AUTH_REQUIRED'];
 
+/** The text of an artifact. It is kept in pieces, because joining it for each piece takes quadratic time. */
 interface WrittenText {
-  readonly writer: TextWriter;
-  readonly text: string;
+  /** The parts of the text. Text after a last chunk is a new part. */
+  readonly writers: TextWriter[];
+  pieces: string[];
+  length: number;
 }
 
 /** Converts the events of a task to deltas of an item. */
@@ -151,14 +154,13 @@ export class TaskWriter {
     if (id === undefined) return;
     if (field(update, 'append') !== true) this.#bring(artifact, true);
     else this.#appendTo(id, artifact);
-    const written = this.#texts.get(id);
-    if (field(update, 'lastChunk') === true && written?.writer.isOpen) written.writer.commit();
+    if (field(update, 'lastChunk') === true) commitLast(this.#texts.get(id));
   }
 
   #appendTo(id: string, artifact: JsonValue | undefined): void {
     for (const part of listIn(artifact, 'parts')) {
       const text = field(part, 'text');
-      if (typeof text === 'string') this.#write(id, (this.#texts.get(id)?.text ?? '') + text);
+      if (typeof text === 'string') this.#append(id, text);
       else this.#writeOther(part, 'structured');
     }
   }
@@ -181,13 +183,27 @@ export class TaskWriter {
   /** Makes a text of the item equal to the text of an artifact. */
   #write(id: string, text: string): void {
     const before = this.#texts.get(id);
-    if (before?.text === text) return;
-    const grows = before?.writer.isOpen === true && text.startsWith(before.text);
-    if (before !== undefined && !grows) before.writer.retract('withdrawn');
-    if (text === '') return void this.#texts.delete(id);
-    const writer = grows ? before.writer : this.#writer.text();
-    writer.append(grows ? text.slice(before.text.length) : text);
-    this.#texts.set(id, { writer, text });
+    if (before === undefined) return this.#append(id, text);
+    if (text.length >= before.length) {
+      before.pieces = [before.pieces.join('')];
+      if (text.startsWith(before.pieces[0] ?? ''))
+        return this.#append(id, text.slice(before.length));
+    }
+    for (const writer of before.writers) writer.retract('withdrawn');
+    this.#texts.delete(id);
+    this.#append(id, text);
+  }
+
+  #append(id: string, piece: string): void {
+    if (piece === '') return;
+    const written = this.#texts.get(id) ?? { writers: [], pieces: [], length: 0 };
+    this.#texts.set(id, written);
+    const last = written.writers.at(-1);
+    const writer = last?.isOpen === true ? last : this.#writer.text();
+    if (writer !== last) written.writers.push(writer);
+    writer.append(piece);
+    written.pieces.push(piece);
+    written.length += piece.length;
   }
 
   #writeOther(part: JsonValue, kind: 'structured' | 'custom'): void {
@@ -205,7 +221,7 @@ export class TaskWriter {
 
   /** Commits all texts, and writes what the next request needs. */
   finish(): void {
-    for (const { writer } of this.#texts.values()) if (writer.isOpen) writer.commit();
+    for (const written of this.#texts.values()) commitLast(written);
     this.#remember();
   }
 
@@ -230,6 +246,11 @@ export class TaskWriter {
 
 /** The name of the part that contains the task of the remote agent. */
 export const taskPart = 'a2a_task';
+
+function commitLast(written: WrittenText | undefined): void {
+  const last = written?.writers.at(-1);
+  if (last?.isOpen === true) last.commit();
+}
 
 function textIn(value: JsonValue | undefined, name: string): string | undefined {
   const text = field(value, name);

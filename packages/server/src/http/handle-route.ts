@@ -47,7 +47,11 @@ export async function handleRoute(
   if (result instanceof StreamReply) {
     const { openStreams } = options;
     // A request that has already changed data must be answered, so the limit does not apply to it.
-    if (route.method === 'GET' || result.isRefusable) openStreams.assertCapacity(exchange.caller);
+    if (route.method === 'GET' || result.isRefusable) {
+      openStreams.assertCapacity(exchange.caller);
+      const isRestricted = exchange.grant.scope.kind !== 'all';
+      if (result.isReplay && isRestricted) openStreams.takeReplay(exchange);
+    }
     openStreams.add(exchange);
     return exchange.stream(result);
   }

@@ -154,10 +154,19 @@ export class StreamReply {
   readonly write: (response: HttpResponse) => Promise<void>;
   /** True if the request changed nothing, so that the server can still refuse it. */
   readonly isRefusable: boolean;
+  /**
+   * True if the reply starts with the stored content of a run, so that it needs much memory. A caller without
+   * full access can have only few of these streams.
+   */
+  readonly isReplay: boolean;
 
-  constructor(write: (response: HttpResponse) => Promise<void>, { isRefusable = false } = {}) {
+  constructor(
+    write: (response: HttpResponse) => Promise<void>,
+    { isRefusable = false, isReplay = false } = {},
+  ) {
     this.write = write;
     this.isRefusable = isRefusable;
+    this.isReplay = isReplay;
   }
 }
 

@@ -1,8 +1,9 @@
 import type { JsonObject } from '@millrace/core';
-import { messagesBackward } from '../openai/response-log.ts';
+import { messagesBackward } from '../openai/response-starts.ts';
 import { type A2aContext, findContext, openView, readTask } from './open-task.ts';
 import { invalidParams } from './protocol/a2a-error.ts';
 import { countField, historyRange, textField } from './protocol/messages.ts';
+import { linkTask } from './protocol/task-parts.ts';
 import type { TaskFields, TaskView } from './task-view.ts';
 
 /** Maximum number of sessions that one request reads. A page can therefore be shorter than requested. */
@@ -36,7 +37,7 @@ export async function listTasks(params: JsonObject, context: A2aContext): Promis
       : await tasksOfContext(query.contextId, query, context);
   const views = page.views.toSorted((a, b) => b.at - a.at);
   return {
-    tasks: views.map((view) => view.task(query)),
+    tasks: views.map((view) => linkTask(view.task(query), context.base)),
     nextPageToken: page.next,
     pageSize: query.pageSize,
     totalSize: page.total,

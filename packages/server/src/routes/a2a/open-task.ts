@@ -1,4 +1,5 @@
 import { sessionId } from '@millrace/core';
+import { commandKey } from '../../agents/loops/loop-commands.ts';
 import type { Command } from '../../contract/request-bodies.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { Ref } from '../../contract/service.ts';
@@ -125,16 +126,33 @@ async function continueTask(
   const { contextId } = message;
   if (contextId !== undefined && ![place.contextId, place.sessionId].includes(contextId))
     throw invalidParams('Cannot send: the task belongs to another context');
+  const key = keyOf('steer', message);
+  const isRepeat = async () =>
+    (await context.log.findCommand(place.sessionId, commandKey(key))) !== undefined;
+  // A repeated message has no further effect. It must not answer a question that came after it.
+  if (await isRepeat()) return task;
   const { view } = await openView(task, context);
   if (view.isOver)
     throw a2aError(
       'UNSUPPORTED_OPERATION',
       `Cannot send to a task that has ended. Send the message with the contextId ${place.contextId} and without a taskId`,
     );
-  if (view.waiting.length > 0)
-    await answerQuestions(place.sessionId, view.waiting, message, context);
-  else await submit(question.taskId, 'steer', message, context);
+  const { waiting, isOnlyQuestion } = view;
+  if (waiting.length === 0) {
+    await submit(question.taskId, 'steer', message, context);
+    return task;
+  }
+  const answer = { message, waiting, isOnlyQuestion, key };
+  await answerQuestions(place.sessionId, answer, context).catch(async (error: unknown) => {
+    // A concurrent request with the same message may have been first.
+    if (!(await isRepeat())) throw error;
+  });
   return task;
+}
+
+/** Returns the idempotency key of a message. A message to a task has one key, whether it answers or joins. */
+function keyOf(type: 'message' | 'steer', { id, hash }: SentMessage): string {
+  return `a2a:${type}:${id}:${hash}`.slice(0, 256);
 }
 
 async function submit(
@@ -145,9 +163,7 @@ async function submit(
 ): Promise<number> {
   const content = { type: 'text', author: 'user', content: '' } as never;
   const command: Command = { type, content };
-  // A repeated message has no further effect.
-  const key = `a2a:${type}:${message.id}:${message.hash}`.slice(0, 256);
-  const sent = { key, trace, extras: { items: [itemOf(message)] } };
+  const sent = { key: keyOf(type, message), trace, extras: { items: [itemOf(message)] } };
   const { offset } = await service.tasks.submit(session, command, sent);
   return offset;
 }

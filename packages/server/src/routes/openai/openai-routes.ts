@@ -3,6 +3,7 @@ import { ServerError } from '../../contract/server-error.ts';
 import type { AgentInfo } from '../../contract/task.ts';
 import { type Route, type RouteContext, route } from '../../http/route.ts';
 import { CompletionView, completionOf } from './completion-view.ts';
+import { conversationRoutes } from './conversation-routes.ts';
 import { isOffered, modelsOf, notFound, openResponse } from './open-response.ts';
 import { modelNotFound } from './openai-error.ts';
 import {
@@ -163,6 +164,7 @@ export const openAiRoutes: readonly Route[] = [
       return found;
     },
   }),
+  ...conversationRoutes,
 ];
 
 async function allAgents({ service }: RouteContext): Promise<readonly AgentInfo[]> {
