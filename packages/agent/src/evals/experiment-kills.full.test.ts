@@ -15,9 +15,9 @@ import {
   type WireAnswer,
 } from '@millrace/providers/scripted-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bundledProgram } from '../../../../scripts/bundled-program.ts';
 import { childEnv, isFull, patientMs } from '../../../core/src/testing/runs.ts';
 import { readRecords } from '../history/fork-before.ts';
-import { bundleProgram } from '../testing/bundle-program.ts';
 import type { ExperimentReport } from './experiment.ts';
 
 const matrix = isFull ? [3, 50, 3] : [2, 3, 2];
@@ -39,7 +39,7 @@ let onCall = async () => {};
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'experiment-kills-'));
   const source = new URL('../testing/kills/run-experiment.ts', import.meta.url);
-  program = await bundleProgram(source, folder);
+  program = bundledProgram(source);
   server = await startScriptedServer(async (request) => {
     const { key, answer } = answerTo(request);
     calls.set(key, (calls.get(key) ?? 0) + 1);
