@@ -43,8 +43,3 @@ export async function waitForStop(
   }
   return linkTask((await openView(task, context)).view.task(), task.place.base);
 }
-
-/** True if a task with this state has ended. */
-export function isTerminal(state: string): boolean {
-  return /_(?:COMPLETED|FAILED|CANCELED|REJECTED)$/.test(state);
-}

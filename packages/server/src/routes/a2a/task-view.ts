@@ -11,9 +11,10 @@ import { partOf } from '../../messages/part-content.ts';
 import { describeQuestion } from '../mcp/questions.ts';
 import { type RunMoment, RunView } from '../mcp/run-view.ts';
 import { endText } from '../mcp/tool-result.ts';
-import type { Question, ResponseEnd, ResponseStep } from '../openai/response-log.ts';
+import type { Question, ResponseStep } from '../openai/response-log.ts';
 import { questionData } from './answers.ts';
 import type { TaskPlace } from './contract.ts';
+import { endState, isTerminal, openState, type TaskState } from './protocol/task-state.ts';
 import {
   type Artifact,
   agentMessage,
@@ -23,16 +24,6 @@ import {
   itemsOfRun,
   messageContent,
 } from './protocol/task-parts.ts';
-
-/** The states of a task that the server uses. */
-export type TaskState =
-  | 'TASK_STATE_SUBMITTED'
-  | 'TASK_STATE_WORKING'
-  | 'TASK_STATE_INPUT_REQUIRED'
-  | 'TASK_STATE_COMPLETED'
-  | 'TASK_STATE_FAILED'
-  | 'TASK_STATE_CANCELED'
-  | 'TASK_STATE_REJECTED';
 
 /** What a task contains, in addition to its status. */
 export interface TaskFields {
@@ -113,7 +104,7 @@ export class TaskView {
 
   /** True after the end of the task. */
   get isOver(): boolean {
-    return terminalStates.has(this.#status.state);
+    return isTerminal(this.#status.state);
   }
 
   /** Returns the task as it is now. The following events add to it. */
@@ -282,28 +273,5 @@ export class TaskView {
   #artifactUpdate(artifact: JsonObject, more: JsonObject): JsonObject {
     const { taskId, contextId } = this.#place;
     return { artifactUpdate: { taskId, contextId, artifact, ...more } };
-  }
-}
-
-const terminalStates: ReadonlySet<TaskState> = new Set<TaskState>([
-  ...(['TASK_STATE_COMPLETED', 'TASK_STATE_FAILED'] as const),
-  ...(['TASK_STATE_CANCELED', 'TASK_STATE_REJECTED'] as const),
-]);
-
-function openState({ waiting }: RunMoment): TaskState {
-  return waiting.length > 0 ? 'TASK_STATE_INPUT_REQUIRED' : 'TASK_STATE_WORKING';
-}
-
-function endState({ stop }: ResponseEnd): TaskState {
-  switch (stop.reason) {
-    case 'aborted':
-      return stop.cause === 'interrupted' ? 'TASK_STATE_FAILED' : 'TASK_STATE_CANCELED';
-    case 'error':
-    case 'limit':
-      return 'TASK_STATE_FAILED';
-    case 'blocked':
-      return 'TASK_STATE_REJECTED';
-    default:
-      return 'TASK_STATE_COMPLETED';
   }
 }
