@@ -26,10 +26,11 @@ import {
   route,
   StreamReply,
 } from '../http/route.ts';
-import { compareTasks, originOf } from '../inspection/compare-tasks.ts';
+import { compareTasks, originOf, withoutInstructions } from '../inspection/compare-tasks.ts';
 import { digestCacheFor, digestReply } from '../inspection/task-digest.ts';
 import { outlineCacheFor, outlineReply } from '../inspection/task-outline.ts';
 import { isCursor } from '../stream/frames/cursor.ts';
+import { shownBatch } from '../stream/shown-record.ts';
 import { sendBlob } from './files/file-routes.ts';
 import { taskIdParams, taskNameParams } from './route-schemas.ts';
 
@@ -151,11 +152,12 @@ export const taskLogRoutes: readonly Route[] = [
     params: taskIdParams,
     query: diffQuery,
     reply: sessionDiffSchema,
-    async handle({ params, query: { other } }, { service, log }) {
+    async handle({ params, query: { other } }, { service, log, grant }) {
       const { id } = await service.tasks.get({ id: params.task_id });
       const origin = other ?? (await originOf(log, id));
       const { id: a } = await service.tasks.get({ id: origin });
-      return compareTasks(log, a, id);
+      const diff = await compareTasks(log, a, id);
+      return grant.scope.kind === 'all' ? diff : withoutInstructions(diff);
     },
   }),
   route({
@@ -235,7 +237,7 @@ export async function sendRecords(
   const batch = isKnown
     ? await log.read(session, { from, incarnation, maxBytes: pageBytes })
     : { after: 0, through: 0, records: [] };
-  const bytes = Buffer.from(encodeBatch(firstOf(batch, limit)));
+  const bytes = Buffer.from(encodeBatch(shownBatch(firstOf(batch, limit))));
   return new StreamReply(async (response) => {
     response.writeHead(200, {
       'content-type': 'application/json; charset=utf-8',
