@@ -1,9 +1,4 @@
-import {
-  type DifferenceSide,
-  diffSessions,
-  type SessionDiff,
-  type SessionDifference,
-} from '@millrace/agent';
+import { diffSessions, type SessionDiff } from '@millrace/agent';
 import type { Log } from '@millrace/log';
 import { ServerError } from '../contract/server-error.ts';
 
@@ -23,37 +18,6 @@ export async function compareTasks(log: Log, a: string, b: string): Promise<Sess
     }
   }
   return diffSessions({ log, session: a }, { log, session: b }, limits);
-}
-
-/**
- * Returns a comparison without the instructions of branches. The comparison still names them as the cause.
- * Only tokens with full access can read instructions.
- */
-export function withoutInstructions({ differences, ...diff }: SessionDiff): SessionDiff {
-  const shown = differences.map(hideInstructions);
-  return { ...diff, differences: shown, divergence: shown[0] };
-}
-
-function hideInstructions(difference: SessionDifference): SessionDifference {
-  const { a, b, changes } = difference;
-  if (a?.type !== 'branched' && b?.type !== 'branched') return difference;
-  return {
-    ...difference,
-    a: a && hideValue(a, difference.field),
-    b: b && hideValue(b, difference.field),
-    changes: changes?.filter(({ path }) => path !== '/instructions'),
-  };
-}
-
-function hideValue(side: DifferenceSide, field: string): DifferenceSide {
-  if (side.type !== 'branched') return side;
-  const { value, ...rest } = side;
-  if (field === 'instructions') return rest;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return side;
-  return {
-    ...rest,
-    value: Object.fromEntries(Object.entries(value).filter(([key]) => key !== 'instructions')),
-  };
 }
 
 /** Returns the task that a task was forked from. */

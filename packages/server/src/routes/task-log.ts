@@ -26,11 +26,11 @@ import {
   route,
   StreamReply,
 } from '../http/route.ts';
-import { compareTasks, originOf, withoutInstructions } from '../inspection/compare-tasks.ts';
+import { compareTasks, originOf } from '../inspection/compare-tasks.ts';
 import { digestCacheFor, digestReply } from '../inspection/task-digest.ts';
 import { outlineCacheFor, outlineReply } from '../inspection/task-outline.ts';
 import { isCursor } from '../stream/frames/cursor.ts';
-import { shownBatch } from '../stream/shown-record.ts';
+import { shownBatch, withoutInstructions } from '../stream/hidden-instructions.ts';
 import { sendBlob } from './files/file-routes.ts';
 import { taskIdParams, taskNameParams } from './route-schemas.ts';
 

@@ -2,7 +2,7 @@ import { encodeRecord, sessionId } from '@millrace/core';
 import { z } from 'zod';
 import { ServerError } from '../../contract/server-error.ts';
 import { Reply, type Route, type RouteContext, route } from '../../http/route.ts';
-import { shownRecord } from '../../stream/shown-record.ts';
+import { shownRecord } from '../../stream/hidden-instructions.ts';
 import { taskIdParams } from '../route-schemas.ts';
 import {
   positionHeaders,

@@ -11,7 +11,7 @@ import type { Frame } from '@millrace/core/streams';
 import type { FrameView, ViewName } from '../../contract/stream.ts';
 import { uiView } from '../../ui/ui-view.ts';
 import { updatesView } from '../../updates/updates-view.ts';
-import { shownBatch, shownRecord } from '../shown-record.ts';
+import { shownBatch, shownRecord } from '../hidden-instructions.ts';
 
 /** The available views by name. */
 export type Views = Readonly<Partial<Record<ViewName, FrameView>>>;
