@@ -10,6 +10,7 @@ import { compareLog } from './log/compare-log.ts';
 import { compareLongSession } from './long-session/compare-long-session.ts';
 import { ours } from './ours.ts';
 import { comparePage } from './page/compare-page.ts';
+import { compareDiffOpening } from './page/diff-opening.ts';
 import { compareSandbox } from './sandbox/compare-sandbox.ts';
 import { compareSearch } from './search/compare-search.ts';
 import { compareServer } from './server/compare-server.ts';
@@ -23,6 +24,7 @@ const sections = [
   'server',
   'peers',
   'page',
+  'diff',
   'sandbox',
   'search',
   'cold-start',
@@ -62,6 +64,7 @@ async function main(chosen: readonly string[]): Promise<void> {
   if (has('agent')) await compareAgent();
   if (has('server')) await compareServer();
   if (has('page')) await comparePage();
+  if (has('diff')) await compareDiffOpening();
   if (has('sandbox')) await compareSandbox();
   if (has('search')) await compareSearch();
   if (has('cold-start')) await compareColdStart();

@@ -63,6 +63,15 @@ export function assertRequestOptions(of: string, request: RequestOptions): void 
   assertKnownOptions(of, request, requestNames);
 }
 
+/** Throws `bad_option` if the version of an agent is no text, or too long. */
+export function assertVersion(version: unknown): void {
+  const isText = typeof version === 'string' && version !== '' && version.length <= 256;
+  if (version === undefined || isText) return;
+  const message =
+    'Cannot use the option version of createAgent: it is a text of 1 to 256 characters';
+  throw new AgentError('bad_option', message, { of: 'createAgent', option: 'version' });
+}
+
 /** Throws `bad_option` if the value of an option is not in `values`. */
 export function assertOneOf(name: string, value: unknown, values: readonly string[]): void {
   if (value === undefined || values.includes(value as string)) return;

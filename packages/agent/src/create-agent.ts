@@ -14,6 +14,7 @@ import {
   assertNestedOptions,
   assertOneOf,
   assertProviders,
+  assertVersion,
   providerHint,
 } from './check-settings.ts';
 import { readCacheOption } from './context/cache-hints.ts';
@@ -48,6 +49,7 @@ import { checkLimits, checkPrices } from './run/limits.ts';
 import { LiveRun } from './run/live-run.ts';
 import { createOutput } from './run/output.ts';
 import { askIfProviderAsks } from './tool/mcp-approval.ts';
+import { toolsByName } from './tool/tools-by-name.ts';
 
 /** Options of `createAgent`. */
 export interface AgentOptions<
@@ -76,6 +78,8 @@ export interface AgentOptions<
   >;
   /** The name of the agent. Hand-offs, traces and leases use it. Default: `agent`. */
   readonly name?: string | undefined;
+  /** The version of the agent, for example a commit. The log stores it with each request. Default: none. */
+  readonly version?: string | undefined;
   /** The log that stores the sessions. Default: `memoryLog()`. */
   readonly log?: Log | undefined;
   /** The observers, which are called after each committed record. Default: none. */
@@ -329,6 +333,7 @@ const optionNames: OptionNames<AgentOptions> = {
   tools: true,
   instructions: true,
   name: true,
+  version: true,
   log: true,
   observers: true,
   approve: true,
@@ -373,6 +378,7 @@ function assertOptions(options: AgentOptions): void {
   const hintFor = (name: string) => (Object.hasOwn(hints, name) ? hints[name] : undefined);
   assertKnownOptions('createAgent', options, optionNames, hintFor);
   assertNestedOptions(options);
+  assertVersion(options.version);
   assertProviders([provider, ...(options.fallbacks ?? [])]);
   assertOneOf('whileAsking', options.whileAsking, ['wait', 'park']);
   assertOneOf('forms', options.forms, ['ask', 'decline']);
@@ -390,8 +396,9 @@ function settingsFrom(options: AgentOptions): Settings {
   checkPrices({ ...limits, ...options.limits }, providers);
   return {
     name: options.name ?? 'agent',
+    version: options.version,
     providers,
-    tools: byName(tools.flatMap((one) => (typeof one === 'function' ? [] : [one]))),
+    tools: toolsByName(tools.flatMap((one) => (typeof one === 'function' ? [] : [one]))),
     stepTools: options.callerOptions === 'accept' ? [...stepTools, callerTools] : stepTools,
     instructions: options.instructions,
     request: options.request ?? {},
@@ -463,30 +470,4 @@ function withoutThrowing(report: AgentOptions['onDiagnostic']): Settings['onDiag
       // The user's callback threw, so there is no way to report the problem.
     }
   };
-}
-
-function byName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
-  const named = new Map<string, Tool>();
-  const answering = new Map<string, string>();
-  for (const { name, answers } of tools) {
-    if (answers === undefined) continue;
-    const other = answering.get(answers);
-    if (other !== undefined) throw answeredTwice(answers, other, name);
-    answering.set(answers, name);
-  }
-  for (const tool of tools) {
-    if (named.has(tool.name)) throw toolNameTaken(tool.name);
-    named.set(tool.name, tool);
-  }
-  return named;
-}
-
-function answeredTwice(builtIn: string, first: string, second: string): AgentError {
-  const message = `Cannot answer ${builtIn} with both ${first} and ${second}. Remove answers from one of them`;
-  return new AgentError('bad_option', message, { tool: second, field: 'answers' });
-}
-
-function toolNameTaken(name: string): AgentError {
-  const message = `Cannot use two tools with the name ${name}. Rename one`;
-  return new AgentError('name_taken', message, { tool: name });
 }

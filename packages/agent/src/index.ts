@@ -105,6 +105,7 @@ export type {
 export { type AgentOptions, createAgent } from './create-agent.ts';
 export { causeText } from './diff/describe-difference.ts';
 export { diffSessions } from './diff/diff-sessions.ts';
+export { copiedRecords, findDivergence } from './diff/find-divergence.ts';
 export type {
   DiffCause,
   DiffedSession,

@@ -167,3 +167,17 @@ test('only queries are accepted, and nothing can be changed', async () => {
   );
   index.close();
 });
+
+test('the requests of an agent have its version', async () => {
+  const versions: (string | null)[] = [];
+  for (const version of ['2026-11-18', undefined]) {
+    const test = createTestAgent([answer('Sunny')], { version });
+    await test.end(test.agent.run('What is the weather?', { session }));
+    const index = await openLogIndex(test.log);
+    for (const row of index.query('SELECT agent_version FROM attempts').rows)
+      versions.push(row['agent_version'] as string | null);
+    index.close();
+  }
+  expect(versions).toEqual(['2026-11-18', null]);
+  expect(() => createTestAgent([], { version: '' })).toThrow('a text of 1 to 256 characters');
+});

@@ -194,3 +194,71 @@ test('18.343: attack: the user changes to the mode plan, and the changes of a wo
   const [kept = ''] = readdirSync(folder).filter((name) => !name.endsWith('.json'));
   expect(readFileSync(join(folder, kept, 'new.txt'), 'utf8')).toBe('new');
 });
+
+test.each([
+  ['asks about files with secrets', []],
+  ['denies the files', [{ path: '{.env,private/**}', decision: 'deny' }]],
+] as const)(
+  '18.351: attack: a link that git does not track is copied as a file, and the policy %s',
+  async (_, rules) => {
+    const user = userWith({ 'a.txt': 'a\n', 'dir/plan.txt': 'committed\n' });
+    user.commit();
+    writeFileSync(join(user.cwd, '.env'), 'KEY=SECRET-1\n');
+    mkdirSync(join(user.cwd, 'private'));
+    writeFileSync(join(user.cwd, 'private/plan.txt'), 'SECRET-2\n');
+    writeFileSync(join(user.cwd, 'new.txt'), 'NEW\n');
+    user.link('.env', 'notes.txt');
+    // Git lists the file as deleted, and its parent is a link now.
+    rmSync(join(user.cwd, 'dir'), { recursive: true });
+    user.link('private', 'dir');
+    const paths = ['notes.txt', 'dir/plan.txt', 'new.txt'];
+    const calls = paths.map((path) => call('read', { path }));
+    const { asked, requests } = await runIsolated(user, calls, { mode: 'ask', rules });
+    expect(requests).toContain('NEW');
+    expect(requests).not.toContain('SECRET-');
+    expect(asked).toEqual([]);
+  },
+);
+
+test('18.352: attack: a sub-agent makes a file protected in its worktree after it has changed the file', async () => {
+  const user = userWith({ 'conf/tasks.json': '{}\n', '.gitignore': '.vscode\n' });
+  user.commit();
+  user.link('conf', '.vscode');
+  const folder = join(user.home, '.cache/millrace/worktrees');
+  // A program of the sub-agent creates a repository whose hooks are in the folder of the file.
+  const hooksInConf = () => {
+    const [worktree = ''] = readdirSync(folder).filter((name) => !name.endsWith('.json'));
+    const root = join(folder, worktree);
+    for (const name of ['objects', 'refs'])
+      mkdirSync(join(root, 'm/.git', name), { recursive: true });
+    writeFileSync(join(root, 'm/.git/HEAD'), 'ref: refs/heads/x\n');
+    writeFileSync(join(root, 'm/.git/config'), `[core]\n\thooksPath = ${root}/conf\n`);
+    return 'I wrote it.';
+  };
+  const write = call('write', { path: 'conf/tasks.json', content: 'EVIL' });
+  const { asked, items } = await runIsolated(user, [write, hooksInConf], acceptEdits);
+  expect(asked).toEqual([]);
+  expect(user.read('project/conf/tasks.json')).toBe('{}\n');
+  expect(items).toContain('conf/tasks.json: changes of it need an approval here');
+});
+
+test.each([true, false])(
+  '18.352: a protected file is merged if a person approved its change: %s',
+  async (approves) => {
+    const user = userWith({ '.vscode/tasks.json': '{}\n' });
+    user.commit();
+    const provider = scriptedProvider([
+      ...[isolatedTask, call('write', { path: '.vscode/tasks.json', content: 'new' })],
+      ...['Done.', 'Done.'],
+    ]);
+    const env = { HOME: user.home, PATH: process.env['PATH'] };
+    const config = { permissions: acceptEdits };
+    const { agent } = await testAgent({ provider, cwd: user.cwd, env, config });
+    const run = agent.run('Go', { session: sessionId('s') });
+    for await (const event of run.events)
+      if (event.type === 'approval_asked')
+        await (approves ? run.approve(event.toolCallId) : run.deny(event.toolCallId));
+    await run.result;
+    expect(user.read('project/.vscode/tasks.json')).toBe(approves ? 'new' : '{}\n');
+  },
+);

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Tool, ToolContext } from '@millrace/agent';
 import {
   type BashToolOptions,
@@ -76,16 +77,18 @@ export async function isolatedFolders(
       const { sandbox, unconfined } = protection;
       const own = unrecorded(createWorkspace({ root }));
       const place = { workspace: own, executedFiles: executed, unconfined };
-      const decisions = policy.at({ ...place, isConfined: sandbox !== undefined });
+      const { decisions, isApproved } = withMemory(
+        policy.at({ ...place, isConfined: sandbox !== undefined }),
+      );
       // The worktree does not have the links, the ignored files and the repositories of the folder. So a file
       // can be protected here although a change in the worktree needed no approval.
-      const refusalOf = async (path: string) => {
+      const refusalOf = async (path: string, real: string) => {
         // The user can change the mode while the sub-agent works.
         if (policy.mode() === 'plan') return 'the session is in the mode plan';
-        const here = await policy.decideChange(path);
+        const here = await policy.decideChange(real);
         if (here === 'deny') return 'a rule denies changes of it here';
-        if (here === 'allow' || (await decisions.decideChange(path)) !== 'allow') return undefined;
-        return 'changes of it need an approval here, and did not need one in the worktree';
+        if (here === 'allow' || isApproved(join(root, path))) return undefined;
+        return 'changes of it need an approval here, and nobody approved them in the worktree';
       };
       const commands = { ...options.commands, sandbox, reading: decisions.reading };
       return {
@@ -113,6 +116,36 @@ export async function isolatedFolders(
     }
   };
 }
+
+/**
+ * Returns decisions that remember which protected files a person approved to change. The merge cannot compute
+ * this later, because the sub-agent can change the worktree so that any file becomes a protected file.
+ */
+function withMemory(given: FolderDecisions) {
+  const approved = new Set<string>();
+  const remembering =
+    (approve: FolderDecisions['approve']): FolderDecisions['approve'] =>
+    async (call, at) => {
+      const ruling = await approve(call, at);
+      const { decision, judged = '' } =
+        typeof ruling === 'string' ? { decision: ruling } : { ...ruling };
+      const isChange = at.isAnswered && decision !== 'deny' && fileTools.includes(call.name);
+      // A person who approves the change of an ordinary file does not see that it is protected elsewhere.
+      if (isChange && judged !== '' && (await given.decideChange(judged)) !== 'allow')
+        approved.add(judged);
+      return ruling;
+    };
+  const { approve, approveFreely } = given;
+  const decisions: FolderDecisions = {
+    ...given,
+    approve: remembering(approve),
+    approveFreely: remembering(approveFreely),
+  };
+  return { decisions, isApproved: (real: string) => approved.has(real) };
+}
+
+/** The tools that change one file. */
+const fileTools: readonly string[] = ['write', 'edit'];
 
 /**
  * Returns a workspace whose changes are not recorded. The merge records the changes of the session's folder. A

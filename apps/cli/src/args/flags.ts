@@ -51,6 +51,10 @@ export type FlagName =
   | 'mode'
   | 'tools'
   | 'accept'
+  | 'fail-under'
+  | 'repeats'
+  | 'concurrency'
+  | 'retry-failed'
   | 'yes'
   | 'read-only'
   | 'allow'
@@ -72,6 +76,7 @@ export type FlagName =
   | 'log'
   | 'token'
   | 'no-token'
+  | 'chain'
   | 'networks'
   | 'allow-host'
   | 'origin'
@@ -97,6 +102,7 @@ const sessionCommands: readonly FlagOwner[] = [
   'diff',
   'branch',
   'test',
+  'eval',
   'sql',
   'verify',
   'report',
@@ -160,6 +166,7 @@ const flags: Readonly<Record<FlagName, Flag>> = {
       'inspect',
       'diff',
       'test',
+      'eval',
       'sql',
       'verify',
       'models',
@@ -253,8 +260,11 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   },
   'max-cost': {
     value: '<dollars>',
-    owners: agents,
+    owners: [...agents, 'eval'],
     help: 'Stop at this cost, such as 0.50. The price of the model must be known',
+    helpByOwner: {
+      eval: 'Start no further run at this cost of all runs and scores, such as 5.00',
+    },
   },
   mode: {
     value: '<mode>',
@@ -273,6 +283,22 @@ const flags: Readonly<Record<FlagName, Flag>> = {
     owners: ['test'],
     help: 'Write changed recordings again, with what the agent does today',
   },
+  'fail-under': {
+    value: '<limit>',
+    owners: ['eval'],
+    help: 'Exit with 1 if a mean score is lower: 0.8 for all scorers, correct=0.8 for one, brief:correct=0.8 for one variant. Can be repeated',
+  },
+  repeats: {
+    value: '<n>',
+    owners: ['eval'],
+    help: 'How often each variant answers each case. Default: as the experiment says',
+  },
+  concurrency: {
+    value: '<n>',
+    owners: ['eval'],
+    help: 'Number of runs at the same time, at most 64. Default: as the experiment says, or 4',
+  },
+  'retry-failed': { owners: ['eval'], help: 'Run again what failed in an earlier call' },
   yes: {
     short: 'y',
     owners: [...agents, 'sessions', 'serve', 'plugins', 'report'],
@@ -317,9 +343,10 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   output: {
     short: 'o',
     value: '<file>',
-    owners: ['sessions', 'test', 'report'],
+    owners: ['sessions', 'test', 'eval', 'report'],
     help: 'The file that export writes',
     helpByOwner: {
+      eval: 'Also write a report to this file: .html for people, .xml for JUnit, .json for programs, .md for a pull request. Can be repeated',
       report: 'The file to write. Default: <id>.recording.jsonl in this folder',
       test: 'Also write a report to this file: .html for people, .xml for JUnit, .json for programs, .md for a pull request. Can be repeated',
     },
@@ -391,6 +418,10 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   'no-token': {
     owners: ['serve'],
     help: 'Require no token. Every user of this machine can then use the agents',
+  },
+  chain: {
+    owners: ['serve'],
+    help: 'Give each new session a hash chain, so that millrace verify can prove that no record was changed',
   },
   networks: {
     value: '<list>',

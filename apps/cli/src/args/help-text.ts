@@ -84,6 +84,7 @@ const mainPage: HelpPage = {
   diff      Show where two sessions went different ways, and why
   branch    Continue a session from any record, with a change
   test      Run recorded sessions through your agents, and show what changed
+  eval      Run an experiment: compare variants of an agent with scores
   sql       Ask questions about all sessions with SQL
   verify    Prove that a session is complete and unchanged
   report    Write a session without secrets into one file, for a bug report
@@ -191,7 +192,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       ],
       [
         'millrace sessions pin last recordings --agents agents.ts',
-        'make the session a recording for millrace test, without keys and passwords',
+        'make the session a recording for millrace test; known forms of keys are masked',
       ],
     ],
   },
@@ -246,6 +247,17 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       ['millrace test last --agents agents.ts --mode live', 'let the model answer again'],
     ],
   },
+  eval: {
+    usage: ['millrace eval <file> [flags]'],
+    about:
+      'Runs the experiment that a module exports: each variant of an agent answers each case, and scorers score the answers. All runs, votes of judges and results are sessions of the store. After a crash or Ctrl-C, the same command continues and pays nothing twice. The exit code is 1 if a score is below --fail-under, or if runs are missing.',
+    flagOwners: ['eval'],
+    examples: [
+      ['millrace eval refunds.ts', 'run or continue the experiment'],
+      ['millrace eval refunds.ts --fail-under correct=0.9 -o junit.xml', 'a gate for CI'],
+      ['millrace eval refunds.ts --repeats 5 --max-cost 2.00', 'more repeats, with a limit'],
+    ],
+  },
   sql: {
     usage: ['millrace sql', 'millrace sql <query> [--json | --csv | --parquet <file>]'],
     about:
@@ -262,7 +274,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       'millrace verify <id> --sign <file> > head.json',
     ],
     about:
-      'Checks the hash chain of sessions, or of exported files: no record was changed, removed, doubled or moved. It prints what redactions, settling and imports took out. Sessions have a chain if the setting "chain" was on. Give a signed head to somebody else: only with a signed head, you detect that somebody computed the whole chain again. The exit code is 1 if something is wrong.',
+      'Checks the hash chain of sessions, or of exported files (./talk, talk.jsonl): no record was changed, removed, doubled or moved. It prints what redactions, settling and imports took out. Sessions have a chain if the setting "chain" was on. Give a signed head to somebody else: only with a signed head, you detect that somebody computed the whole chain again. The exit code is 1 if something is wrong.',
     flagOwners: ['verify'],
     examples: [
       ['openssl genpkey -algorithm ed25519 -out key.pem', 'make a key'],
@@ -277,7 +289,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
   report: {
     usage: ['millrace report <id> [-o <file>] [--agents <file>] [--yes]'],
     about:
-      'Writes one file with the records of a session, for a bug report. Keys and passwords are masked. The command lists what it masks, and asks before it writes. millrace replay shows the file on any machine. With --agents, the file also has the requests, and millrace test runs it through the agents.',
+      'Writes one file with the records of a session, for a bug report. Known forms of keys, and secrets of your environment, are masked. The command lists what it masks, and asks before it writes. millrace replay shows the file on any machine. With --agents, the file also has the requests, and millrace test runs it through the agents.',
     flagOwners: ['report'],
     examples: [
       ['millrace report last', 'the last session of this folder'],

@@ -30,6 +30,7 @@ import {
   backupArgs,
   diffArgs,
   doctorArgs,
+  evalArgs,
   inspectArgs,
   mcpLoginArgs,
   modelsArgs,
@@ -48,7 +49,7 @@ const topicNames: Readonly<Record<HelpTopic, true>> = {
   ...{ sessions: true, replay: true, inspect: true, diff: true, branch: true, test: true },
   ...{ sql: true, verify: true, report: true, models: true, doctor: true, serve: true },
   ...{ backup: true, restore: true, acp: true, rpc: true, mcp: true, ps: true, top: true },
-  ...{ attach: true, share: true, init: true, plugins: true },
+  ...{ attach: true, share: true, init: true, plugins: true, eval: true },
 };
 const topics = Object.keys(topicNames) as readonly HelpTopic[];
 
@@ -93,6 +94,8 @@ export function parseArgs(argv: readonly string[]): Args {
       return branchArgs(rest);
     case 'test':
       return testArgs(rest);
+    case 'eval':
+      return evalArgs(rest);
     case 'sql':
       return sqlArgs(rest);
     case 'verify':

@@ -2,6 +2,8 @@ import {
   type BackupArgs,
   type DiffArgs,
   type DoctorArgs,
+  type EvalArgs,
+  type EvalGate,
   type HelpTopic,
   type InspectArgs,
   liveToolSettings,
@@ -19,7 +21,14 @@ import {
   type VerifyArgs,
 } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
-import { type CommandLine, flagCount, flagText, hasFlag, sharedArgs } from './command-line.ts';
+import {
+  type CommandLine,
+  flagAmount,
+  flagCount,
+  flagText,
+  hasFlag,
+  sharedArgs,
+} from './command-line.ts';
 import type { FlagName } from './flags.ts';
 import { nearestName } from './nearest-name.ts';
 
@@ -154,8 +163,7 @@ export function testArgs(line: CommandLine): TestArgs {
   if (tools !== undefined && testMode !== 'live')
     throw new UsageError('--tools is for --mode live. Other modes run no tool', { flag: 'tools' });
   const outputs = line.flags.flatMap(({ name, value }) => (name === 'output' ? [value] : []));
-  if (!outputs.every((path) => /\.(html?|xml|json|md)$/i.test(path)))
-    throw new UsageError('--output must end in .html, .xml, .json or .md', { flag: 'output' });
+  assertReports(outputs);
   return {
     ...{
       ...sharedArgs(line),
@@ -168,6 +176,40 @@ export function testArgs(line: CommandLine): TestArgs {
     ...{ agents: flagText(line, 'agents'), agent: flagText(line, 'agent') },
     ...{ accept: hasFlag(line, 'accept'), json: hasFlag(line, 'json') },
   };
+}
+
+/** The ending of a file chooses the form of its report. */
+function assertReports(paths: readonly string[]): void {
+  if (paths.every((path) => /\.(html?|xml|json|md)$/i.test(path))) return;
+  throw new UsageError('--output must end in .html, .xml, .json or .md', { flag: 'output' });
+}
+
+export function evalArgs(line: CommandLine): EvalArgs {
+  const [file, ...more] = line.operands;
+  if (!file)
+    throw new UsageError('millrace eval needs a module with an experiment: millrace eval <file>');
+  if (more.length > 0) throw tooManyOperands('millrace eval');
+  const valuesOf = (flag: FlagName) =>
+    line.flags.flatMap(({ name, value }) => (name === flag ? [value] : []));
+  const outputs = valuesOf('output');
+  assertReports(outputs);
+  const [repeats, concurrency] = [flagCount(line, 'repeats'), flagCount(line, 'concurrency')];
+  return {
+    ...{ ...sharedArgs(line), command: 'eval', file, outputs, repeats, concurrency },
+    ...{ gates: valuesOf('fail-under').map(gateOf), maxCost: flagAmount(line, 'max-cost') },
+    ...{ retryFailed: hasFlag(line, 'retry-failed'), json: hasFlag(line, 'json') },
+  };
+}
+
+function gateOf(text: string): EvalGate {
+  const form = /^(?:(?:([\w.-]+):)?([\w.-]+)=)?(0(?:\.\d{1,9})?|1(?:\.0{1,9})?)$/.exec(text);
+  if (form === null)
+    throw new UsageError(
+      '--fail-under takes a limit from 0 to 1, as in --fail-under 0.8 or --fail-under correct=0.8',
+      { flag: 'fail-under' },
+    );
+  const [, variant, scorer, limit] = form;
+  return { variant, scorer, failUnder: Number(limit) };
 }
 
 export function sqlArgs(line: CommandLine): SqlArgs {
@@ -268,6 +310,7 @@ export function serveArgs(line: CommandLine): ServeArgs {
     log: parseLogFormat(line),
     token: flagText(line, 'token'),
     noToken: hasFlag(line, 'no-token'),
+    chain: hasFlag(line, 'chain'),
     agentNetworks: flagText(line, 'networks'),
     allowHosts: flagList(line, 'allow-host').map(checkedHost),
     origins: flagList(line, 'origin').map(checkedOrigin),
@@ -280,7 +323,7 @@ export function serveArgs(line: CommandLine): ServeArgs {
 
 /** Throws if a flag is not for the daemon, which serves only the sessions of the terminal. */
 function checkDaemonFlags(line: CommandLine): void {
-  const others = ['agents', 'data', 'bus', 'yes', 'networks'] as const;
+  const others = ['agents', 'data', 'bus', 'yes', 'networks', 'chain'] as const;
   const misplaced = others.find((name) => hasFlag(line, name));
   if (misplaced === undefined) return;
   const way = 'The daemon drives each session as its terminal did';

@@ -34,7 +34,8 @@ function resolveFiles(
   args: Args,
   from: string,
 ): Pick<SessionsArgs, 'operands'> | Pick<TestArgs, 'outputs'> | undefined {
-  if (args.command === 'test') return { outputs: args.outputs.map((path) => resolve(from, path)) };
+  if (args.command === 'test' || args.command === 'eval')
+    return { outputs: args.outputs.map((path) => resolve(from, path)) };
   if (args.command !== 'sessions') return undefined;
   const first = { import: 0, pin: 1 } as const;
   const start = args.action in first ? first[args.action as keyof typeof first] : undefined;

@@ -52,6 +52,7 @@ async function dispatch(args: Args, host: Host): Promise<number> {
     case 'inspect':
     case 'diff':
     case 'test':
+    case 'eval':
     case 'sql':
     case 'verify':
     case 'report':

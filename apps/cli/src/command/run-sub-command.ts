@@ -3,6 +3,7 @@ import type {
   BackupArgs,
   DiffArgs,
   DoctorArgs,
+  EvalArgs,
   InspectArgs,
   ModelsArgs,
   ReplayArgs,
@@ -22,6 +23,7 @@ type SubArgs =
   | InspectArgs
   | DiffArgs
   | TestArgs
+  | EvalArgs
   | SqlArgs
   | VerifyArgs
   | ReportArgs
@@ -29,7 +31,7 @@ type SubArgs =
   | DoctorArgs
   | BackupArgs;
 
-/** Runs the commands that use no model. */
+/** Runs the commands that need no agent of the terminal. */
 export async function runSubCommand(args: SubArgs, host: Host): Promise<number> {
   const { env, stdin, stdout, stderr, signal } = host;
   const cwd = await untilStopped(signal, resolveWorkFolder(args, host.cwd));
@@ -64,6 +66,11 @@ export async function runSubCommand(args: SubArgs, host: Host): Promise<number> 
     case 'test': {
       const { testCommand } = await import('../recorded/test-command.ts');
       return untilStopped(signal, testCommand({ args, config, ...streams }));
+    }
+    case 'eval': {
+      const { evalCommand } = await import('../evals/eval-command.ts');
+      // A signal stops the runs, so that the next call continues them.
+      return evalCommand({ args, config, ...streams });
     }
     case 'sql': {
       const { sqlCommand } = await import('../sql/sql-command.ts');

@@ -16,6 +16,7 @@ export type Args =
   | InspectArgs
   | DiffArgs
   | TestArgs
+  | EvalArgs
   | SqlArgs
   | VerifyArgs
   | ReportArgs
@@ -233,6 +234,29 @@ export interface TestArgs extends SharedArgs {
   readonly json: boolean;
 }
 
+/** Arguments of `millrace eval`. */
+export interface EvalArgs extends SharedArgs {
+  readonly command: 'eval';
+  /** The path of the module that exports the experiment. */
+  readonly file: string;
+  readonly gates: readonly EvalGate[];
+  readonly repeats?: number | undefined;
+  readonly concurrency?: number | undefined;
+  /** In dollars, as an exact decimal number. */
+  readonly maxCost?: string | undefined;
+  readonly retryFailed: boolean;
+  /** The files of reports. The ending chooses the form: .html, .xml, .json or .md. */
+  readonly outputs: readonly string[];
+  readonly json: boolean;
+}
+
+/** A limit of `--fail-under`. */
+export interface EvalGate {
+  readonly variant?: string | undefined;
+  readonly scorer?: string | undefined;
+  readonly failUnder: number;
+}
+
 /** Arguments of `millrace sql`. */
 export interface SqlArgs extends SharedArgs {
   readonly command: 'sql';
@@ -337,6 +361,8 @@ export interface ServeArgs {
   readonly token?: string | undefined;
   /** If true, the server requires no token, so every user of this machine has access. */
   readonly noToken: boolean;
+  /** If true, new sessions get a hash chain for `millrace verify`. */
+  readonly chain: boolean;
   /** The networks in which remote agents may be, as a list with commas. */
   readonly agentNetworks?: string | undefined;
   /** The host names of the server, for example behind a TLS proxy. */
@@ -381,6 +407,7 @@ export type HelpTopic =
   | 'diff'
   | 'branch'
   | 'test'
+  | 'eval'
   | 'sql'
   | 'verify'
   | 'report'

@@ -13,21 +13,40 @@ export function jsonReport({ mode, results, groups, same, changed, failed }: Tes
 }
 
 /** Returns a report in the format of JUnit. Each recording is a test case. */
-export function junitReport({ results, changed, failed }: TestReport): string {
-  const cases = results.map((result) => {
-    const head = `    <testcase classname="millrace" name="${xml(result.name)}"`;
-    if (result.status === 'same') return `${head}/>`;
-    const kind = result.status === 'failed' ? 'error' : 'failure';
-    const [first = ''] = problemsOf(result);
-    const text = xml(problemsOf(result).join('\n'));
-    return `${head}>\n      <${kind} message="${xml(first)}">${text}</${kind}>\n    </testcase>`;
+export function junitReport({ results }: TestReport): string {
+  const cases = results.map((result): JunitCase => {
+    const { name, status } = result;
+    if (status === 'same') return { group: 'millrace', name };
+    const kind = status === 'failed' ? 'error' : 'failure';
+    return { group: 'millrace', name, problem: { kind, lines: problemsOf(result) } };
   });
-  const counts = `tests="${results.length}" failures="${changed}" errors="${failed}"`;
+  return junitDocument('millrace test', cases);
+}
+
+/** A test case of a JUnit report. */
+export interface JunitCase {
+  readonly group: string;
+  readonly name: string;
+  /** Absent if the case passed. */
+  readonly problem?: { readonly kind: 'failure' | 'error'; readonly lines: readonly string[] };
+}
+
+/** Returns a document in the format of JUnit. */
+export function junitDocument(suite: string, cases: readonly JunitCase[]): string {
+  const count = (kind: string) => cases.filter(({ problem }) => problem?.kind === kind).length;
+  const counts = `tests="${cases.length}" failures="${count('failure')}" errors="${count('error')}"`;
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites ${counts}>`,
-    `  <testsuite name="millrace test" ${counts}>`,
-    ...cases,
+    `  <testsuite name="${xml(suite)}" ${counts}>`,
+    ...cases.map(({ group, name, problem }) => {
+      const head = `    <testcase classname="${xml(group)}" name="${xml(name)}"`;
+      if (problem === undefined) return `${head}/>`;
+      const { kind, lines } = problem;
+      const [first = ''] = lines;
+      const text = xml(lines.join('\n'));
+      return `${head}>\n      <${kind} message="${xml(first)}">${text}</${kind}>\n    </testcase>`;
+    }),
     '  </testsuite>',
     '</testsuites>',
     '',
@@ -93,7 +112,8 @@ function fenced(text: string): readonly string[] {
   return [`${fence}diff`, text.slice(0, maxDiffLength).trimEnd(), fence];
 }
 
-function cell(text: string): string {
+/** Escapes a text for a cell of a Markdown table. */
+export function cell(text: string): string {
   return xml(text).replaceAll(/[|\r\n\\`*_[\]]/g, (character) =>
     /[\r\n]/.test(character) ? ' ' : `\\${character}`,
   );

@@ -6,19 +6,9 @@ import { exampleDiff, summaryText } from './report-text.ts';
 export function htmlReport(report: TestReport): string {
   const { groups, results } = report;
   const changes = groups.map(groupHtml).join('\n') || '<p>Nothing changed.</p>';
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>Recorded sessions</title>
-<style>${style}</style>
-</head>
-<body>
-<main>
-<h1>Recorded sessions</h1>
-<p>${xml(summaryText(report))}</p>
+  return htmlPage(
+    'Recorded sessions',
+    `<p>${xml(summaryText(report))}</p>
 <h2>What changed</h2>
 ${changes}
 <h2>Recordings</h2>
@@ -27,7 +17,25 @@ ${changes}
 <tbody>
 ${results.map(rowHtml).join('\n')}
 </tbody>
-</table></div>
+</table></div>`,
+  );
+}
+
+/** Returns an HTML document. `content` is HTML. The document loads nothing and runs no script. */
+export function htmlPage(title: string, content: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>${xml(title)}</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+<h1>${xml(title)}</h1>
+${content}
 </main>
 </body>
 </html>

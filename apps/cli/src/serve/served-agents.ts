@@ -17,9 +17,16 @@ export async function loadAgents(path: string, log: Log): Promise<readonly Serve
     const message = `Cannot serve ${path}: the file does not exist. Choose another with --agents <file>`;
     throw new MillraceError('no_agents', message, { path });
   }
+  return withModule(path, (exports) => agentsFromExports(exports, { log, fileName }));
+}
+
+/** Imports a module of the user and uses its exports. All errors of the module name the file. */
+export async function withModule<T>(
+  path: string,
+  use: (exports: Readonly<Record<string, unknown>>) => Promise<T>,
+): Promise<T> {
   try {
-    const module = (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>;
-    return await agentsFromExports(module, { log, fileName });
+    return await use((await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>);
   } catch (error) {
     if (isMillraceError(error)) throw error;
     throw loadError(path, error);

@@ -44,7 +44,7 @@ export async function verifyCommand(options: VerifyCommandOptions): Promise<numb
   const checks = await verifyOptions(args, cwd);
   let code: number = exitCodes.done;
   for (const operand of args.operands) {
-    const isFile = (await stat(resolve(cwd, operand)).catch(() => undefined))?.isFile() === true;
+    const isFile = namesFile(operand) && (await fileExists(resolve(cwd, operand)));
     const { name, report, head } = isFile
       ? await verifyFile(operand, cwd, checks)
       : await withStore(options, (store) => verifyStored(store, operand, options, checks));
@@ -58,6 +58,18 @@ export async function verifyCommand(options: VerifyCommandOptions): Promise<numb
   }
   if (output.failure?.code === 'cannot_write') throw output.failure;
   return code;
+}
+
+/**
+ * True if the operand has the form of a file: a path with a slash, or a name that ends in `.jsonl`. A file of the
+ * folder whose name is an id, or `last`, must not take the place of a session.
+ */
+function namesFile(operand: string): boolean {
+  return /[/\\]|\.jsonl$/i.test(operand);
+}
+
+async function fileExists(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() === true;
 }
 
 interface Verified {
@@ -116,10 +128,12 @@ function notAKey(path: string, type: string, cause: unknown): UsageError {
 }
 
 function reportLines(name: string, report: ChainReport): readonly string[] {
-  const { isValid, chain, through, problems, rewrites, uncovered, origin } = report;
+  const { isValid, chain, through, problems, rewrites, unproven = [], uncovered, origin } = report;
   const size = `${countOf(chain?.count ?? 0, 'link')}, through offset ${through}`;
   return [
-    isValid ? `${name}: verified (${size})` : `${name}: NOT VERIFIED (${size})`,
+    isValid
+      ? `${name}: verified${exceptText(unproven)} (${size})`
+      : `${name}: NOT VERIFIED (${size})`,
     ...problems.map(({ message, offsets }) => {
       const place = offsets === undefined ? '' : ` (offsets ${offsets.join(' to ')})`;
       return `  ${message}${place}`;
@@ -132,6 +146,18 @@ function reportLines(name: string, report: ChainReport): readonly string[] {
       ? []
       : [`  copied from session ${origin.session} through offset ${origin.through}`]),
   ];
+}
+
+/** Maximum number of ranges that the first line lists. `--json` has all of them. */
+const maxRanges = 5;
+
+/** Returns the part of the first line that names the offsets which the signed head does not prove. */
+function exceptText(unproven: NonNullable<ChainReport['unproven']>): string {
+  if (unproven.length === 0) return '';
+  const names = unproven.map(([first, last]) => (first === last ? first : `${first} to ${last}`));
+  const more = unproven.length - maxRanges;
+  const list = [...names.slice(0, maxRanges), ...(more > 0 ? [`${more} more`] : [])].join(', ');
+  return `, except the offsets that changed after the signed head: ${list}`;
 }
 
 function rewriteText({ reason, turn, item, removed, link, offsets }: ChainRewrite): string {

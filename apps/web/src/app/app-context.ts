@@ -29,7 +29,7 @@ export function createApp(): App {
     fetch: fetchWithEarlyStream,
     firstRecords: 'recent',
   });
-  const api = new Api();
+  const api = new Api((path, init) => fetchWithEarlyStream(new URL(path, location.origin), init));
   const sources = new LiveSources(client);
   const directory = new Directory(api);
   const ids = randomIds((bytes) => crypto.getRandomValues(bytes));

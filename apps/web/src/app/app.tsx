@@ -15,7 +15,7 @@ import {
 import { linkQuestion } from './browser-storage.ts';
 import { NewPage } from './new-page.tsx';
 import { OpenTask } from './open-task.tsx';
-import { navigate, useRoute } from './route.tsx';
+import { navigate, routeOf, useRoute } from './route.tsx';
 import { pageContext } from './session-link.tsx';
 import './app.css';
 
@@ -42,7 +42,16 @@ const InspectorPage = lazyView(
 );
 
 // The comparison of two sessions. The page loads it when the user opens it.
-const DiffPage = lazyView(async () => (await import('../diff/diff-page.tsx')).DiffPage);
+const loadDiff = () => import('../diff/diff-page.tsx');
+const DiffPage = lazyView(async () => (await loadDiff()).DiffPage);
+// A visit that starts with a comparison loads its code while the language loads.
+if (typeof location !== 'undefined' && routeOf(location.href).page === 'diff')
+  loadDiff().catch(() => {});
+
+// Branches side by side. The page loads them when the user opens them.
+const BranchesPage = lazyView(
+  async () => (await import('../branches/branches-page.tsx')).BranchesPage,
+);
 
 function PageSkeleton() {
   const t = pageLabels();
@@ -133,6 +142,11 @@ function Page() {
           {route.page === 'diff' && (
             <Suspense fallback={<PageSkeleton />}>
               <DiffPage key={`diff ${route.id}`} id={route.id} other={route.other} />
+            </Suspense>
+          )}
+          {route.page === 'branches' && (
+            <Suspense fallback={<PageSkeleton />}>
+              <BranchesPage key={`branches ${route.id}`} id={route.id} shown={route.shown} />
             </Suspense>
           )}
           {route.page === 'new' && <NewPage agent={route.agent} />}

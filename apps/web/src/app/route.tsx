@@ -8,14 +8,21 @@ export type Route =
   | { readonly page: 'inspect'; readonly id: string; readonly at?: number | undefined }
   /** Compares a task with another task. Default: with the task that it is a branch of. */
   | { readonly page: 'diff'; readonly id: string; readonly other?: string | undefined }
+  /** Shows branches of a task side by side. Default: the newest branches. */
+  | {
+      readonly page: 'branches';
+      readonly id: string;
+      readonly shown?: readonly string[] | undefined;
+    }
   | ({ readonly page: 'overview' } & OverviewFilter)
   | { readonly page: 'design' };
 
-/** The range of time, the agent and the model that the charts of the overview show. */
+/** The range of time, the agent, its version and the model that the charts of the overview show. */
 export interface OverviewFilter {
   /** The range of time, for example `7d`. Default: one day. */
   readonly range?: string | undefined;
   readonly agent?: string | undefined;
+  readonly version?: string | undefined;
   readonly model?: string | undefined;
 }
 
@@ -28,12 +35,17 @@ export function routeOf(href: string, base: string = basePath): Route {
   const [, app, page, id, view] = belowBase(pathname, base).split('/');
   if (app === 'app' && page === 'overview') {
     const read = (name: string) => searchParams.get(name) ?? undefined;
-    return { page, range: read('range'), agent: read('agent'), model: read('model') };
+    const [agent, version, model] = [read('agent'), read('version'), read('model')];
+    return { page, range: read('range'), agent, version, model };
   }
   if (app === 'app' && page === 'design') return { page };
   if (app === 'app' && page === 'tasks' && id) {
     if (view === 'diff')
       return { page: 'diff', id: decoded(id), other: searchParams.get('other') ?? undefined };
+    if (view === 'branches') {
+      const shown = searchParams.getAll('with');
+      return { page: 'branches', id: decoded(id), shown: shown.length > 0 ? shown : undefined };
+    }
     const at = offsetOf(searchParams.get('at'));
     return { page: view === 'inspect' ? 'inspect' : 'task', id: decoded(id), at };
   }
@@ -56,9 +68,14 @@ export function hrefOf(route: Route, base: string = basePath): string {
       const query = route.other === undefined ? '' : `?other=${encodeURIComponent(route.other)}`;
       return `${base}/app/tasks/${encodeURIComponent(route.id)}/diff${query}`;
     }
+    case 'branches': {
+      const query = new URLSearchParams((route.shown ?? []).map((one) => ['with', one]));
+      const path = `${base}/app/tasks/${encodeURIComponent(route.id)}/branches`;
+      return query.size === 0 ? path : `${path}?${query}`;
+    }
     case 'overview': {
-      const { range, agent, model } = route;
-      const given = Object.entries({ range, agent, model }).filter(
+      const { range, agent, version, model } = route;
+      const given = Object.entries({ range, agent, version, model }).filter(
         (entry): entry is [string, string] => entry[1] !== undefined,
       );
       const query = new URLSearchParams(given).toString();

@@ -7,7 +7,8 @@ import { taskTitle } from '../app/task-text.ts';
 import { pageLabels } from '../languages/page-labels.ts';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { DiffView } from './diff-view.tsx';
-import type { TaskDiff } from './task-diff.ts';
+import { FirstDifference } from './first-difference.tsx';
+import type { Divergence, TaskDiff } from './task-diff.ts';
 import './diff-page.css';
 
 interface DiffPageProps {
@@ -26,12 +27,19 @@ export function DiffPage({ id, other }: DiffPageProps) {
   const listed = useListedTask(id);
   const title = listed === undefined ? t.session : taskTitle(listed);
   const [diff, setDiff] = useState<TaskDiff>();
+  // The first difference. It arrives long before the comparison of all turns.
+  const [first, setFirst] = useState<Divergence>();
   const [error, setError] = useState<string>();
   const load = useCallback(
-    async (signal?: AbortSignal) => {
+    async (signal?: AbortSignal, isFirst = false) => {
       const query = other === undefined ? '' : `?other=${encodeURIComponent(other)}`;
+      const path = `/tasks/${encodeURIComponent(id)}`;
       try {
-        const found = await api.get(`/tasks/${encodeURIComponent(id)}/diff${query}`, signal);
+        if (isFirst) {
+          const early = await api.get(`${path}/divergence${query}`, signal);
+          setFirst(early as unknown as Divergence);
+        }
+        const found = await api.get(`${path}/diff${query}`, signal);
         setDiff(found as unknown as TaskDiff);
         setError(undefined);
       } catch (reason) {
@@ -42,7 +50,7 @@ export function DiffPage({ id, other }: DiffPageProps) {
   );
   useEffect(() => {
     const stop = new AbortController();
-    void load(stop.signal);
+    void load(stop.signal, true);
     return () => stop.abort();
   }, [load]);
   const length = diff === undefined ? 0 : diff.a.through + diff.b.through;
@@ -79,6 +87,7 @@ export function DiffPage({ id, other }: DiffPageProps) {
       </header>
       <div className="diff-body">
         {error !== undefined && <p role="alert">{error}</p>}
+        {diff === undefined && first !== undefined && <FirstDifference {...first} />}
         {diff === undefined && error === undefined && (
           <Skeleton label={t.loading} bars={['short', 'block', 'block']} />
         )}

@@ -10,6 +10,14 @@ export interface TaskDiff {
   readonly redactedTurns: readonly number[];
 }
 
+/** The first difference of two tasks, as `GET /tasks/{task_id}/divergence` returns it. */
+export interface Divergence {
+  /** The ids of the two tasks. */
+  readonly a: string;
+  readonly b: string;
+  readonly divergence?: TaskDifference;
+}
+
 export interface Totals {
   readonly durationMs: number;
   readonly usage: {

@@ -5,6 +5,7 @@ import { Button, Dialog } from '@millrace/react/controls';
 import { type FormEvent, useState } from 'react';
 import { useAccess, useApp, useListedTask } from '../app/app-context.ts';
 import { navigate } from '../app/route.tsx';
+import { setTaskTitle } from '../app/task-text.ts';
 import { pageLabels } from '../languages/page-labels.ts';
 import '../app/forms.css';
 
@@ -21,9 +22,12 @@ interface BranchDialogProps {
   readonly onClose: () => void;
 }
 
+/** Maximum number of branches that start at once. */
+const maxBranches = 6;
+
 /**
- * A dialog that continues a session from a record with a change. If the user selects several models, each
- * model gets a branch of its own.
+ * A dialog that continues a session from a record with a change. Each selected model and each message gets a
+ * branch of its own. Several branches are shown side by side.
  */
 export function BranchDialog({ id, place, onClose }: BranchDialogProps) {
   const t = pageLabels();
@@ -32,7 +36,7 @@ export function BranchDialog({ id, place, onClose }: BranchDialogProps) {
   const { canShare: isOperator } = useAccess();
   const agent = useListedTask(id)?.agents?.[0];
   const models = agent === undefined ? [] : modelsOf(agent);
-  const [text, setText] = useState('');
+  const [texts, setTexts] = useState<readonly string[]>(['']);
   const [instructions, setInstructions] = useState('');
   const [result, setResult] = useState('');
   const [isAgain, setAgain] = useState(false);
@@ -42,25 +46,39 @@ export function BranchDialog({ id, place, onClose }: BranchDialogProps) {
   const { call } = place;
   const change: JsonObject = {
     at: place.offset,
-    ...(text !== '' && { content: { type: 'text', author: 'user', content: text } }),
     ...(instructions !== '' && { instructions }),
     ...(call && result !== '' && { results: [{ tool_call_id: call.toolCallId, output: result }] }),
     ...(call && result === '' && isAgain && { rerun: [call.toolCallId] }),
   };
+  const given = texts.filter((text) => text.trim() !== '');
+  const branches = (given.length === 0 ? [undefined] : given)
+    .flatMap((text) =>
+      (chosen.length === 0 ? [undefined] : chosen).map((model) => ({ text, model })),
+    )
+    .slice(0, maxBranches);
   const start = async () => {
     setBusy(true);
     setError(undefined);
     try {
-      const bodies = chosen.length === 0 ? [change] : chosen.map((model) => ({ ...change, model }));
-      const made: Task[] = [];
-      for (const body of bodies)
-        made.push((await app.api.post(`/tasks/${encodeURIComponent(id)}/branch`, body)) as never);
+      const made: string[] = [];
+      for (const { text, model } of branches) {
+        const content = { type: 'text', author: 'user', content: text ?? '' };
+        const body = { ...change, ...(text && { content }), ...(model && { model }) };
+        const task = await app.api.post(`/tasks/${encodeURIComponent(id)}/branch`, body);
+        made.push((task as unknown as Task).id);
+      }
+      const [first, ...others] = made;
+      // The name of a branch says how it differs from the other branches.
+      if (others.length > 0)
+        await Promise.all(
+          branches.map(({ text, model }, at) => {
+            const names = [given.length > 1 && text, chosen.length > 1 && model].filter(Boolean);
+            return setTaskTitle(app.api, made[at] ?? '', names.join(' · '));
+          }),
+        );
       await app.directory.refresh();
-      const [first, second] = made;
-      // Two answers are shown side by side.
-      if (first !== undefined && second !== undefined)
-        navigate({ page: 'diff', id: second.id, other: first.id });
-      else if (first !== undefined) navigate({ page: 'task', id: first.id });
+      if (others.length > 0) navigate({ page: 'branches', id, shown: made });
+      else if (first !== undefined) navigate({ page: 'task', id: first });
       onClose();
     } catch (reason) {
       setError(errorText(reason, t));
@@ -75,10 +93,23 @@ export function BranchDialog({ id, place, onClose }: BranchDialogProps) {
     <Dialog title={t.branchFromRecord(place.offset)} onClose={onClose}>
       <form className="form" onSubmit={submit}>
         <p>{t.branchMeaning}</p>
-        <label>
-          {t.anotherMessage}
-          <textarea rows={3} value={text} onChange={({ target }) => setText(target.value)} />
-        </label>
+        {texts.map((text, at) => (
+          // The fields have no identity besides their place, and none is removed.
+          // biome-ignore lint/suspicious/noArrayIndexKey: the place is the identity
+          <label key={at}>
+            {t.anotherMessage}
+            <textarea
+              rows={texts.length === 1 ? 3 : 2}
+              value={text}
+              onChange={({ target }) => setTexts(texts.with(at, target.value))}
+            />
+          </label>
+        ))}
+        {texts.length < maxBranches && (
+          <Button size="small" look="quiet" onClick={() => setTexts([...texts, ''])}>
+            {t.addMessage}
+          </Button>
+        )}
         {call !== undefined && isOperator && (
           <label>
             {t.anotherResult(call.name)}
@@ -129,7 +160,7 @@ export function BranchDialog({ id, place, onClose }: BranchDialogProps) {
         )}
         {error !== undefined && <p role="alert">{error}</p>}
         <Button look="main" type="submit" disabled={isBusy}>
-          {t.startBranches(Math.max(1, chosen.length))}
+          {t.startBranches(branches.length)}
         </Button>
       </form>
     </Dialog>

@@ -139,9 +139,19 @@ export interface PageLabels extends Labels {
   readonly same: string;
   readonly differs: string;
   readonly turnsSideBySide: string;
+  readonly earlierTurns: (count: number) => string;
+  readonly laterTurns: (count: number) => string;
   readonly inputTokens: string;
   readonly outputTokens: string;
   readonly compareWithOriginal: string;
+  readonly branchesSideBySide: string;
+  readonly noBranches: string;
+  readonly keepBranch: string;
+  readonly mainBranch: string;
+  readonly nameOfBranch: string;
+  readonly compareWithFirst: string;
+  readonly branchRuns: string;
+  readonly addMessage: string;
   readonly branchFromRecord: (offset: number) => string;
   readonly branchMeaning: string;
   readonly anotherMessage: string;
@@ -173,6 +183,8 @@ export interface PageLabels extends Labels {
   readonly last30Days: string;
   readonly allAgents: string;
   readonly model: string;
+  readonly version: string;
+  readonly allVersions: string;
   readonly allModels: string;
   readonly requestsTable: string;
   readonly requests: string;

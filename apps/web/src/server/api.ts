@@ -12,6 +12,13 @@ export interface ListPage {
 
 /** Sends requests to routes of the server that the client library does not cover. */
 export class Api {
+  readonly #fetch: (path: string, init: RequestInit) => Promise<Response>;
+
+  /** `send` sends a request to a path. Default: the `fetch` of the browser. */
+  constructor(send = (path: string, init: RequestInit): Promise<Response> => fetch(path, init)) {
+    this.#fetch = send;
+  }
+
   get(path: string, signal?: AbortSignal): Promise<JsonValue> {
     return this.#json(path, { ...(signal && { signal }) });
   }
@@ -50,13 +57,12 @@ export class Api {
     const headers = new Headers({ accept: '*/*' });
     if (token !== '') headers.set('authorization', `Bearer ${token}`);
     if (typeof init.body === 'string') headers.set('content-type', 'application/json');
-    return fetch(withBase(path), { ...init, headers, cache: 'no-store' }).catch(
-      (cause: unknown) => {
-        if (init.signal?.aborted) throw cause;
-        const message = pageLabels().serverUnreachable;
-        throw new ClientError('unreachable', message, {}, { cause });
-      },
-    );
+    const sent = this.#fetch(withBase(path), { ...init, headers, cache: 'no-store' });
+    return sent.catch((cause: unknown) => {
+      if (init.signal?.aborted) throw cause;
+      const message = pageLabels().serverUnreachable;
+      throw new ClientError('unreachable', message, {}, { cause });
+    });
   }
 }
 

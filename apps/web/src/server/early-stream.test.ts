@@ -21,6 +21,16 @@ test('a page that opens at a session requests it at once, and the client receive
   expect(server.requests.length).toBe(2);
 });
 
+test('a page that opens at a comparison requests the first difference at once', async () => {
+  const server = new FakeServer();
+  const fetch = earlyStream(`${origin}/app/tasks/t/diff?other=u`, '', server.fetch);
+  const early = await server.next();
+  expect(early.url.href).toBe(`${origin}/tasks/t/divergence?other=u`);
+  early.open('{}');
+  await fetch(early.url, {});
+  expect(server.requests.length).toBe(1);
+});
+
 test('the early request is aborted with the request that took it', async () => {
   const server = new FakeServer();
   const fetch = earlyStream(`${origin}/app/tasks/t`, '', server.fetch);

@@ -7,8 +7,9 @@ const unusedTimeoutMs = 10_000;
 type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
 
 /**
- * Immediately requests the stream of the session in the URL. Returns a fetch function. The first
- * request for the same stream gets the early response.
+ * Immediately requests what the page in the URL shows first: the stream of a session, or the first
+ * difference of two sessions. Returns a fetch function. The first request for the same URL gets the
+ * early response.
  */
 export function earlyStream(
   href: string,
@@ -16,7 +17,7 @@ export function earlyStream(
   fetch: Fetch,
   base: string = basePath,
 ): Fetch {
-  const url = streamOf(href, base);
+  const url = firstRequestOf(href, base);
   if (url === undefined) return fetch;
   const controller = new AbortController();
   const headers = new Headers({ accept: '*/*' });
@@ -44,13 +45,14 @@ export function earlyStream(
   };
 }
 
-function streamOf(href: string, base: string): URL | undefined {
-  const { pathname, origin } = new URL(href);
+function firstRequestOf(href: string, base: string): URL | undefined {
+  const { pathname, origin, search } = new URL(href);
   // This file does not import the route module, because that import would load the rest of the page
   // first.
-  const id = /^\/app\/tasks\/([^/]+)$/.exec(belowBase(pathname, base))?.[1];
-  const path = `${base}/tasks/${id}/stream?view=records&start=recent`;
-  return id === undefined ? undefined : new URL(path, origin);
+  const [, id, isDiff] = /^\/app\/tasks\/([^/]+)(\/diff)?$/.exec(belowBase(pathname, base)) ?? [];
+  if (id === undefined) return undefined;
+  const path = isDiff ? `divergence${search}` : 'stream?view=records&start=recent';
+  return new URL(`${base}/tasks/${id}/${path}`, origin);
 }
 
 function tokenOf({ headers }: RequestInit): string {

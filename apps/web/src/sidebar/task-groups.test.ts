@@ -77,3 +77,14 @@ test('branches that name each other are shown once each', () => {
   const tasks = [task('a', 0, branchOf('b')), task('b', 0, branchOf('a'))];
   expect(shape(tasks)).toEqual([['Today', ['a > b']]]);
 });
+
+test('25.2: the branch that the user keeps is the entry of its session', () => {
+  const tasks = [
+    task('root', 1, { main_branch: 'kept' }),
+    task('kept', 2, branchOf('root')),
+    task('other', 3, branchOf('root')),
+  ];
+  expect(shape(tasks)).toEqual([['Yesterday', ['kept > root > other']]]);
+  // A branch that was deleted is not the entry.
+  expect(shape(tasks.filter(({ id }) => id !== 'kept'))).toEqual([['Yesterday', ['root > other']]]);
+});

@@ -53,8 +53,11 @@ function familiesOf(tasks: readonly ListedTask[]): readonly TaskFamily[] {
   const byId = new Map(tasks.map((task) => [task.id, task]));
   const branches = Map.groupBy(tasks, (task) => rootOf(task, byId));
   const families = [...branches].map(([id, members]) => {
-    // `members` also contains the root task itself, which is not one of its branches.
-    const task = byId.get(id) ?? (members[0] as ListedTask);
+    // `members` also contains the root task. If the user chose a main branch, the list shows it as the
+    // session, and the root task is below it.
+    const root = byId.get(id) ?? (members[0] as ListedTask);
+    const main = root.task_metadata?.['main_branch'];
+    const task = members.find((member) => member.id === main) ?? root;
     return { task, branches: members.filter((member) => member !== task) };
   });
   return families.toSorted((a, b) => changedAt(b) - changedAt(a));

@@ -19,13 +19,19 @@ import {
   useRef,
   useState,
 } from 'react';
+import { Link, type Route } from '../app/route.tsx';
 import { taskTitle, waitingText } from '../app/task-text.ts';
 import { pageLabels } from '../languages/page-labels.ts';
 import type { ListedTask } from '../server/directory.ts';
 import type { ManageRequest } from './manage/task-actions.ts';
 import { folderOf, groupTasks, type TaskFamily, type TaskGroup } from './task-groups.ts';
 import { TaskRow, type TaskRowActions } from './task-row.tsx';
-import { type FindTasks, type TaskSearchResult, useTaskSearch } from './task-search.ts';
+import {
+  type FindTasks,
+  minContentLength,
+  type TaskSearchResult,
+  useTaskSearch,
+} from './task-search.ts';
 
 // These components are loaded on demand, because the user needs them only after a click.
 const SessionManager = lazyView(
@@ -69,6 +75,8 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
   const field = useRef<HTMLInputElement>(null);
   useKey('ctrl+k', () => field.current?.focus());
   const query = text.trim().toLowerCase();
+  // The results in messages have their own status below the names.
+  const searchesMessages = renderContent !== undefined && query.length >= minContentLength;
   const found = useTaskSearch(find, query, tasks);
   const shown =
     query === ''
@@ -151,7 +159,7 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
         </ul>
       )}
       <p className="task-list-empty" role="status">
-        {query !== '' && searchStatusText(found.state, shown.length)}
+        {query !== '' && searchStatusText(found.state, shown.length > 0 || searchesMessages)}
       </p>
       {query !== '' && renderContent?.(text.trim())}
       {hasMore && query === '' && (
@@ -251,8 +259,21 @@ function Branches({ family, current, row }: BranchesProps) {
           <li key={task.id}>{row(task)}</li>
         ))}
       </ul>
+      {branches.length > 1 && (
+        <Link className="task-compare" to={sideBySide(family)}>
+          {pageLabels().branchesSideBySide}
+        </Link>
+      )}
     </details>
   );
+}
+
+/** Returns the page that shows the branches of a session. The original is not one of them. */
+function sideBySide({ task, branches }: TaskFamily): Route {
+  const all = [task, ...branches];
+  const isBranch = ({ task_metadata }: ListedTask) => task_metadata?.['branch'] !== undefined;
+  const { id } = all.find((one) => !isBranch(one)) ?? task;
+  return { page: 'branches', id, shown: all.filter(isBranch).map((one) => one.id) };
 }
 
 /**
@@ -310,7 +331,7 @@ function searchableText(task: ListedTask): string {
   return [taskTitle(task), task.name, ...names, task.id].join(' ').toLowerCase();
 }
 
-function searchStatusText(state: TaskSearchResult['state'], count: number): string {
+function searchStatusText(state: TaskSearchResult['state'], isFound: boolean): string {
   switch (state) {
     case 'asking':
       return pageLabels().searchingOlder;
@@ -318,6 +339,6 @@ function searchStatusText(state: TaskSearchResult['state'], count: number): stri
       return pageLabels().olderNotSearched;
     case 'none':
     case 'found':
-      return count === 0 ? pageLabels().noSessionMatches : '';
+      return isFound ? '' : pageLabels().noSessionMatches;
   }
 }

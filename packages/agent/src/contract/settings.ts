@@ -44,6 +44,8 @@ export type ApprovalDecision =
 /** The complete settings of an agent, with all defaults applied. */
 export interface Settings {
   readonly name: string;
+  /** The version of the agent, which the log stores with each request. */
+  readonly version: string | undefined;
   /** The main provider, followed by the fallbacks. */
   readonly providers: readonly Provider[];
   /**

@@ -7,6 +7,7 @@ import { runs } from '../../../core/src/testing/runs.ts';
 import { plantDivergence, withCountedRequests } from '../testing/planted-logs.ts';
 import { resumeAt, runSchedule, schedules } from '../testing/schedules.ts';
 import { diffSessions } from './diff-sessions.ts';
+import { findDivergence } from './find-divergence.ts';
 
 /** Stores both logs and compares them. */
 async function diffOf(a: readonly LogRecord[], b: readonly LogRecord[]) {
@@ -65,7 +66,8 @@ test('a fork that another agent continues differs only after the copied records'
         { log, session: 's' },
         { log, session: 'cut' },
       ] as const;
-      const { differences } = await diffSessions(...sources);
+      const { differences, divergence } = await diffSessions(...sources);
+      expect(await findDivergence(...sources)).toEqual(divergence);
       // A copied command takes effect after the copied records.
       for (const { a, b, message } of differences)
         for (const side of [a, b])

@@ -9,6 +9,7 @@ import { LogBuilder, stop, usage } from '../testing/log-builder.ts';
 import { call } from '../testing/model-script.ts';
 import { lookTool } from '../testing/replay-scenarios.ts';
 import { diffSessions } from './diff-sessions.ts';
+import { findDivergence } from './find-divergence.ts';
 import type { DiffOptions } from './session-diff.ts';
 
 interface RunPlan {
@@ -281,4 +282,23 @@ test('reads each record of long sessions once, page by page', async () => {
   expect(calls).toBeLessThanOrEqual(2 + 2 * pages);
   // Other work of the process ran during the comparison.
   expect(tasks).toBeGreaterThan(pages / 2);
+});
+
+test('25: the first difference of a long session and its branch needs few records', async () => {
+  const log = memoryLog();
+  const counted = countingLog(log);
+  const runs = 400;
+  const script = Array.from({ length: runs }, (_, at) => `Answer ${at}`);
+  const agent = createAgent({ log, provider: scriptedProvider(script) });
+  for (let at = 0; at < runs - 1; at++) await agent.run(`Question ${at}`, { session: 'a' }).result;
+  const { through = 0 } = (await log.info('a')) ?? {};
+  await log.fork('a', { into: 'b', through });
+  await agent.run('The same question', { session: 'a' }).result;
+  const other = createAgent({ log, provider: scriptedProvider(['Another answer']) });
+  await other.run('The same question', { session: 'b' }).result;
+  const sources = [source(counted.log, 'a'), source(counted.log, 'b')] as const;
+  const found = await findDivergence(...sources);
+  expect(counted.take().records).toBeLessThan(through);
+  expect(found).toMatchObject({ cause: 'answer', turn: runs });
+  expect(found).toEqual((await diffSessions(...sources)).divergence);
 });

@@ -81,7 +81,7 @@ async function comparePass(
 }
 
 /** Yields the turns of both sessions side by side, in the order of their numbers. */
-async function* alignedTurns(a: SessionTurns, b: SessionTurns): AsyncGenerator<TurnPair> {
+export async function* alignedTurns(a: SessionTurns, b: SessionTurns): AsyncGenerator<TurnPair> {
   let [one, other] = [await nextOf(a), await nextOf(b)];
   while (one !== undefined || other !== undefined) {
     const turn = Math.min(

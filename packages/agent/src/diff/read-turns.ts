@@ -16,11 +16,22 @@ export interface SessionTurns {
   readonly redacted: ReadonlySet<ItemId>;
 }
 
+/** A place between two runs. */
+export interface TurnStart {
+  /** The offset of the last record before the place. */
+  readonly after: number;
+  /** The number of the last turn before the place. */
+  readonly turn: number;
+}
+
 /**
- * Opens a session to read it page by page. Only the records of one turn are in memory. Records that arrive
- * during the read are not included.
+ * Opens a session to read it page by page, from its start or from a place between two runs. Only the records
+ * of one turn are in memory. Records that arrive during the read are not included.
  */
-export async function openTurns({ log, session }: DiffSource): Promise<SessionTurns> {
+export async function openTurns(
+  { log, session }: DiffSource,
+  start: TurnStart = { after: 0, turn: 0 },
+): Promise<SessionTurns> {
   const id = sessionId(session);
   const info = await log.info(id);
   if (info === undefined) {
@@ -28,9 +39,9 @@ export async function openTurns({ log, session }: DiffSource): Promise<SessionTu
     throw new LogError('no_session', message, { session });
   }
   const { through, incarnation } = info;
-  const reader = new TurnReader();
+  const reader = new TurnReader(start.turn);
   async function* turns(): AsyncGenerator<TurnHistory> {
-    for (let from = 0; from < through; ) {
+    for (let from = start.after; from < through; ) {
       const page = await log.read(id, { from, incarnation });
       for (const record of page.records)
         if (record.offset <= through) {
@@ -69,11 +80,15 @@ class TurnReader {
   readonly redacted = new Set<ItemId>();
   #turn: TurnHistory | undefined;
   /** The last turn that started. */
-  started = 0;
+  started: number;
   #isOpen = false;
   readonly #items = new Map<ItemId, OpenItem>();
   readonly #commands = new Map<string, RecordPlace & { readonly command: Queued }>();
   readonly #messages = new Map<string, RecordPlace>();
+
+  constructor(started: number) {
+    this.started = started;
+  }
 
   /** Adds a record. Returns the turn before it if the record starts another turn. */
   add(record: LogRecord): TurnHistory | undefined {

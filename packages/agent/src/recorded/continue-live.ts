@@ -13,7 +13,7 @@ import type { ApprovalDecision, Settings } from '../contract/settings.ts';
 import type { Tool, ToolContext, ToolReturn } from '../contract/tool.ts';
 import { diffSessions } from '../diff/diff-sessions.ts';
 import type { SessionDiff } from '../diff/session-diff.ts';
-import { registerSettings, settingsOf } from '../run/agent-registry.ts';
+import { adaptAgents, settingsOf } from '../run/agent-registry.ts';
 import { LiveRun } from '../run/live-run.ts';
 import type { RecordingChange } from './request-changes.ts';
 import type { RecordingRun } from './run-recording.ts';
@@ -146,37 +146,16 @@ interface LiveParts {
 }
 
 function liveSettings(root: Settings, { log, calls, maxTurns }: LiveParts): Settings {
-  const known = new Map<Settings, Settings>();
-  const live = (settings: Settings): Settings => {
-    const found = known.get(settings);
-    if (found !== undefined) return found;
-    const replaced = (tool: Tool): Tool => {
-      const { handsOff } = calls.replace(tool);
-      const to = handsOff && {
-        ...handsOff,
-        to: () => {
-          const next = handsOff.to();
-          const agent = { ...next };
-          registerSettings(agent, live(settingsOf(next)));
-          return agent;
-        },
-      };
-      return { ...calls.replace(tool), handsOff: to };
-    };
-    const made: Settings = {
-      ...settings,
-      ...{ log, observers: [], whileAsking: 'park' },
-      tools: new Map([...settings.tools].map(([name, tool]) => [name, replaced(tool)])),
-      stepTools: settings.stepTools.map(
-        (toolsOf) => async (step) => (await toolsOf(step)).map((tool) => calls.replace(tool)),
-      ),
-      limits: { ...settings.limits, maxTurns: Math.min(settings.limits.maxTurns, maxTurns) },
-      approve: async (call, step) => calls.decide(call, await settings.approve(call, step)),
-    };
-    known.set(settings, made);
-    return made;
-  };
-  return live(root);
+  return adaptAgents(root, (settings) => ({
+    ...settings,
+    ...{ log, observers: [], whileAsking: 'park' },
+    tools: new Map([...settings.tools].map(([name, tool]) => [name, calls.replace(tool)])),
+    stepTools: settings.stepTools.map(
+      (toolsOf) => async (step) => (await toolsOf(step)).map((tool) => calls.replace(tool)),
+    ),
+    limits: { ...settings.limits, maxTurns: Math.min(settings.limits.maxTurns, maxTurns) },
+    approve: async (call, step) => calls.decide(call, await settings.approve(call, step)),
+  }));
 }
 
 /** The calls of a live test: their results and the recorded answers of the user. */

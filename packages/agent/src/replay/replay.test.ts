@@ -17,7 +17,8 @@ async function record(scenario: Scenario) {
   let run: Run | undefined;
   const act = scenarioObserver(scenario, () => run as Run);
   const provider = scriptedProvider(scenario.script, { clock, pieces: 'token', pauseMs: 5 });
-  const common = { log, clock, ids: countingIds(), tools: scenarioTools('/dev/null') };
+  const tools = scenarioTools('/dev/null');
+  const common = { log, clock, ids: countingIds(), tools, version: 'recorded' };
   const agent = createAgent({ ...scenario.options, ...common, provider, observers: [act] });
   run = agent.run('Begin', { session });
   await runToEnd(clock, run.result);
@@ -33,7 +34,7 @@ function brokenAgent(scenario: Scenario, log: ReturnType<typeof memoryLog>) {
   const tools = scenarioTools('/dev/null').map((tool) => ({ ...tool, execute: fail }));
   const provider = { id: 'none', model: 'none', stream: fail, complete: fail };
   const broken = { approve: fail, instructions: fail, observers: [fail], random: fail };
-  return createAgent({ ...scenario.options, ...broken, provider, tools, log });
+  return createAgent({ ...scenario.options, ...broken, provider, tools, log, version: 'newer' });
 }
 
 describe.each(Object.entries(scenarios))('the scenario %s', (_name, scenario) => {

@@ -48,6 +48,8 @@ export function replayedSettings(
   const tools = all.map(([name, tool]) => [name, replayedTool(tool, replay, replayAgent)] as const);
   const played: Settings = {
     ...settings,
+    // A drive is one process, so an agent has one version in it.
+    version: providersAskedBy(replay, settings.name)[0]?.version,
     providers: isPrepared ? [anyProvider(replay)] : replayedProviders(replay, settings.name),
     // The recording has the providers and tools of each step, so the replay does not call `prepareStep`.
     prepareStep: isPrepared
@@ -191,6 +193,8 @@ function anyProvider(replay: ReplayState): Provider {
 interface AskedProvider {
   readonly provider: string;
   readonly model: string;
+  /** The version of the agent. */
+  readonly version?: string | undefined;
 }
 
 /**
@@ -213,7 +217,8 @@ function providersAskedBy(
     if (fact?.type !== 'response_started') continue;
     if (isNext) index++;
     isNext = false;
-    asked[index] ??= { provider: fact.provider, model: fact.model };
+    const { provider, model, version } = fact;
+    asked[index] ??= { provider, model, version };
   }
   // If the drive ended before the agent used the next provider, a placeholder represents that provider.
   const placeholder = { provider: 'nobody', model: 'none' };

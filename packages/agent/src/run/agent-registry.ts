@@ -1,6 +1,7 @@
 import type { Agent } from '../contract/agent.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import type { Settings } from '../contract/settings.ts';
+import type { Tool } from '../contract/tool.ts';
 
 /**
  * The property of an agent that contains its settings. A program and the module with its agents may load
@@ -59,6 +60,35 @@ export function settingsWhileAsking(
     adapted.set(settings, known);
     return known;
   };
+}
+
+/**
+ * Changes the settings of an agent and of all agents that its hand-offs can reach. For the same settings, `change`
+ * is called once.
+ */
+export function adaptAgents(root: Settings, change: (settings: Settings) => Settings): Settings {
+  const known = new Map<Settings, Settings>();
+  const adapt = (settings: Settings): Settings => {
+    const found = known.get(settings);
+    if (found !== undefined) return found;
+    const changed = change(settings);
+    const tools = [...changed.tools].map(([name, tool]) => [name, withTarget(tool)] as const);
+    const adapted: Settings = { ...changed, tools: new Map(tools) };
+    known.set(settings, adapted);
+    return adapted;
+  };
+  const withTarget = (tool: Tool): Tool => {
+    const { handsOff } = tool;
+    if (handsOff === undefined) return tool;
+    const to = () => {
+      const next = handsOff.to();
+      const agent = { ...next };
+      registerSettings(agent, adapt(settingsOf(next)));
+      return agent;
+    };
+    return { ...tool, handsOff: { ...handsOff, to } };
+  };
+  return adapt(root);
 }
 
 function unknownAgent(name: string, registry: AgentRegistry): AgentError {

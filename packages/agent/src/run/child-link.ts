@@ -20,7 +20,7 @@ interface ChildLinkOptions {
  */
 export class ChildLink {
   readonly #options: ChildLinkOptions;
-  readonly #models = new Map<string, Pick<ChildAttempt, 'provider' | 'model'>>();
+  readonly #models = new Map<string, Pick<ChildAttempt, 'provider' | 'model' | 'version'>>();
   /** The usage of each attempt. The keys identify the attempts. */
   readonly #usages = new Map<string, readonly [ChildAttempt, Usage]>();
   #isOpen = false;
@@ -35,7 +35,10 @@ export class ChildLink {
     const key = `${turn}.${attempt}`;
     switch (fact.type) {
       case 'response_started':
-        this.#models.set(key, { provider: fact.provider, model: fact.model });
+        this.#models.set(key, {
+          ...{ provider: fact.provider, model: fact.model },
+          ...(fact.version !== undefined && { version: fact.version }),
+        });
         return;
       case 'response_finished':
       case 'usage_reported': {

@@ -42,7 +42,11 @@ export async function runAttempt(
     { ...at, fact: { type: 'item_started', itemId, kind } },
     {
       ...at,
-      fact: { type: 'response_started', itemId, provider: id, model, ...(tools && { tools }) },
+      fact: {
+        ...{ type: 'response_started', itemId, provider: id, model },
+        ...(tools && { tools }),
+        ...(settings.version !== undefined && { version: settings.version }),
+      },
     },
   ]);
   const abandoned = new AbortController();

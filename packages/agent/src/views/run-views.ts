@@ -261,11 +261,8 @@ export function failedResult(session: SessionId, error: unknown): RunResult {
   const reason = 'error';
   const stop = { reason, cause: info.code } as const;
   const nothing = {
-    text: '',
-    items: [],
-    toolCalls: [],
-    pendingApprovals: [],
-    pendingToolCalls: [],
+    ...{ text: '', items: [], toolCalls: [] },
+    ...{ pendingApprovals: [], pendingToolCalls: [] },
   };
   const counts = { usage: noUsage, usageByAgent: [] };
   return { session, reason, stop, ...nothing, ...counts, error: info, cause: error };

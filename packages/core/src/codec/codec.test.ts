@@ -195,7 +195,7 @@ const deltas: { readonly [T in Delta['type']]: readonly DeltaOf<T>[] } = {
 
 const childAttempt: Required<ChildAttempt> = {
   ...{ session: sessionId('s3'), agent: 'desk', turn: 2, attempt: 1 },
-  ...{ provider: 'p', model: 'm' },
+  ...{ provider: 'p', model: 'm', version: '2.1' },
 };
 
 const usage: Required<Usage> = {
@@ -253,7 +253,7 @@ const facts: { readonly [T in Fact['type']]: Required<Extract<Fact, { readonly t
   item_redacted: { type: 'item_redacted', itemId: item, reason: 'asked' },
   response_started: {
     ...{ type: 'response_started', itemId: item, provider: 'p', model: 'm' },
-    tools: ['look', 'pay'],
+    ...{ tools: ['look', 'pay'], version: '2.1' },
   },
   response_finished: { type: 'response_finished', itemId: item, stop, usage, details },
   usage_reported: { type: 'usage_reported', usage },

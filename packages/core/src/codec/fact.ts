@@ -147,6 +147,7 @@ const childAttempt: Decoder<ChildAttempt> = object<ChildAttempt>({
   attempt: count,
   provider: optional(string),
   model: optional(string),
+  version: optional(string),
 });
 
 const isHash = (text: string) => /^[0-9a-f]{64}$/.test(text);
@@ -178,7 +179,10 @@ export const fact: Decoder<Fact> = variant<Fact, 'type'>(
     },
     item_finished: { itemId, stop: optional(stop) },
     item_redacted: { itemId, reason: optional(string) },
-    response_started: { itemId, provider: string, model: string, tools: optional(list(string)) },
+    response_started: {
+      ...{ itemId, provider: string, model: string },
+      ...{ tools: optional(list(string)), version: optional(string) },
+    },
     response_finished: { itemId, stop, usage, details: optional(details) },
     usage_reported: { usage },
     attempt_superseded: { reason: string },

@@ -45,6 +45,8 @@ export type ResponseFact =
        * agent.
        */
       readonly tools?: readonly string[];
+      /** The version of the agent that sent the request. Absent if the agent has no version. */
+      readonly version?: string;
     }
   /**
    * The provider ended the response. This fact finishes the item. The log commits it together with the last
@@ -313,6 +315,8 @@ export interface ChildAttempt {
   readonly attempt: number;
   readonly provider?: string;
   readonly model?: string;
+  /** The version of the agent. */
+  readonly version?: string;
 }
 
 /** Replaces the deltas of a finished turn, at the offset of the last delta. */

@@ -113,8 +113,9 @@ export class SpanFold {
       case 'turn_finished':
         return this.#endTurn(record, fact);
       case 'response_started': {
-        const { provider, model } = fact;
-        return this.#change(attemptId(record), { name: model, provider, model, isCut: false });
+        const { provider, model, version } = fact;
+        const names = { name: model, provider, model, version };
+        return this.#change(attemptId(record), { ...names, isCut: false });
       }
       case 'response_finished': {
         const { stop, usage } = fact;
@@ -239,11 +240,11 @@ export class SpanFold {
   #addChildUsage(record: LogRecord, fact: FactOf<'child_usage_reported'>): void {
     const { toolCallId, of, usage } = fact;
     const id = `child ${of.session} ${of.turn}.${of.attempt}`;
-    const { provider, model } = of;
+    const { provider, model, version } = of;
     const name = model ?? `Attempt ${of.attempt}`;
     const detail = `${of.agent}, turn ${of.turn}`;
     const parent = this.#executions.get(toolCallId) ?? parentIn(record);
-    const fields = { name, detail, provider, model, child: of.session };
+    const fields = { name, detail, provider, model, version, child: of.session };
     this.#begin(record, id, 'attempt', parent, fields);
     this.#change(id, { usage });
     this.#end(record, id, {});
@@ -355,7 +356,8 @@ const noSpan = {
   status: 'ok',
   ...{ endTime: undefined, endOffset: undefined },
   ...{ firstContentTime: undefined, queuedTime: undefined },
-  ...{ provider: undefined, model: undefined, usage: undefined, stop: undefined, error: undefined },
+  ...{ provider: undefined, model: undefined, version: undefined },
+  ...{ usage: undefined, stop: undefined, error: undefined },
   ...{ runId: undefined, toolCallId: undefined, executionId: undefined, child: undefined },
   ...{ traceSpanId: undefined, traceId: undefined },
 } as const;

@@ -48,6 +48,8 @@ export interface Span {
   readonly isCut: boolean;
   readonly provider: string | undefined;
   readonly model: string | undefined;
+  /** The version of the agent that sent the request of the attempt. Undefined if the agent has no version. */
+  readonly version: string | undefined;
   /** The tokens and costs of the attempt. Only the last report counts. */
   readonly usage: Usage | undefined;
   readonly stop: Stop | undefined;

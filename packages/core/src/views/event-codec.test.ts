@@ -142,7 +142,7 @@ const bodies: { readonly [T in Body['type']]: Full<T> } = {
   item_redacted: { type: 'item_redacted', itemId: itemId('i1'), reason: 'asked' },
   response_started: {
     ...{ type: 'response_started', itemId: itemId('i1'), provider: 'p', model: 'm' },
-    tools: ['look'],
+    ...{ tools: ['look'], version: '2.1' },
   },
   response_finished: {
     type: 'response_finished',

@@ -50,6 +50,11 @@ export interface ChainReport {
   readonly problems: readonly ChainProblem[];
   /** What settling, redactions and imports took out, in order. */
   readonly rewrites: readonly ChainRewrite[];
+  /**
+   * The offsets before the last signed head whose records a rewrite changed or removed after the signature. The
+   * head does not prove what these offsets contain now. Undefined if there are none.
+   */
+  readonly unproven?: readonly OffsetRange[] | undefined;
   /** The offsets before the chain started. No link covers their records. */
   readonly uncovered?: OffsetRange | undefined;
   /** The original, if the session is a copy. */
@@ -211,8 +216,54 @@ function checkRecords(
       const isRewritten = isReplaced(first, link.number);
       if (link.hash === undefined ? isRewritten : !isRewritten || some.length > 0)
         report(`link ${link.number} does not fit the rewrites after it`, rangeOf(link));
-    } else checkGroups(link, some, isReplaced, report);
+    } else {
+      checkGroups(link, some, isReplaced, report);
+      checkRewrite(link, some, report);
+    }
   }
+}
+
+/**
+ * Checks the records that a rewrite left. A settlement leaves the snapshot of its turn, and the other rewrites
+ * leave facts. So a rewrite cannot replace a streamed text by another one.
+ */
+function checkRewrite(link: GroupLink, records: readonly LogRecord[], report: Report): void {
+  if (!isRewrite(link)) return;
+  const [kind, about] = link.note.split(' ');
+  for (const { offset, turn, delta, fact } of records) {
+    const isSnapshot = fact?.type === 'snapshot';
+    const isPossible =
+      kind === 'settle'
+        ? isSnapshot && turn === Number(about)
+        : delta === undefined && (kind === 'redact' || !isSnapshot);
+    if (!isPossible)
+      report(`the record is not one that the rewrite of link ${link.number} can leave`, [
+        offset,
+        offset,
+      ]);
+  }
+}
+
+/**
+ * Returns the offsets through `through` that rewrites after the link `count` changed, sorted and without overlaps.
+ */
+export function rewrittenAfter(
+  rewrites: readonly ChainRewrite[],
+  { count, through }: { readonly count: number; readonly through: number },
+): readonly OffsetRange[] {
+  const ranges = rewrites
+    .filter(({ link }) => link > count)
+    .flatMap(({ offsets }) => offsets)
+    .filter(([first]) => first <= through)
+    .sort(([one], [other]) => one - other);
+  const joined: [number, number][] = [];
+  for (const [first, end] of ranges) {
+    const last = Math.min(end, through);
+    const before = joined.at(-1);
+    if (before !== undefined && first <= before[1] + 1) before[1] = Math.max(before[1], last);
+    else joined.push([first, last]);
+  }
+  return joined;
 }
 
 function checkGroups(
@@ -257,7 +308,7 @@ function rangeOf({ ranges }: Link): OffsetRange {
 const reasons = { settle: 'settled', redact: 'redacted', import: 'imported' } as const;
 
 function isRewrite(link: Link): link is GroupLink {
-  return noteOf(link) in reasons;
+  return Object.hasOwn(reasons, noteOf(link));
 }
 
 /** Returns the first word of a link's note. The link of a batch with one group has no note. */

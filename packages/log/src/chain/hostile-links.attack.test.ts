@@ -1,9 +1,10 @@
-import { sessionId } from '@millrace/core';
+import { decodeRecord, encodeRecord, sessionId } from '@millrace/core';
 import { expect, test } from 'vitest';
 import { memoryLog } from '../memory/memory-log.ts';
 import { markers, wholeTurn } from '../suite/drafts.ts';
 import { exportSession } from '../transfer/export-session.ts';
 import { importSession } from '../transfer/import-session.ts';
+import { rewriteChain } from './rewrite-chain.ts';
 import { verifyExport, verifySession } from './verify.ts';
 
 const session = sessionId('s');
@@ -71,3 +72,22 @@ test('25.6: attack: an opened batch needs a rewrite that covers it', async () =>
     'link 1 does not fit the rewrites after it',
   );
 });
+
+test.each(['settle 1', 'settle 2', 'redact someitem', 'import'])(
+  '18.393: attack: a streamed text that was replaced is no rewrite "%s"',
+  async (note) => {
+    const [header = '', ...lines] = await exported();
+    const { chain, ...rest } = JSON.parse(header);
+    const old = lines.map((line) => decodeRecord(line));
+    const next = lines.map((line) => decodeRecord(line.replace('Hello', 'Howdy')));
+    const sealed = rewriteChain(chain, old, next, note);
+    const forged = [
+      JSON.stringify({ ...rest, chain: sealed.chain }),
+      ...sealed.records.map(encodeRecord),
+    ];
+    expect(forged.join()).toContain('Howdy');
+    const { isValid, problems } = await verifyExport(forged);
+    expect(isValid).toBe(false);
+    expect(problems[0]?.message).toContain('is not one that the rewrite of link');
+  },
+);

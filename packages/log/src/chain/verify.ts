@@ -11,6 +11,7 @@ import {
   type ChainReport,
   type CheckedChain,
   checkChain,
+  rewrittenAfter,
 } from './check-chain.ts';
 import { type Ed25519Key, isSignedBy, type SignedHead } from './signed-head.ts';
 
@@ -30,8 +31,9 @@ const maxReads = 20;
 
 /**
  * Verifies the hash chain of a session: no record was changed, removed, doubled or moved. Without a signed
- * head, it detects only accidents, because a person who can write to the store can compute a new chain. It
- * reads all records of the session into memory.
+ * head, it detects only accidents, because a person who can write to the store can compute a new chain. With a
+ * head, `unproven` has the offsets that were settled, redacted or imported after the signature: the head does
+ * not prove their content. It reads all records of the session into memory.
  *
  * @example const { isValid, problems } = await verifySession(log, 'support-42', { heads: [head], publicKey });
  */
@@ -93,7 +95,13 @@ async function report(
   }
   const { hashes, ...checked } = checkChain({ records, chain, through });
   const problems = [...checked.problems, ...(await headProblems(hashes, chain.start, options))];
-  return { ...checked, problems, isValid: problems.length === 0 };
+  const { heads = [] } = options;
+  const last = heads.toSorted((a, b) => a.count - b.count).at(-1);
+  const unproven = last === undefined ? [] : rewrittenAfter(checked.rewrites, last);
+  return {
+    ...{ ...checked, problems, isValid: problems.length === 0 },
+    ...(unproven.length > 0 && { unproven }),
+  };
 }
 
 /** Returns a problem for each head that the chain does not contain. */

@@ -93,6 +93,7 @@ export const queryTables: readonly QueryTable[] = [
       attempt: 'Number of the attempt in its turn',
       provider: 'Name of the provider',
       model: 'Name of the model',
+      agent_version: 'Version of the agent. NULL if the agent has no version',
       ...times,
       first_token_ms: 'Time to the first content in milliseconds. NULL for settled turns',
       ...outcome,
@@ -110,6 +111,7 @@ export const queryTables: readonly QueryTable[] = [
       child_session: 'Session of the sub-agent',
       provider: 'Name of the provider',
       model: 'Name of the model',
+      agent_version: 'Version of the agent. NULL if the agent has no version',
       ...usage,
     },
   },
@@ -197,7 +199,7 @@ CREATE TABLE spans (
   turn INTEGER, attempt INTEGER, provider TEXT, model TEXT, input_tokens INTEGER, output_tokens INTEGER,
   cache_read_tokens INTEGER, cache_write_tokens INTEGER, reasoning_tokens INTEGER, is_estimated INTEGER, cost REAL,
   currency TEXT, stop_reason TEXT, error_code TEXT, error_message TEXT, run_id TEXT, tool_call_id TEXT,
-  child_session TEXT, trace_id TEXT, PRIMARY KEY (session, span)
+  child_session TEXT, trace_id TEXT, agent_version TEXT, PRIMARY KEY (session, span)
 ) WITHOUT ROWID;
 CREATE INDEX spans_by_kind ON spans (kind, started_at);
 CREATE TABLE items (
@@ -217,10 +219,10 @@ CREATE VIEW runs AS SELECT session, span, run_id, ${ended}, queued_at, status, $
   trace_id FROM spans WHERE kind = 'run';
 CREATE VIEW turns AS SELECT session, span, parent AS run, turn, ${ended}, status, ${failed}, stop_reason, ${between}
   FROM spans WHERE kind = 'turn';
-CREATE VIEW attempts AS SELECT session, span, turn, attempt, provider, model, ${ended},
+CREATE VIEW attempts AS SELECT session, span, turn, attempt, provider, model, agent_version, ${ended},
   first_content_at - started_at AS first_token_ms, status, ${failed}, stop_reason, ${tokens}, ${between}
   FROM spans WHERE kind = 'attempt' AND child_session IS NULL;
-CREATE VIEW child_usage AS SELECT session, span, child_session, provider, model, ${tokens}
+CREATE VIEW child_usage AS SELECT session, span, child_session, provider, model, agent_version, ${tokens}
   FROM spans WHERE kind = 'attempt' AND child_session IS NOT NULL;
 CREATE VIEW calls AS SELECT session, span, turn, name AS tool, tool_call_id, detail AS summary, child_session, ${ended},
   status, ${failed}, ${between} FROM spans WHERE kind IN ('call', 'agent');

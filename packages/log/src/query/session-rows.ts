@@ -11,7 +11,7 @@ export const spanColumns: readonly string[] = [
   ...['provider', 'model', 'input_tokens', 'output_tokens', 'cache_read_tokens'],
   ...['cache_write_tokens', 'reasoning_tokens', 'is_estimated', 'cost', 'currency'],
   ...['stop_reason', 'error_code', 'error_message', 'run_id', 'tool_call_id', 'child_session'],
-  'trace_id',
+  ...['trace_id', 'agent_version'],
 ];
 
 /** Returns a span as a row. */
@@ -26,6 +26,7 @@ export function spanRow(session: string, span: Span): readonly SqlValue[] {
     usage && Number(usage.estimated),
     ...[cost && Number(cost.amount), cost?.currency, span.stop?.reason, error?.code],
     ...[error?.message, span.runId, span.toolCallId, span.child, span.traceId],
+    span.version,
   ].map((value) => value ?? null);
 }
 

@@ -115,6 +115,7 @@ const measures = {
 
 const group = {
   agent_name: z.string().nullable(),
+  agent_version: z.string().nullable().meta({ description: 'Null if the agent has no version' }),
   provider: z.string().nullable(),
   model: z.string().nullable(),
 };
@@ -134,7 +135,7 @@ export const attemptStatisticsSchema = z.object({
     .meta({ description: 'The attempts by the time of their start. Buckets can be empty' }),
   groups: z
     .array(z.object({ ...group, ...measures }))
-    .meta({ description: 'The attempts by agent, provider and model' }),
+    .meta({ description: 'The attempts by agent, version, provider and model' }),
   names: z
     .array(z.object(group))
     .meta({ description: 'The agents and models in the range, without the filters' }),
@@ -231,4 +232,13 @@ export const sessionDiffSchema = z.object({
     }),
   ),
   redactedTurns: z.array(z.int()),
+});
+
+/** The first difference of two tasks, as `findDivergence` of `@millrace/agent` returns it. */
+export const divergenceSchema = z.object({
+  a: z.string().describe('The id of the task to compare with'),
+  b: z.string().describe('The id of the task'),
+  divergence: sessionDifference
+    .optional()
+    .describe('The first difference. Absent if there is none'),
 });

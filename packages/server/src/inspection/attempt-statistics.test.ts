@@ -98,7 +98,7 @@ const fails: ScriptEntry = {
 test('statistics of tasks by time, agent and model, with filters', async () => {
   const agentOf = (log: Log, name: string, script: readonly ScriptEntry[]): LoopAgent => ({
     ...{ type: 'loop', name },
-    agent: createAgent({ log, provider: scriptedProvider(script) }),
+    agent: createAgent({ log, provider: scriptedProvider(script), version: `${name} 2` }),
   });
   const harness = await createTaskHarness((log: Log): readonly LoopAgent[] => [
     agentOf(log, 'weather', ['Sunny.', 'Rainy.']),
@@ -127,6 +127,8 @@ test('statistics of tasks by time, agent and model, with filters', async () => {
   const some = await attemptStatistics({ ...range, agentName: 'weather' }, sources);
   expect(some.groups).toMatchObject([{ agent_name: 'weather', attempts: 2 }]);
   expect(some.names).toHaveLength(2);
+  const newest = await attemptStatistics({ ...range, version: 'broken 2' }, sources);
+  expect(newest.groups).toMatchObject([{ agent_name: 'broken', agent_version: 'broken 2' }]);
   const before = await attemptStatistics({ from: 0, to: hourMs }, sources);
   expect(before).toMatchObject({ sessions: 0, groups: [] });
 });

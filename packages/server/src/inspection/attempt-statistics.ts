@@ -12,6 +12,7 @@ export interface AttemptFilter {
   readonly to: number;
   readonly agentName?: string | undefined;
   readonly model?: string | undefined;
+  readonly version?: string | undefined;
 }
 
 interface Sources {
@@ -39,12 +40,13 @@ export async function attemptStatistics(
   filter: AttemptFilter,
   sources: Sources,
 ): Promise<AttemptStatistics> {
-  const { from, to, agentName, model } = filter;
+  const { from, to, agentName, model, version } = filter;
   const { attempts, isWhole, sessions } = await readAttempts(filter, sources);
   const selected = attempts.filter(
     (one) =>
       (agentName === undefined || one.agentName === agentName) &&
-      (model === undefined || one.model === model),
+      (model === undefined || one.model === model) &&
+      (version === undefined || one.version === version),
   );
   const bucketMs = bucketLength(to - from);
   const byTime = Map.groupBy(selected, ({ startedAt }) => bucketStart(startedAt, bucketMs));
@@ -136,8 +138,8 @@ function bucketStart(at: number, length: number): number {
 }
 
 function namesOf(one: NamedAttempt | undefined): AttemptStatistics['names'][number] {
-  const { agentName = null, provider = null, model = null } = one ?? {};
-  return { agent_name: agentName, provider, model };
+  const { agentName = null, provider = null, model = null, version = null } = one ?? {};
+  return { agent_name: agentName, agent_version: version, provider, model };
 }
 
 function groupByName(attempts: readonly NamedAttempt[]) {

@@ -1,4 +1,10 @@
-import { diffSessions, type SessionDiff } from '@millrace/agent';
+import {
+  copiedRecords,
+  diffSessions,
+  findDivergence,
+  type SessionDiff,
+  type SessionDifference,
+} from '@millrace/agent';
 import type { Log } from '@millrace/log';
 import { ServerError } from '../contract/server-error.ts';
 
@@ -10,14 +16,35 @@ const limits = { maxDifferences: 200, maxTextLength: 8192 };
 
 /** Compares two tasks by their logs. Throws `too_large` if one of them is too long. */
 export async function compareTasks(log: Log, a: string, b: string): Promise<SessionDiff> {
-  for (const task of [a, b]) {
-    const { through = 0 } = (await log.info(task)) ?? {};
-    if (through > maxRecords) {
-      const message = `Cannot compare task ${task}: it has ${through} records, and the limit is ${maxRecords}. Use millrace diff`;
-      throw new ServerError('too_large', message, { task });
-    }
-  }
+  await assertComparable(log, [a, b], 0);
   return diffSessions({ log, session: a }, { log, session: b }, limits);
+}
+
+/**
+ * Finds the first difference of two tasks. Throws `too_large` if one of them has too many records that it
+ * does not share with the other one.
+ */
+export async function divergenceOf(
+  log: Log,
+  a: string,
+  b: string,
+): Promise<SessionDifference | undefined> {
+  const [one, other] = [
+    { log, session: a },
+    { log, session: b },
+  ];
+  await assertComparable(log, [a, b], await copiedRecords(one, other));
+  return findDivergence(one, other, { maxTextLength: limits.maxTextLength });
+}
+
+async function assertComparable(log: Log, tasks: readonly string[], shared: number): Promise<void> {
+  for (const task of tasks) {
+    const { through = 0 } = (await log.info(task)) ?? {};
+    const count = through - shared;
+    if (count <= maxRecords) continue;
+    const message = `Cannot compare task ${task}: ${count} of its records must be compared, and the limit is ${maxRecords}. Use millrace diff`;
+    throw new ServerError('too_large', message, { task });
+  }
 }
 
 /** Returns the task that a task was forked from. */

@@ -11,6 +11,8 @@ export interface AttemptRow {
   readonly isError: boolean;
   readonly provider: string | null;
   readonly model: string | null;
+  /** The version of the agent. Null if the agent has no version. */
+  readonly version: string | null;
   /** The name of the agent. Undefined if it is the agent of the session. */
   readonly subAgent: string | undefined;
   readonly usage: Usage | undefined;
@@ -110,12 +112,12 @@ function addRecord(attempts: Map<string, MutableRow>, record: LogRecord): void {
     return;
   }
   if (fact.type === 'response_started') {
-    const { provider, model } = fact;
-    attempts.set(`${turn}.${attempt}`, { ...newRow(time), provider, model });
+    const { provider, model, version = null } = fact;
+    attempts.set(`${turn}.${attempt}`, { ...newRow(time), provider, model, version });
   } else if (fact.type === 'child_usage_reported') {
     const { session, turn: childTurn, attempt: childAttempt, agent } = fact.of;
-    const { provider = null, model = null } = fact.of;
-    const row = { ...newRow(time), provider, model, subAgent: agent, usage: fact.usage };
+    const { provider = null, model = null, version = null } = fact.of;
+    const row = { ...newRow(time), provider, model, version, subAgent: agent, usage: fact.usage };
     attempts.set(`${session} ${childTurn}.${childAttempt}`, row);
   } else if (known !== undefined) addFact(known, time, fact);
 }
@@ -123,7 +125,7 @@ function addRecord(attempts: Map<string, MutableRow>, record: LogRecord): void {
 function newRow(startedAt: number): MutableRow {
   return {
     ...{ startedAt, firstTokenMs: undefined, durationMs: undefined, isError: false },
-    ...{ provider: null, model: null, subAgent: undefined, usage: undefined },
+    ...{ provider: null, model: null, version: null, subAgent: undefined, usage: undefined },
   };
 }
 

@@ -45,6 +45,9 @@ export const statisticsRoutes: readonly Route[] = [
       model: z.string().max(1024).optional().meta({
         description: 'Only attempts with this model. Default: all models',
       }),
+      agent_version: z.string().max(256).optional().meta({
+        description: 'Only attempts of this version of an agent. Default: all versions',
+      }),
     }),
     reply: attemptStatisticsSchema,
     async handle({ query }, { service, log, clock }) {
@@ -55,7 +58,8 @@ export const statisticsRoutes: readonly Route[] = [
           'Cannot compute statistics of this range: `from` must be before `to`, by at most 366 days';
         throw new ServerError('invalid', message);
       }
-      const filter = { from, to, agentName: query.agent_name, model: query.model };
+      const { agent_name: agentName, agent_version: version, model } = query;
+      const filter = { from, to, agentName, version, model };
       return attemptStatistics(filter, { tasks: service.tasks, log, clock });
     },
   }),

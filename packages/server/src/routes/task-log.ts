@@ -10,6 +10,7 @@ import {
 import { type Log, snapshot } from '@millrace/log';
 import { z } from 'zod';
 import {
+  divergenceSchema,
   pastRequestSchema,
   sessionDiffSchema,
   taskDigestSchema,
@@ -26,11 +27,15 @@ import {
   route,
   StreamReply,
 } from '../http/route.ts';
-import { compareTasks, originOf } from '../inspection/compare-tasks.ts';
+import { compareTasks, divergenceOf, originOf } from '../inspection/compare-tasks.ts';
 import { digestCacheFor, digestReply } from '../inspection/task-digest.ts';
 import { outlineCacheFor, outlineReply } from '../inspection/task-outline.ts';
 import { isCursor } from '../stream/frames/cursor.ts';
-import { shownBatch, withoutInstructions } from '../stream/hidden-instructions.ts';
+import {
+  hideInstructions,
+  shownBatch,
+  withoutInstructions,
+} from '../stream/hidden-instructions.ts';
 import { sendBlob } from './files/file-routes.ts';
 import { taskIdParams, taskNameParams } from './route-schemas.ts';
 
@@ -153,11 +158,24 @@ export const taskLogRoutes: readonly Route[] = [
     query: diffQuery,
     reply: sessionDiffSchema,
     async handle({ params, query: { other } }, { service, log, grant }) {
-      const { id } = await service.tasks.get({ id: params.task_id });
-      const origin = other ?? (await originOf(log, id));
-      const { id: a } = await service.tasks.get({ id: origin });
-      const diff = await compareTasks(log, a, id);
+      const [a, b] = await comparedTasks(params.task_id, other, { service, log });
+      const diff = await compareTasks(log, a, b);
       return grant.scope.kind === 'all' ? diff : withoutInstructions(diff);
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tasks/{task_id}/divergence',
+    summary:
+      'Find the first record at which a task differs from another task. It is faster than the whole comparison, because it reads no further and skips what a branch has copied',
+    params: taskIdParams,
+    query: diffQuery,
+    reply: divergenceSchema,
+    async handle({ params, query: { other } }, { service, log, grant }) {
+      const [a, b] = await comparedTasks(params.task_id, other, { service, log });
+      const found = await divergenceOf(log, a, b);
+      const divergence = found && grant.scope.kind !== 'all' ? hideInstructions(found) : found;
+      return { a, b, ...(divergence && { divergence }) };
     },
   }),
   route({
@@ -295,6 +313,18 @@ export async function sendReferencedBlob(
   if (reply !== undefined) return reply;
   const message = `Cannot find this blob in task ${task}: no message of the task refers to it`;
   throw new ServerError('not_found', message, { task });
+}
+
+/** Returns the ids of the two tasks to compare. The caller must be allowed to read both. */
+async function comparedTasks(
+  task: string,
+  other: string | undefined,
+  { service, log }: Pick<RouteContext, 'service' | 'log'>,
+): Promise<readonly [a: string, b: string]> {
+  const { id } = await service.tasks.get({ id: task });
+  const origin = other ?? (await originOf(log, id));
+  const { id: a } = await service.tasks.get({ id: origin });
+  return [a, id];
 }
 
 /**

@@ -28,7 +28,8 @@ export function withoutInstructions({ differences, ...diff }: SessionDiff): Sess
   return { ...diff, differences: shown, divergence: shown[0] };
 }
 
-function hideInstructions(difference: SessionDifference): SessionDifference {
+/** Returns a difference without the instructions of branches. */
+export function hideInstructions(difference: SessionDifference): SessionDifference {
   const { a, b, changes } = difference;
   if (a?.type !== 'branched' && b?.type !== 'branched') return difference;
   return {

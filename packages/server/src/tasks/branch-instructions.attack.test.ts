@@ -77,8 +77,9 @@ test.each(['/records', '/stream?view=records', '/stream?view=events', ''])(
 test('18.396: attack: a comparison does not show the instructions of a branch to a user', async () => {
   const { origin, branch, branchWith, read } = await serveBranch();
   const other = await branchWith('SECRET 2');
-  for (const compared of [origin, other]) {
-    const path = `/tasks/${branch}/diff?other=${compared}`;
+  const queries = [origin, other].flatMap((id) => [`diff?other=${id}`, `divergence?other=${id}`]);
+  for (const query of queries) {
+    const path = `/tasks/${branch}/${query}`;
     const text = await read(path, ann);
     expect(JSON.parse(text).divergence).toMatchObject({ cause: 'setting' });
     expect(text).not.toContain('SECRET');

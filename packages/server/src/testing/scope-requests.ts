@@ -90,6 +90,7 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
   'POST /tasks/{task_id}/fork': { body: () => ({}) },
   'POST /tasks/{task_id}/branch': { body: () => ({ at: 1, content: secretContent }) },
   'GET /tasks/{task_id}/diff': { query: ({ task_id }) => ({ other: task_id }) },
+  'GET /tasks/{task_id}/divergence': { query: ({ task_id }) => ({ other: task_id }) },
   'POST /tasks/{task_id}/files': {
     body: () => new Blob(['classified']),
     query: () => ({ name: 'note.txt' }),

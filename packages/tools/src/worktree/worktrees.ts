@@ -1,15 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  lstat,
-  mkdir,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { AgentError } from '@millrace/agent';
 import { errorCodeOf, WorkspaceError } from '../contract/workspace-error.ts';
@@ -51,7 +41,7 @@ export interface WorktreesOptions {
 export interface Worktrees {
   /**
    * Creates a worktree with the files as they are now, also with changes that are not committed. Files that
-   * git ignores are not copied. If a worktree with this id exists, it is opened again with its changes.
+   * git ignores, and links that are not committed, are not copied. If a worktree with this id exists, it is opened again with its changes.
    * Rejects if the folder cannot have one.
    */
   open(id: string, signal?: AbortSignal): Promise<Worktree>;
@@ -286,12 +276,15 @@ async function copyUncommitted(
 
 async function readIfThere(from: Workspace, path: string) {
   try {
-    const { bytes } = await from.read(path, limits.maxFileBytes);
-    const { mode } = await stat(join(from.root, path));
+    // A path that leads through a link fails. The copy would be a plain file, and rules for the target of the
+    // link would not apply to it.
+    const real = join(from.root, path);
+    const { bytes } = await from.boundTo(real).read(path, limits.maxFileBytes);
+    const { mode } = await lstat(real);
     return { bytes, mode: mode & 0o777 };
   } catch (error) {
     if (!(error instanceof WorkspaceError) && errorCodeOf(error) !== 'ENOENT') throw error;
-    // Links and large files are not copied. The worktree then has the file of the last commit.
+    // Links and large files are not copied. The worktree does not have them.
     return undefined;
   }
 }

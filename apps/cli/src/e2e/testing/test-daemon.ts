@@ -7,6 +7,8 @@ import { type TestWorkspace, waitForExit } from './test-workspace.ts';
 /** The daemon of a test workspace, as a page uses it. */
 export interface TestDaemon {
   readonly state: () => DaemonState;
+  /** Returns the token of the user. */
+  readonly token: () => string;
   /** Sends a request of a page. Default token: the token of the user. */
   request(path: string, body?: unknown, token?: string): Promise<{ status: number; json: unknown }>;
 }
@@ -30,6 +32,7 @@ export function testDaemon(
   const ownToken = () => readFileSync(join(place, 'access/token'), 'utf8').trim();
   return {
     state,
+    token: ownToken,
     async request(path, body, token = ownToken()) {
       const response = await fetch(`${state().url}${path}`, {
         method: body === undefined ? 'GET' : 'POST',

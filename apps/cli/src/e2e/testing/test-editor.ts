@@ -54,7 +54,7 @@ export interface Editor {
 }
 
 /** Starts the built command as a process and initializes the connection. */
-async function openEditor(options: EditorOptions): Promise<Editor> {
+export async function openEditor(options: EditorOptions): Promise<Editor> {
   const {
     workspace,
     env = {},

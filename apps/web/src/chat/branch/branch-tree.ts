@@ -46,6 +46,11 @@ export function branchesAfter(
   return at === undefined || ids.length < 2 ? undefined : { ids, at };
 }
 
+/** Returns the id of the oldest known task that a task continues, or its own id. */
+export function rootOfBranch(tasks: readonly BranchTask[], id: string): string {
+  return rootOf(new Map(tasks.map((task) => [task.id, forkOf(task)])), id) ?? id;
+}
+
 function forkOf({ task_metadata }: BranchTask): Fork | undefined {
   const { of, after } = {
     of: undefined,

@@ -21,6 +21,7 @@ export interface Measures {
 
 interface Names {
   readonly agent_name: string | null;
+  readonly agent_version: string | null;
   readonly provider: string | null;
   readonly model: string | null;
 }
@@ -56,6 +57,7 @@ export function rangeOf({ range }: OverviewFilter): (typeof ranges)[number] {
 export function statisticsPath(filter: OverviewFilter, now: number): string {
   const query = new URLSearchParams({ from: String(now - rangeOf(filter)[2]), to: String(now) });
   if (filter.agent !== undefined) query.set('agent_name', filter.agent);
+  if (filter.version !== undefined) query.set('agent_version', filter.version);
   if (filter.model !== undefined) query.set('model', filter.model);
   return `/statistics/attempts?${query}`;
 }

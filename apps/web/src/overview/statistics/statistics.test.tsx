@@ -18,10 +18,10 @@ const reply: AttemptStatistics = {
     { started_at: 0, ...nothing },
     { started_at: 3_600_000, ...busy },
   ],
-  groups: [{ agent_name: 'weather', provider: 'p', model: 'm-1', ...busy }],
+  groups: [{ agent_name: 'weather', agent_version: '2.1', provider: 'p', model: 'm-1', ...busy }],
   names: [
-    { agent_name: 'weather', provider: 'p', model: 'm-1' },
-    { agent_name: 'orders', provider: 'p', model: 'm-2' },
+    { agent_name: 'weather', agent_version: '2.1', provider: 'p', model: 'm-1' },
+    { agent_name: 'orders', agent_version: null, provider: 'p', model: 'm-2' },
   ],
 };
 
@@ -29,8 +29,8 @@ test('the request names the range and the filters', () => {
   const day = 24 * 3_600_000;
   expect(statisticsPath({}, day)).toBe(`/statistics/attempts?from=0&to=${day}`);
   expect(statisticsPath({ range: 'unknown' }, day)).toBe(`/statistics/attempts?from=0&to=${day}`);
-  expect(statisticsPath({ range: '1h', agent: 'a b', model: 'm/1' }, day)).toBe(
-    `/statistics/attempts?from=${day - 3_600_000}&to=${day}&agent_name=a+b&model=m%2F1`,
+  expect(statisticsPath({ range: '1h', agent: 'a b', version: '2', model: 'm/1' }, day)).toBe(
+    `/statistics/attempts?from=${day - 3_600_000}&to=${day}&agent_name=a+b&agent_version=2&model=m%2F1`,
   );
 });
 
@@ -61,9 +61,10 @@ test('the charts have tables with the same values, and the filters are links', a
   expect(links).toContain('/app/overview?range=30d&agent=weather');
   expect(links).toContain('/app/overview?range=7d');
   expect(links).toContain('/app/overview?range=7d&agent=weather&model=m-2');
+  expect(links).toContain('/app/overview?range=7d&agent=weather&version=2.1');
   const current = page.findAll('[aria-current]').map((link) => link.textContent);
-  expect(current).toEqual(['Last 7 days', 'weather', 'All models']);
+  expect(current).toEqual(['Last 7 days', 'weather', 'All versions', 'All models']);
   expect(page.find('[aria-label="Requests by agent and model"]').textContent).toContain(
-    'weatherm-14190 ms / 400 ms800 ms / 3.2 s',
+    'weather2.1m-14190 ms / 400 ms800 ms / 3.2 s',
   );
 });

@@ -1,5 +1,5 @@
 import { errorText } from '@millrace/react';
-import { duration } from '@millrace/react/controls';
+import { duration, Skeleton } from '@millrace/react/controls';
 import { useEffect, useState } from 'react';
 import { Link, type OverviewFilter } from '../../app/route.tsx';
 import { pageLabels } from '../../languages/page-labels.ts';
@@ -31,7 +31,9 @@ export function Statistics({ api, filter }: StatisticsProps) {
       <h2 id="overview-statistics">{t.modelRequests}</h2>
       <Filters filter={filter} names={statistics?.names ?? []} />
       {error !== undefined && <p role="alert">{error}</p>}
-      {statistics === undefined && error === undefined && <p>{t.loading}</p>}
+      {statistics === undefined && error === undefined && (
+        <Skeleton label={t.loading} bars={['block', 'block']} />
+      )}
       {statistics !== undefined && (
         <>
           {!statistics.is_whole && (
@@ -63,14 +65,15 @@ interface FiltersProps {
 
 function Filters({ filter, names }: FiltersProps) {
   const t = pageLabels();
-  const { agent, model } = filter;
+  const { agent, version, model } = filter;
   const [current] = rangeOf(filter);
   const agents = new Set(names.flatMap(({ agent_name }) => agent_name ?? []));
+  const versions = new Set(names.flatMap(({ agent_version }) => agent_version ?? []));
   const models = new Set(names.flatMap((one) => one.model ?? []));
   const link = (key: string, text: string, change: OverviewFilter, isCurrent: boolean) => (
     <Link
       key={key}
-      to={{ page: 'overview', range: filter.range, agent, model, ...change }}
+      to={{ page: 'overview', range: filter.range, agent, version, model, ...change }}
       aria-current={isCurrent ? 'true' : undefined}
     >
       {text}
@@ -87,6 +90,12 @@ function Filters({ filter, names }: FiltersProps) {
           {[...agents].map((name) => link(name, name, { agent: name }, name === agent))}
         </nav>
       )}
+      {(versions.size > 0 || version !== undefined) && (
+        <nav aria-label={t.version}>
+          {link('', t.allVersions, { version: undefined }, version === undefined)}
+          {[...versions].map((name) => link(name, name, { version: name }, name === version))}
+        </nav>
+      )}
       {(models.size > 1 || model !== undefined) && (
         <nav aria-label={t.model}>
           {link('', t.allModels, { model: undefined }, model === undefined)}
@@ -100,6 +109,7 @@ function Filters({ filter, names }: FiltersProps) {
 function GroupTable({ groups }: Pick<AttemptStatistics, 'groups'>) {
   const t = pageLabels();
   if (groups.length === 0) return null;
+  const hasVersions = groups.some(({ agent_version }) => agent_version !== null);
   const time = (value: { readonly p50: number; readonly p95: number } | null) =>
     value === null ? '–' : `${duration(value.p50)} / ${duration(value.p95)}`;
   return (
@@ -109,6 +119,7 @@ function GroupTable({ groups }: Pick<AttemptStatistics, 'groups'>) {
         <thead>
           <tr>
             <th scope="col">{t.agent}</th>
+            {hasVersions && <th scope="col">{t.version}</th>}
             <th scope="col">{t.model}</th>
             <th scope="col">{t.requests}</th>
             <th scope="col">{t.errors}</th>
@@ -117,9 +128,10 @@ function GroupTable({ groups }: Pick<AttemptStatistics, 'groups'>) {
           </tr>
         </thead>
         <tbody>
-          {groups.map(({ agent_name, provider, model, ...row }) => (
-            <tr key={JSON.stringify([agent_name, provider, model])}>
+          {groups.map(({ agent_name, agent_version, provider, model, ...row }) => (
+            <tr key={JSON.stringify([agent_name, agent_version, provider, model])}>
               <th scope="row">{agent_name ?? t.unknownAgent}</th>
+              {hasVersions && <td>{agent_version ?? '–'}</td>}
               <td>{model ?? t.unknownModel}</td>
               <td>{count(row.attempts)}</td>
               <td>{count(row.errors)}</td>
@@ -145,14 +157,14 @@ interface StatisticsState {
 /** Returns the statistics. The hook reads them at regular intervals while the page is visible. */
 function useStatistics(api: Pick<Api, 'get'>, filter: OverviewFilter): StatisticsState {
   const [state, setState] = useState<StatisticsState>({ statistics: undefined, error: undefined });
-  const { range, agent, model } = filter;
+  const { range, agent, version, model } = filter;
   useEffect(() => {
     const controller = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const read = async () => {
       let pauseMs = pollIntervalMs;
       try {
-        const path = statisticsPath({ range, agent, model }, Date.now());
+        const path = statisticsPath({ range, agent, version, model }, Date.now());
         const reply = await api.get(path, controller.signal);
         const statistics = reply as unknown as AttemptStatistics;
         if (controller.signal.aborted) return;
@@ -173,6 +185,6 @@ function useStatistics(api: Pick<Api, 'get'>, filter: OverviewFilter): Statistic
       controller.abort();
       clearTimeout(timer);
     };
-  }, [api, range, agent, model]);
+  }, [api, range, agent, version, model]);
   return state;
 }

@@ -1,5 +1,5 @@
 import { type FoldState, type JsonObject, parseJson, sessionId } from '@millrace/core';
-import { readBackward, snapshot } from '@millrace/log';
+import { snapshot } from '@millrace/log';
 import type { Command } from '../../contract/request-bodies.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { AgentInfo, TaskResponse } from '../../contract/task.ts';
@@ -9,6 +9,7 @@ import { type NewItem, refused } from '../openai/input-items.ts';
 import { isOffered } from '../openai/open-response.ts';
 import type { ResponseRef } from '../openai/response-ids.ts';
 import { type Question, readQuestion } from '../openai/response-log.ts';
+import { newestStart } from '../openai/response-starts.ts';
 import { type InputItems, idsOf, isConversation, itemsOf, outputOf } from './input-items.ts';
 import type { InputMessage, RunRequest } from './run-input.ts';
 import { messagesOf, type ThreadMessage } from './thread-messages.ts';
@@ -271,20 +272,11 @@ function unanswered(message: string): ServerError {
   return new ServerError('bad_state', message, {}, { details: { reason: 'unanswered_call' } });
 }
 
-const startTypes = ['message', 'tool_output', 'approve', 'deny'];
-
-/** Finds the command that started the newest run. */
+/** Finds the newest run of a thread. Another door may have started it. */
 async function newestRun(taskId: string, { log }: RouteContext): Promise<ResponseRef> {
-  for await (const records of readBackward(log, taskId)) {
-    const found = records.findLast(
-      ({ fact }) =>
-        fact?.type === 'command_queued' &&
-        startTypes.includes(String(fact.command['type'])) &&
-        fact.command['when'] !== 'steer',
-    );
-    if (found !== undefined) return { taskId, offset: found.offset };
-  }
-  throw nothingNew();
+  const { offset } = (await newestStart(taskId, log)) ?? {};
+  if (offset === undefined) throw nothingNew();
+  return { taskId, offset };
 }
 
 function nothingNew(): ServerError {

@@ -19,6 +19,7 @@ import { type InputEntry, joinItems, type NewItem, refused } from './input-items
 import { modelNotFound } from './openai-error.ts';
 import type { DoorRequest } from './request-body.ts';
 import { parseItemId, parseResponseId, type ResponseRef } from './response-ids.ts';
+import { newestStart } from './response-starts.ts';
 
 /**
  * Sends the input of a request to its session, as commands on the log. The response is the answer to the last
@@ -332,16 +333,19 @@ async function assertLast(
   const { offset = 0 } = parseResponseId(id) ?? {};
   const { through = 0 } = (await log.info(taskId)) ?? {};
   if (offset > through) throw notFound('Previous response', id, 'previous_response_id');
+  const continued = () =>
+    refused(
+      'previous_response_id',
+      `the conversation continued after this response. Use the last response, or conversation: ${JSON.stringify(taskId)}`,
+    );
   for await (const records of readBackward(log, taskId, { maxRecords: through - offset })) {
     const later = records.find(
       ({ fact }) => fact?.type === 'command_queued' && fact.command['type'] === 'message',
     );
-    if (later === undefined) continue;
-    throw refused(
-      'previous_response_id',
-      `the conversation continued after this response. Use the last response, or conversation: ${JSON.stringify(taskId)}`,
-    );
+    if (later !== undefined) throw continued();
   }
+  const newest = await newestStart(taskId, log);
+  if (newest?.by === 'run' && newest.offset > offset) throw continued();
 }
 
 function unanswered(callId: string, isQuestion: boolean): ServerError {

@@ -3,6 +3,7 @@ import { ServerError } from '../../contract/server-error.ts';
 import type { AgentInfo } from '../../contract/task.ts';
 import { type Route, type RouteContext, route } from '../../http/route.ts';
 import { CompletionView, completionOf } from './completion-view.ts';
+import { conversationRoutes } from './conversation-routes.ts';
 import { isOffered, modelsOf, notFound, openResponse } from './open-response.ts';
 import { modelNotFound } from './openai-error.ts';
 import {
@@ -163,6 +164,7 @@ export const openAiRoutes: readonly Route[] = [
       return found;
     },
   }),
+  ...conversationRoutes,
 ];
 
 async function allAgents({ service }: RouteContext): Promise<readonly AgentInfo[]> {
@@ -187,7 +189,8 @@ async function open(ref: ResponseRef, { service, log }: RouteContext): Promise<O
 async function openNew(request: DoorRequest, context: RouteContext): Promise<OpenedResponse> {
   const opened = await open(await openResponse(request, context), context);
   const { isMessage, echo } = opened.question;
-  // The session of an earlier request must not be deleted at the end of this request.
+  // A request with `store: false` deletes its session at its end. It must not delete the session of an earlier
+  // request that is stored.
   if (isMessage && (echo['store'] !== false) !== request.isStored)
     throw new ServerError(
       'conflict',

@@ -1,6 +1,6 @@
 import { type Batch, type ErrorInfo, isCut, type JsonObject, type Stop } from '@millrace/core';
 import { waitsForClient } from '@millrace/core/streams';
-import { type Log, readBackward } from '@millrace/log';
+import type { Log } from '@millrace/log';
 import { ServerError } from '../../contract/server-error.ts';
 import { isExact, readExact } from '../../stream/exact-batch.ts';
 import {
@@ -12,6 +12,7 @@ import {
 } from '../chat/chat-state.ts';
 import { notFound, optionsIn, readOptions, type StoredOptions } from './open-response.ts';
 import { type ResponseRef, responseId } from './response-ids.ts';
+import { answerTypes } from './response-starts.ts';
 
 /** How a response ended. */
 export interface ResponseEnd {
@@ -27,16 +28,20 @@ export interface ResponseStep extends ChatStep {
   readonly end: ResponseEnd | undefined;
 }
 
-/** The command that a response answers. */
+/** The command that a response answers, or the start of a run that no command started. */
 export interface Question extends ResponseRef, StoredOptions {
+  /** The key of the command. It is empty if no command started the run. */
   readonly key: string;
-  /** True if the command is a message. False if it answers calls of the turn before. */
+  /** True if the record is a message. False if it answers calls of the turn before, or starts a run. */
   readonly isMessage: boolean;
   /** Milliseconds since 1970. */
   readonly at: number;
 }
 
-/** Reads the command that a response answers. Throws `not_found` if the log has no such command. */
+/**
+ * Reads the record that a response answers. A terminal, an editor and a program of the library start runs
+ * without a command. Throws `not_found` if the log has no such record.
+ */
 export async function readQuestion(ref: ResponseRef, log: Log): Promise<Question> {
   const { taskId, offset } = ref;
   const missing = () => notFound('Response', responseId(ref), 'response_id');
@@ -44,31 +49,16 @@ export async function readQuestion(ref: ResponseRef, log: Log): Promise<Question
   if (offset < 1 || offset > through) throw missing();
   const { records } = await log.read(taskId, { from: offset - 1, maxBytes: 1 });
   const record = records.find((one) => one.offset === offset);
+  if (record?.fact?.type === 'run_started')
+    return { ...ref, caller: {}, echo: {}, key: '', isMessage: false, at: record.time };
   if (record?.fact?.type !== 'command_queued') throw missing();
   const { key, command } = record.fact;
   const isMessage = command['type'] === 'message';
-  if (!isMessage && !['tool_output', 'approve', 'deny'].includes(String(command['type'])))
-    throw missing();
+  if (!isMessage && !answerTypes.includes(String(command['type']))) throw missing();
   const options = isMessage
     ? optionsIn(metadataIn(command))
     : await readOptions(taskId, { log }, offset);
   return { ...ref, ...options, key, isMessage, at: record.time };
-}
-
-/** Yields the offsets of the messages that start a run, from the newest to the oldest. */
-export async function* messagesBackward(
-  taskId: string,
-  log: Log,
-  through?: number,
-): AsyncGenerator<number> {
-  const range = through === undefined ? {} : { through };
-  for await (const records of readBackward(log, taskId, range))
-    for (const { fact, offset } of records.toReversed())
-      if (fact?.type === 'command_queued' && isStart(fact.command)) yield offset;
-}
-
-function isStart({ type, when }: JsonObject): boolean {
-  return type === 'message' && when !== 'steer';
 }
 
 function metadataIn({ items }: JsonObject): JsonObject {
@@ -116,6 +106,11 @@ export class ResponseLog {
     return new ResponseLog(question, log, from, spansQuestions);
   }
 
+  /** Creates a response that gets its records from a state that several responses share. */
+  static from(question: Question, log: Log, state: ChatState): ResponseLog {
+    return new ResponseLog(question, log, state, true);
+  }
+
   get state(): ChatState {
     return this.#state;
   }
@@ -155,6 +150,13 @@ export class ResponseLog {
 
   #add(batch: Batch): readonly ResponseStep[] {
     const { state, steps } = foldChat(this.#state, batch);
+    const own = this.addSteps(steps);
+    this.#state = state;
+    return own;
+  }
+
+  /** Adds the steps of the session. Returns the steps of the response. */
+  addSteps(steps: readonly ChatStep[]): readonly ResponseStep[] {
     const own: ResponseStep[] = [];
     for (const step of steps) {
       if (this.#end !== undefined) break;
@@ -165,7 +167,6 @@ export class ResponseLog {
       else if (this.#isWithdrawn) this.#end = withdrawn(step.record.time);
       own.push({ ...step, end: this.#end });
     }
-    this.#state = state;
     return own;
   }
 

@@ -428,7 +428,7 @@ function emptyContent(kind: Slot['kind']): Readonly<Record<string, unknown>> {
   return kind === 'function_call' ? { arguments: '' } : {};
 }
 
-function textContent(text: string) {
+export function textContent(text: string) {
   return { type: 'output_text', text, annotations: [], logprobs: [] };
 }
 
@@ -439,7 +439,7 @@ function kindOf({ kind }: Part): 'message' | 'reasoning' | 'function_call' | und
 }
 
 /** Returns the text of a part as clients of OpenAI expect it. */
-function contentOf(part: Part): string {
+export function contentOf(part: Part): string {
   switch (part.kind) {
     case 'text':
     case 'reasoning':

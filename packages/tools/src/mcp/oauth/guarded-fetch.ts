@@ -98,20 +98,28 @@ function reachOf({ http: { url, oauth } }: McpHttpServer): Reach {
   return isPrivateAddress || oauth?.privateNetwork === true ? 'private' : 'public';
 }
 
-/** Addresses of this machine, and of services that only this machine can reach. */
+/**
+ * Addresses of this machine, and of services that only this machine can reach, such as metadata services of
+ * clouds. A mapped IPv6 address matches the network of its IPv4 address. The list must not contain
+ * `::ffff:0:0/96`, because every IPv4 address matches it.
+ */
 const ownMachine = new BlockList();
 for (const [network, bits] of [
   ['0.0.0.0', 8],
   ['127.0.0.0', 8],
   ['169.254.0.0', 16],
   ['168.63.129.16', 32],
+  ['100.100.100.200', 32],
+  ['192.0.0.0', 24],
 ] as const)
   ownMachine.addSubnet(network, bits, 'ipv4');
 for (const [network, bits] of [
   ['::', 127],
-  ['::ffff:0:0', 96],
   ['fe80::', 10],
-  ['fd00:ec2::254', 128],
+  ['fd00:ec2::', 32],
+  ['fd20:ce::', 32],
+  ['fd00:c1::', 32],
+  ['fd00:42::', 32],
 ] as const)
   ownMachine.addSubnet(network, bits, 'ipv6');
 

@@ -104,6 +104,7 @@ export async function login(
       stored !== undefined && isSameIssuer(stored.issuer, authorization.issuer)
         ? stored
         : undefined;
+    if (before === undefined) assertSecretStays(server, stored, authorization);
     const scope = scopeOf(authorization, challenge, oauth.scope, before);
     const work = { server, authorization, before, scope, openPage, fetchFn, signal };
     const done = flow === 'device' ? await logInByCode(work) : await logInByBrowser(work);
@@ -115,6 +116,20 @@ export async function login(
     const why = createRedactor(server, access)(describeProblem(error));
     throw loginFailed(server, clip(why, maxProblemLength));
   }
+}
+
+/**
+ * Throws if the secret of this client would go to a new authorization server. The MCP server names the
+ * authorization server, so a server that was taken over could otherwise get the secret.
+ */
+function assertSecretStays(
+  { http }: OAuthServer,
+  stored: McpLogin | undefined,
+  { issuer }: AuthorizationServer,
+): void {
+  if (stored === undefined || http.oauth.clientSecret === undefined) return;
+  const why = `its authorization server was ${stored.issuer}, and now it names ${issuer}`;
+  throw new Error(`${why}. If you trust the new one with the clientSecret, log out first`);
 }
 
 /** The parts of a login that all ways to log in need. */

@@ -22,6 +22,7 @@ import { call, McpConnections } from '../../testing/mcp-connections.ts';
 import {
   fileMcpLogins,
   loginMcp,
+  logoutMcp,
   type McpHttpServer,
   type McpLoginPage,
   type McpOAuth,
@@ -73,8 +74,8 @@ function remoteServer(
   metadata: Readonly<Record<string, unknown>>,
   issuerMetadata: Readonly<Record<string, unknown>> = {},
   challenge = 'Bearer',
+  url = 'https://mcp.example.com/mcp',
 ): McpHttpServer {
-  const url = 'https://mcp.example.com/mcp';
   const answers: typeof fetch = async (input) => {
     const { pathname } = new URL(String(input));
     if (pathname.startsWith('/.well-known/oauth-protected-resource'))
@@ -381,3 +382,79 @@ test('attack 18.340: a server that never answers its login does not block the st
   const connecting = connections.connect(server, { connectTimeoutMs: 200 });
   await expect(connecting).rejects.toMatchObject({ code: 'cannot_connect' });
 });
+
+test.for([
+  ['https://8.8.8.8/mcp', /not on the public internet|does not use https/],
+  ['http://203.0.113.9/mcp', /belongs to this machine/],
+  ['http://10.1.2.3/mcp', /belongs to this machine/],
+  ['http://[::ffff:8.8.8.8]/mcp', /belongs to this machine/],
+] as const)(
+  '18.353: attack: the metadata of a server at %s reaches nothing on this machine',
+  async ([url, refused]) => {
+    const canary = await startCanary();
+    for (const host of ['127.0.0.1', '[::ffff:127.0.0.1]', '0.0.0.0', 'localhost']) {
+      const local = `http://${host}:${canary.port}`;
+      const challenge = `Bearer resource_metadata="${local}/meta"`;
+      const named = remoteServer({ authorization_servers: [local] }, {}, 'Bearer', url);
+      const described = remoteServer({}, {}, challenge, url);
+      for (const server of [named, described])
+        await expect(loginMcp(server, { openPage: noPage })).rejects.toThrow(refused);
+    }
+    for (const metadata of ['169.254.169.254', '100.100.100.200', '[fd00:ec2::254]']) {
+      const named = { authorization_servers: [`http://${metadata}`] };
+      const server = remoteServer(named, {}, 'Bearer', url);
+      await expect(loginMcp(server, { openPage: noPage })).rejects.toThrow(refused);
+    }
+    expect(canary.requests).toEqual([]);
+  },
+);
+
+test.for([
+  ['http://10.1.2.3/mcp', false],
+  ['https://mcp.example.com/mcp', true],
+] as const)(
+  '18.353: a login of a server at %s can use a private IPv4 address',
+  async ([url, privateNetwork]) => {
+    const issuer = new URL('/', url).href;
+    const endpoints = {
+      ...{ issuer, token_endpoint: `${issuer}token` },
+      ...{ authorization_endpoint: 'http://10.9.8.7/authorize' },
+      ...{ response_types_supported: ['code'], code_challenge_methods_supported: ['S256'] },
+    };
+    const server = remoteServer({ authorization_servers: [issuer] }, endpoints, 'Bearer', url);
+    const oauth = { logins: memoryMcpLogins(), clientId: 'me', privateNetwork };
+    const inside = { name: 'x', http: { ...server.http, oauth } };
+    const done = loginMcp(inside, { openPage: noPage });
+    await expect(done).rejects.toThrow('opened http://10.9.8.7/authorize');
+  },
+);
+
+test.for(['device', 'browser'] as const)(
+  '18.354: attack: a server names a new authorization server to get the secret of the client: %s',
+  async (flow) => {
+    const { server, mcp, issuer, logins } = await start({
+      ...{ clientId: 'me', clientSecret: 'CLIENT-SECRET' },
+    });
+    await logins.write(mcp.url, { issuer: issuer.issuer, clientId: 'me' });
+    const thief = await startIssuer();
+    mcp.answerWith(async (request) =>
+      request.url.includes('.well-known')
+        ? Response.json({ resource: mcp.url, authorization_servers: [thief.issuer] })
+        : new Response('', { status: 401 }),
+    );
+    const both = `was ${issuer.issuer}, and now it names ${thief.issuer}`;
+    await expect(loginMcp(server, { flow, openPage: browse })).rejects.toThrow(both);
+    const sent = () => thief.requests.map(({ fields }) => fields.toString()).join();
+    expect(sent()).not.toContain('CLIENT-SECRET');
+    expect(thief.requests.every(({ path }) => path.includes('.well-known'))).toBe(true);
+    // The user sees both names, and can trust the new one.
+    await logoutMcp(server);
+    const opened: string[] = [];
+    const openPage = ({ url }: McpLoginPage) => {
+      opened.push(url);
+      throw new Error('I stop here');
+    };
+    await expect(loginMcp(server, { flow, openPage })).rejects.toThrow('I stop here');
+    expect(opened.join()).toContain(thief.issuer);
+  },
+);
