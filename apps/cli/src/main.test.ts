@@ -21,7 +21,7 @@ import {
   startScriptedServer,
 } from '@millrace/providers/scripted-server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { childEnv } from '../../../packages/core/src/testing/runs.ts';
+import { childEnv, fewOf } from '../../../packages/core/src/testing/runs.ts';
 import { version } from './package-files.ts';
 import { builtProgram } from './testing/built-program.ts';
 
@@ -121,7 +121,7 @@ test('wrong usage ends with 2 and one line', async () => {
 });
 
 describe('an answer that is cut short', () => {
-  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  test.each(fewOf(['SIGINT', 'SIGTERM', 'SIGHUP'] as const, 1))(
     'by %s ends as aborted, and the session goes on from what was said',
     async (signal) => {
       server.reply(unfinished('It turns'));

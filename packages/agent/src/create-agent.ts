@@ -78,10 +78,7 @@ export interface AgentOptions<
   >;
   /** The name of the agent. Hand-offs, traces and leases use it. Default: `agent`. */
   readonly name?: string | undefined;
-  /**
-   * The version of the agent, for example a release or a commit. The log stores it with each request to a
-   * model, so that statistics and queries can compare versions. It has at most 256 characters. Default: none.
-   */
+  /** The version of the agent, for example a commit. The log stores it with each request. Default: none. */
   readonly version?: string | undefined;
   /** The log that stores the sessions. Default: `memoryLog()`. */
   readonly log?: Log | undefined;

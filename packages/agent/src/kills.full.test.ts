@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LogRecord, type Part, toArray, toItem } from '@millrace/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bundledProgram } from '../../../scripts/bundled-program.ts';
 import { isFull, patientMs } from '../../core/src/testing/runs.ts';
-import { bundleProgram } from './testing/bundle-program.ts';
 import { findLogProblems } from './testing/check-log.ts';
 import {
   askedCall,
@@ -34,10 +34,7 @@ let deaths: readonly Kill[];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'agent-kills-'));
-  const program = await bundleProgram(
-    new URL('testing/kills/run-until-killed.ts', import.meta.url),
-    folder,
-  );
+  const program = bundledProgram(new URL('testing/kills/run-until-killed.ts', import.meta.url));
   const names = Object.keys(scenarios);
   const chosen = await chooseFacts(program, folder, names);
   const jobs = names.flatMap((name) =>

@@ -7,22 +7,18 @@ import { type Fact, sessionId, usageByAgent } from '@millrace/core';
 import { snapshot } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bundledProgram } from '../../../scripts/bundled-program.ts';
 import { fewOf, patientMs } from '../../core/src/testing/runs.ts';
-import { bundleProgram } from './testing/bundle-program.ts';
 import { findLogProblems } from './testing/check-log.ts';
 
 const run = promisify(execFile);
 const top = sessionId('top');
 let folder: string;
-let program: string;
+const program = bundledProgram(new URL('testing/sub-agents/run-until-killed.ts', import.meta.url));
 
-beforeAll(async () => {
+beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'sub-agent-kills-'));
-  program = await bundleProgram(
-    new URL('testing/sub-agents/run-until-killed.ts', import.meta.url),
-    folder,
-  );
-}, patientMs(60_000));
+});
 afterAll(() => rmSync(folder, { recursive: true }));
 
 interface Killed {

@@ -6,6 +6,7 @@ import type { IncomingRequest, RequestAccess } from './contract/http.ts';
 import type { Rows } from './contract/rows.ts';
 import type { ServedAgent } from './contract/served-agent.ts';
 import { diagnosticLine, errorReason, ServerError } from './contract/server-error.ts';
+import type { TaskService } from './contract/service.ts';
 import { isLoopback } from './http/access/host-and-origin.ts';
 import { TokenStore } from './http/access/token-store.ts';
 import { defaultHttpLimits, type HttpLimits } from './http/http-limits.ts';
@@ -87,8 +88,9 @@ export interface ServerOptions {
   readonly clientAddress?: ((request: IncomingRequest) => string | undefined) | undefined;
   /**
    * The proxies in front of the server: `loopback`, `private`, addresses such as `10.1.2.3`, and networks
-   * such as `10.1.0.0/16`. For requests from these addresses, the server reads `X-Forwarded-For` and
-   * `X-Forwarded-Host`. It uses them for rate limits, the request log, `hosts` and the check of origins.
+   * such as `10.1.0.0/16`. For requests from these addresses, the server reads `X-Forwarded-For`,
+   * `X-Forwarded-Host` and `X-Forwarded-Proto`. It uses them for rate limits, the request log, `hosts`, the check
+   * of origins, and links to the server.
    * Default: none; these headers then have no effect.
    */
   readonly trustedProxies?: readonly string[] | undefined;
@@ -188,7 +190,7 @@ export function createServer(options: ServerOptions): Server {
     ...{ instructions: true, prompts: true, resources: true },
   });
   assertKnownOptions('createServer: a2a', a2a, {
-    ...{ agent: true, url: true, publicCards: true, version: true },
+    ...{ agent: true, url: true, publicCards: true, pushNetworks: true, version: true },
   });
   if (logged !== undefined)
     assertKnownOptions('createServer: requestLog', logged, { format: true, write: true });
@@ -215,7 +217,11 @@ export function createServer(options: ServerOptions): Server {
     exporter: options.exporter,
     ...(logged !== undefined && { logEvent: new RequestLog(logged, clock).event }),
   });
-  const push = new PushNotifier({ rows, log, clock, network, onDiagnostic });
+  const push = new PushNotifier({
+    ...{ rows, log, clock, tokens, onDiagnostic },
+    network: new AgentNetwork(a2a.pushNetworks ?? ['public'], { option: 'a2a.pushNetworks' }),
+    hasSession: (id) => hasTask(service, id),
+  });
   const streams = createTaskStreams({ log, clock, service, limits: streamLimits });
   const { hosts, origins, page, requestLog, exporter } = options;
   const { basePath, authorize, clientAddress, trustedProxies } = options;
@@ -262,6 +268,17 @@ export function createServer(options: ServerOptions): Server {
       if (options.rows === undefined) await rows.close();
     },
   };
+}
+
+/** Returns whether a task exists. */
+function hasTask({ tasks }: Pick<TaskService, 'tasks'>, id: string): Promise<boolean> {
+  return tasks.get({ id }).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof ServerError && error.code === 'not_found') return false;
+      throw error;
+    },
+  );
 }
 
 /**

@@ -82,10 +82,10 @@ export async function isolatedFolders(
       );
       // The worktree does not have the links, the ignored files and the repositories of the folder. So a file
       // can be protected here although a change in the worktree needed no approval.
-      const refusalOf = async (path: string) => {
+      const refusalOf = async (path: string, real: string) => {
         // The user can change the mode while the sub-agent works.
         if (policy.mode() === 'plan') return 'the session is in the mode plan';
-        const here = await policy.decideChange(path);
+        const here = await policy.decideChange(real);
         if (here === 'deny') return 'a rule denies changes of it here';
         if (here === 'allow' || isApproved(join(root, path))) return undefined;
         return 'changes of it need an approval here, and nobody approved them in the worktree';

@@ -22,6 +22,7 @@ test.each([
   [['ps', 'one'], 'too many arguments'],
   [['top', 'one'], 'too many arguments'],
   [['serve', '--idle', '5'], '--idle is for serve --daemon'],
+  [['serve', '--daemon', '--chain'], '--chain is not for serve --daemon'],
   [['serve', '--daemon', '--yes'], '--yes is not for serve --daemon'],
   [['serve', '--daemon', '--agents', 'a.ts'], '--agents is not for serve --daemon'],
 ])('23: %j is refused with the way out', (words, message) => {

@@ -76,6 +76,7 @@ export type FlagName =
   | 'log'
   | 'token'
   | 'no-token'
+  | 'chain'
   | 'networks'
   | 'allow-host'
   | 'origin'
@@ -417,6 +418,10 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   'no-token': {
     owners: ['serve'],
     help: 'Require no token. Every user of this machine can then use the agents',
+  },
+  chain: {
+    owners: ['serve'],
+    help: 'Give each new session a hash chain, so that millrace verify can prove that no record was changed',
   },
   networks: {
     value: '<list>',

@@ -274,7 +274,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       'millrace verify <id> --sign <file> > head.json',
     ],
     about:
-      'Checks the hash chain of sessions, or of exported files: no record was changed, removed, doubled or moved. It prints what redactions, settling and imports took out. Sessions have a chain if the setting "chain" was on. Give a signed head to somebody else: only with a signed head, you detect that somebody computed the whole chain again. The exit code is 1 if something is wrong.',
+      'Checks the hash chain of sessions, or of exported files (./talk, talk.jsonl): no record was changed, removed, doubled or moved. It prints what redactions, settling and imports took out. Sessions have a chain if the setting "chain" was on. Give a signed head to somebody else: only with a signed head, you detect that somebody computed the whole chain again. The exit code is 1 if something is wrong.',
     flagOwners: ['verify'],
     examples: [
       ['openssl genpkey -algorithm ed25519 -out key.pem', 'make a key'],

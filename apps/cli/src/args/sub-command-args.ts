@@ -310,6 +310,7 @@ export function serveArgs(line: CommandLine): ServeArgs {
     log: parseLogFormat(line),
     token: flagText(line, 'token'),
     noToken: hasFlag(line, 'no-token'),
+    chain: hasFlag(line, 'chain'),
     agentNetworks: flagText(line, 'networks'),
     allowHosts: flagList(line, 'allow-host').map(checkedHost),
     origins: flagList(line, 'origin').map(checkedOrigin),
@@ -322,7 +323,7 @@ export function serveArgs(line: CommandLine): ServeArgs {
 
 /** Throws if a flag is not for the daemon, which serves only the sessions of the terminal. */
 function checkDaemonFlags(line: CommandLine): void {
-  const others = ['agents', 'data', 'bus', 'yes', 'networks'] as const;
+  const others = ['agents', 'data', 'bus', 'yes', 'networks', 'chain'] as const;
   const misplaced = others.find((name) => hasFlag(line, name));
   if (misplaced === undefined) return;
   const way = 'The daemon drives each session as its terminal did';

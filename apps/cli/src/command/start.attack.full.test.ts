@@ -16,7 +16,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { childEnv, patientMs } from '../../../../packages/core/src/testing/runs.ts';
+import { childEnv, fewOf, patientMs } from '../../../../packages/core/src/testing/runs.ts';
 import { exitCodes } from '../exit-code.ts';
 import { builtProgram } from '../testing/built-program.ts';
 
@@ -110,7 +110,7 @@ const folders: Readonly<Record<string, () => void>> = {
   'a FIFO as .gitignore': () => pipe('project/.gitignore'),
 };
 
-test.for(Object.keys(folders))('attack 18: %s does not stop the start', async (name) => {
+test.for(fewOf(Object.keys(folders), 4))('attack 18: %s does not stop the start', async (name) => {
   folders[name]?.();
   const { code, stdout } = await start(ask).ended;
   expect(code).toBe(exitCodes.done);
@@ -130,7 +130,7 @@ const refused: Readonly<Record<string, () => void>> = {
   'a FIFO as the decisions of the user': () => pipe('.config/millrace/folders.json'),
 };
 
-test.for(Object.keys(refused))('attack 18: %s is an error that says so', async (name) => {
+test.for(fewOf(Object.keys(refused), 3))('attack 18: %s is an error that says so', async (name) => {
   refused[name]?.();
   const { code, stderr } = await start(ask).ended;
   expect(code).toBe(exitCodes.usage);
@@ -184,38 +184,44 @@ async function appears(path: string): Promise<void> {
 
 const signals = ['SIGTERM', 'SIGINT'] as const;
 
-test.for(signals)('attack 18: %s ends a start that waits for an MCP server', async (signal) => {
-  const begun = join(home, 'begun');
-  const stuck = { command: 'sh', args: ['-c', `touch '${begun}'; exec sleep 1000`] };
-  put('.config/millrace/config.json', JSON.stringify({ mcpServers: { stuck } }));
-  const { child, ended } = start(['-p', 'Hello', '--model', 'demo']);
-  await Promise.race([appears(begun), ended]);
-  child.kill(signal);
-  expect((await ended).code).toBe(exitCodes.aborted);
-});
+test.for(fewOf(signals, 1))(
+  'attack 18: %s ends a start that waits for an MCP server',
+  async (signal) => {
+    const begun = join(home, 'begun');
+    const stuck = { command: 'sh', args: ['-c', `touch '${begun}'; exec sleep 1000`] };
+    put('.config/millrace/config.json', JSON.stringify({ mcpServers: { stuck } }));
+    const { child, ended } = start(['-p', 'Hello', '--model', 'demo']);
+    await Promise.race([appears(begun), ended]);
+    child.kill(signal);
+    expect((await ended).code).toBe(exitCodes.aborted);
+  },
+);
 
-test.for(signals)('attack 18: %s ends a start that waits for input', async (signal) => {
+test.for(fewOf(signals, 1))('attack 18: %s ends a start that waits for input', async (signal) => {
   const { child, ended } = start(['-p', '--model', 'demo'], {}, 'pipe');
   await Promise.race([once(child.stderr as NodeJS.ReadableStream, 'data'), ended]);
   child.kill(signal);
   expect((await ended).code).toBe(exitCodes.aborted);
 });
 
-test.for(signals)('attack 18: %s ends a start that waits for a model server', async (signal) => {
-  const server = createServer((socket) => socket.on('error', () => {}));
-  const connected = once(server, 'connection');
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const address = server.address() as { readonly port: number };
-  const { child, ended } = start(['-p', 'Hello', '--model', 'ollama/x'], {
-    OLLAMA_HOST: `127.0.0.1:${address.port}`,
-  });
-  await Promise.race([connected, ended]);
-  child.kill(signal);
-  expect((await ended).code).toBe(exitCodes.aborted);
-  server.close();
-});
+test.for(fewOf(signals, 1))(
+  'attack 18: %s ends a start that waits for a model server',
+  async (signal) => {
+    const server = createServer((socket) => socket.on('error', () => {}));
+    const connected = once(server, 'connection');
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const address = server.address() as { readonly port: number };
+    const { child, ended } = start(['-p', 'Hello', '--model', 'ollama/x'], {
+      OLLAMA_HOST: `127.0.0.1:${address.port}`,
+    });
+    await Promise.race([connected, ended]);
+    child.kill(signal);
+    expect((await ended).code).toBe(exitCodes.aborted);
+    server.close();
+  },
+);
 
-test.for(signals)(
+test.for(fewOf(signals, 1))(
   'attack 18: %s ends a start that waits for a FIFO as --config',
   async (signal) => {
     pipe('project/pipe');

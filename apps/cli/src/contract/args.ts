@@ -361,6 +361,8 @@ export interface ServeArgs {
   readonly token?: string | undefined;
   /** If true, the server requires no token, so every user of this machine has access. */
   readonly noToken: boolean;
+  /** If true, new sessions get a hash chain for `millrace verify`. */
+  readonly chain: boolean;
   /** The networks in which remote agents may be, as a list with commas. */
   readonly agentNetworks?: string | undefined;
   /** The host names of the server, for example behind a TLS proxy. */

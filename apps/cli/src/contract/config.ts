@@ -99,7 +99,10 @@ export interface ModelConfig {
    */
   readonly apiKey?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Values of environment variables in the path of `baseUrl`. They are never shown. Default: none. */
+  /**
+   * Values of environment variables in the path of `baseUrl`, and the key of an extension's provider. They are
+   * never shown. Default: none.
+   */
   readonly secrets?: readonly string[] | undefined;
   readonly contextTokens?: number | undefined;
   readonly maxOutputTokens?: number | undefined;

@@ -83,6 +83,8 @@ export interface Hook {
   readonly file: string;
   /** The folder that `CLAUDE_PROJECT_DIR` names. */
   readonly projectFolder: string;
+  /** The folder of the plugin that contains the hook. Undefined if the hook belongs to no plugin. */
+  readonly pluginFolder?: string | undefined;
 }
 
 /** A file with instructions for the model, such as CLAUDE.md. */

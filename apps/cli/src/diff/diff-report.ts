@@ -60,7 +60,7 @@ export function diffReport(
       : ['', `Not compared, because items are redacted: turn ${redactedTurns.join(', ')}`]),
   ];
   const shown = divergence && contentDiff(divergence);
-  const width = columns ?? fileWidth;
+  const width = columns || fileWidth;
   const painted = shown
     ? diffToAnsi(shown, { theme, width, maxLines: maxDiffLines, longLines: 'wrap' })
     : '';

@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir, realpath } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
+import type { PermissionRule } from '@millrace/tools';
 import { isInside, isOwn } from '../config/config-paths.ts';
 import type { Origin } from '../contract/extensions.ts';
 import { readFileSafely } from '../safe-files.ts';
@@ -12,9 +13,13 @@ export interface ExtensionPlace {
   readonly origin: Origin;
   /** The folder that contains the place. Paths of hooks refer to it. */
   readonly parent: string;
+  /** The folder of the plugin that is the place. Undefined if the place is no plugin. */
+  readonly pluginFolder?: string | undefined;
   /** The real path of the repository root. Links of a project must not lead out of it. */
   readonly root: string;
   readonly cwd: string;
+  /** The permission rules of the user, for texts that the model gets. Default: none. */
+  readonly rules?: readonly PermissionRule[] | undefined;
   /** The budget for the front matter of all files of a project. Default: no limit. */
   readonly yaml?: YamlBudget | undefined;
 }
@@ -29,7 +34,7 @@ const maxDepth = 4;
 /**
  * Reads a text file of a place. Returns undefined if it does not exist or must not be read. A file
  * of a project must belong to the user, must be inside of the repository, and must not look like a
- * secret, because its text is sent to the provider of the model.
+ * secret, because its text is sent to the provider of the model. No rule of the place may deny it.
  */
 export async function readExtensionFile(
   path: string,
@@ -56,7 +61,7 @@ export async function readExtensionFile(
 async function whyNotRead(
   path: string,
   real: string,
-  { origin, root, cwd }: Omit<ExtensionPlace, 'folder' | 'parent'>,
+  { origin, root, cwd, rules = [] }: Omit<ExtensionPlace, 'folder' | 'parent'>,
 ): Promise<string | undefined> {
   if (!(await isOwn(path, cwd))) return 'it belongs to another user';
   if (origin === 'user') return undefined;
@@ -65,10 +70,12 @@ async function whyNotRead(
     return 'it leads to a file of git';
   // The module is loaded on demand, because most projects have no such files.
   const { permissionPolicy } = await import('@millrace/tools');
-  const { mayRead } = permissionPolicy({ root });
-  return mayRead({ path: real, kind: 'read' })
-    ? undefined
-    : 'it leads to a file that looks like a secret';
+  if (!permissionPolicy({ root }).mayRead({ path: real, kind: 'read' }))
+    return 'it leads to a file that looks like a secret';
+  // Paths of rules are relative to the folder of the session.
+  const { decide } = permissionPolicy({ root: await realpath(cwd), rules });
+  const { decision } = decide({ tool: 'read', input: { path: real } });
+  return decision === 'deny' ? 'it leads to a file that a rule denies' : undefined;
 }
 
 /**

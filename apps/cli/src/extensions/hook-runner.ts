@@ -68,6 +68,12 @@ const untrustedFolderEnv = {
   ...{ GIT_CONFIG_KEY_1: 'safe.bareRepository', GIT_CONFIG_VALUE_1: 'explicit' },
 };
 
+/** Variables for hooks of a plugin. Python writes no cache, because new files end the trust in the plugin. */
+function pluginEnv(folder: string): Readonly<Record<string, string>> {
+  const python = { PYTHONDONTWRITEBYTECODE: '1' };
+  return { CLAUDE_PLUGIN_ROOT: folder, MILLRACE_PLUGIN_DIR: folder, ...python };
+}
+
 /** Runs the hooks of the session. A hook that fails never breaks a run. */
 export class HookRunner {
   readonly #options: HookRunnerOptions;
@@ -115,7 +121,7 @@ export class HookRunner {
 
   async #runHook(hook: Hook, request: HookRequest): Promise<Decision> {
     const { cwd, clock, permissionMode, extensions, confine } = this.#options;
-    const { event, projectFolder } = hook;
+    const { event, projectFolder, pluginFolder } = hook;
     if (hook.origin === 'project' && !(await extensions.areHooksUnchanged())) {
       const text = `The hooks of ${projectFolder} have changed since you trusted them, so they do not run. Start millrace again to check them.`;
       this.#noteOnce(text);
@@ -134,6 +140,7 @@ export class HookRunner {
     const own = {
       ...{ CLAUDE_PROJECT_DIR: projectFolder, MILLRACE_PROJECT_DIR: projectFolder },
       ...(hook.origin === 'user' && untrustedFolderEnv),
+      ...(pluginFolder !== undefined && pluginEnv(pluginFolder)),
     };
     const { env: userEnv, projectEnv } = this.#options;
     const env = { ...(hook.origin === 'user' ? userEnv : projectEnv), ...own };
@@ -142,7 +149,9 @@ export class HookRunner {
     const isConfined = hook.origin === 'project' && confine !== undefined;
     const signals = [this.#closed.signal, ...(request.signal ? [request.signal] : [])];
     const running = runHookProcess(hook.command, {
-      ...{ cwd, env, input, clock },
+      // A plugin names its scripts by relative paths. In the folder of the session, a project could have scripts
+      // with the same names.
+      ...{ cwd: pluginFolder ?? cwd, env, input, clock },
       ...(isConfined && { confine: (command) => confine({ command, env, show }) }),
       ...{ timeoutMs: hook.timeoutMs, signal: AbortSignal.any(signals) },
     });
@@ -199,8 +208,9 @@ export class HookRunner {
  * Returns the identity of a hook. Two hooks with the same identity do the same, so only one of them
  * runs.
  */
-function identityOf({ projectFolder, command, origin, isAsync, timeoutMs }: Hook): unknown {
-  return [projectFolder, command, origin, isAsync, timeoutMs];
+function identityOf(hook: Hook): unknown {
+  const { projectFolder, pluginFolder = null, command, origin, isAsync, timeoutMs } = hook;
+  return [projectFolder, pluginFolder, command, origin, isAsync, timeoutMs];
 }
 
 function isForMany({ matcher = '' }: Hook, { manyName }: HookRequest): boolean {

@@ -32,7 +32,7 @@ const groupSchema = z.looseObject({
 export function parseHookSettings(
   content: string,
   file: string,
-  { origin, parent }: Pick<ExtensionPlace, 'origin' | 'parent'>,
+  { origin, parent, pluginFolder }: Pick<ExtensionPlace, 'origin' | 'parent' | 'pluginFolder'>,
   warn: (problem: string) => void,
 ): readonly Hook[] {
   const settings = parseObject(content);
@@ -41,13 +41,14 @@ export function parseHookSettings(
     return [];
   }
   if (settings['disableAllHooks'] === true) return [];
+  const place = { origin, file, projectFolder: parent, ...(pluginFolder && { pluginFolder }) };
   const found = Object.entries(objectOf(settings['hooks'])).flatMap(([event, groups]) => {
     if (!isHookEvent(event)) {
       warn(`The hooks for ${event} in ${file} are not used: this event is not supported.`);
       return [];
     }
     return (Array.isArray(groups) ? groups : []).flatMap((group) =>
-      hooksOfGroup(group, { event, origin, file, projectFolder: parent }, warn),
+      hooksOfGroup(group, { event, ...place }, warn),
     );
   });
   if (found.length > maxHooks)
@@ -55,7 +56,7 @@ export function parseHookSettings(
   return found.slice(0, maxHooks);
 }
 
-type HookBase = Pick<Hook, 'event' | 'origin' | 'file' | 'projectFolder'>;
+type HookBase = Pick<Hook, 'event' | 'origin' | 'file' | 'projectFolder' | 'pluginFolder'>;
 
 function hooksOfGroup(
   group: unknown,

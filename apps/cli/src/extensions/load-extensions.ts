@@ -24,7 +24,7 @@ import { findSkills } from './skills.ts';
 interface LoadOptions {
   readonly env: Env;
   readonly cwd: string;
-  readonly config: Pick<Config, 'foldersFile'>;
+  readonly config: Pick<Config, 'foldersFile'> & Partial<Pick<Config, 'permissions'>>;
   /** True if the user gives trust with `--trust`. */
   readonly trust?: boolean | undefined;
   /** The fingerprint of the extensions that the user has seen and trusts. Default: none. */
@@ -53,7 +53,8 @@ export async function loadExtensions(options: LoadOptions): Promise<LoadedExtens
   const folders = await foldersUpToRoot(cwd);
   const root = await realpath(folders.at(-1) ?? cwd);
   const plugins = (await trustedPlugins(env, warn)).map(
-    (folder) => ({ folder, parent: root, origin: 'user', root, cwd }) as const,
+    (folder) =>
+      ({ folder, pluginFolder: folder, parent: root, origin: 'user', root, cwd }) as const,
   );
   const user = await findAll(
     [...(await userPlaces(env, { root, cwd })), ...plugins],
@@ -62,7 +63,7 @@ export async function loadExtensions(options: LoadOptions): Promise<LoadedExtens
   );
   const ofProject: string[] = [];
   const project = await findAll(
-    await projectPlaces(folders, env, { root, cwd }),
+    await projectPlaces(folders, env, { root, cwd, rules: config.permissions?.rules }),
     await projectInstructions(folders, cwd),
     (problem) => void ofProject.push(problem),
   );
@@ -179,10 +180,11 @@ async function findAll(
     Promise.all(places.map((place) => findSkills(place, warn))).then((found) => found.flat()),
     each((place) => findCustomCommands(place, warn)),
     each((place) => findAgentFiles(place, warn)),
-    each((place) => findHooks(place, warn)),
-    Promise.all(own.filter(isCodePlace).map((place) => findExtensionModules(place, warn))).then(
-      (found) => found.flat(),
-    ),
+    // The model does not get the text of hooks and code, so rules about reading do not apply to them.
+    each((place) => findHooks({ ...place, rules: [] }, warn)),
+    Promise.all(
+      own.filter(isCodePlace).map((place) => findExtensionModules({ ...place, rules: [] }, warn)),
+    ).then((found) => found.flat()),
   ]);
   const existing = await Promise.all(
     instructions.map(async (file) => ((await isFile(file.path)) ? file : undefined)),
@@ -215,10 +217,7 @@ async function findHooks(
   return found;
 }
 
-interface At {
-  readonly root: string;
-  readonly cwd: string;
-}
+type At = Pick<ExtensionPlace, 'root' | 'cwd' | 'rules'>;
 
 /** The folders of a project, the nearest first. `.agents` has only skills. */
 const projectFolders = ['.millrace', '.claude', '.agents'] as const;

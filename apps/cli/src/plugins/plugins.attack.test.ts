@@ -9,11 +9,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
+import { sessionId } from '@millrace/core';
+import { scriptedProvider } from '@millrace/providers/scripted';
 import { beforeEach, expect, test } from 'vitest';
 import { runCommand } from '../command/run-command.ts';
 import { loadExtensions } from '../extensions/load-extensions.ts';
 import { CapturedOutput } from '../testing/output-streams.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { testAgent } from '../testing/test-agent.ts';
 
 const folder = temporaryFolder('plugins');
 let count = 0;
@@ -172,4 +175,35 @@ test.each([
   const { found, problems } = await load();
   expect(found).toEqual([]);
   expect(problems).toEqual([expect.stringContaining('its files have changed')]);
+});
+
+test('18.355: attack: a project has a script with the name of a script of a plugin', async () => {
+  const scripts = (name: string) => ({
+    'check.sh': `echo ${name} ./ >> "$HOME/ran"\n`,
+    'hooks/check.sh': `echo ${name} hooks >> "$HOME/ran"\n`,
+    'hooks/check.mjs': `import fs from 'node:fs';\nfs.appendFileSync(process.env.HOME + '/ran', '${name} node\\n');\n`,
+  });
+  const commands = [
+    ...['sh ./check.sh', 'sh hooks/check.sh', 'node hooks/check.mjs', '. ./check.sh'],
+    ...['"$CLAUDE_PLUGIN_ROOT"/hooks/check.sh', 'echo $CLAUDE_PROJECT_DIR >> "$HOME/ran"'],
+  ];
+  const hooks = [{ hooks: commands.map((command) => ({ type: 'command', command })) }];
+  for (const plugin of ['Orders', 'Flights']) {
+    write(`${plugin}/hooks.json`, JSON.stringify({ hooks: { SessionStart: hooks } }));
+    for (const [path, text] of Object.entries(scripts(plugin))) write(`${plugin}/${path}`, text);
+    expect((await millrace('plugins', 'add', `./${plugin}`, '--yes')).code).toBe(0);
+  }
+  for (const [path, text] of Object.entries(scripts('EVIL'))) write(`project/${path}`, text);
+  const cwd = join(base, 'project');
+  const { extensions } = await loadExtensions({ env, cwd, config: {} });
+  const provider = scriptedProvider(['Hello.']);
+  const own = { ...env, PATH: process.env['PATH'] };
+  const { agent } = await testAgent({ provider, cwd, env: own, extensions });
+  await agent.run('Hi', { session: sessionId('s') }).result;
+  const ran = readFileSync(join(env.HOME, 'ran'), 'utf8').trim().split('\n');
+  const of = (plugin: string) =>
+    ['./', './', 'hooks', 'hooks', 'node'].map((at) => `${plugin} ${at}`);
+  expect(ran.toSorted()).toEqual([cwd, cwd, ...of('Flights'), ...of('Orders')].toSorted());
+  // The trust in the plugins continues.
+  expect((await load()).problems).toEqual([]);
 });

@@ -7,10 +7,10 @@ import { decodeEvent, type Item, type LogRecord, type SessionId, transcript } fr
 import { readRecords, snapshot } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { bundleProgram } from '../../../../packages/agent/src/testing/bundle-program.ts';
 import { findLogProblems } from '../../../../packages/agent/src/testing/check-log.ts';
 import { runConcurrently } from '../../../../packages/agent/src/testing/kills/kills.ts';
 import { childEnv, patientMs } from '../../../../packages/core/src/testing/runs.ts';
+import { bundledProgram } from '../../../../scripts/bundled-program.ts';
 import type { PrintArgs } from '../contract/args.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openStore } from '../store/open-store.ts';
@@ -22,11 +22,8 @@ import { AnswerStream } from './answer-stream.ts';
 // Tests real processes with real signals, pipes and devices, as a shell would use the command.
 
 const folder = temporaryFolder('print-process');
-let program: string;
+const program = bundledProgram(new URL('../testing/print-process.ts', import.meta.url));
 let count = 0;
-beforeAll(async () => {
-  program = await bundleProgram(new URL('../testing/print-process.ts', import.meta.url), folder());
-});
 
 interface Started {
   readonly child: ChildProcess;

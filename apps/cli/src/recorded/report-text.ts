@@ -68,7 +68,7 @@ function groupLines(
   const names = recordings.slice(0, maxNames).join(', ');
   const more = recordings.length > maxNames ? ` and ${recordings.length - maxNames} more` : '';
   const diff = exampleDiff({ example });
-  const width = columns ?? fileWidth;
+  const width = columns || fileWidth;
   const painted =
     diff === ''
       ? ''

@@ -69,6 +69,14 @@ async function replay(own: Partial<ReplayArgs>, options: Partial<ReplayCommandOp
   return { code, stdout: stdout.text, stderr: stderr.text };
 }
 
+test('18.362: attack: a terminal that reports 0 columns ends the replay', async () => {
+  await record();
+  const stdout = Object.assign(new CapturedOutput(), { columns: 0 });
+  const { code } = await replay({}, { stdout });
+  expect(code).toBe(exitCodes.done);
+  expect(stdout.text).toContain('It turns.');
+});
+
 /**
  * A virtual clock that advances immediately when code waits for it. It records the length of each
  * wait.

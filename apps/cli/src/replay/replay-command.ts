@@ -103,7 +103,8 @@ const showJson: ShowRecord = (_record, events) =>
 
 function createTextShow({ stdout, env, args }: ReplayCommandOptions): ShowRecord {
   const color = hasColor(stdout, { env, color: args.color });
-  const screen = new ReplayScreen({ color, columns: stdout.columns ?? 80 });
+  // Some terminals report 0 columns.
+  const screen = new ReplayScreen({ color, columns: stdout.columns || 80 });
   return (record, events) => screen.show(record, events);
 }
 

@@ -19,7 +19,7 @@ const minSecretLength = 32;
  * database. Otherwise the store is a folder.
  */
 export async function openServerStore(
-  args: Pick<ServeArgs, 'store' | 'data' | 'bus'>,
+  args: Pick<ServeArgs, 'store' | 'data' | 'bus' | 'chain'>,
   env: Env,
   note: (problem: string) => void,
 ): Promise<ServerStore> {
@@ -33,9 +33,10 @@ export async function openServerStore(
   await using opened = new OpenResources();
   const bus = busUrl === undefined ? undefined : await openBus(busUrl, note);
   if (bus !== undefined) opened.defer(() => bus.bus.close());
+  const logOptions = { bus: bus?.bus, chain: args.chain };
   const data = isPostgres
-    ? await openPostgres(store ?? '', env, bus?.bus)
-    : await openDataFolder(store ?? args.data, env, bus?.bus);
+    ? await openPostgres(store ?? '', env, logOptions)
+    : await openDataFolder(store ?? args.data, env, logOptions);
   opened.defer(() => data.close());
   const all = opened.move();
   // `all` closes in reverse order, so the log closes before its bus.
@@ -63,14 +64,24 @@ async function openBus(
   return { bus, words: `, with a bus to other servers through Redis at ${bus.name}` };
 }
 
-async function openPostgres(url: string, env: Env, bus: Bus | undefined): Promise<ServerStore> {
+/** Options of the log of a server. */
+interface ServerLogOptions {
+  readonly bus: Bus | undefined;
+  readonly chain: boolean;
+}
+
+async function openPostgres(
+  url: string,
+  env: Env,
+  logOptions: ServerLogOptions,
+): Promise<ServerStore> {
   const secret = secretFromEnv(env);
   const [{ postgresLog }, { postgresRows }] = await Promise.all([
     import('@millrace/log/postgres'),
     import('@millrace/server/postgres'),
   ]);
   await using opened = new OpenResources();
-  const log = postgresLog({ url, bus });
+  const log = postgresLog({ url, ...logOptions });
   opened.defer(() => log.close());
   // The errors of `ready` contain the host, the database, and advice.
   await log.ready();
@@ -158,7 +169,7 @@ export interface ServerStore {
 async function openDataFolder(
   given: string | undefined,
   env: Env,
-  bus?: Bus,
+  logOptions: ServerLogOptions,
 ): Promise<ServerStore> {
   const path = given ?? defaultPath(env);
   const [{ sqliteLog }, { sqliteRows }] = await Promise.all([
@@ -171,7 +182,7 @@ async function openDataFolder(
     const files = { log: join(path, 'sessions.db'), rows: join(path, 'tasks.db') };
     await Promise.all([ensurePrivateFile(files.log), ensurePrivateFile(files.rows)]);
     const secret = await readSecret(join(path, 'secret'));
-    const log = sqliteLog({ path: files.log, bus });
+    const log = sqliteLog({ path: files.log, ...logOptions });
     opened.defer(() => log.close());
     const rows = sqliteRows({ path: files.rows });
     opened.defer(() => rows.close());

@@ -146,6 +146,18 @@ describe('millrace serve', () => {
     expect(statSync(join(first.data, 'secret')).mode & 0o777).toBe(0o600);
   });
 
+  test('25.6: gives its sessions a hash chain if an option asks for it', async () => {
+    const { url, headers, data, stop } = await serve(['--chain']);
+    await send(url, 'echo', { task_name: 'proven' }, headers);
+    const task = await fetch(`${url}/tasks/name/proven`, { headers });
+    const { id } = (await task.json()) as { readonly id: string };
+    await stop();
+    const { host, stdout } = hostOf([]);
+    const argv = ['verify', id, '--store', join(data, 'sessions.db')];
+    expect(await runCommand({ ...host, argv })).toBe(exitCodes.done);
+    expect(stdout.text).toContain(`${id}: verified (`);
+  });
+
   test('serves the agents of a file instead', async () => {
     const path = join(folder(), 'own.ts');
     writeFileSync(

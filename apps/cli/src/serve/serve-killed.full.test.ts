@@ -16,20 +16,25 @@ const folder = temporaryFolder('serve-killed');
 class EventClient {
   readonly offsets: number[] = [];
   readonly #events: AgentEvent[] = [];
+  #text: string | undefined;
 
   add({ id, data }: { readonly id: string | undefined; readonly data: string }): void {
     if (id === undefined) return;
     // The id is the offset, followed by the incarnation of the log.
     this.offsets.push(Number.parseInt(id, 10));
-    this.#events.push(decodeEvent(data));
+    const event = decodeEvent(data);
+    this.#events.push(event);
+    // The transcript has only finished parts, so a delta alone does not change it.
+    if (!event.type.endsWith('_delta')) this.#text = undefined;
   }
 
   /** The text of all answers. A turn that has been settled arrives as one event. */
   get text(): string {
-    return (rebuild(this.#events) as readonly Item[])
+    this.#text ??= (rebuild(this.#events) as readonly Item[])
       .filter(({ kind }) => kind === 'assistant')
       .flatMap(({ parts }) => parts.map((part) => (part.kind === 'text' ? part.text : '')))
       .join('|');
+    return this.#text;
   }
 
   get isIdle(): boolean {

@@ -3,7 +3,7 @@ import { type JsonObject, type Part, type SessionId, sessionId, toolCallId } fro
 import { type Log, memoryLog } from '@millrace/log';
 import type { Provider } from '@millrace/providers';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
-import { type PermissionRule, permissionPolicy } from '@millrace/tools';
+import { type PermissionPolicy, type PermissionRule, permissionPolicy } from '@millrace/tools';
 import { onTestFinished } from 'vitest';
 import { patientMs } from '../../../../packages/core/src/testing/runs.ts';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
@@ -43,6 +43,8 @@ export interface TestChatOptions {
   readonly preview?: BuiltAgent['preview'] | undefined;
   /** The permission mode of the agent. Default: `ask`. */
   readonly mode?: Config['permissions']['mode'] | undefined;
+  /** The files that hooks or MCP servers execute. Default: none. */
+  readonly executedFiles?: readonly string[] | undefined;
   /** The skills, commands and hooks that the chat shows. Default: none. */
   readonly extensions?: BuiltAgent['extensions'] | undefined;
   /** The progress of the MCP servers. Default: none. */
@@ -74,7 +76,7 @@ export class TestChat {
   readonly exitCode: Promise<number>;
   readonly #abort = new AbortController();
   #ask: AskUser | undefined;
-  #policy = permissionPolicy({ root: '/folder' });
+  #policy: PermissionPolicy;
   #mode: SessionMode = 'ask';
   #isOver = false;
   #stepsAfterEnd = 0;
@@ -87,6 +89,8 @@ export class TestChat {
     this.log = options.log ?? memoryLog({ clock });
     this.session = options.session ?? sessionId('chat');
     this.#mode = mode;
+    const { executedFiles } = options;
+    this.#policy = permissionPolicy({ root: '/folder', executedFiles });
     const built = this.#builtOf(options, undefined);
     const { log, session, terminal, keyboard } = this;
     this.exitCode = runChat({

@@ -44,7 +44,7 @@ export async function verifyCommand(options: VerifyCommandOptions): Promise<numb
   const checks = await verifyOptions(args, cwd);
   let code: number = exitCodes.done;
   for (const operand of args.operands) {
-    const isFile = (await stat(resolve(cwd, operand)).catch(() => undefined))?.isFile() === true;
+    const isFile = namesFile(operand) && (await fileExists(resolve(cwd, operand)));
     const { name, report, head } = isFile
       ? await verifyFile(operand, cwd, checks)
       : await withStore(options, (store) => verifyStored(store, operand, options, checks));
@@ -58,6 +58,18 @@ export async function verifyCommand(options: VerifyCommandOptions): Promise<numb
   }
   if (output.failure?.code === 'cannot_write') throw output.failure;
   return code;
+}
+
+/**
+ * True if the operand has the form of a file: a path with a slash, or a name that ends in `.jsonl`. A file of the
+ * folder whose name is an id, or `last`, must not take the place of a session.
+ */
+function namesFile(operand: string): boolean {
+  return /[/\\]|\.jsonl$/i.test(operand);
+}
+
+async function fileExists(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() === true;
 }
 
 interface Verified {

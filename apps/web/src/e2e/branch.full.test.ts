@@ -104,6 +104,9 @@ describeInChromium()('branches', () => {
     const entry = page.locator('.task-list .task-link', { hasText: 'The better one' }).first();
     await entry.waitFor();
     await shoot(page, 'branches');
+    await page.setViewportSize({ width: 360, height: 740 });
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+    await page.setViewportSize({ width: 1280, height: 800 });
     expect(await axeFaults(page)).toEqual([]);
     await second.getByRole('link', { name: 'Compare' }).click();
     const first = page.getByRole('region', { name: 'First difference' });

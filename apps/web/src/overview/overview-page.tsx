@@ -54,6 +54,14 @@ export interface OverviewViewProps {
   readonly statistics?: ReactNode;
 }
 
+/** The cards that are still loading: running sessions, failures, charts, and usage. */
+const waitingCards = [
+  ['short', 'full', 'full'],
+  ['short', 'full', 'full'],
+  ['short', 'middle', 'block', 'block'],
+  ['short', 'full', 'full', 'full'],
+] as const;
+
 export function OverviewView({ store, statistics }: OverviewViewProps) {
   const t = pageLabels();
   const state = useSyncExternalStore(store.subscribe, store.now);
@@ -66,8 +74,13 @@ export function OverviewView({ store, statistics }: OverviewViewProps) {
     );
   if (!isLoaded)
     return (
-      <div className="overview-wait">
-        <Skeleton label={t.loadingTheSessions} bars={['short', 'block', 'block']} />
+      <div className="overview">
+        {waitingCards.map((bars, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the cards never change their order
+          <div key={at} className="overview-card" data-wide={at > 1 || undefined}>
+            <Skeleton label={at === 0 ? t.loadingTheSessions : ''} bars={bars} />
+          </div>
+        ))}
       </div>
     );
   const all = [...tasks, ...others];

@@ -6,6 +6,7 @@ import { Link } from '../app/route.tsx';
 import { taskTitle } from '../app/task-text.ts';
 import { pageLabels } from '../languages/page-labels.ts';
 import type { Api } from '../server/api.ts';
+import { minContentLength } from './task-search.ts';
 
 /** A place in a message that contains the searched text. */
 interface ContentHit {
@@ -37,8 +38,6 @@ interface Found {
   readonly error: string | undefined;
 }
 
-/** Shorter texts are in almost every session. */
-const minLength = 3;
 const pauseMs = 400;
 const maxSessions = 50;
 
@@ -55,7 +54,7 @@ export function ContentSearch({ text }: ContentSearchProps) {
   const t = pageLabels();
   const { api } = useApp();
   const { found, isSearching, more } = useContentSearch(api, text);
-  if (text.length < minLength) return null;
+  if (text.length < minContentLength) return null;
   const isCurrent = found?.text === text;
   const sessions = isCurrent ? found.sessions : [];
   return (
@@ -119,7 +118,7 @@ function useContentSearch(api: Pick<Api, 'get'>, text: string): SearchState {
   /** The request in progress. Undefined if there is none. The first request of a search has no cursor. */
   const [asked, setAsked] = useState<{ readonly text: string; readonly cursor?: string }>();
   useEffect(() => {
-    if (text.length < minLength) return;
+    if (text.length < minContentLength) return;
     const timer = setTimeout(() => setAsked({ text }), pauseMs);
     return () => clearTimeout(timer);
   }, [text]);

@@ -16,9 +16,10 @@ interface Listing {
   readonly tasks: readonly ListedTask[];
   readonly hasMore?: boolean;
   readonly find?: FindTasks;
+  readonly renderContent?: (text: string) => string;
 }
 
-async function renderList({ tasks, hasMore = false, find }: Listing) {
+async function renderList({ tasks, hasMore = false, find, renderContent }: Listing) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const page = await openDomPage('http://localhost/');
@@ -28,7 +29,7 @@ async function renderList({ tasks, hasMore = false, find }: Listing) {
     page.render(
       <TaskList
         tasks={shown}
-        {...{ isLoaded: true, current: undefined, hasMore, find }}
+        {...{ isLoaded: true, current: undefined, hasMore, find, renderContent }}
         onLoadMore={() => loadMoreCalls.push('more')}
       />,
     );
@@ -58,6 +59,14 @@ test('sessions are found by a word in their names', async () => {
   expect(links()).toEqual([expect.stringContaining('The Order Refund')]);
   await search('nothing like it');
   expect(page.text()).toContain('No name matches.');
+});
+
+test('22: the list does not say that no name matches above results in messages', async () => {
+  const renderContent = (text: string) => `Messages with ${text}`;
+  const { page, search } = await renderList({ tasks: many, renderContent });
+  await search('nothing like it');
+  expect(page.text()).toContain('Messages with nothing like it');
+  expect(page.text()).not.toContain('No name matches.');
 });
 
 test('an incomplete list is searched on the server after a pause in typing', async () => {

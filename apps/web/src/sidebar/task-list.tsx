@@ -26,7 +26,12 @@ import type { ListedTask } from '../server/directory.ts';
 import type { ManageRequest } from './manage/task-actions.ts';
 import { folderOf, groupTasks, type TaskFamily, type TaskGroup } from './task-groups.ts';
 import { TaskRow, type TaskRowActions } from './task-row.tsx';
-import { type FindTasks, type TaskSearchResult, useTaskSearch } from './task-search.ts';
+import {
+  type FindTasks,
+  minContentLength,
+  type TaskSearchResult,
+  useTaskSearch,
+} from './task-search.ts';
 
 // These components are loaded on demand, because the user needs them only after a click.
 const SessionManager = lazyView(
@@ -70,6 +75,8 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
   const field = useRef<HTMLInputElement>(null);
   useKey('ctrl+k', () => field.current?.focus());
   const query = text.trim().toLowerCase();
+  // The results in messages have their own status below the names.
+  const searchesMessages = renderContent !== undefined && query.length >= minContentLength;
   const found = useTaskSearch(find, query, tasks);
   const shown =
     query === ''
@@ -152,7 +159,7 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
         </ul>
       )}
       <p className="task-list-empty" role="status">
-        {query !== '' && searchStatusText(found.state, shown.length)}
+        {query !== '' && searchStatusText(found.state, shown.length > 0 || searchesMessages)}
       </p>
       {query !== '' && renderContent?.(text.trim())}
       {hasMore && query === '' && (
@@ -324,7 +331,7 @@ function searchableText(task: ListedTask): string {
   return [taskTitle(task), task.name, ...names, task.id].join(' ').toLowerCase();
 }
 
-function searchStatusText(state: TaskSearchResult['state'], count: number): string {
+function searchStatusText(state: TaskSearchResult['state'], isFound: boolean): string {
   switch (state) {
     case 'asking':
       return pageLabels().searchingOlder;
@@ -332,6 +339,6 @@ function searchStatusText(state: TaskSearchResult['state'], count: number): stri
       return pageLabels().olderNotSearched;
     case 'none':
     case 'found':
-      return count === 0 ? pageLabels().noSessionMatches : '';
+      return isFound ? '' : pageLabels().noSessionMatches;
   }
 }

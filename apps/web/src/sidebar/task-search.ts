@@ -2,6 +2,9 @@ import { useEffect, useState } from 'react';
 import type { Api } from '../server/api.ts';
 import type { ListedTask } from '../server/directory.ts';
 
+/** The length from which the messages are searched too. Shorter texts are in almost every session. */
+export const minContentLength = 3;
+
 export type FindTasks = (text: string, signal: AbortSignal) => Promise<readonly ListedTask[]>;
 
 export interface TaskSearchResult {

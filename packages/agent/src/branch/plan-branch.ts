@@ -20,9 +20,15 @@ import { cutBefore } from '../history/fork-before.ts';
 import { toItems } from '../input/run-input.ts';
 import { isInterrupted, recoveryDrafts } from '../run/recovery.ts';
 import { encodeCommand } from '../state/commands.ts';
+import { retractPart } from '../state/drafts.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 import { unansweredCalls } from '../state/turn-calls.ts';
-import { type OriginPlace, readOrigin } from './read-origin.ts';
+import {
+  type OriginPlace,
+  type RecordedAnswer,
+  readOrigin,
+  withheldReason,
+} from './read-origin.ts';
 import type { SessionBranch } from './session-branch.ts';
 
 /** The arguments of `Log.fork` for a branch. */
@@ -31,7 +37,7 @@ interface BranchPlan {
   readonly append: readonly DraftRecord[];
 }
 
-type PlanSettings = Pick<Settings, 'log' | 'ids' | 'tools'>;
+type PlanSettings = Pick<Settings, 'log' | 'ids' | 'tools' | 'guardrails'>;
 
 /**
  * Computes the records of a branch: the offset up to which the log copies the session, and the records that
@@ -62,7 +68,10 @@ export async function planBranch(
     draft.add(place.rest);
     draft.add(await resultDrafts(draft, settings, results));
   } else if (turn !== undefined && isInterrupted(turn)) {
-    draft.add(recoveryDrafts(place.state, place.loop, input === undefined ? 'retry' : 'keep'));
+    const isKept = input !== undefined;
+    if (isKept && !mayKeep(place.answer, turn, settings))
+      draft.add(withheldParts(draft.state, turn));
+    draft.add(recoveryDrafts(draft.state, draft.loop, isKept ? 'keep' : 'retry'));
   }
   if (input !== undefined) {
     const items = toItems(input, ids);
@@ -161,6 +170,26 @@ function branchedFact(
     ...(instructions !== undefined && { instructions }),
   };
   return { turn, attempt: 0, fact };
+}
+
+/**
+ * Returns true if a branch may keep the start of an answer. The start of an answer that a guardrail stopped,
+ * changed or has not checked yet would reach the model and the readers without a check.
+ */
+function mayKeep(
+  { isWithheld, isCut, passedBy }: RecordedAnswer,
+  { isCompaction }: TurnState,
+  { guardrails }: PlanSettings,
+): boolean {
+  if (isWithheld) return false;
+  const checks = guardrails.filter(({ on }) => on === 'output');
+  return isCompaction || isCut || checks.every(({ name }) => passedBy.has(name));
+}
+
+/** Returns the records that remove all parts of the open answer. */
+function withheldParts(state: FoldState, { itemId }: TurnState): readonly DraftRecord[] {
+  const parts = (itemId && findItem(state, itemId)?.parts) ?? [];
+  return parts.map(({ id }) => retractPart(id, withheldReason));
 }
 
 /** Throws if a result or a repetition names a call that the turn does not have. */

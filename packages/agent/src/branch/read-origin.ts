@@ -2,6 +2,7 @@ import {
   type DraftRecord,
   Folder,
   type FoldState,
+  type GuardrailVerdict,
   type ItemId,
   type LogRecord,
   type PartId,
@@ -11,6 +12,7 @@ import {
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { emptyLoopState, type LoopState, type TurnState } from '../contract/loop-state.ts';
+import { isCheckedStop } from '../guardrails/checked-items.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 import { callsOfTurn } from '../state/turn-calls.ts';
 
@@ -28,8 +30,20 @@ export interface OriginPlace {
    * has no complete answer at the place, or if no turn is open.
    */
   readonly rest: readonly DraftRecord[] | undefined;
+  /** What the session recorded about the answer of the turn, also after the place. */
+  readonly answer: RecordedAnswer;
   /** The message that the record belongs to: the record that starts it, and the offset of its end. */
   readonly message: { readonly start: LogRecord; readonly end: number } | undefined;
+}
+
+/** What a session recorded about an answer. */
+export interface RecordedAnswer {
+  /** True if a guardrail removed or replaced the answer. */
+  readonly isWithheld: boolean;
+  /** True if the answer was aborted or failed. Guardrails do not check such an answer. */
+  readonly isCut: boolean;
+  /** The names of the guardrails that let the answer pass, or wrote it. */
+  readonly passedBy: ReadonlySet<string>;
 }
 
 type CallName = Pick<ToolCallPart, 'toolCallId' | 'name'>;
@@ -138,7 +152,8 @@ class OriginReader {
     const rest = isComplete
       ? this.#rest(moment, new Set(changed.map((one) => one.toolCallId)))
       : undefined;
-    return { ...moment, changed, message, rest };
+    const answer = recordedAnswer(this.#records, this.#turn);
+    return { ...moment, changed, message, rest, answer };
   }
 
   #moment(): Moment {
@@ -196,6 +211,32 @@ class OriginReader {
     }
     return drafts;
   }
+}
+
+/** The reason of records that remove an answer because of a guardrail. */
+export const withheldReason = 'guardrail';
+
+/** Returns what the records of a turn say about the answer of its attempt. */
+function recordedAnswer(
+  records: readonly LogRecord[],
+  { turn, attempt, itemId }: Partial<TurnState> = {},
+): RecordedAnswer {
+  const passedBy = new Set<string>();
+  let [isWithheld, isCut] = [false, false];
+  for (const { fact, delta, ...at } of records) {
+    if (at.turn !== turn || at.attempt !== attempt) continue;
+    if (fact?.type === 'attempt_superseded' && fact.reason === withheldReason) isWithheld = true;
+    if (delta?.type === 'retract_part' && delta.reason === withheldReason) isWithheld = true;
+    if (fact?.type === 'guardrail_applied' && fact.on === 'output' && isPassed(fact.verdict))
+      passedBy.add(fact.name);
+    const isEnd = fact?.type === 'response_finished' || fact?.type === 'item_finished';
+    if (isEnd && fact.itemId === itemId && fact.stop) isCut = !isCheckedStop(fact.stop);
+  }
+  return { isWithheld, isCut, passedBy };
+}
+
+function isPassed(verdict: GuardrailVerdict): boolean {
+  return verdict === 'pass' || verdict === 'change';
 }
 
 /** The facts of a turn that belong to its end, to its driver or to its commands. */

@@ -68,6 +68,11 @@ export interface Tool extends TypedTool {
   readonly answers?: BuiltInTool | undefined;
   /** Additional fields of the tool's definition in requests, by provider. Default: none. */
   readonly providerOptions?: ToolProviderOptions | undefined;
+  /**
+   * True if the tool also runs calls with a name that no tool of the agent has. Default: such calls get an
+   * error.
+   */
+  readonly runsAnyName?: true | undefined;
   /** Set if a client runs the tool and sends its output. The run then never calls `execute`. */
   readonly client?: ClientSide | undefined;
   /** Returns one line for the user that describes what the call does. */

@@ -1,4 +1,4 @@
-import type { JsonValue } from '@millrace/core';
+import type { JsonObject, JsonValue } from '@millrace/core';
 import { hasSameContent } from '../replay/divergence.ts';
 import { lengthOf, type PartContent, type Piece, type RecordPlace } from './content.ts';
 import type { DifferingText, ValueChange } from './session-diff.ts';
@@ -19,7 +19,7 @@ export function compareParts(a: PartContent, b: PartContent): ContentDifference 
     if (!hasSameContent(a.head[field], b.head[field])) return { field, a: a.first, b: b.first };
   const [endA, endB] = [a.end ?? a.retracted, b.end ?? b.retracted];
   const at = firstDifference(a.pieces, b.pieces);
-  if (at !== undefined) return { ...at, field: fieldOf(a), a: at.a ?? endA, b: at.b ?? endB };
+  if (at !== undefined) return { ...at, field: contentField(a), a: at.a ?? endA, b: at.b ?? endB };
   if (!hasSameContent(a.value?.value, b.value?.value))
     return { field: 'value', a: a.value ?? endA, b: b.value ?? endB };
   if (a.end?.state !== b.end?.state) return { field: 'end', a: endA, b: endB };
@@ -29,7 +29,7 @@ export function compareParts(a: PartContent, b: PartContent): ContentDifference 
   return { field: 'presence', a: a.retracted, b: b.retracted };
 }
 
-function fieldOf({ head, pieces }: PartContent): string {
+function contentField({ head, pieces }: PartContent): string {
   if (head['kind'] === 'tool_call') return 'arguments';
   return typeof pieces[0]?.chunk === 'object' ? 'bytes' : 'text';
 }
@@ -106,36 +106,83 @@ const textKinds: ReadonlySet<string> = new Set(['text', 'reasoning', 'tool_call'
 /** The maximum number of changed places of a value that are listed. */
 const maxChanges = 50;
 
-/** Returns the places at which two JSON values differ. */
+/**
+ * The maximum length of a path, without escapes. Each listed place repeats its path, so long keys would make
+ * the list much larger than the values. Places with longer paths are listed as a change of the value around
+ * them.
+ */
+const maxPathLength = 1024;
+
+/**
+ * Returns the places at which two JSON values differ. It visits each value once, so the time is linear in the
+ * size of both values.
+ */
 export function valueChanges(
   a: JsonValue | undefined,
   b: JsonValue | undefined,
 ): readonly ValueChange[] {
   const changes: ValueChange[] = [];
-  const pending: ValueChange[] = [{ path: '', a, b }];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    if (hasSameContent(next.a, next.b)) continue;
-    const [one, other] = [fieldsOf(next.a), fieldsOf(next.b)];
-    if (
-      one === undefined ||
-      other === undefined ||
-      Array.isArray(next.a) !== Array.isArray(next.b)
-    ) {
-      if (changes.length >= maxChanges) return changes;
-      changes.push(next);
-      continue;
-    }
-    const keys = [...new Set([...one.keys(), ...other.keys()])];
-    // The last place is compared first, so that the list has the order of the fields.
-    for (const key of keys.reverse()) {
-      const name = key.replaceAll('~', '~0').replaceAll('/', '~1');
-      pending.push({ path: `${next.path}/${name}`, a: one.get(key), b: other.get(key) });
-    }
-  }
+  compareValues({ a, b, keys: [], length: 0 }, changes);
   return changes;
 }
 
-function fieldsOf(value: JsonValue | undefined): ReadonlyMap<string, JsonValue> | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  return new Map(Object.entries(value));
+/** Two values at the same place. `length` is the length of the path. */
+interface ComparedValues {
+  readonly a: JsonValue | undefined;
+  readonly b: JsonValue | undefined;
+  /** The keys that lead to the values. All comparisons use the same list, because most values are equal. */
+  readonly keys: string[];
+  readonly length: number;
+}
+
+function compareValues({ a, b, keys, length }: ComparedValues, changes: ValueChange[]): void {
+  if (Object.is(a, b) || changes.length >= maxChanges) return;
+  const names = commonNames(a, b, maxPathLength - length);
+  if (names === undefined) {
+    if (hasSameContent(a, b)) return;
+    const path = keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+    changes.push({ path, a, b });
+    return;
+  }
+  for (const name of names) {
+    const [one, other] = [fieldOf(a, name), fieldOf(b, name)];
+    if (Object.is(one, other)) continue;
+    const key = String(name);
+    keys.push(key);
+    compareValues({ a: one, b: other, keys, length: length + 1 + key.length }, changes);
+    keys.pop();
+    if (changes.length >= maxChanges) return;
+  }
+}
+
+/**
+ * Returns the names of the fields of two containers, those of the first one first. Returns undefined if the
+ * values cannot be compared by fields, or if a name is longer than `maxLength`.
+ */
+function commonNames(
+  a: JsonValue | undefined,
+  b: JsonValue | undefined,
+  maxLength: number,
+): Iterable<string | number> | undefined {
+  if (!isContainer(a) || !isContainer(b) || Array.isArray(a) !== Array.isArray(b)) return undefined;
+  if (Array.isArray(a) && Array.isArray(b)) {
+    const count = Math.max(a.length, b.length);
+    return String(count).length >= maxLength ? undefined : indexes(count);
+  }
+  const own = Object.keys(a);
+  const names = [...own, ...Object.keys(b).filter((name) => !Object.hasOwn(a, name))];
+  return names.some((name) => name.length >= maxLength) ? undefined : names;
+}
+
+function* indexes(count: number): Generator<number> {
+  for (let index = 0; index < count; index++) yield index;
+}
+
+function fieldOf(value: JsonValue | undefined, name: string | number): JsonValue | undefined {
+  if (!isContainer(value) || !Object.hasOwn(value, name)) return undefined;
+  return (value as Readonly<Record<string | number, JsonValue>>)[name];
+}
+
+function isContainer(value: JsonValue | undefined): value is JsonObject | readonly JsonValue[] {
+  return typeof value === 'object' && value !== null;
 }

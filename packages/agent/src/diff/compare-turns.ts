@@ -1,7 +1,8 @@
 import { type ItemId, type JsonValue, parseJson } from '@millrace/core';
 import { hasSameContent } from '../replay/divergence.ts';
+import { nextRound } from '../replay/playback.ts';
 import { compareParts, textAround, valueChanges } from './compare-content.ts';
-import type { PartContent, RecordPlace } from './content.ts';
+import { lengthOf, type PartContent, type RecordPlace } from './content.ts';
 import { describeDifference } from './describe-difference.ts';
 import type { DiffCause, DifferenceSide, SessionDifference, ValueChange } from './session-diff.ts';
 import type { HistoryItem, Step, TurnHistory } from './turn-history.ts';
@@ -22,11 +23,14 @@ export interface CompareOptions {
 type Difference = Omit<SessionDifference, 'message' | 'turn'>;
 type CallLabel = SessionDifference['call'];
 
-/** Returns the differences of a turn, the first one in the logs first. */
-export function compareTurns(
+/**
+ * Returns the differences of a turn, the first one in the logs first. Other work of the process runs between
+ * the parts of a long turn.
+ */
+export async function compareTurns(
   { a, b }: TurnPair,
   { maxTextLength, redacted }: CompareOptions,
-): readonly SessionDifference[] {
+): Promise<readonly SessionDifference[]> {
   const turn = (a ?? b)?.turn ?? 0;
   const isSettled = (a?.isSettled ?? false) || (b?.isSettled ?? false);
   const lanes = { isSettled, hasRedaction: hasRedaction({ a, b }, redacted) };
@@ -35,9 +39,9 @@ export function compareTurns(
   const stepsOf = (of: TurnHistory | undefined) =>
     redacted.size === 0 ? (of?.steps ?? []) : (of?.steps ?? []).map(withoutSummary);
   comparison.compareSteps(stepsOf(a), stepsOf(b));
-  comparison.compareInputs();
-  comparison.compareAnswers();
-  comparison.compareCalls();
+  await comparison.compareInputs();
+  await comparison.compareAnswers();
+  await comparison.compareCalls();
   comparison.compareRequests(a, b);
   return comparison.differences
     .sort(laneOrder)
@@ -54,11 +58,19 @@ function withoutSummary(step: Step): Step {
   return { ...step, value };
 }
 
+/** The work of comparing a part without content, in characters. */
+const minWork = 256;
+
+/** The work after which other work of the process runs. */
+const maxWork = 2 ** 17;
+
 class Comparison {
   readonly differences: Difference[] = [];
   readonly #a: TurnLanes;
   readonly #b: TurnLanes;
   readonly #maxTextLength: number;
+  /** The work since the last pause, in characters. */
+  #work = 0;
 
   constructor(a: TurnLanes, b: TurnLanes, maxTextLength: number) {
     this.#a = a;
@@ -107,7 +119,7 @@ class Comparison {
   }
 
   /** Compares the items that are not from the model or from tools, in order. */
-  compareInputs(): void {
+  async compareInputs(): Promise<void> {
     const [a, b] = [this.#a.inputs, this.#b.inputs];
     for (let at = 0; at < Math.max(a.length, b.length); at++) {
       const [one, other] = [a[at], b[at]];
@@ -118,14 +130,14 @@ class Comparison {
         this.#add({ cause, attempt: 0, field: 'presence', a: sideOf(one), b: sideOf(other) });
         return;
       }
-      if (one && other) this.#compareContents(one.parts, other.parts, causeOf(one));
+      if (one && other) await this.#compareContents(one.parts, other.parts, causeOf(one));
     }
   }
 
-  compareAnswers(): void {
+  async compareAnswers(): Promise<void> {
     const attempts = new Set([...this.#a.answers.keys(), ...this.#b.answers.keys()]);
     for (const attempt of [...attempts].sort((one, other) => one - other))
-      this.#compareContents(
+      await this.#compareContents(
         this.#a.answers.get(attempt) ?? [],
         this.#b.answers.get(attempt) ?? [],
         'answer',
@@ -133,7 +145,7 @@ class Comparison {
   }
 
   /** Compares the calls by their position in the answer. */
-  compareCalls(): void {
+  async compareCalls(): Promise<void> {
     const [a, b] = [this.#a.calls, this.#b.calls];
     for (let index = 0; index < Math.max(a.length, b.length); index++) {
       const [one, other] = [a[index], b[index]];
@@ -143,7 +155,7 @@ class Comparison {
       const label = { index, name: (one ?? other)?.name ?? '' };
       if (!one?.isGiven && !other?.isGiven)
         this.compareSteps(one?.steps ?? [], other?.steps ?? [], label);
-      this.#compareContents(one?.results ?? [], other?.results ?? [], 'tool_result', label);
+      await this.#compareContents(one?.results ?? [], other?.results ?? [], 'tool_result', label);
     }
   }
 
@@ -168,17 +180,18 @@ class Comparison {
     }
   }
 
-  #compareContents(
+  async #compareContents(
     a: readonly PartContent[],
     b: readonly PartContent[],
     cause: DiffCause,
     label?: CallLabel,
-  ): void {
+  ): Promise<void> {
     let calls = 0;
     for (let at = 0; at < Math.max(a.length, b.length); at++) {
       const [one, other] = [a[at], b[at]];
       const known = one ?? other;
       if (known === undefined) return;
+      await this.#pauseBefore(known);
       const isCall = known.head['kind'] === 'tool_call';
       const call =
         label ?? (isCall ? { index: calls++, name: String(known.head['name']) } : undefined);
@@ -216,6 +229,15 @@ class Comparison {
     };
   }
 
+  /** Lets other work of the process run if the comparisons since the last pause were long. */
+  async #pauseBefore({ pieces, value }: PartContent): Promise<void> {
+    // The size of a value is not known, so it counts as long.
+    this.#work += value === undefined ? minWork + lengthOf(pieces) : maxWork;
+    if (this.#work < maxWork) return;
+    this.#work = 0;
+    await nextRound();
+  }
+
   #add(difference: Difference): void {
     this.differences.push(difference);
   }
@@ -240,7 +262,13 @@ function firstCause(a: DiffCause | undefined, b: DiffCause | undefined): DiffCau
   return precedence.find((cause) => cause === a || cause === b) ?? 'setting';
 }
 
-/** Returns the changed places of arguments and values. Texts that are not JSON have none. */
+/** The maximum length of arguments that are parsed for a comparison. */
+const maxParsedLength = 2 ** 18;
+
+/**
+ * Returns the changed places of arguments and values. Texts that are not JSON, and very long arguments, have
+ * none.
+ */
 function changesOf(a: PartContent, b: PartContent): readonly ValueChange[] | undefined {
   const [one, other] = [jsonOf(a), jsonOf(b)];
   if (one === undefined || other === undefined) return undefined;
@@ -250,6 +278,7 @@ function changesOf(a: PartContent, b: PartContent): readonly ValueChange[] | und
 
 function jsonOf({ head, pieces, value }: PartContent): JsonValue | undefined {
   if (head['kind'] !== 'tool_call') return value?.value;
+  if (lengthOf(pieces) > maxParsedLength) return undefined;
   const parsed = parseJson(pieces.map(({ chunk }) => chunk).join(''));
   return 'value' in parsed ? parsed.value : undefined;
 }

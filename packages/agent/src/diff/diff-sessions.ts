@@ -1,6 +1,7 @@
 import { addUsage, type ItemId, noUsage } from '@millrace/core';
 import { durationMs, type Span } from '@millrace/core/spans';
 import { assertKnownOptions } from '../known-options.ts';
+import { nextRound } from '../replay/playback.ts';
 import { compareTurns, hasRedaction, type TurnPair } from './compare-turns.ts';
 import { openTurns, type SessionTurns } from './read-turns.ts';
 import type {
@@ -19,7 +20,7 @@ import type { TurnHistory } from './turn-history.ts';
  * Compares two sessions: it aligns their turns and calls, and finds the first record at which they went
  * different ways, and why. Ids, times, metadata and the lengths of streamed pieces do not count. The sessions
  * are read page by page, so the memory depends on the longest turn and on the number of turns. The time is
- * linear in the number of records.
+ * linear in the size of the records, and other work of the process runs between turns and long parts.
  *
  * @example
  * const { divergence } = await diffSessions({ log, session: 'monday' }, { log, session: 'tuesday' });
@@ -55,7 +56,9 @@ async function comparePass(
   const redactedTurns: number[] = [];
   let differenceCount = 0;
   for await (const pair of alignedTurns(a, b)) {
-    const found = compareTurns(pair, { maxTextLength, redacted });
+    // Other work of the process runs between two turns.
+    await nextRound();
+    const found = await compareTurns(pair, { maxTextLength, redacted });
     differenceCount += found.length;
     differences.push(...found.slice(0, Math.max(0, maxDifferences - differences.length)));
     const [one, other] = [pair.a && turnTotals(pair.a), pair.b && turnTotals(pair.b)];

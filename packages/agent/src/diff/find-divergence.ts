@@ -22,7 +22,7 @@ export async function findDivergence(
   const start = await runBefore(b, await copiedRecords(a, b));
   const [one, other] = [await openTurns(a, start), await openTurns(b, start)];
   for await (const pair of alignedTurns(one, other)) {
-    const [found] = compareTurns(pair, { maxTextLength, redacted: new Set() });
+    const [found] = await compareTurns(pair, { maxTextLength, redacted: new Set() });
     if (found !== undefined) return found;
   }
   return undefined;

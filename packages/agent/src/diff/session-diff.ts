@@ -118,7 +118,10 @@ export interface SessionDifference {
   /** The record of the first session. Undefined if only the second session has such a record. */
   readonly a: DifferenceSide | undefined;
   readonly b: DifferenceSide | undefined;
-  /** The changed places of two JSON values: arguments, results of tools, structured output. */
+  /**
+   * The changed places of two JSON values: arguments, results of tools, structured output. At most 50 places
+   * are listed. Arguments with more than 262,144 characters have no list.
+   */
   readonly changes?: readonly ValueChange[] | undefined;
   /** A sentence that describes the difference. */
   readonly message: string;

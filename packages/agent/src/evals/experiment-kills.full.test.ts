@@ -15,9 +15,9 @@ import {
   type WireAnswer,
 } from '@millrace/providers/scripted-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bundledProgram } from '../../../../scripts/bundled-program.ts';
 import { childEnv, isFull, patientMs } from '../../../core/src/testing/runs.ts';
 import { readRecords } from '../history/fork-before.ts';
-import { bundleProgram } from '../testing/bundle-program.ts';
 import type { ExperimentReport } from './experiment.ts';
 
 const matrix = isFull ? [3, 50, 3] : [2, 3, 2];
@@ -38,8 +38,7 @@ let onCall = async () => {};
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'experiment-kills-'));
-  const source = new URL('../testing/kills/run-experiment.ts', import.meta.url);
-  program = await bundleProgram(source, folder);
+  program = bundledProgram(new URL('../testing/kills/run-experiment.ts', import.meta.url));
   server = await startScriptedServer(async (request) => {
     const { key, answer } = answerTo(request);
     calls.set(key, (calls.get(key) ?? 0) + 1);
@@ -99,6 +98,9 @@ async function killAfter(path: string, count: number): Promise<void> {
   child.kill('SIGKILL');
   const [, signal] = await exited;
   killed.resolve();
+  // Calls that the process sent before its end can arrive later. They must be counted before the next start.
+  await expect.poll(() => server.openConnections).toBe(0);
+  await new Promise((resolve) => setImmediate(resolve));
   onCall = async () => {};
   expect(signal).toBe('SIGKILL');
 }

@@ -40,7 +40,7 @@ export interface StoredScore {
 }
 
 /** The name of the parts that contain the results. */
-export const resultPart = 'millrace.eval';
+const resultPart = 'millrace.eval';
 
 /**
  * The session of an experiment: one item for each run that has ended, and one for each score. Only the process

@@ -1,4 +1,4 @@
-import { isDecimal, type JsonValue, type OptionNames } from '@millrace/core';
+import { isDecimal, type JsonValue, type OptionNames, toBase64 } from '@millrace/core';
 import type { Agent } from '../contract/agent.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import type { Settings } from '../contract/settings.ts';
@@ -49,6 +49,11 @@ export async function planExperiment(options: ExperimentOptions): Promise<Experi
   assertKnownOptions('runExperiment', options, optionNames);
   const { name, log, scorers = [], concurrency = 4, confidence = 0.95, maxCost } = options;
   assertName('name', name);
+  if (typeof log?.open !== 'function') throw badOption('log', 'must be a log');
+  for (const option of ['context', 'onRun'] as const)
+    if (typeof (options[option] ?? Object) !== 'function')
+      throw badOption(option, 'must be a function');
+  if (typeof (options.version ?? '') !== 'string') throw badOption('version', 'must be a text');
   const repeats = wholeNumber('repeats', options.repeats ?? 1, limits.repeats);
   const maxRuns = wholeNumber('maxRuns', options.maxRuns ?? limits.defaultRuns, limits.runs);
   wholeNumber('concurrency', concurrency, limits.concurrency);
@@ -94,7 +99,7 @@ export async function planExperiment(options: ExperimentOptions): Promise<Experi
   };
 }
 
-/** Returns the first 16 hexadecimal digits of the SHA-256 of a value as JSON. Bytes count as a list of numbers. */
+/** Returns the first 16 hexadecimal digits of the SHA-256 of a value as JSON, with bytes as Base64. */
 export async function hashOf(value: unknown): Promise<string> {
   const text = JSON.stringify(value, (_key, entry) => sortedKeys(entry)) ?? 'null';
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
@@ -104,6 +109,7 @@ export async function hashOf(value: unknown): Promise<string> {
 }
 
 function sortedKeys(value: unknown): unknown {
+  if (value instanceof Uint8Array) return toBase64(value);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(
     Object.entries(value).sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0)),
@@ -197,7 +203,7 @@ function assertName(option: string, name: unknown): void {
 }
 
 /** Creates the error for a wrong option of an experiment. */
-export function badOption(option: string, problem: string): AgentError {
+function badOption(option: string, problem: string): AgentError {
   const message = `Cannot run the experiment: ${option} ${problem}`;
   return new AgentError('bad_option', message, { of: 'runExperiment', option });
 }

@@ -332,6 +332,27 @@ test('scorers compare texts, JSON and schemas', async () => {
   ).toBeNaN();
 });
 
+test('attachments belong to the identity of a run, and the context of a run names it', async () => {
+  const log = memoryLog();
+  const provider = model(() => 'A cat');
+  const seen: unknown[] = [];
+  const instructions = (_items: readonly Item[], { context }: { readonly context: unknown }) => {
+    seen.push(context);
+    return undefined;
+  };
+  const variants = { only: agentOf(log, provider, { instructions }) };
+  const caseOf = (byte: number): EvalCase => {
+    const source = { type: 'bytes', bytes: new Uint8Array([byte]) } as const;
+    const parts = [{ kind: 'media', mimeType: 'image/png', source } as const];
+    return { id: 'picture', input: [{ kind: 'user', parts }] };
+  };
+  const run = (byte: number) =>
+    runExperiment({ name: 'x', log, variants, cases: [caseOf(byte)], context: (key) => key });
+  for (const byte of [1, 1, 2]) expect((await run(byte)).isComplete).toBe(true);
+  expect(provider.requests.length).toBe(2);
+  expect(seen).toEqual(Array(2).fill({ variant: 'only', case: 'picture', repeat: 1 }));
+});
+
 test('sessions that a query selects are a dataset, and so are records', async () => {
   const log = memoryLog();
   const agent = agentOf(
@@ -429,6 +450,9 @@ test('unknown options, fields and values are refused before any request', async 
   };
   await refused({ repeat: 2 }, 'Did you mean repeats?');
   await refused({ name: 'a/b' }, 'name');
+  await refused({ log: undefined }, 'log');
+  await refused({ version: 2 }, 'version');
+  await refused({ context: {} }, 'context');
   await refused({ repeats: 0 }, 'repeats must be a whole number from 1 to 1000');
   await refused({ concurrency: 65 }, 'concurrency');
   await refused({ confidence: 95 }, 'confidence');

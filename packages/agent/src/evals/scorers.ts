@@ -170,10 +170,7 @@ const fence = '```';
 const jsonLimits = { maxDepth: 128, maxTextLength: 2 ** 20 };
 
 /** Returns the structured output of a run, or the JSON of its text. A block of code around the JSON is removed. */
-export function jsonOf({
-  value,
-  text,
-}: Pick<EvaluatedRun, 'value' | 'text'>): JsonValue | undefined {
+function jsonOf({ value, text }: Pick<EvaluatedRun, 'value' | 'text'>): JsonValue | undefined {
   if (value !== undefined) return value;
   const trimmed = text.trim();
   const isFenced = trimmed.startsWith(fence) && trimmed.endsWith(fence);

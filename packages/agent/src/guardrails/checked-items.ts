@@ -289,3 +289,17 @@ export async function changedInput(
 export function isHalt({ verdict }: Pick<GuardrailFact, 'verdict'>): boolean {
   return verdict === 'stop' || verdict === 'error';
 }
+
+/**
+ * Returns true if guardrails check an answer that ended with this stop. They do not check an aborted or
+ * failed answer, because the run ends after it.
+ */
+export function isCheckedStop({
+  reason,
+  cause,
+}: {
+  readonly reason: string;
+  readonly cause?: string;
+}): boolean {
+  return (reason !== 'aborted' && reason !== 'error') || cause === 'guardrail_failed';
+}

@@ -29,6 +29,7 @@ import {
   checkedOutput,
   clientResults,
   inputText,
+  isCheckedStop,
   isFinal,
   isHalt,
   openInput,
@@ -152,7 +153,7 @@ export class Guards {
 
   #isOutputOpen(turn: TurnState): boolean {
     const { stop, itemId, verdicts } = turn;
-    if (itemId === undefined || stop === undefined || !isChecked(stop)) return false;
+    if (itemId === undefined || stop === undefined || !isCheckedStop(stop)) return false;
     return this.#guardrails('output').some(({ name }) => !isFinal(verdicts.get(name)));
   }
 
@@ -399,20 +400,6 @@ interface Subject {
   change(verdict: Extract<Verdict, { readonly verdict: 'change' }>): void;
   /** Returns the records for the changes made until now and for these verdicts. */
   drafts(facts: readonly GuardrailFact[]): readonly DraftRecord[];
-}
-
-/**
- * Returns true if guardrails check an answer that ended with this stop. They do not check an aborted or
- * failed answer, because the run ends after it.
- */
-function isChecked({
-  reason,
-  cause,
-}: {
-  readonly reason: string;
-  readonly cause?: string;
-}): boolean {
-  return (reason !== 'aborted' && reason !== 'error') || cause === 'guardrail_failed';
 }
 
 function withItem(fact: GuardrailFact, { id: itemId }: Pick<Item, 'id'>): GuardrailFact {

@@ -1,5 +1,4 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
-import { hasSameContent } from '../replay/divergence.ts';
 
 /** One difference between two JSON values. */
 export interface JsonChange {
@@ -16,73 +15,117 @@ const maxChanges = 100;
 
 /**
  * Returns the differences between two JSON values, in the order of the first value. Entries with an `id` or a
- * `name` are compared with the entry of the same name. Other lists are compared after their common start.
+ * `name` are compared with the entry of the same name. Other lists are compared after their common start. The
+ * time is linear in the size of both values.
  */
 export function jsonChanges(before: JsonValue, after: JsonValue): readonly JsonChange[] {
-  const changes: JsonChange[] = [];
-  compare([], before, after, changes);
-  return changes.slice(0, maxChanges);
+  const comparison = new JsonComparison();
+  comparison.compare([], before, after);
+  return comparison.changes;
 }
 
 type Path = readonly string[];
 
-function compare(
-  path: Path,
-  before: JsonValue | undefined,
-  after: JsonValue | undefined,
-  changes: JsonChange[],
-): void {
-  if (hasSameContent(before, after) || changes.length >= maxChanges) return;
-  if (Array.isArray(before) && Array.isArray(after))
-    return compareLists(path, before, after, changes);
-  if (isObject(before) && isObject(after)) {
-    for (const key of new Set([...Object.keys(before), ...Object.keys(after)]))
-      compare([...path, key], own(before, key), own(after, key), changes);
-    return;
+class JsonComparison {
+  readonly changes: JsonChange[] = [];
+  readonly #numbers = new ContentNumbers();
+
+  compare(path: Path, before: JsonValue | undefined, after: JsonValue | undefined): void {
+    if (this.#isFull || this.#isSame(before, after)) return;
+    if (Array.isArray(before) && Array.isArray(after)) this.#compareLists(path, before, after);
+    else if (isObject(before) && isObject(after)) {
+      for (const key of new Set([...Object.keys(before), ...Object.keys(after)]))
+        this.#compareField(path, key, own(before, key), own(after, key));
+    } else this.#add({ path, before, after });
   }
-  changes.push({ path, before, after });
+
+  get #isFull(): boolean {
+    return this.changes.length >= maxChanges;
+  }
+
+  #isSame(before: JsonValue | undefined, after: JsonValue | undefined): boolean {
+    return this.#numbers.of(before) === this.#numbers.of(after);
+  }
+
+  #add(change: JsonChange): void {
+    if (!this.#isFull) this.changes.push(change);
+  }
+
+  #compareField(
+    path: Path,
+    key: string,
+    before: JsonValue | undefined,
+    after: JsonValue | undefined,
+  ): void {
+    // Most fields are equal. The copy of the path is made only for fields that differ.
+    if (this.#isFull || this.#isSame(before, after)) return;
+    this.compare([...path, key], before, after);
+  }
+
+  #compareLists(path: Path, before: readonly JsonValue[], after: readonly JsonValue[]): void {
+    const [old, now] = [named(before), named(after)];
+    if (old === undefined || now === undefined) return this.#compareByIndex(path, before, after);
+    for (const name of new Set([...old.keys(), ...now.keys()]))
+      this.#compareField(path, name, old.get(name), now.get(name));
+    const common = (of: ReadonlyMap<string, JsonValue>, other: ReadonlyMap<string, JsonValue>) =>
+      [...of.keys()].filter((name) => other.has(name));
+    const [orderBefore, orderAfter] = [common(old, now), common(now, old)];
+    if (orderBefore.some((name, at) => name !== orderAfter[at]))
+      this.#add({ path: [...path, 'order'], before: orderBefore, after: orderAfter });
+  }
+
+  #compareByIndex(path: Path, before: readonly JsonValue[], after: readonly JsonValue[]): void {
+    const shorter = Math.min(before.length, after.length);
+    // An entry that was inserted in the middle moves all later entries.
+    let start = 0;
+    while (start < shorter && this.#isSame(before[start], after[start])) start++;
+    let end = 0;
+    while (end < shorter - start && this.#isSame(before.at(-1 - end), after.at(-1 - end))) end++;
+    const length = Math.max(before.length, after.length) - end;
+    for (let at = start; at < length && !this.#isFull; at++) {
+      const old = at < before.length - end ? before[at] : undefined;
+      const now = at < after.length - end ? after[at] : undefined;
+      this.#compareField(path, String(at), old, now);
+    }
+  }
 }
 
-function compareLists(
-  path: Path,
-  before: readonly JsonValue[],
-  after: readonly JsonValue[],
-  changes: JsonChange[],
-): void {
-  const [old, now] = [named(before), named(after)];
-  if (old === undefined || now === undefined) return compareByIndex(path, before, after, changes);
-  for (const name of new Set([...old.keys(), ...now.keys()]))
-    compare([...path, name], old.get(name), now.get(name), changes);
-  const common = (of: ReadonlyMap<string, JsonValue>, other: ReadonlyMap<string, JsonValue>) =>
-    [...of.keys()].filter((name) => other.has(name));
-  const [orderBefore, orderAfter] = [common(old, now), common(now, old)];
-  if (!hasSameContent(orderBefore, orderAfter))
-    changes.push({ path: [...path, 'order'], before: orderBefore, after: orderAfter });
+/**
+ * Gives each value a number. Two values have the same number if they have the same content. Each value is
+ * read once, so values that contain each other are not compared again at each level.
+ */
+class ContentNumbers {
+  readonly #ofContent = new Map<unknown, number>();
+  readonly #ofContainer = new Map<object, number>();
+
+  of(value: JsonValue | undefined): number {
+    if (typeof value !== 'object' || value === null) return this.#numberOf(leafContent(value));
+    const known = this.#ofContainer.get(value);
+    if (known !== undefined) return known;
+    const content = Array.isArray(value)
+      ? `[${value.map((entry) => this.of(entry)).join()}`
+      : `{${Object.keys(value)
+          .sort()
+          .map((key) => `${JSON.stringify(key)}:${this.of(own(value as JsonObject, key))}`)
+          .join()}`;
+    const number = this.#numberOf(content);
+    this.#ofContainer.set(value, number);
+    return number;
+  }
+
+  #numberOf(content: unknown): number {
+    const known = this.#ofContent.get(content);
+    if (known !== undefined) return known;
+    const number = this.#ofContent.size;
+    this.#ofContent.set(content, number);
+    return number;
+  }
 }
 
-function compareByIndex(
-  path: Path,
-  before: readonly JsonValue[],
-  after: readonly JsonValue[],
-  changes: JsonChange[],
-): void {
-  // An entry that was inserted in the middle moves all later entries.
-  let start = 0;
-  while (start < Math.min(before.length, after.length)) {
-    if (!hasSameContent(before[start], after[start])) break;
-    start++;
-  }
-  let end = 0;
-  while (end < Math.min(before.length, after.length) - start) {
-    if (!hasSameContent(before.at(-1 - end), after.at(-1 - end))) break;
-    end++;
-  }
-  const length = Math.max(before.length, after.length) - end;
-  for (let at = start; at < length; at++) {
-    const old = at < before.length - end ? before[at] : undefined;
-    const now = at < after.length - end ? after[at] : undefined;
-    compare([...path, String(at)], old, now, changes);
-  }
+/** Returns the key of a value that is not a container. Texts have a mark, because containers are texts too. */
+function leafContent(value: Exclude<JsonValue, object> | undefined | null): unknown {
+  if (typeof value === 'string') return `"${value}`;
+  return Object.is(value, -0) ? '-0' : value;
 }
 
 /** Returns the entries of a list by name. Returns undefined if an entry has no name, or the name of another entry. */

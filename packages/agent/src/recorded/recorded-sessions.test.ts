@@ -188,6 +188,16 @@ test('changes name the entry of a list, and an inserted entry does not change al
   ]);
 });
 
+test('18.394: a difference deep inside of a large value is found in linear time', () => {
+  const deepList = (last: number) => {
+    let value: JsonValue = [...Array.from({ length: 300_000 }, () => 0), last];
+    for (let depth = 0; depth < 100; depth++) value = [value];
+    return value;
+  };
+  const path = [...Array.from({ length: 100 }, () => '0'), '300000'];
+  expect(jsonChanges(deepList(1), deepList(2))).toEqual([{ path, before: 1, after: 2 }]);
+});
+
 describe('a suite', () => {
   let folder = '';
   beforeAll(async () => {

@@ -261,8 +261,7 @@ function badBuiltIn(name: string, answers: string): AgentError {
 }
 
 function badChoice(name: string, key: keyof typeof choices, value: unknown): AgentError {
-  const known = choices[key].join(' or ');
-  const message = `Cannot define tool ${name}: ${key} is ${String(value)}, but must be ${known}`;
+  const message = `Cannot define tool ${name}: ${key} is ${String(value)}, but must be ${choices[key].join(' or ')}`;
   return new AgentError('bad_option', message, { tool: name, field: key });
 }
 

@@ -2,7 +2,8 @@ import { AgentError } from '../contract/agent-error.ts';
 import type { Tool } from '../contract/tool.ts';
 
 /**
- * Returns the tools by their names. Throws if two tools have the same name, or answer the same built-in tool.
+ * Returns the tools of an agent by name. A tool with `runsAnyName` is returned for all other names. Throws if two
+ * tools have the same name, or answer the same built-in tool.
  */
 export function toolsByName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
   const named = new Map<string, Tool>();
@@ -17,6 +18,9 @@ export function toolsByName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
     if (named.has(tool.name)) throw toolNameTaken(tool.name);
     named.set(tool.name, tool);
   }
+  const other = tools.find(({ runsAnyName }) => runsAnyName);
+  // A class of its own would add more code to the bundle of each agent.
+  if (other !== undefined) named.get = (name) => Map.prototype.get.call(named, name) ?? other;
   return named;
 }
 

@@ -4,12 +4,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { type LogRecord, sessionId, transcript } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import { postgresLog } from '@millrace/log/postgres';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bundledProgram } from '../../../../scripts/bundled-program.ts';
 import { patientMs } from '../../../core/src/testing/runs.ts';
 import {
   describeOnPostgres,
@@ -19,7 +19,7 @@ import {
 import { findLogProblems } from '../testing/check-log.ts';
 import { enqueue } from './create-worker.ts';
 
-const program = fileURLToPath(new URL('../testing/worker/run-worker.ts', import.meta.url));
+const program = bundledProgram(new URL('../testing/worker/run-worker.ts', import.meta.url));
 let folder: string;
 
 beforeAll(() => {
@@ -38,7 +38,7 @@ interface Round {
 function roundOf(name: string, log: Log, place: string): Round {
   const file = join(folder, `${name}.txt`);
   const lines = () => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []);
-  const args = ['--conditions=@millrace/source', program, place, file];
+  const args = [program, place, file];
   const start = () => spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
   return { log, lines, start };
 }

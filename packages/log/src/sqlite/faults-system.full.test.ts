@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { bundledProgram } from '../../../../scripts/bundled-program.ts';
 import type { LogErrorCode } from '../contract/log-error.ts';
 import { isRequirementMissing } from '../testing/external-programs.ts';
 import type { AttemptResult } from '../testing/programs/append-until-full.ts';
@@ -37,8 +37,10 @@ function giveAway(file: string): void {
   if (nobody.uid !== undefined) chownSync(file, nobody.uid, nobody.gid);
 }
 
-const program = fileURLToPath(new URL('../testing/programs/append-until-full.ts', import.meta.url));
-const node = [process.execPath, '--conditions=@millrace/source', program];
+const program = bundledProgram(
+  new URL('../testing/programs/append-until-full.ts', import.meta.url),
+);
+const node = [process.execPath, program];
 
 function run([name = '', ...args]: readonly string[]) {
   const env = { ...process.env, NODE_COMPILE_CACHE: codeCache };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { bundledProgram } from '../../../../scripts/bundled-program.ts';
 import { childEnv } from '../../../core/src/testing/runs.ts';
 
 export interface Exit {
@@ -34,7 +34,7 @@ export function startProcess(program: URL, options: StartOptions): ChildProgram 
   const { args = [], onMessage: onTold, codeCache } = options;
   const flags = ['--conditions=@millrace/source'];
   const cached = codeCache === undefined ? {} : { NODE_COMPILE_CACHE: codeCache };
-  const child = spawn(process.execPath, [...flags, fileURLToPath(program), ...args], {
+  const child = spawn(process.execPath, [...flags, bundledProgram(program), ...args], {
     env: { ...childEnv(), ...cached },
     stdio: ['pipe', 'pipe', 'pipe'],
   });

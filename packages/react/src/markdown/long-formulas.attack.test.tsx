@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { fewOf } from '../../../core/src/testing/runs.ts';
 import { openDomPage } from '../testing/dom-page.ts';
 import { loadExtras } from './extras.ts';
 import { highlight } from './highlight.ts';
@@ -121,7 +122,7 @@ const manyBlocks = {
   'lines of HTML': '<b>\n\n',
 };
 
-test.each(Object.entries(manyBlocks))(
+test.each(fewOf(Object.entries(manyBlocks), 3))(
   '18.222: attack: a text of many %s has a limited number of elements, and misses nothing',
   (kind, block) => {
     const isTable = kind === 'rows of a table';
@@ -151,7 +152,7 @@ const manyInline = {
   tags: '<b>a</b> ',
 };
 
-test.each(Object.entries(manyInline))(
+test.each(fewOf(Object.entries(manyInline), 2))(
   '18.330: attack: a paragraph with many %s has a limited number of elements, and its rest is plain text',
   async (_kind, piece) => {
     const page = await openDomPage('http://localhost/app');

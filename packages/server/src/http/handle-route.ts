@@ -47,7 +47,11 @@ export async function handleRoute(
   if (result instanceof StreamReply) {
     const { openStreams } = options;
     // A request that has already changed data must be answered, so the limit does not apply to it.
-    if (route.method === 'GET' || result.isRefusable) openStreams.assertCapacity(exchange.caller);
+    if (route.method === 'GET' || result.isRefusable) {
+      openStreams.assertCapacity(exchange.caller);
+      const isRestricted = exchange.grant.scope.kind !== 'all';
+      if (result.isReplay && isRestricted) openStreams.takeReplay(exchange);
+    }
     openStreams.add(exchange);
     return exchange.stream(result);
   }
@@ -83,13 +87,14 @@ function createContext(
   { bytes, query: rawQuery }: RawInput,
   options: HandleRouteOptions,
 ): RouteContext {
-  const { request, grant, toServerError } = exchange;
+  const { request, grant, caller, toServerError } = exchange;
   const { service, streams, tokens, log, clock, limits, closing, storage, mcp, a2a, push } =
     options;
   const { stallTimeoutMs } = options;
   return {
     service: scopedService(service, grant),
     grant,
+    caller,
     restricted: restrictedName(grant),
     streams,
     tokens,
@@ -107,6 +112,7 @@ function createContext(
     bytes,
     rawQuery,
     basePath: request.basePath,
+    origin: exchange.origin,
     labelRequest: (what) => {
       exchange.label = what;
     },

@@ -66,6 +66,8 @@ export class HttpExchange {
   isUserAdmitted: IsUserAdmitted | undefined;
   /** The address of the client. */
   address: string;
+  /** The origin of the server, as the client sees it. `checkAccess` sets it. */
+  origin = 'http://localhost';
   label: string | undefined;
   /** Converts an error to a reply in the format of the route. */
   formatError: (error: ServerError) => Reply = errorReply;

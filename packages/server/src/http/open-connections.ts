@@ -11,6 +11,12 @@ const maxTimerMs = 2 ** 31 - 1;
 /** Time between two checks whether the callers of open streams are still admitted, in milliseconds. */
 const checkEveryMs = 5000;
 
+/**
+ * Maximum number of streams with the stored content of a run that a caller without full access can have. One
+ * such stream can need many megabytes.
+ */
+const maxReplays = 64;
+
 /** The caller of a streamed reply. */
 interface StreamCaller {
   readonly caller: string;
@@ -33,6 +39,8 @@ export class OpenStreams {
   readonly #clock: Clock;
   readonly #isAdmitted: IsAdmitted;
   readonly #byCaller = new Map<string, Set<HttpResponse>>();
+  /** The number of open replays of each restricted caller. */
+  readonly #replays = new Map<string, number>();
   readonly #users: UserChecks;
   #isChecking = false;
 
@@ -41,6 +49,21 @@ export class OpenStreams {
     this.#clock = clock;
     this.#isAdmitted = isAdmitted;
     this.#users = new UserChecks(clock);
+  }
+
+  /** Counts a replay of a restricted caller. Throws `rate_limited` if the caller has too many of them. */
+  takeReplay({ caller, response }: Pick<StreamCaller, 'caller' | 'response'>): void {
+    const open = this.#replays.get(caller) ?? 0;
+    if (open >= maxReplays) {
+      const message = `Cannot open another stream of this kind: a caller can have ${maxReplays} of them. Close one first`;
+      throw new ServerError('rate_limited', message, {}, { retryAfterMs: 1000 });
+    }
+    this.#replays.set(caller, open + 1);
+    response.once('close', () => {
+      const left = (this.#replays.get(caller) ?? 1) - 1;
+      if (left > 0) this.#replays.set(caller, left);
+      else this.#replays.delete(caller);
+    });
   }
 
   /** Throws `rate_limited` if the caller already has the maximum number of open streams. */

@@ -212,6 +212,7 @@ const parameterDocs: Readonly<Record<string, string>> = {
   chat_id: 'The id of the chat in useChat. It is the name of its task',
   thread_id: 'The id of the thread of AG-UI. It is the name or the id of its task',
   response_id: 'The id of the response',
+  conversation_id: 'The id of the conversation, which is the id of a task',
   hash: 'The SHA-256 of the bytes, as 64 hexadecimal digits. Messages and records contain it',
   file_id: 'The id of the uploaded file',
   name: 'The name of the file',

@@ -41,6 +41,8 @@ export interface RouteServices {
 export interface RouteContext extends RouteServices {
   /** The rights of the caller. */
   readonly grant: Grant;
+  /** The name of the caller: its token, its user or its address. */
+  readonly caller: string;
   /** Identifies the resources of a caller without full access. Undefined for full access. */
   readonly restricted: string | undefined;
   readonly headers: IncomingHttpHeaders;
@@ -50,6 +52,8 @@ export interface RouteContext extends RouteServices {
   readonly rawQuery: Readonly<Record<string, unknown>>;
   /** The path at which the server is mounted. Empty for the root. */
   readonly basePath: string;
+  /** The origin of the server, as the client sees it, for example `https://agents.example`. */
+  readonly origin: string;
   /** The body before it is parsed. Undefined if the request has no body. */
   readonly bytes: Buffer | undefined;
   /** The signal is aborted when the server closes. */
@@ -154,10 +158,19 @@ export class StreamReply {
   readonly write: (response: HttpResponse) => Promise<void>;
   /** True if the request changed nothing, so that the server can still refuse it. */
   readonly isRefusable: boolean;
+  /**
+   * True if the reply starts with the stored content of a run, so that it needs much memory. A caller without
+   * full access can have only few of these streams.
+   */
+  readonly isReplay: boolean;
 
-  constructor(write: (response: HttpResponse) => Promise<void>, { isRefusable = false } = {}) {
+  constructor(
+    write: (response: HttpResponse) => Promise<void>,
+    { isRefusable = false, isReplay = false } = {},
+  ) {
     this.write = write;
     this.isRefusable = isRefusable;
+    this.isReplay = isReplay;
   }
 }
 

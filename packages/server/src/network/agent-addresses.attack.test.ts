@@ -205,5 +205,5 @@ function network(allowed: readonly string[], addresses: () => readonly string[] 
       null,
       addresses().map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
     );
-  return new AgentNetwork(allowed, resolve);
+  return new AgentNetwork(allowed, { resolve });
 }

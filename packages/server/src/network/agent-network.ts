@@ -24,6 +24,13 @@ const forbiddenNames = new Set([
   ...['metadata.packet.net', 'rancher-metadata'],
 ]);
 
+interface NetworkOptions {
+  /** Resolves host names. Default: the resolver of the system. */
+  readonly resolve?: Resolver | undefined;
+  /** The name of the option with the networks, for error messages. Default: `agentNetworks`. */
+  readonly option?: string | undefined;
+}
+
 /**
  * Decides to which addresses the server may connect when it calls a remote agent. It checks the addresses of
  * each connection. If a name later resolves to a different address, that address is checked too.
@@ -32,17 +39,22 @@ export class AgentNetwork {
   readonly #kinds: Set<string>;
   readonly #networks: BlockList;
   readonly #resolve: Resolver;
+  readonly #problems: Problems;
 
   /**
    * Creates the policy. `allowed` may contain `loopback`, `private`, `public`, and networks such as
    * `10.1.0.0/16`.
    */
-  constructor(allowed: readonly string[], resolve: Resolver = systemResolver) {
+  constructor(
+    allowed: readonly string[],
+    { resolve = systemResolver, option = 'agentNetworks' }: NetworkOptions = {},
+  ) {
     const isKind = (name: string) => networkKinds.some((kind) => kind === name);
     const networks = parseNetworks(allowed.filter((name) => !isKind(name)));
     if (networks === undefined) throw invalidNetworks();
     this.#kinds = new Set(allowed.filter(isKind));
     this.#networks = networks;
+    this.#problems = problemsOf(option);
     this.#resolve = resolve;
   }
 
@@ -113,7 +125,7 @@ export class AgentNetwork {
 
   #problemOfName(name: string): string | undefined {
     const isForbidden = forbiddenNames.has(name.toLowerCase().replace(/\.$/, ''));
-    return isForbidden ? problems.forbidden : undefined;
+    return isForbidden ? this.#problems.forbidden : undefined;
   }
 
   #problemOfAll(addresses: readonly LookupAddress[]): string | undefined {
@@ -133,23 +145,26 @@ export class AgentNetwork {
     const isListed = () => this.#networks.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
     return kind !== 'forbidden' && (this.#kinds.has(kind) || isListed())
       ? undefined
-      : problems[kind];
+      : this.#problems[kind];
   }
 }
 
 /** The kinds of addresses, from the internet to this machine. */
 const locality: readonly string[] = ['public', 'private', 'loopback', 'forbidden'];
 
-const problems = {
-  forbidden:
-    'its host is a link-local, multicast or metadata address. Use the address at which the agent listens',
-  loopback:
-    'its host is this machine, which `agentNetworks` does not allow. Add "loopback" to allow it',
-  private:
-    'its host is in a private network, which `agentNetworks` does not allow. Add "private" or the network to allow it',
-  public:
-    'its host is in the internet, which `agentNetworks` does not allow. Add "public" to allow it',
-};
+type Problems = Readonly<Record<'forbidden' | 'loopback' | 'private' | 'public', string>>;
+
+/** Returns why addresses are refused. `option` is the name of the option that allows them. */
+function problemsOf(option: string): Problems {
+  const refused = `which \`${option}\` does not allow`;
+  return {
+    forbidden:
+      'its host is a link-local, multicast or metadata address. Use the address at which the agent listens',
+    loopback: `its host is this machine, ${refused}. Add "loopback" to allow it`,
+    private: `its host is in a private network, ${refused}. Add "private" or the network to allow it`,
+    public: `its host is in the internet, ${refused}. Add "public" to allow it`,
+  };
+}
 
 /** Returns the error for a refused address. The server neither calls the agent nor retries the call. */
 function refusedAddress(problem: string): ServerError {

@@ -165,7 +165,7 @@ test('a key creates one task, with or without a name, even after it was deleted'
 
 test('21.F law 18: the answer to a repeated message is found as cheaply in a long session', async () => {
   const { log, take } = countingLog(memoryLog());
-  const texts = Array.from({ length: 300 }, (_, index) => `Answer ${index}`);
+  const texts = Array.from({ length: 150 }, (_, index) => `Answer ${index}`);
   const harness = await createTaskHarness(looping(texts), { log, watchMs: 1e9 });
   const { id } = await harness.newTask('agent');
   const say = async (text: string, key?: string) =>
@@ -177,9 +177,9 @@ test('21.F law 18: the answer to a repeated message is found as cheaply in a lon
     expect(await say('Hi', key)).toEqual(first);
     return take();
   };
-  for (let message = 0; message < 40; message++) await say('Hello');
+  for (let message = 0; message < 20; message++) await say('Hello');
   const short = await costOfRepeat('a');
-  for (let message = 0; message < 200; message++) await say('Hello');
+  for (let message = 0; message < 100; message++) await say('Hello');
   const long = await costOfRepeat('b');
   expect(long.records).toBeLessThanOrEqual(1.25 * short.records + 50);
 });

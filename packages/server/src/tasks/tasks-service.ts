@@ -12,7 +12,7 @@ import type { AgentDirectory, ResolvedAgent } from '../agents/agent-directory.ts
 import type { AgentStore } from '../agents/agent-store.ts';
 import type { AsyncRunner } from '../agents/handlers/async-runner.ts';
 import type { SyncRunner } from '../agents/handlers/sync-runner.ts';
-import { loopJournalOptions } from '../agents/loops/loop-commands.ts';
+import { commandKey, loopJournalOptions } from '../agents/loops/loop-commands.ts';
 import type { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
 import { TaskQueues } from '../agents/task-queues.ts';
@@ -89,7 +89,7 @@ export function tasksService(options: TasksServiceOptions): TasksService {
         throw wrongMethod(info, 'give commands', 'message/send, event/send or task/interrupt');
       assertModel(agent, 'model' in command ? command.model : undefined);
       await assertQueueCapacity(options, taskId, agent);
-      const given = key === undefined ? `server:${ids.execution()}` : `command:${key}`;
+      const given = key === undefined ? `server:${ids.execution()}` : commandKey(key);
       const isOutput = command.type === 'tool_output';
       // The agent checks the output and refuses a second output for the same call. The log contains the
       // command when this call returns.

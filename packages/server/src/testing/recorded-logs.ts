@@ -11,6 +11,7 @@ import {
   scenarioTools,
 } from '../../../agent/src/testing/scenarios.ts';
 import { runToEnd, VirtualClock } from '../../../agent/src/testing/virtual-time.ts';
+import { fewOf } from '../../../core/src/testing/runs.ts';
 import { fetchOf } from '../../../providers/src/testing/fetch-of.ts';
 import { casesOf, type RecordingCase } from '../../../providers/src/testing/play.ts';
 import { type WireUnderTest, wireTable } from '../../../providers/src/testing/wire-table.ts';
@@ -24,7 +25,13 @@ export interface RecordedLog {
 const session = sessionId('recorded');
 let logsPromise: Promise<readonly RecordedLog[]> | undefined;
 
-/** Returns one log per recording of every provider, and one per scenario of the agent loop. */
+/** The recordings of each provider that a mode with fewer runs draws. */
+const recordingsPerWire = 12;
+
+/**
+ * Returns one log per recording of every provider, and one per scenario of the agent loop. The tests of the
+ * providers read all recordings in each mode. So only `npm run test:full` makes a log of each recording.
+ */
 export function recordedLogs(): Promise<readonly RecordedLog[]> {
   logsPromise ??= makeAll();
   return logsPromise;
@@ -33,7 +40,8 @@ export function recordedLogs(): Promise<readonly RecordedLog[]> {
 async function makeAll(): Promise<readonly RecordedLog[]> {
   const logs: RecordedLog[] = [];
   for (const under of wireTable) {
-    for (const one of casesOf(under.wire)) logs.push(await ofRecording(under, one));
+    for (const one of fewOf(casesOf(under.wire), recordingsPerWire))
+      logs.push(await ofRecording(under, one));
   }
   for (const name of Object.keys(scenarios)) logs.push(await ofScenario(name));
   return logs;

@@ -10,9 +10,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { JsonObject } from '@millrace/core';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { bundledProgram } from '../../../../scripts/bundled-program.ts';
 import { everythingIn, temporaryFolder } from '../testing/temporary-folder.ts';
 
 // These tests run the tools in processes without root permissions, because the system refuses no access to
@@ -44,8 +44,8 @@ function chownToOtherUser(path: string): void {
   if (otherUser.uid !== undefined) chownSync(path, otherUser.uid, otherUser.gid);
 }
 
-const program = fileURLToPath(new URL('../testing/call-tools.ts', import.meta.url));
-const node = [process.execPath, '--conditions=@millrace/source', program];
+const program = bundledProgram(new URL('../testing/call-tools.ts', import.meta.url));
+const node = [process.execPath, program];
 type Call = readonly [tool: string, input: JsonObject];
 
 /**

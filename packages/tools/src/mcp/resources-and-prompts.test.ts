@@ -128,7 +128,7 @@ describe('24.4: a server that asks the user to open a page', () => {
       .connect(stdioServer())
       .then((server) => call(server, 'ask_url', { url }, { ...(ask && { ask }) }));
 
-  test('the user sees the address and agrees', async () => {
+  test('18.361: attack: the text of the server comes before the address, and imitates it', async () => {
     const forms: FormQuestion[] = [];
     const ask: ToolContext['ask'] = async (form) => {
       forms.push(form);
@@ -139,7 +139,7 @@ describe('24.4: a server that asks the user to open a page', () => {
     expect(forms).toEqual([
       {
         message:
-          'Pay here\n\nThe MCP server test asks you to open a page of pay.example.com:\nhttps://pay.example.com/a?b=1\nAgree after you have opened it.',
+          'The MCP server test asks you to open a page of pay.example.com:\nhttps://pay.example.com/a?b=1\nAgree after you have opened it. The text of the server:\n\nPay here',
         schema: { type: 'object', properties: {} },
       },
     ]);

@@ -1,14 +1,19 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { reservedToolNames } from '../permissions/tool-kinds.ts';
 import { McpConnections, stdioServer, toolOf } from '../testing/mcp-connections.ts';
 import { policyRuling } from '../testing/policy/policy-ruling.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
+import type { McpTools } from './index.ts';
 import { toolNames } from './remote-tools.ts';
 
 // A hostile MCP server offers a tool whose name looks like a tool that needs no approval.
 
 const connections = new McpConnections();
-afterEach(() => connections.closeAll());
+let server: McpTools;
+beforeAll(async () => {
+  server = await connections.connect(stdioServer());
+});
+afterAll(() => connections.closeAll());
 
 test.for([...reservedToolNames].flatMap(splitsOf))(
   'attack 17: the server %j with the tool %j does not get the name of a built-in tool',
@@ -28,7 +33,6 @@ function splitsOf(name: string): readonly (readonly [string, string])[] {
 test.for([...reservedToolNames])(
   'attack 17: a tool of a server is not taken for `%s`, even with its name',
   async (name) => {
-    const server = await connections.connect(stdioServer());
     const tool = { ...toolOf(server, 'echo'), name };
     const root = temporaryFolder();
     for (const input of [{}, { path: 'a.txt' }, { command: 'ls' }]) {

@@ -53,6 +53,11 @@ export interface FileMove {
    * the changes. If false, the plan has a conflict for such files. Default: false.
    */
   readonly skipUnknown?: boolean | undefined;
+  /**
+   * The absolute paths of files that other programs execute, such as the scripts of hooks and MCP servers. The
+   * plan never changes them. Default: none.
+   */
+  readonly executedFiles?: readonly string[] | undefined;
 }
 
 /**
@@ -67,15 +72,17 @@ export interface FileMove {
  */
 export async function planFileChanges(
   workspace: Workspace,
-  { undo = [], redo = [], skipUnknown = false }: FileMove,
+  { undo = [], redo = [], skipUnknown = false, executedFiles = [] }: FileMove,
 ): Promise<FilePlan> {
+  const executed = new Set(executedFiles.map((path) => path.toLowerCase()));
   const isKnown = ({ isUnknown }: FileChangeOnLog) => !isUnknown;
   const undone = Map.groupBy(undo.filter(isKnown), ({ path }) => path);
   const redone = Map.groupBy(redo.filter(isKnown), ({ path }) => path);
   const steps: FileStep[] = [];
   const conflicts: FileConflict[] = skipUnknown ? [] : unknownChanges([...undo, ...redo]);
   for (const path of new Set([...undone.keys(), ...redone.keys()])) {
-    const planned = await planFile(workspace, path, undone.get(path) ?? [], redone.get(path) ?? []);
+    const changes = { undo: undone.get(path) ?? [], redo: redone.get(path) ?? [] };
+    const planned = await planFile(workspace, path, { ...changes, executed });
     if (planned === undefined) continue;
     if ('code' in planned) conflicts.push(planned);
     else steps.push(planned);
@@ -90,18 +97,24 @@ function unknownChanges(changes: readonly FileChangeOnLog[]): FileConflict[] {
   return [...paths].map((path) => ({ path, code: 'unknown', message }));
 }
 
+/** The known changes of one file, and the files that other programs execute, in lower case. */
+interface KnownMove {
+  readonly undo: readonly FileChangeOnLog[];
+  readonly redo: readonly FileChangeOnLog[];
+  readonly executed: ReadonlySet<string>;
+}
+
 async function planFile(
   workspace: Workspace,
   path: string,
-  undo: readonly FileChangeOnLog[],
-  redo: readonly FileChangeOnLog[],
+  { undo, redo, executed }: KnownMove,
 ): Promise<FileStep | FileConflict | undefined> {
   const conflict = (code: FileConflict['code'], message: string) => ({ path, code, message });
   if (path === '') return conflict('not_stored', 'The message that changed it was redacted.');
   const inside = relative(workspace.root, path);
   if (inside === '' || inside.startsWith('..') || inside.startsWith('/'))
     return conflict('outside', 'It is outside of this folder.');
-  if (isProtected(workspace.root, path, inside))
+  if (executed.has(path.toLowerCase()) || isProtected(workspace.root, path, inside))
     return conflict('protected', 'Programs run it or use it as settings.');
   let from: FileVersion | undefined;
   try {
@@ -126,7 +139,7 @@ async function planFile(
   return { path, from, to };
 }
 
-/** Returns true for the same files for which the tool `write` would have to ask. */
+/** Returns true for files that the tool `write` always has to ask about. */
 function isProtected(root: string, path: string, inside: string): boolean {
   const protection = writeProtection(inside) ?? homeProtection(lexicalPath(root, inside), 'write');
   if (protection !== undefined) return true;

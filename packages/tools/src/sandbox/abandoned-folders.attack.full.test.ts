@@ -12,19 +12,19 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { bundledProgram } from '../../../../scripts/bundled-program.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { findSandbox } from './find-sandbox.ts';
 
 // A process that is killed leaves the private `/tmp` of its commands behind. The next process removes it. Another
 // user plants links and folders with the same prefix, so that the process removes something else.
 
-const program = join(import.meta.dirname, '../testing/sandbox/sandboxed-agent.ts');
+const program = bundledProgram(new URL('../testing/sandbox/sandboxed-agent.ts', import.meta.url));
 
 /** Kills an agent while its command runs. Returns the folder that it leaves behind. */
 async function abandonedFolder(temporary: string): Promise<string> {
-  const args = ['--conditions=@millrace/source', program];
   const env = { ...process.env, TMPDIR: temporary, NODE_OPTIONS: '' };
-  const agent = spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'inherit'], env });
+  const agent = spawn(process.execPath, [program], { stdio: ['pipe', 'ignore', 'inherit'], env });
   onTestFinished(() => void agent.kill('SIGKILL'));
   const input = { command: 'touch /tmp/started; sleep 1000' };
   agent.stdin?.write(`${JSON.stringify({ root: temporaryFolder(), input })}\n`);

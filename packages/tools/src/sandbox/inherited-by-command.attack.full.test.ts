@@ -4,6 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, type TestContext, test } from 'vitest';
+import { bundledProgram } from '../../../../scripts/bundled-program.ts';
 import type { SandboxedAnswer, SandboxedRequest } from '../testing/sandbox/sandboxed-agent.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 
@@ -14,8 +15,8 @@ async function runInNewAgent(
   { env = {}, fds = [], ...request }: SandboxedRequest & NewAgent,
   context: Pick<TestContext, 'skip'>,
 ): Promise<string> {
-  const program = join(import.meta.dirname, '../testing/sandbox/sandboxed-agent.ts');
-  const child = spawn(process.execPath, ['--conditions=@millrace/source', program], {
+  const program = new URL('../testing/sandbox/sandboxed-agent.ts', import.meta.url);
+  const child = spawn(process.execPath, [bundledProgram(program)], {
     stdio: ['pipe', 'pipe', 'inherit', ...fds],
     env: { ...process.env, NODE_OPTIONS: '', ...env },
   });

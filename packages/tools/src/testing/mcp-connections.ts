@@ -1,18 +1,18 @@
-import { fileURLToPath } from 'node:url';
 import type { Tool, ToolContext } from '@millrace/agent';
 import type { JsonValue } from '@millrace/core';
+import { bundledProgram } from '../../../../scripts/bundled-program.ts';
 import { childEnv } from '../../../core/src/testing/runs.ts';
 import { connectMcp, type McpOptions, type McpServer, type McpTools } from '../mcp/index.ts';
 import { runTool, type ToolRunResult } from './tool-context.ts';
 
-const program = fileURLToPath(new URL('./mcp-server-in-process.ts', import.meta.url));
+const program = new URL('./mcp-server-in-process.ts', import.meta.url);
 
 /** Returns the description of the test server as a child process. The flags control its behaviour. */
 export function stdioServer(
   flags: readonly string[] = [],
   env?: Readonly<Record<string, string>>,
 ): McpServer {
-  const stdio = { command: process.execPath, args: [program, ...flags] };
+  const stdio = { command: process.execPath, args: [bundledProgram(program), ...flags] };
   return { name: 'test', stdio: { ...stdio, env: { ...childEnv(), ...env } } };
 }
 

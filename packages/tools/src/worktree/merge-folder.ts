@@ -38,10 +38,10 @@ export interface MergeOptions {
   /** The folder for temporary files. */
   readonly folder: string;
   /**
-   * Returns the reason why a change of a path must not be merged, without the path. Default: every change can be
-   * merged.
+   * Returns the reason why a change of a path must not be merged, without the path. `real` is the real path that
+   * the merge would change. Default: every change can be merged.
    */
-  readonly refusalOf?: ((path: string) => Promise<string | undefined>) | undefined;
+  readonly refusalOf?: ((path: string, real: string) => Promise<string | undefined>) | undefined;
 }
 
 const maxFileBytes = 4_194_304;
@@ -63,8 +63,7 @@ export async function mergeFolder(options: MergeOptions): Promise<MergeReport> {
     const outcome =
       into === undefined
         ? 'it was changed'
-        : ((await options.refusalOf?.(path)) ??
-          (await mergeFile(path, old, changed, { ...options, into }).catch(failureText)));
+        : await mergeBound(path, old, changed, { ...options, into }).catch(failureText);
     if (outcome === 'merged') merged.push(path);
     else if (outcome !== 'same') conflicts.push({ path, message: outcome });
   }
@@ -73,6 +72,18 @@ export async function mergeFolder(options: MergeOptions): Promise<MergeReport> {
 
 /** `merged`, `same`, or the text of a conflict. */
 type Outcome = string;
+
+/** Merges a file if `refusalOf` allows it. A link that appears after this decision does not redirect the merge. */
+async function mergeBound(
+  path: string,
+  old: ScannedFile | undefined,
+  changed: ScannedFile | undefined,
+  options: MergeOptions & { readonly into: Workspace },
+): Promise<Outcome> {
+  const { real } = await options.into.resolve(path);
+  const refusal = await options.refusalOf?.(path, real);
+  return refusal ?? mergeFile(path, old, changed, { ...options, into: options.into.boundTo(real) });
+}
 
 async function mergeFile(
   path: string,

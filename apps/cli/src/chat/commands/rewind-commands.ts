@@ -141,7 +141,8 @@ async function moveFiles(
   next: () => Promise<void>,
 ): Promise<void> {
   const workspace = createWorkspace({ root: context.cwd });
-  const plan = await planFileChanges(workspace, move);
+  const { executedFiles } = context.built.policy();
+  const plan = await planFileChanges(workspace, { ...move, executedFiles });
   if (plan.steps.length > 0 && context.built.mode() === 'read-only')
     return context.print(
       note('bad', '✗ Nothing was changed, because this session is read-only (--read-only).'),

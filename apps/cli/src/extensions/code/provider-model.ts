@@ -21,6 +21,8 @@ export function providerModel(
   const key = keyVariable === undefined ? undefined : env[keyVariable];
   return {
     ...{ provider: 'compatible', model: name, baseUrl, ...limits },
+    // The server can repeat the key in its errors.
+    ...(key && { secrets: [key] }),
     fetch: (url, { body, signal } = {}) => {
       if (!String(url).endsWith('/chat/completions'))
         return Promise.resolve(errorResponse('An extension has no such endpoint', 404));

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { childEnv } from '../../../../../packages/core/src/testing/runs.ts';
+import { bundledProgram } from '../../../../../scripts/bundled-program.ts';
 import { firstMessage } from '../../../../../scripts/child-message.ts';
 import { builtPage } from './built-page.ts';
 import type { ModelCommand } from './controlled-provider.ts';
 
-const script = fileURLToPath(new URL('./serve-for-tests.ts', import.meta.url));
+const script = new URL('./serve-for-tests.ts', import.meta.url);
 
 /**
  * The page's server in a separate process. A test can kill it and start it again with the same
@@ -43,7 +43,7 @@ export class PageServer {
   async restart(): Promise<void> {
     const port = this.#url === '' ? '0' : new URL(this.#url).port;
     const token = this.#token === undefined ? [] : ['8', this.#token];
-    const child = fork(script, [port, builtPage(), this.#folder, ...token], {
+    const child = fork(bundledProgram(script), [port, builtPage(), this.#folder, ...token], {
       execArgv: ['--conditions=@millrace/source'],
       env: childEnv(),
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

@@ -1,5 +1,5 @@
 import { errorText } from '@millrace/react';
-import { duration } from '@millrace/react/controls';
+import { duration, Skeleton } from '@millrace/react/controls';
 import { useEffect, useState } from 'react';
 import { Link, type OverviewFilter } from '../../app/route.tsx';
 import { pageLabels } from '../../languages/page-labels.ts';
@@ -31,7 +31,9 @@ export function Statistics({ api, filter }: StatisticsProps) {
       <h2 id="overview-statistics">{t.modelRequests}</h2>
       <Filters filter={filter} names={statistics?.names ?? []} />
       {error !== undefined && <p role="alert">{error}</p>}
-      {statistics === undefined && error === undefined && <p>{t.loading}</p>}
+      {statistics === undefined && error === undefined && (
+        <Skeleton label={t.loading} bars={['block', 'block']} />
+      )}
       {statistics !== undefined && (
         <>
           {!statistics.is_whole && (

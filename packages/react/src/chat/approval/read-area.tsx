@@ -24,7 +24,7 @@ export function ReadArea({ label, contentKey, onEnd, hint, children }: ReadAreaP
   const content = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
   useEndInSight(end, contentKey, onEnd);
-  const { isLong, hasMore } = useOverflow(area, content);
+  const { isLong, hasMore, height } = useOverflow(area, content);
   const hintId = useId();
   const down = () => area.current?.scrollBy({ top: area.current.clientHeight * 0.8 });
   const scrollable = isLong && {
@@ -33,7 +33,8 @@ export function ReadArea({ label, contentKey, onEnd, hint, children }: ReadAreaP
   };
   return (
     <>
-      <div className="approval-body">
+      {/* In a low window, long content keeps some lines. Short content leaves no empty space. */}
+      <div className="approval-body" style={{ minHeight: `min(5rem, ${height}px)` }}>
         <div className="approval-scroll" ref={area} {...scrollable}>
           <div className="approval-content" ref={content}>
             {children}
@@ -80,13 +81,14 @@ function useEndInSight(
 const tolerance = 4;
 
 /**
- * Returns whether the content is longer than the area, and whether more content follows below the
- * visible part.
+ * Returns whether the content is longer than the area, whether more content follows below the visible
+ * part, and the height of the content in pixels.
  */
 function useOverflow(
   area: RefObject<HTMLElement | null>,
   content: RefObject<HTMLElement | null>,
-): { readonly isLong: boolean; readonly hasMore: boolean } {
+): { readonly isLong: boolean; readonly hasMore: boolean; readonly height: number } {
+  const [height, setHeight] = useState(0);
   const [isLong, setLong] = useState(false);
   const [hasMore, setHasMore] = useState(false);
   useEffect(() => {
@@ -94,6 +96,7 @@ function useOverflow(
     if (box === null || inner === null) return;
     const update = () => {
       const overflow = box.scrollHeight - box.clientHeight;
+      setHeight(inner.offsetHeight);
       setLong(overflow > tolerance);
       setHasMore(overflow - box.scrollTop > tolerance);
     };
@@ -105,7 +108,7 @@ function useOverflow(
       box.removeEventListener('scroll', update);
     };
   }, [area, content]);
-  return { isLong, hasMore };
+  return { isLong, hasMore, height };
 }
 
 /** The distance that each key scrolls, as a share of the area's height. */

@@ -120,6 +120,11 @@ function itemsJson(items: readonly Item[]): JsonValue {
   return json;
 }
 
+/** Converts a client's idempotency key to the key of a command on the log. */
+export function commandKey(key: string): string {
+  return `command:${key}`;
+}
+
 /** Converts a client's idempotency key to the key of the message on the log. */
 export function messageKey(key: string): string {
   return `message:${key}`;

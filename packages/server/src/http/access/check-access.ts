@@ -49,9 +49,10 @@ export async function checkAccess(
   const { request, response } = exchange;
   const { origin } = request.headers;
   checkSingleHost(request);
-  const { address, host } = policy.proxies.read(request);
+  const { address, host, scheme } = policy.proxies.read(request);
   exchange.address = address;
   checkHost(host, policy.hosts);
+  exchange.origin = `${scheme}://${host}`;
   const isPublic = route?.access === 'public';
   const site = request.headers['sec-fetch-site'];
   const cors = checkOrigin({ origin, host, site, isPublic }, policy.origins);

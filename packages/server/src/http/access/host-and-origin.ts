@@ -23,6 +23,12 @@ function hostName(host: string): string | undefined {
   return name?.toLowerCase().replace(/\.$/, '');
 }
 
+/** Returns true if a host is a name that other machines can use: no IP address, and not localhost. */
+export function isNamed(host: string): boolean {
+  const name = hostName(host);
+  return name !== undefined && !isAddress(name) && !isLocal(name);
+}
+
 function isAddress(name: string): boolean {
   return isIP(name.replace(/^\[|\]$/g, '')) !== 0;
 }

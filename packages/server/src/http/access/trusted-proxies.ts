@@ -2,6 +2,7 @@ import { type BlockList, isIP } from 'node:net';
 import type { HttpRequest } from '../../contract/http.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import { addressKind, parseNetworks } from '../../network/address-kind.ts';
+import { isNamed } from './host-and-origin.ts';
 
 /** The client and the host of a request, as trusted proxies report them in headers. */
 export interface ForwardedRequest {
@@ -9,13 +10,15 @@ export interface ForwardedRequest {
   readonly address: string;
   /** The host that the client requested. */
   readonly host: string | undefined;
+  /** The scheme with which the client reaches the server. */
+  readonly scheme: 'http' | 'https';
 }
 
 const kinds: readonly string[] = ['loopback', 'private'];
 
 /**
  * The trusted proxies. The server reads `X-Forwarded-For` and `X-Forwarded-Host` only from these addresses,
- * because any client can send these headers.
+ * because any client can send these headers. `X-Forwarded-Proto` contains the scheme.
  */
 export class TrustedProxies {
   readonly #kinds: ReadonlySet<string>;
@@ -35,9 +38,16 @@ export class TrustedProxies {
 
   /** Returns the client and the host of a request. It ignores the headers of senders that are not trusted. */
   read({ address, headers }: Pick<HttpRequest, 'address' | 'headers'>): ForwardedRequest {
-    if (!this.#has(address)) return { address, host: headers.host };
-    const hosts = listed(headers['x-forwarded-host']);
-    return { address: this.#clientBehind(address, headers), host: hosts.at(-1) ?? headers.host };
+    const schemes = listed(headers['x-forwarded-proto']).map((scheme) => scheme.toLowerCase());
+    const isSecure = schemes.includes('https');
+    // Every sender can claim `https`, because the claim changes only the links that it receives itself.
+    if (!this.#has(address))
+      return { address, host: headers.host, scheme: isSecure ? 'https' : 'http' };
+    const host = listed(headers['x-forwarded-host']).at(-1) ?? headers.host;
+    // A proxy that serves a name to others uses TLS. A link with `http` would expose the client's token.
+    const isAssumed = schemes.length === 0 && host !== undefined && isNamed(host);
+    const scheme = isSecure || isAssumed ? 'https' : 'http';
+    return { address: this.#clientBehind(address, headers), host, scheme };
   }
 
   /**

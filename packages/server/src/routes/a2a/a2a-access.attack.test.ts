@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { expect, test } from 'vitest';
 import { serveOpenAi } from '../../testing/openai-client.ts';
 import { asUser, userOfCookie } from '../../testing/scope-requests.ts';
@@ -101,3 +103,43 @@ test('24.5: a body that is too large is refused in the format of the binding', a
   expect([rpc.status, await rpc.json()]).toMatchObject([413, { jsonrpc: '2.0', error: {} }]);
   expect([http.status, await http.json()]).toMatchObject([413, { error: { code: 413 } }]);
 });
+
+test.each([
+  ['a proxy that sends no scheme', {}, 'https'],
+  ['a proxy with TLS', { 'x-forwarded-proto': 'https' }, 'https'],
+  ['two proxies', { 'x-forwarded-proto': 'https, http' }, 'https'],
+  ['a proxy without TLS', { 'x-forwarded-proto': 'http' }, 'http'],
+])(
+  '18.382: attack: cards behind %s let clients send their token without TLS',
+  async (_, headers, scheme) => {
+    const { url } = await serveOpenAi([], {
+      server: { trustedProxies: ['loopback'], hosts: ['agents.example.com'], basePath: '/agents' },
+    });
+    const reply = await rawRequest(`${url}/agents/name/helper/a2a/.well-known/agent-card.json`, {
+      ...{ host: 'agents.example.com', 'x-forwarded-host': 'agents.example.com' },
+      'x-forwarded-for': '127.0.0.1',
+      ...headers,
+    });
+    const { supportedInterfaces } = JSON.parse(reply.text);
+    for (const one of supportedInterfaces)
+      expect(one.url).toBe(`${scheme}://agents.example.com/agents/agents/name/helper/a2a`);
+    expect(reply.headers.vary).toContain('x-forwarded-proto');
+  },
+);
+
+test('18.382: the card of a local server names http', async () => {
+  const { url } = await serveOpenAi([], { server: { trustedProxies: ['loopback'] } });
+  const reply = await rawRequest(`${url}/agents/name/helper/a2a/.well-known/agent-card.json`, {});
+  expect(JSON.parse(reply.text).supportedInterfaces[0].url).toMatch(
+    `${url}/agents/name/helper/a2a`,
+  );
+});
+
+/** Sends a GET request with any headers. `fetch` cannot set the host. */
+async function rawRequest(url: string, headers: Record<string, string>) {
+  const sent = request(url, { headers, agent: false }).end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  let text = '';
+  for await (const piece of response) text += String(piece);
+  return { headers: response.headers, text };
+}

@@ -100,6 +100,23 @@ describe.each(a2aBindings)('24.5: with the binding %s', (binding) => {
     expect(live.history.join()).toContain(result);
   });
 
+  test('24.5: the answer to one of two questions returns with the other question', async () => {
+    const calls = ['c1', 'c2'].map((id) =>
+      toolCallPart(toolCallId(id), 'remove', { path: `${id}.txt` }),
+    );
+    const { url } = await serve([{ content: { parts: calls } }, 'Done.'], {
+      agent: { tools: [remove], approve: () => 'ask' },
+    });
+    const client = await a2aClient(url, { binding });
+    const { id: taskId } = transcriptOf(await client.sendMessage(sent('Remove both')));
+    const answer = (id: string) =>
+      client.sendMessage(sent([dataPart({ id, approve: true })], { taskId }));
+    const first = transcriptOf(await answer('c1'));
+    expect(first.state).toBe('TASK_STATE_INPUT_REQUIRED');
+    const second = transcriptOf(await answer('c2'));
+    expect([second.state, second.texts.at(-1)]).toEqual(['TASK_STATE_COMPLETED', 'Done.']);
+  });
+
   test.each([['yes'], [[dataPart({ approve: true })]]])(
     '18.346: attack: one consent without an id approves several calls: %j',
     async (consent) => {

@@ -9,11 +9,8 @@ import { inputModes } from './protocol/messages.ts';
 import { protocolVersion } from './protocol/version.ts';
 
 /** Returns the URL of the server, without a slash at its end. */
-export function baseUrl({ headers, basePath, a2a }: RouteContext): string {
-  if (a2a?.url !== undefined) return a2a.url.replace(/\/$/, '');
-  // The host was checked before. A client that invents the scheme changes only its own card.
-  const isSecure = /^https\s*(?:,|$)/i.test(String(headers['x-forwarded-proto'] ?? ''));
-  return `${isSecure ? 'https' : 'http'}://${headers.host ?? 'localhost'}${basePath}`;
+export function baseUrl({ origin, basePath, a2a }: RouteContext): string {
+  return a2a?.url === undefined ? `${origin}${basePath}` : a2a.url.replace(/\/$/, '');
 }
 
 /** Finds an agent that the endpoints offer. */
@@ -43,7 +40,9 @@ export async function cardReply(agent: AgentInfo, context: RouteContext): Promis
   const card = await agentCard(agent, context);
   const etag = `"${createHash('sha256').update(JSON.stringify(card)).digest('base64url').slice(0, 22)}"`;
   const scope = context.a2a?.publicCards === true ? 'public' : 'private';
-  const headers = { etag, 'cache-control': `${scope}, max-age=60`, vary: 'host, origin' };
+  // The host and the scheme are in the card, so a cache must not share cards between them.
+  const vary = 'host, origin, x-forwarded-host, x-forwarded-proto';
+  const headers = { etag, 'cache-control': `${scope}, max-age=60`, vary };
   if (context.headers['if-none-match'] === etag)
     return new Reply(undefined, { status: 304, headers });
   return new Reply(card, { headers });

@@ -1,34 +1,10 @@
 import type { JsonObject } from '@millrace/core';
 import type { RouteContext } from '../../http/route.ts';
-import { type A2aTask, noAnswer, openView } from './open-task.ts';
+import { followTask } from './followed-task.ts';
+import { type A2aTask, openView } from './open-task.ts';
 import { taskNotFound } from './protocol/a2a-error.ts';
+import { linkTask } from './protocol/task-parts.ts';
 import type { TaskFields } from './task-view.ts';
-
-export interface FollowOptions extends TaskFields {
-  /** True if the stream ends when the task waits for an answer. */
-  readonly stopsWhenAsked: boolean;
-}
-
-/** Yields a task as it is now, and then its events up to its end. */
-export async function* followTask(
-  task: A2aTask,
-  { stopsWhenAsked, ...fields }: FollowOptions,
-  context: Pick<RouteContext, 'log'>,
-  signal: AbortSignal,
-): AsyncGenerator<JsonObject> {
-  const { view, response } = await openView(task, context);
-  yield { task: view.task(fields) };
-  const isDone = () => view.isOver || (stopsWhenAsked && view.waiting.length > 0);
-  if (response === undefined || isDone()) return;
-  try {
-    for await (const steps of response.follow(signal)) {
-      for (const step of steps) yield* view.add(step);
-      if (isDone()) return;
-    }
-  } catch (error) {
-    yield view.fail(noAnswer(error));
-  }
-}
 
 /** Waits until a task has ended or waits for an answer, and returns it. */
 export async function waitFor(
@@ -38,10 +14,14 @@ export async function waitFor(
   signal: AbortSignal,
 ): Promise<JsonObject> {
   const options = { ...fields, historyLength: 0, stopsWhenAsked: true };
-  for await (const _ of followTask(task, options, context, signal));
-  if (!(await context.log.info(task.place.sessionId))) throw taskNotFound();
-  const { view } = await openView(task, context);
-  return view.task(fields);
+  for (;;) {
+    for await (const _ of followTask(task, options, context, signal));
+    if (!(await context.log.info(task.place.sessionId))) throw taskNotFound();
+    const { view } = await openView(task, context);
+    // The agent may have continued since then, for example with the answer to one of several questions.
+    if (view.isOver || view.waiting.length > 0 || signal.aborted)
+      return linkTask(view.task(fields), task.place.base);
+  }
 }
 
 /** Maximum time to wait for the end of a cancelled task. A tool can need longer. */
@@ -61,7 +41,7 @@ export async function waitForStop(
   } finally {
     stop();
   }
-  return (await openView(task, context)).view.task();
+  return linkTask((await openView(task, context)).view.task(), task.place.base);
 }
 
 /** True if a task with this state has ended. */

@@ -1,12 +1,19 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '@millrace/core';
 import { messagesBackward } from '../openai/response-starts.ts';
-import { type A2aContext, findContext, openView, readTask } from './open-task.ts';
+import { type A2aContext, findContext, openView, openViews, readTask } from './open-task.ts';
 import { invalidParams } from './protocol/a2a-error.ts';
 import { countField, historyRange, textField } from './protocol/messages.ts';
+import { linkTask } from './protocol/task-parts.ts';
+import { readInTurn } from './read-queue.ts';
 import type { TaskFields, TaskView } from './task-view.ts';
 
 /** Maximum number of sessions that one request reads. A page can therefore be shorter than requested. */
 const maxSessions = 100;
+/** Number of sessions that are read before the server checks the size of the page. */
+const sessionsPerRead = 10;
+/** A page ends after this length of its JSON. It can therefore be shorter than requested. */
+const maxLength = 8 * 2 ** 20;
 /** Maximum number of sessions that the server counts. */
 const maxCounted = 1000;
 
@@ -19,9 +26,39 @@ interface ListQuery extends TaskFields {
 }
 
 interface ListedPage {
-  readonly views: readonly TaskView[];
+  readonly tasks: readonly ListedTask[];
   readonly next: string;
   readonly total: number;
+}
+
+/** A task as JSON. */
+interface ListedTask {
+  readonly at: number;
+  readonly json: JsonObject;
+}
+
+/** The tasks of a page. They have a limited size. */
+class TaskPage {
+  readonly tasks: ListedTask[] = [];
+  readonly #query: ListQuery;
+  readonly #base: string;
+  #length = 0;
+
+  constructor(query: ListQuery, { base }: A2aContext) {
+    this.#query = query;
+    this.#base = base;
+  }
+
+  get isFull(): boolean {
+    return this.tasks.length >= this.#query.pageSize || this.#length >= maxLength;
+  }
+
+  add(view: TaskView): void {
+    if (!isListed(view, this.#query)) return;
+    const json = linkTask(view.task(this.#query), this.#base);
+    this.#length += JSON.stringify(json).length;
+    this.tasks.push({ at: view.at, json });
+  }
 }
 
 /**
@@ -30,13 +67,14 @@ interface ListedPage {
  */
 export async function listTasks(params: JsonObject, context: A2aContext): Promise<JsonObject> {
   const query = readQuery(params);
-  const page =
-    query.contextId === undefined
-      ? await newestTasks(query, context)
-      : await tasksOfContext(query.contextId, query, context);
-  const views = page.views.toSorted((a, b) => b.at - a.at);
+  const { contextId } = query;
+  const page = await readInTurn(context, () =>
+    contextId === undefined
+      ? newestTasks(query, context)
+      : tasksOfContext(contextId, query, context),
+  );
   return {
-    tasks: views.map((view) => view.task(query)),
+    tasks: page.tasks.toSorted((a, b) => b.at - a.at).map(({ json }) => json),
     nextPageToken: page.next,
     pageSize: query.pageSize,
     totalSize: page.total,
@@ -69,7 +107,7 @@ function isListed(view: TaskView, { status, after }: ListQuery): boolean {
 /** Reads the newest task of each session. The cursor of the sessions is the token of the next page. */
 async function newestTasks(query: ListQuery, context: A2aContext): Promise<ListedPage> {
   const { service, agent, log } = context;
-  const views: TaskView[] = [];
+  const found = new TaskPage(query, context);
   const list = (limit: number, cursor?: string) =>
     service.tasks.list({
       ...{ limit, pageNumber: 1, orderBy: 'updated_at', direction: 'desc', cursor },
@@ -78,7 +116,8 @@ async function newestTasks(query: ListQuery, context: A2aContext): Promise<Liste
   let next: string | null = query.pageToken ?? null;
   let read = 0;
   do {
-    const page = await list(query.pageSize - views.length, next ?? undefined);
+    const most = Math.min(sessionsPerRead, query.pageSize - found.tasks.length);
+    const page = await list(most, next ?? undefined);
     for (const { id, ...session } of page.data) {
       const [offset] = await firstOf(messagesBackward(id, log), 1);
       if (offset === undefined) continue;
@@ -87,15 +126,16 @@ async function newestTasks(query: ListQuery, context: A2aContext): Promise<Liste
         { ...session, id, params: null },
         context,
       );
-      const { view } = await openView(task, context);
-      if (isListed(view, query)) views.push(view);
+      found.add((await openView(task, context)).view);
+      await nextTurn();
     }
     next = page.next;
     read += page.data.length;
-  } while (next !== null && views.length < query.pageSize && read < maxSessions);
+  } while (next !== null && !found.isFull && read < maxSessions);
   const { data } = await list(maxCounted);
-  const total = (query.status ?? query.after) ? views.length : data.length;
-  return { views, next: next ?? '', total };
+  const { tasks } = found;
+  const total = (query.status ?? query.after) ? tasks.length : data.length;
+  return { tasks, next: next ?? '', total };
 }
 
 /** Reads the tasks of one session. The offset of the last one is the token of the next page. */
@@ -108,19 +148,24 @@ async function tasksOfContext(
   if (token !== undefined && !/^\d{1,15}$/.test(token))
     throw invalidParams('Cannot read pageToken: it belongs to another list');
   const session = await findContext(contextId, context);
-  if (session === undefined) return { views: [], next: '', total: 0 };
+  if (session === undefined) return { tasks: [], next: '', total: 0 };
   const through = token === undefined ? undefined : Number(token) - 1;
-  const views: TaskView[] = [];
   const offsets = await firstOf(messagesBackward(session.id, context.log, through), maxSessions);
+  const found = new TaskPage(query, context);
   let at = 0;
-  for (; at < offsets.length && views.length < pageSize; at++) {
-    const task = await readTask({ taskId: session.id, offset: offsets[at] ?? 0 }, session, context);
-    const { view } = await openView(task, context);
-    if (isListed(view, query)) views.push(view);
+  // With a filter, all tasks are candidates for the page.
+  const hasFilter = query.status !== undefined || query.after !== undefined;
+  const tasks = [];
+  for (const offset of hasFilter ? offsets : offsets.slice(0, pageSize))
+    tasks.push(await readTask({ taskId: session.id, offset }, session, context));
+  for (const view of await openViews(tasks, context)) {
+    if (found.isFull) break;
+    found.add(view);
+    at++;
   }
   const isMore = at < offsets.length || offsets.length === maxSessions;
   const next = isMore ? String(offsets[at - 1]) : '';
-  return { views, next, total: offsets.length };
+  return { tasks: found.tasks, next, total: offsets.length };
 }
 
 async function firstOf<T>(values: AsyncIterable<T>, most: number): Promise<readonly T[]> {

@@ -1,19 +1,17 @@
-import { sessionId } from '@millrace/core';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isCut, sessionId } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import { commandKey } from '../../agents/loops/loop-commands.ts';
 import type { Command } from '../../contract/request-bodies.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { Ref } from '../../contract/service.ts';
 import type { AgentInfo, TaskResponse } from '../../contract/task.ts';
 import { type RouteContext, requestMetadata } from '../../http/route.ts';
 import { ensureSession } from '../../journal/session-lease.ts';
-import { readChatNear } from '../chat/chat-state.ts';
+import { type ChatState, chatNear, emptyChat, foldChat, readChatNear } from '../chat/chat-state.ts';
 import { parseTaskId, taskIdOf } from '../mcp/protocol/run-ref.ts';
 import type { ResponseRef } from '../openai/response-ids.ts';
-import {
-  openStored,
-  type Question,
-  type ResponseLog,
-  readQuestion,
-} from '../openai/response-log.ts';
+import { openStored, type Question, ResponseLog, readQuestion } from '../openai/response-log.ts';
 import { answerQuestions } from './answers.ts';
 import type { TaskPlace } from './contract.ts';
 import { a2aError, invalidParams, taskNotFound } from './protocol/a2a-error.ts';
@@ -125,16 +123,33 @@ async function continueTask(
   const { contextId } = message;
   if (contextId !== undefined && ![place.contextId, place.sessionId].includes(contextId))
     throw invalidParams('Cannot send: the task belongs to another context');
+  const key = keyOf('steer', message);
+  const isRepeat = async () =>
+    (await context.log.findCommand(place.sessionId, commandKey(key))) !== undefined;
+  // A repeated message has no further effect. It must not answer a question that came after it.
+  if (await isRepeat()) return task;
   const { view } = await openView(task, context);
   if (view.isOver)
     throw a2aError(
       'UNSUPPORTED_OPERATION',
       `Cannot send to a task that has ended. Send the message with the contextId ${place.contextId} and without a taskId`,
     );
-  if (view.waiting.length > 0)
-    await answerQuestions(place.sessionId, view.waiting, message, context);
-  else await submit(question.taskId, 'steer', message, context);
+  const { waiting, isOnlyQuestion } = view;
+  if (waiting.length === 0) {
+    await submit(question.taskId, 'steer', message, context);
+    return task;
+  }
+  const answer = { message, waiting, isOnlyQuestion, key };
+  await answerQuestions(place.sessionId, answer, context).catch(async (error: unknown) => {
+    // A concurrent request with the same message may have been first.
+    if (!(await isRepeat())) throw error;
+  });
   return task;
+}
+
+/** Returns the idempotency key of a message. A message to a task has one key, whether it answers or joins. */
+function keyOf(type: 'message' | 'steer', { id, hash }: SentMessage): string {
+  return `a2a:${type}:${id}:${hash}`.slice(0, 256);
 }
 
 async function submit(
@@ -145,9 +160,7 @@ async function submit(
 ): Promise<number> {
   const content = { type: 'text', author: 'user', content: '' } as never;
   const command: Command = { type, content };
-  // A repeated message has no further effect.
-  const key = `a2a:${type}:${message.id}:${message.hash}`.slice(0, 256);
-  const sent = { key, trace, extras: { items: [itemOf(message)] } };
+  const sent = { key: keyOf(type, message), trace, extras: { items: [itemOf(message)] } };
   const { offset } = await service.tasks.submit(session, command, sent);
   return offset;
 }
@@ -172,6 +185,55 @@ export async function openView(
     view.fail(noAnswer(error));
     return { view, response: undefined };
   }
+}
+
+/**
+ * Reads several tasks of one session. It reads the session once, from the oldest of the tasks up to the end of
+ * the newest one, with pauses for other requests.
+ */
+export async function openViews(
+  tasks: readonly A2aTask[],
+  { log }: Pick<RouteContext, 'log'>,
+): Promise<readonly TaskView[]> {
+  const [oldest] = tasks.toSorted((a, b) => a.question.offset - b.question.offset);
+  if (oldest === undefined) return [];
+  const { taskId, offset } = oldest.question;
+  const near = await chatNear(log, taskId, offset - 1);
+  try {
+    return await readViews(tasks, near, log);
+  } catch (error) {
+    // A cut state is too short if a record changes an earlier item.
+    if (!isCut(near.fold.items)) throw error;
+    return readViews(tasks, emptyChat(taskId), log);
+  }
+}
+
+async function readViews(
+  tasks: readonly A2aTask[],
+  from: ChatState,
+  log: Log,
+): Promise<readonly TaskView[]> {
+  const open = tasks.map(({ question, place }) => ({
+    view: new TaskView(question, place),
+    response: ResponseLog.from(question, log, from),
+  }));
+  let state = from;
+  for (let isMore = true; isMore; ) {
+    const page = await log.read(state.fold.session, { from: state.through });
+    isMore = page.through > state.through;
+    const { state: next, steps } = foldChat(state, page);
+    for (const { view, response } of open) {
+      try {
+        if (!view.isOver) for (const step of response.addSteps(steps)) view.add(step);
+      } catch (error) {
+        view.fail(noAnswer(error));
+      }
+    }
+    state = next;
+    isMore &&= open.some(({ view }) => !view.isOver);
+    await nextTurn();
+  }
+  return open.map(({ view }) => view);
 }
 
 /** Returns why a message gets no answer. Throws all other errors. */

@@ -1,12 +1,15 @@
 import type { JsonObject } from '@millrace/core';
 import type { Question } from '../openai/response-log.ts';
 import { stopResponse } from '../openai/write-response.ts';
-import { type FollowOptions, followTask, waitFor, waitForStop } from './follow-task.ts';
+import { waitFor, waitForStop } from './follow-task.ts';
+import { type FollowOptions, followTask, readView } from './followed-task.ts';
 import { listTasks } from './list-tasks.ts';
 import { type A2aContext, type A2aTask, findTask, openView, sendMessage } from './open-task.ts';
 import { a2aError } from './protocol/a2a-error.ts';
 import { countField, historyRange, readSendOptions, readSentMessage } from './protocol/messages.ts';
+import { linkTask } from './protocol/task-parts.ts';
 import { addPushConfig, pushOperations } from './push/push-operations.ts';
+import { readInTurn } from './read-queue.ts';
 
 /** The result of an operation: a value, a value that needs a wait, or a stream of events. */
 export type A2aResult =
@@ -19,6 +22,8 @@ export type A2aResult =
   | {
       readonly kind: 'stream';
       readonly question: Question;
+      /** True if the request changed nothing. Default: false. */
+      readonly isRefusable?: boolean;
       events(signal: AbortSignal): AsyncIterable<JsonObject>;
     };
 
@@ -31,8 +36,8 @@ const operations: Readonly<Record<string, Operation>> = {
     const task = await send(params, context);
     const fields = { historyLength };
     if (returnsAtOnce) {
-      const { view } = await openView(task, context);
-      return value({ task: view.task(fields) });
+      const view = await readView(task, context);
+      return value({ task: linkTask(view.task(fields), context.base) });
     }
     const { question } = task;
     return {
@@ -47,8 +52,9 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   async GetTask(params, context) {
     const historyLength = countField(params, 'historyLength', historyRange);
-    const { view } = await openView(await findTask(params['id'], context), context);
-    return value(view.task({ historyLength }));
+    const task = await findTask(params['id'], context);
+    const view = await readInTurn(context, () => readView(task, context));
+    return value(linkTask(view.task({ historyLength }), context.base));
   },
   async ListTasks(params, context) {
     return value(await listTasks(params, context));
@@ -64,10 +70,10 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   async SubscribeToTask(params, context) {
     const task = await findTask(params['id'], context);
-    const { view } = await openView(task, context);
+    const view = await readView(task, context);
     if (view.isOver)
       throw a2aError('UNSUPPORTED_OPERATION', 'Cannot subscribe: the task has ended. Use GetTask');
-    return stream(task, { stopsWhenAsked: false }, context);
+    return { ...stream(task, { stopsWhenAsked: false }, context), isRefusable: true };
   },
   async GetExtendedAgentCard() {
     throw a2aError('UNSUPPORTED_OPERATION', 'This agent has no extended agent card');
@@ -100,10 +106,10 @@ function value(json: JsonObject): A2aResult {
   return { kind: 'value', value: json };
 }
 
-function stream(task: A2aTask, options: FollowOptions, context: A2aContext): A2aResult {
+function stream(task: A2aTask, options: FollowOptions, context: A2aContext) {
   const { question } = task;
   return {
-    ...{ kind: 'stream', question },
-    events: (signal) => followTask(task, options, context, signal),
+    ...{ kind: 'stream' as const, question },
+    events: (signal: AbortSignal) => followTask(task, options, context, signal),
   };
 }

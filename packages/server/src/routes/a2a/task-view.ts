@@ -1,4 +1,5 @@
 import {
+  type AskedApproval,
   attemptOf,
   emptyState,
   findOpen,
@@ -70,6 +71,8 @@ export class TaskView {
   readonly #known = new Map<string, number>();
   /** The parts about which the client has a message. */
   readonly #told = new Set<string>();
+  /** The ids of all questions of the run. */
+  readonly #asked = new Set<string>();
   #moment: RunMoment;
   #status: Status;
 
@@ -96,6 +99,16 @@ export class TaskView {
   /** The questions that wait for an answer. */
   get waiting(): RunMoment['waiting'] {
     return this.#moment.waiting;
+  }
+
+  /** True if the run has an open question, also while other calls still run. */
+  get isAsking(): boolean {
+    return this.#moment.state.asked.length > 0;
+  }
+
+  /** True if the task has asked one question up to now. An answer without an id can then mean only this one. */
+  get isOnlyQuestion(): boolean {
+    return this.#asked.size <= 1;
   }
 
   /** True after the end of the task. */
@@ -128,6 +141,7 @@ export class TaskView {
     const { fact, turn } = step.record;
     if (fact?.type === 'turn_started') this.#turns.add(turn);
     if (fact?.type === 'item_started' && fact.kind === 'user') this.#userItems.add(fact.itemId);
+    if (fact?.type === 'approval_asked') this.#asked.add(fact.toolCallId);
     this.#moment = this.#run.add([step]);
     return [...this.#contentOf(step), ...this.#newStatus(step.record.time)];
   }
@@ -161,9 +175,15 @@ export class TaskView {
       return text === undefined ? [] : [{ text }];
     }
     return waiting.flatMap((asked) => [
-      { text: describeQuestion(asked, state) },
+      { text: `${describeQuestion(asked, state)}${this.#hintFor(asked)}` },
       { data: questionData(asked) },
     ]);
+  }
+
+  /** Returns how to approve a call with a text, if the text must name it. */
+  #hintFor({ from, toolCallId }: AskedApproval): string {
+    if (this.isOnlyQuestion || from?.form !== undefined) return '';
+    return `\nTo allow this call, answer: yes ${toolCallId}`;
   }
 
   #statusJson(): JsonObject {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@millrace/core';
 import { encodeComment, encodeFrame, sseHeaders } from '@millrace/core/streams';
+import type { HttpResponse } from '../../contract/http.ts';
 import type { ServerError } from '../../contract/server-error.ts';
 import { Reply, StreamReply } from '../../http/route.ts';
 import { writeLines } from '../../http/write-lines.ts';
@@ -50,7 +51,8 @@ export function writeResult(
     return new Reply(binding.result(result.value), { headers: { 'content-type': contentType } });
   const { clock, closing, toServerError, agent } = context;
   const opened = { question: result.question, agent: agent.name };
-  return new StreamReply((response) =>
+  const isRefusable = result.kind === 'stream' && result.isRefusable === true;
+  const write = (response: HttpResponse) =>
     whileConnected(opened, response, { stopsOnClose: false }, context, async (signal) => {
       if (result.kind === 'wait') {
         const reply = await outcomeOf(result.wait(signal), binding, context);
@@ -67,8 +69,8 @@ export function writeResult(
         errorLine: (error) => binding.errorFrame(toServerError(error)),
         heartbeat: { clock, everyMs: 15_000, text: `${encodeComment('ping')}\n` },
       });
-    }),
-  );
+    });
+  return new StreamReply(write, { isRefusable, isReplay: true });
 }
 
 async function outcomeOf(

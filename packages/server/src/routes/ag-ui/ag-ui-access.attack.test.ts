@@ -1,6 +1,6 @@
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
-import { agUiClient, runAgUi, say, shownOf } from '../../testing/ag-ui-client.ts';
+import { agUiClient, runAgUi, say, shownOf } from '../../testing/ag-ui/ag-ui-client.ts';
 import { serveOpenAi } from '../../testing/openai-client.ts';
 import { asUser, userOfCookie } from '../../testing/scope-requests.ts';
 import { testToken } from '../../testing/servers/test-server.ts';

@@ -3,7 +3,7 @@ import { sqliteLog } from '@millrace/log/sqlite';
 import { expect, test } from 'vitest';
 import { startProcess } from '../../../../log/src/testing/start-process.ts';
 import { sqliteRows } from '../../rows/sqlite/sqlite-rows.ts';
-import { agUiClient, runAgUi, say, shownOf } from '../../testing/ag-ui-client.ts';
+import { agUiClient, runAgUi, say, shownOf } from '../../testing/ag-ui/ag-ui-client.ts';
 import { serveOpenAi } from '../../testing/openai-client.ts';
 import { temporaryFolder } from '../../testing/servers/task-harness.ts';
 

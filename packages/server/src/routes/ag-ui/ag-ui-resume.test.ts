@@ -2,7 +2,7 @@ import { defineTool } from '@millrace/agent';
 import { type ScriptEntry, toolCall } from '@millrace/providers/scripted';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { agUiClient, runAgUi, say, shownOf } from '../../testing/ag-ui-client.ts';
+import { agUiClient, runAgUi, say, shownOf } from '../../testing/ag-ui/ag-ui-client.ts';
 import { CuttingProxy } from '../../testing/cutting-proxy.ts';
 import { serveOpenAi as serve } from '../../testing/openai-client.ts';
 

@@ -2,7 +2,7 @@ import { defineTool } from '@millrace/agent';
 import { toolCall } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { agUiClient, runAgUi, say } from '../../testing/ag-ui-client.ts';
+import { agUiClient, runAgUi, say } from '../../testing/ag-ui/ag-ui-client.ts';
 import { serveOpenAi } from '../../testing/openai-client.ts';
 import { stepsOf } from '../../testing/servers/steps-of.ts';
 

@@ -2,7 +2,7 @@ import { defineTool } from '@millrace/agent';
 import { type ScriptEntry, toolCall } from '@millrace/providers/scripted';
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { agUiClient, runAgUi, say, shownOf } from '../../testing/ag-ui-client.ts';
+import { agUiClient, runAgUi, say, shownOf } from '../../testing/ag-ui/ag-ui-client.ts';
 import { serveOpenAi as serve } from '../../testing/openai-client.ts';
 
 // AG-UI's own client checks all events: it warns about unknown fields, and fails for a wrong order.

@@ -49,21 +49,24 @@ export interface AnswerStream {
  */
 export function streamAnswer(answer: AnswerStream, context: RouteContext): StreamReply {
   const { log, clock, toServerError } = context;
-  return new StreamReply((response) => {
-    response.writeHead(200, { ...uiHeaders });
-    response.flushHeaders();
-    const disconnected = new AbortController();
-    response.once('close', () => disconnected.abort());
-    return writeLines(response, linesOf(log, answer, disconnected.signal), {
-      context,
-      heartbeat: { clock, everyMs: heartbeatMs, text: `${encodeComment('ping')}\n` },
-      line: (data) => encodeFrame({ data }),
-      errorLine: (error) => {
-        const errorText = toServerError(error).message;
-        return encodeFrame({ data: JSON.stringify({ type: 'error', errorText }) });
-      },
-    });
-  });
+  return new StreamReply(
+    (response) => {
+      response.writeHead(200, { ...uiHeaders });
+      response.flushHeaders();
+      const disconnected = new AbortController();
+      response.once('close', () => disconnected.abort());
+      return writeLines(response, linesOf(log, answer, disconnected.signal), {
+        context,
+        heartbeat: { clock, everyMs: heartbeatMs, text: `${encodeComment('ping')}\n` },
+        line: (data) => encodeFrame({ data }),
+        errorLine: (error) => {
+          const errorText = toServerError(error).message;
+          return encodeFrame({ data: JSON.stringify({ type: 'error', errorText }) });
+        },
+      });
+    },
+    { isReplay: true },
+  );
 }
 
 const heartbeatMs = 15_000;

@@ -102,24 +102,29 @@ function answerCommand(
   return deny(action === 'cancel' ? 'The user dismissed the question' : 'The user declined');
 }
 
-/**
- * Answers questions of a session. Answers to other questions are ignored, as the protocol says. `by` names the
- * protocol of the client.
- */
+interface AnswerOptions {
+  /** The name of the client's protocol. Default: `mcp`. */
+  readonly by?: string | undefined;
+  /** The idempotency key of the last answer. Default: each key contains the turn and the id of its call. */
+  readonly lastKey?: string | undefined;
+}
+
+/** Answers questions of a session. Answers to other questions are ignored, as the protocol says. */
 export async function submitAnswers(
   taskId: string,
   answers: ReadonlyMap<string, JsonObject | undefined>,
   { service, log, trace }: Pick<RouteContext, 'service' | 'log' | 'trace'>,
-  by = 'mcp',
+  { by = 'mcp', lastKey }: AnswerOptions = {},
 ): Promise<void> {
   const { fold } = await readChatNear(log, taskId);
-  for (const asked of fold.asked) {
+  const answered = fold.asked.filter(({ toolCallId }) => answers.has(toolCallId));
+  for (const asked of answered) {
     const { toolCallId } = asked;
-    if (!answers.has(toolCallId)) continue;
     const isShown = inputOf(asked, fold) !== undefined;
     const command = answerCommand(asked, answers.get(toolCallId), isShown, by);
     // A repeated answer has no further effect.
-    const key = `${by}-answer:${asked.turn}:${toolCallId}`.slice(0, 256);
+    const own = `${by}-answer:${asked.turn}:${toolCallId}`.slice(0, 256);
+    const key = asked === answered.at(-1) ? (lastKey ?? own) : own;
     await service.tasks.submit(taskId, command, { key, trace });
   }
 }

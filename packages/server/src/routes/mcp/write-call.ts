@@ -62,54 +62,64 @@ export function streamCall(
   const { question, tool, onlyWaits = false } = opened;
   const { clock, closing, log } = context;
   const hasStream = String(context.headers.accept ?? '').includes('text/event-stream');
-  return new StreamReply(async (response) => {
-    const cancelled = new AbortController();
-    const calls = callsOf(log);
-    const key = caller.connection === undefined ? undefined : callKey(caller.connection, id);
-    const cancel = async () => {
-      cancelled.abort();
-      if (!onlyWaits) await stopResponse(question, context, { spansQuestions: true });
-    };
-    if (key !== undefined && !isReadOnly) calls.set(key, cancel);
-    let isSent = false;
-    const work = async (signal: AbortSignal) => {
-      const either = AbortSignal.any([signal, cancelled.signal]);
-      const messages = callMessages(opened, request, context, either);
-      if (!hasStream) {
-        let last: object = {};
-        for await (const { message } of messages) last = message;
-        if (either.aborted || response.destroyed) return;
-        response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' });
-        response.end(JSON.stringify(last));
-        isSent = true;
-        return;
+  return new StreamReply(
+    async (response) => {
+      const cancelled = new AbortController();
+      const calls = callsOf(log);
+      const key = caller.connection === undefined ? undefined : callKey(caller.connection, id);
+      const cancel = async () => {
+        cancelled.abort();
+        if (!onlyWaits) await stopResponse(question, context, { spansQuestions: true });
+      };
+      if (key !== undefined && !isReadOnly) calls.set(key, cancel);
+      let isSent = false;
+      const work = async (signal: AbortSignal) => {
+        const either = AbortSignal.any([signal, cancelled.signal]);
+        const messages = callMessages(opened, request, context, either);
+        if (!hasStream) {
+          let last: object = {};
+          for await (const { message } of messages) last = message;
+          if (either.aborted || response.destroyed) return;
+          response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' });
+          response.end(JSON.stringify(last));
+          isSent = true;
+          return;
+        }
+        response.writeHead(200, { ...sseHeaders });
+        response.flushHeaders();
+        const resumable = !caller.isModern;
+        if (caller.version === '2025-11-25' && request.after === undefined)
+          response.write(`id: ${eventId(opened, request, 0)}\ndata:\n\n`);
+        await writeLines(response, messages, {
+          context,
+          errorLine: (error) => encodeFrame({ data: JSON.stringify(failure(id, error, context)) }),
+          line: ({ number, message }) => {
+            isSent = 'result' in message;
+            const eventOf = resumable ? { id: eventId(opened, request, number) } : {};
+            return encodeFrame({ ...eventOf, data: JSON.stringify(message) });
+          },
+          heartbeat: { clock, everyMs: 15_000, text: `${encodeComment('ping')}\n` },
+        });
+      };
+      try {
+        // For versions before 2026-07-28, a closed connection is no cancellation.
+        // A client that only waited for the run of another client must not stop the run.
+        const options = { stopsOnClose: caller.isModern && !isReadOnly && !onlyWaits };
+        await whileConnected(
+          { question, agent: tool.agent.name },
+          response,
+          options,
+          context,
+          work,
+        );
+      } finally {
+        if (key !== undefined && calls.get(key) === cancel) calls.delete(key);
       }
-      response.writeHead(200, { ...sseHeaders });
-      response.flushHeaders();
-      const resumable = !caller.isModern;
-      if (caller.version === '2025-11-25' && request.after === undefined)
-        response.write(`id: ${eventId(opened, request, 0)}\ndata:\n\n`);
-      await writeLines(response, messages, {
-        context,
-        errorLine: (error) => encodeFrame({ data: JSON.stringify(failure(id, error, context)) }),
-        line: ({ number, message }) => {
-          isSent = 'result' in message;
-          const eventOf = resumable ? { id: eventId(opened, request, number) } : {};
-          return encodeFrame({ ...eventOf, data: JSON.stringify(message) });
-        },
-        heartbeat: { clock, everyMs: 15_000, text: `${encodeComment('ping')}\n` },
-      });
-    };
-    try {
-      // For versions before 2026-07-28, a closed connection is no cancellation.
-      // A client that only waited for the run of another client must not stop the run.
-      const options = { stopsOnClose: caller.isModern && !isReadOnly && !onlyWaits };
-      await whileConnected({ question, agent: tool.agent.name }, response, options, context, work);
-    } finally {
-      if (key !== undefined && calls.get(key) === cancel) calls.delete(key);
-    }
-    if (isSent && tool.isReading && !isReadOnly && !closing.aborted) await forget(opened, context);
-  });
+      if (isSent && tool.isReading && !isReadOnly && !closing.aborted)
+        await forget(opened, context);
+    },
+    { isReplay: true },
+  );
 }
 
 /** Deletes the session of a call that changed nothing, when its result is sent. */

@@ -6,7 +6,7 @@ import OpenAI from 'openai';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { createServer } from '../../create-server.ts';
-import { agUiClient, runAgUi, shownOf } from '../../testing/ag-ui-client.ts';
+import { agUiClient, runAgUi, shownOf } from '../../testing/ag-ui/ag-ui-client.ts';
 
 /** Starts a run in this process, without a command, as a terminal does. A server lists the session. */
 async function runBeside() {

@@ -106,6 +106,11 @@ export class ResponseLog {
     return new ResponseLog(question, log, from, spansQuestions);
   }
 
+  /** Creates a response that gets its records from a state that several responses share. */
+  static from(question: Question, log: Log, state: ChatState): ResponseLog {
+    return new ResponseLog(question, log, state, true);
+  }
+
   get state(): ChatState {
     return this.#state;
   }
@@ -145,6 +150,13 @@ export class ResponseLog {
 
   #add(batch: Batch): readonly ResponseStep[] {
     const { state, steps } = foldChat(this.#state, batch);
+    const own = this.addSteps(steps);
+    this.#state = state;
+    return own;
+  }
+
+  /** Adds the steps of the session. Returns the steps of the response. */
+  addSteps(steps: readonly ChatStep[]): readonly ResponseStep[] {
     const own: ResponseStep[] = [];
     for (const step of steps) {
       if (this.#end !== undefined) break;
@@ -155,7 +167,6 @@ export class ResponseLog {
       else if (this.#isWithdrawn) this.#end = withdrawn(step.record.time);
       own.push({ ...step, end: this.#end });
     }
-    this.#state = state;
     return own;
   }
 

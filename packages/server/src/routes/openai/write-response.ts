@@ -60,8 +60,11 @@ export function streamResponse(
         heartbeat: { clock, everyMs: 15_000, text: `${encodeComment('ping')}\n` },
       }),
     );
-  });
+  }, replay);
 }
+
+/** A stream that starts with the stored content of its run. */
+const replay = { isReplay: true };
 
 /** Waits for the end of a response and writes it as JSON. */
 export function sendResponse(

@@ -112,7 +112,8 @@ function formOf(params: ElicitRequest['params'] | UrlQuestion, server: string): 
   if (url.username !== '' || url.password !== '')
     throw refused('The address contains a user name, which can hide its host');
   const about = `The MCP server ${server} asks you to open a page of ${url.host}:\n${url.href}\n`;
-  const message = `${params.message}\n\n${about}Agree after you have opened it.`;
+  // The text of the server comes last. It could otherwise imitate the sentence about the page.
+  const message = `${about}Agree after you have opened it. The text of the server:\n\n${params.message}`;
   return { message, schema: { type: 'object', properties: {} } };
 }
 

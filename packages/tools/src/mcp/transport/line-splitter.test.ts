@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { LineSplitter } from './stdio-transport.ts';
+import { LineSplitter } from '../../shell/child-lines.ts';
 
 /** Splits the bytes into chunks at the given positions. */
 function cut(bytes: Buffer, cuts: readonly number[]): readonly Buffer[] {

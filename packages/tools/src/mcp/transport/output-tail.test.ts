@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OutputTail } from './stdio-transport.ts';
+import { OutputTail } from '../../shell/child-lines.ts';
 
 const asIs = (text: string) => text;
 

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { bundledProgram } from '../../../../../scripts/bundled-program.ts';
 import { call, McpConnections, stdioServer, toolOf } from '../../testing/mcp-connections.ts';
 import { isGone } from '../../testing/processes.ts';
 import type { McpOptions, McpTools } from '../index.ts';
@@ -245,14 +245,10 @@ describe('close', () => {
   });
 
   test('happens at process exit if it was not called', async () => {
-    const program = fileURLToPath(
+    const program = bundledProgram(
       new URL('../../testing/mcp-client-in-process.ts', import.meta.url),
     );
-    const { stdout, stderr } = spawnSync(
-      process.execPath,
-      ['--conditions=@millrace/source', program],
-      { encoding: 'utf8' },
-    );
+    const { stdout, stderr } = spawnSync(process.execPath, [program], { encoding: 'utf8' });
     expect(Number(stdout), stderr).toBeGreaterThan(0);
     await untilGone(Number(stdout));
   });

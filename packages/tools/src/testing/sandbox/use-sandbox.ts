@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, onTestFinished, type TestContext } from 'vitest';
+import { bundledProgram } from '../../../../../scripts/bundled-program.ts';
 import { sharedFolder } from '../../../../../scripts/process-folder.ts';
 import { fewOf } from '../../../../core/src/testing/runs.ts';
 import { writeTree } from '../temporary-folder.ts';
@@ -95,8 +96,8 @@ export async function attackAgent(
 }
 
 function startAgent(user: (typeof sandboxUsers)[number]): RunningAgent {
-  const program = join(import.meta.dirname, 'sandboxed-agent.ts');
-  const node = [process.execPath, '--conditions=@millrace/source', program];
+  const program = bundledProgram(new URL('sandboxed-agent.ts', import.meta.url));
+  const node = [process.execPath, program];
   const drop = ['setpriv', `--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups', '--'];
   const [command = '', ...args] = user === 'nobody' ? [...drop, ...node] : node;
   const env = { ...process.env, ...codeCacheOf(user), AGENT_API_KEY: agentKey, NODE_OPTIONS: '' };

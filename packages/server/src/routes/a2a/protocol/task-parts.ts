@@ -4,6 +4,7 @@ import {
   type ItemState,
   isId,
   type JsonObject,
+  type JsonValue,
   type MediaPart,
   type Part,
   parseJson,
@@ -50,8 +51,11 @@ function nameOf(file: MediaPart | FilePart): JsonObject {
   return file.kind === 'file' ? { name: file.name } : {};
 }
 
-/** Returns a file as a part of A2A. A file in the blob store is a link. */
-function fileContent(file: MediaPart | FilePart, { sessionId, base }: TaskPlace): JsonObject {
+/**
+ * Returns a file as a part of A2A. A file in the blob store is a link without the URL of the server, because
+ * clients with different URLs share a view. `linkTask` and `linkEvent` complete the links.
+ */
+function fileContent(file: MediaPart | FilePart, { sessionId }: TaskPlace): JsonObject {
   const { source, mimeType: mediaType } = file;
   const known = { mediaType, ...(file.kind === 'file' && { filename: file.name }) };
   switch (source.type) {
@@ -61,11 +65,43 @@ function fileContent(file: MediaPart | FilePart, { sessionId, base }: TaskPlace)
       return { url: source.url, ...known };
     case 'blob': {
       const path = `/tasks/${encodeURIComponent(sessionId)}/blobs/${source.hash}`;
-      return { url: `${base}${path}`, ...known };
+      return { url: path, ...known };
     }
     case 'provider_file':
       return { text: `A file of ${source.provider}: ${source.id}`, ...known };
   }
+}
+
+/** Completes the links of a task with the URL of the server. */
+export function linkTask(task: JsonObject, base: string): JsonObject {
+  const { artifacts, history } = task;
+  return {
+    ...task,
+    ...(artifacts !== undefined && { artifacts: linkAll(artifacts, base) }),
+    ...(history !== undefined && { history: linkAll(history, base) }),
+  };
+}
+
+/** Completes the links of an event with the URL of the server. */
+export function linkEvent(event: JsonObject, base: string): JsonObject {
+  const { task, artifactUpdate: update } = event;
+  if (isObject(task)) return { task: linkTask(task, base) };
+  if (!isObject(update)) return event;
+  const [artifact = null] = linkAll([update['artifact'] ?? null], base);
+  return { artifactUpdate: { ...update, artifact } };
+}
+
+/** Completes the links in the parts of artifacts or messages. */
+function linkAll(values: JsonValue, base: string): JsonValue[] {
+  const link = (part: JsonValue) => {
+    const url = field(part, 'url');
+    const isLink = typeof url === 'string' && /^\/tasks\/[^/]+\/blobs\//.test(url);
+    return isObject(part) && isLink ? { ...part, url: `${base}${url}` } : part;
+  };
+  return (values as JsonValue[]).map((one) => {
+    const parts = field(one, 'parts');
+    return isObject(one) && Array.isArray(parts) ? { ...one, parts: parts.map(link) } : one;
+  });
 }
 
 /** Returns the content of a message about a part: reasoning, a call, or its result. */

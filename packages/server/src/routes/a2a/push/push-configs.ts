@@ -3,7 +3,7 @@ import type { JsonObject } from '@millrace/core';
 import type { Row, Rows } from '../../../contract/rows.ts';
 import { ServerError } from '../../../contract/server-error.ts';
 import type { AgentNetwork } from '../../../network/agent-network.ts';
-import type { PushConfig, TaskPlace } from '../contract.ts';
+import type { PushCaller, PushConfig, TaskPlace } from '../contract.ts';
 import { invalidParams, taskNotFound } from '../protocol/a2a-error.ts';
 import { textField } from '../protocol/messages.ts';
 
@@ -22,11 +22,17 @@ export class PushConfigs {
   }
 
   /** Stores a configuration. A configuration with the same id is replaced. `sent` is the current status. */
-  async create(place: TaskPlace, params: JsonObject, sent: string): Promise<PushConfig> {
+  async create(
+    place: TaskPlace,
+    params: JsonObject,
+    { caller, expiresAt }: PushCaller,
+    sent: string,
+  ): Promise<PushConfig> {
     const { authentication } = params;
     const auth = typeof authentication === 'object' ? (authentication as JsonObject) : {};
     const config = {
       ...{ id: textField(params, 'id') ?? randomUUID(), place, sent, sending: sent, version: 0 },
+      ...{ caller, expiresAt },
       url: this.#checkedUrl(textField(params, 'url')),
       token: headerText(params, 'token'),
       scheme: headerText(auth, 'scheme'),
@@ -103,12 +109,13 @@ function rowId({ taskId }: TaskPlace, id: string): string {
 }
 
 function toRow(config: Omit<PushConfig, 'version'>): Pick<Row, 'id' | 'keys' | 'data'> {
-  const { id, place, url, token, scheme, credentials, sent, sending } = config;
+  const { id, place, url, token, scheme, credentials, sent, sending, caller, expiresAt } = config;
   return {
     id: rowId(place, id),
     keys: { run_id: place.taskId, task_id: place.sessionId },
     data: {
-      ...{ id, url, sent, sending, place: { ...place } },
+      ...{ id, url, sent, sending, caller, place: { ...place } },
+      ...(expiresAt !== undefined && { expiresAt }),
       ...(token !== undefined && { token }),
       ...(scheme !== undefined && { scheme }),
       ...(credentials !== undefined && { credentials }),
@@ -117,20 +124,21 @@ function toRow(config: Omit<PushConfig, 'version'>): Pick<Row, 'id' | 'keys' | '
 }
 
 function fromRow({ data, version }: Row): PushConfig {
-  const { id, url, token, scheme, credentials, sent, sending, place } = data;
+  const { id, url, token, scheme, credentials, sent, sending, place, caller, expiresAt } = data;
   const optional = (value: unknown) => (typeof value === 'string' ? value : undefined);
   return {
     ...{ id: String(id), url: String(url), sent: String(sent), sending: String(sending), version },
     ...{ token: optional(token), scheme: optional(scheme), credentials: optional(credentials) },
     place: place as unknown as TaskPlace,
+    caller: String(caller),
+    expiresAt: typeof expiresAt === 'number' ? expiresAt : undefined,
   };
 }
 
-/** Returns a configuration for clients. It does not contain the credentials. */
-export function pushConfigJson({ id, place, url, token, scheme }: PushConfig): JsonObject {
+/** Returns a configuration for clients. It contains neither the token nor the credentials. */
+export function pushConfigJson({ id, place, url, scheme }: PushConfig): JsonObject {
   return {
     ...{ id, taskId: place.taskId, url },
-    ...(token !== undefined && { token }),
     ...(scheme !== undefined && { authentication: { scheme } }),
   };
 }

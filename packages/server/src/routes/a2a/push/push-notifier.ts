@@ -1,17 +1,21 @@
 import type { JsonObject } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import type { Rows } from '../../../contract/rows.ts';
-import { diagnosticLine } from '../../../contract/server-error.ts';
+import { diagnosticLine, ServerError } from '../../../contract/server-error.ts';
+import { callerOfToken, tokenOfCaller } from '../../../http/access/check-access.ts';
+import { shareOf } from '../../../http/access/fair-share.ts';
+import type { TokenStore } from '../../../http/access/token-store.ts';
 import type { AgentNetwork } from '../../../network/agent-network.ts';
 import { requestAgent } from '../../../network/agent-request.ts';
-import { field } from '../../mcp/protocol/rpc-message.ts';
 import { parseTaskId } from '../../mcp/protocol/run-ref.ts';
 import { readQuestion } from '../../openai/response-log.ts';
-import type { PushConfig, PushSender } from '../contract.ts';
-import { followTask, isTerminal } from '../follow-task.ts';
+import type { PushCaller, PushConfig, PushSender } from '../contract.ts';
+import { isTerminal } from '../follow-task.ts';
 import type { A2aTask } from '../open-task.ts';
 import { a2aJson } from '../protocol/a2a-error.ts';
+import { ReadQueue } from '../read-queue.ts';
 import { PushConfigs } from './push-configs.ts';
+import { followStatuses, statusKey } from './task-statuses.ts';
 
 interface NotifierOptions {
   readonly rows: Rows;
@@ -19,6 +23,10 @@ interface NotifierOptions {
   readonly clock: Clock;
   /** Decides to which addresses the server may connect. */
   readonly network: AgentNetwork;
+  /** The tokens of the callers. A configuration ends with the token that created it. */
+  readonly tokens: Pick<TokenStore, 'isRequired' | 'isValid' | 'onRevoked'>;
+  /** Returns whether a session exists. */
+  readonly hasSession: (id: string) => Promise<boolean>;
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
 }
 
@@ -29,6 +37,11 @@ const timeoutMs = 15_000;
 const maxTries = 3;
 const retryMs = 1000;
 
+interface FollowedConfig {
+  readonly config: PushConfig;
+  readonly stopped: AbortController;
+}
+
 /**
  * Sends the status of tasks to the addresses that clients configured. A server that restarts continues, and
  * sends a status again if it may not have arrived.
@@ -37,16 +50,46 @@ export class PushNotifier implements PushSender {
   readonly configs: PushConfigs;
   readonly #options: NotifierOptions;
   readonly #closing = new AbortController();
-  readonly #followed = new Map<string, AbortController>();
+  readonly #followed = new Map<string, FollowedConfig>();
+  readonly #reads = new ReadQueue();
 
   constructor(options: NotifierOptions) {
     this.#options = options;
     this.configs = new PushConfigs(options.rows, options.network);
+    options.tokens.onRevoked((id) => this.#stopAll(callerOfToken(id)));
   }
 
   /** Continues with the configurations of earlier processes. */
   async start(): Promise<void> {
-    for (const config of await this.configs.open(maxFollowed)) this.follow(config);
+    for (const config of await this.configs.open(maxFollowed)) {
+      // An address that has the last status receives nothing more.
+      if (isTerminal(config.sent)) await this.configs.delete(config.place, config.id);
+      else this.follow(config);
+    }
+  }
+
+  /** Throws if the caller cannot add a configuration. */
+  assertCapacity({ caller, isRestricted }: PushCaller): void {
+    const own = [...this.#followed.values()].filter((one) => one.config.caller === caller).length;
+    const limit = isRestricted ? shareOf(maxFollowed) : maxFollowed;
+    if (own < limit && this.#followed.size < maxFollowed) return;
+    const message = 'Cannot add a push configuration: too many tasks are followed. Retry later';
+    throw new ServerError('rate_limited', message, {}, { retryAfterMs: 60_000 });
+  }
+
+  /** Ends the configurations of a caller that is no longer admitted. */
+  #stopAll(caller: string): void {
+    for (const { config, stopped } of [...this.#followed.values()]) {
+      if (config.caller !== caller) continue;
+      stopped.abort();
+      this.#delete(config);
+    }
+  }
+
+  #delete(config: PushConfig): void {
+    this.configs
+      .delete(config.place, config.id)
+      .catch((error: unknown) => this.#report(config, (error as Error).name));
   }
 
   close(): void {
@@ -56,17 +99,17 @@ export class PushNotifier implements PushSender {
   /** Follows the task of a configuration until its end. */
   follow(config: PushConfig): void {
     const key = `${config.place.taskId}/${config.id}`;
-    this.#followed.get(key)?.abort();
+    this.#followed.get(key)?.stopped.abort();
     if (this.#followed.size >= maxFollowed) return this.#report(config, 'too many are followed');
     const stopped = new AbortController();
-    this.#followed.set(key, stopped);
+    this.#followed.set(key, { config, stopped });
     const signal = AbortSignal.any([stopped.signal, this.#closing.signal]);
     this.#deliverAll(config, signal)
       .catch((error: unknown) => {
         if (!signal.aborted) this.#report(config, (error as Error).name);
       })
       .finally(() => {
-        if (this.#followed.get(key) === stopped) this.#followed.delete(key);
+        if (this.#followed.get(key)?.stopped === stopped) this.#followed.delete(key);
       });
   }
 
@@ -75,13 +118,13 @@ export class PushNotifier implements PushSender {
     const task = await this.#taskOf(first);
     if (task === undefined) return this.configs.delete(first.place, first.id);
     let config: PushConfig | undefined = first;
-    const options = { historyLength: 0, hasArtifacts: false, stopsWhenAsked: false };
-    for await (const event of followTask(task, options, { log }, signal)) {
-      const status = field(event['task'] ?? event['statusUpdate'], 'status');
-      const key = statusKey(status as JsonObject | undefined);
+    const options = { log, signal, reads: this.#reads };
+    for await (const status of followStatuses(task, first.sent, options)) {
+      const key = statusKey(status);
       if (signal.aborted || key === undefined || key === config.sent) continue;
+      if (!(await this.#isAdmitted(config))) return this.configs.delete(config.place, config.id);
       const { taskId, contextId } = config.place;
-      const update = { statusUpdate: { taskId, contextId, status: status ?? null } };
+      const update = { statusUpdate: { taskId, contextId, status } };
       config = await this.#deliver(config, key, update, signal);
       // The configuration was deleted, or another server delivers its updates.
       if (config === undefined) return;
@@ -89,6 +132,17 @@ export class PushNotifier implements PushSender {
     const { sent } = config;
     if (!signal.aborted && sent !== first.sent && isTerminal(sent))
       await this.configs.delete(config.place, config.id);
+  }
+
+  /** Returns whether the caller of a configuration could still read its task. */
+  async #isAdmitted({ caller, expiresAt, place }: PushConfig): Promise<boolean> {
+    const { tokens, clock, hasSession } = this.#options;
+    if (expiresAt !== undefined && expiresAt <= clock.now()) return false;
+    if (!(await hasSession(place.sessionId))) return false;
+    const token = tokenOfCaller(caller);
+    if (token !== undefined) return tokens.isValid(token);
+    // A user has a time of expiry. All other callers need a server without tokens.
+    return caller.startsWith('user ') || !tokens.isRequired;
   }
 
   async #taskOf({ place }: PushConfig): Promise<A2aTask | undefined> {
@@ -161,11 +215,4 @@ export class PushNotifier implements PushSender {
     const line = `Cannot send a push notification of task ${place.taskId}: ${why}`;
     this.#options.onDiagnostic?.(diagnosticLine(line));
   }
-}
-
-/** Returns a key for a status. Two questions of one task have different keys. */
-export function statusKey(status: JsonObject | undefined): string | undefined {
-  const { state, timestamp } = status ?? {};
-  if (typeof state !== 'string') return undefined;
-  return state === 'TASK_STATE_INPUT_REQUIRED' ? `${state}@${timestamp}` : state;
 }

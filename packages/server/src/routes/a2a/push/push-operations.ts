@@ -1,14 +1,31 @@
 import type { JsonObject } from '@millrace/core';
-import type { PushSender } from '../contract.ts';
+import type { PushCaller, PushConfig, PushSender } from '../contract.ts';
 import { type A2aContext, type A2aTask, findTask, openView } from '../open-task.ts';
-import { a2aError } from '../protocol/a2a-error.ts';
+import { a2aError, taskNotFound } from '../protocol/a2a-error.ts';
 import { textField } from '../protocol/messages.ts';
 import { pushConfigJson } from './push-configs.ts';
-import { statusKey } from './push-notifier.ts';
+import { statusKey } from './task-statuses.ts';
 
 function notifierOf({ push }: A2aContext): PushSender {
   if (push !== undefined) return push;
   throw a2aError('PUSH_NOTIFICATION_NOT_SUPPORTED', 'This server sends no push notifications');
+}
+
+/** Maximum time for which a user of `authorize` receives notifications, because the server cannot ask again. */
+const userLifetimeMs = 24 * 60 * 60 * 1000;
+
+/** Returns who creates a configuration, and when it ends. */
+function callerOf({ caller, grant, clock }: A2aContext): PushCaller {
+  const { scope, expiresAt: until } = grant;
+  const isUser = scope.kind === 'user' || caller.startsWith('user ');
+  const limit = isUser ? clock.now() + userLifetimeMs : undefined;
+  const expiresAt = until === null ? limit : Math.min(until, limit ?? until);
+  return { caller, expiresAt, isRestricted: scope.kind !== 'all' };
+}
+
+/** True if a caller can read a configuration: only its creator, and callers with full access. */
+function canRead(config: PushConfig, { caller, grant }: A2aContext): boolean {
+  return config.caller === caller || (grant.scope.kind === 'all' && !grant.isReadOnly);
 }
 
 /** Adds a configuration to a task. `sent` is the status that the address need not receive. */
@@ -19,9 +36,11 @@ export async function addPushConfig(
   sent?: string,
 ): Promise<JsonObject> {
   const notifier = notifierOf(context);
+  const caller = callerOf(context);
+  notifier.assertCapacity(caller);
   const { view } = await openView(task, context);
   const now = statusKey(view.task({ historyLength: 0 })['status'] as JsonObject) ?? '';
-  const config = await notifier.configs.create(task.place, params, sent ?? now);
+  const config = await notifier.configs.create(task.place, params, caller, sent ?? now);
   notifier.follow(config);
   return pushConfigJson(config);
 }
@@ -36,12 +55,14 @@ export const pushOperations: Readonly<Record<string, PushOperation>> = {
   async GetTaskPushNotificationConfig(params, context) {
     const { place } = await findTask(params['taskId'], context);
     const config = await notifierOf(context).configs.get(place, textField(params, 'id'));
+    if (!canRead(config, context)) throw taskNotFound();
     return pushConfigJson(config);
   },
   async ListTaskPushNotificationConfigs(params, context) {
     const { place } = await findTask(params['taskId'], context);
     const configs = await notifierOf(context).configs.list(place);
-    return { configs: configs.map(pushConfigJson), nextPageToken: '' };
+    const own = configs.filter((config) => canRead(config, context));
+    return { configs: own.map(pushConfigJson), nextPageToken: '' };
   },
   async DeleteTaskPushNotificationConfig(params, context) {
     const { place } = await findTask(params['taskId'], context);

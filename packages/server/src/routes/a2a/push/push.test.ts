@@ -8,7 +8,14 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { memoryRows } from '../../../rows/memory-rows.ts';
 import { a2aBindings, a2aClient, sent, transcriptOf } from '../../../testing/a2a/a2a-client.ts';
-import { serveOpenAi as serve } from '../../../testing/openai-client.ts';
+import { serveOpenAi } from '../../../testing/openai-client.ts';
+
+/** Serves an agent whose notifications can reach this machine. */
+const serve: typeof serveOpenAi = (script, options = {}) =>
+  serveOpenAi(script, {
+    ...options,
+    server: { a2a: { pushNetworks: ['public', 'loopback'] }, ...options.server },
+  });
 
 interface Received {
   readonly headers: IncomingHttpHeaders;
@@ -120,13 +127,13 @@ test.each(a2aBindings)(
 test.each([
   ['a metadata service', 'http://169.254.169.254/latest', undefined],
   ['the name of a metadata service', 'http://metadata.google.internal/', undefined],
-  ['this machine, if it is not allowed', 'http://127.0.0.1:1/', ['public']],
+  ['this machine, if it is not allowed', 'http://127.0.0.1:1/', {}],
   ['a private network', 'http://10.0.0.1/', undefined],
   ['a file', 'file:///etc/passwd', undefined],
   ['a user', 'http://user:pass@example.com/', undefined],
   ['no URL', 'hook', undefined],
-])('24.5: attack: a configuration with %s is refused', async (_, target, agentNetworks) => {
-  const { url } = await serve(['Done.'], { server: { agentNetworks } });
+])('24.5: attack: a configuration with %s is refused', async (_, target, a2a) => {
+  const { url } = await serve(['Done.'], { server: { ...(a2a && { a2a }) } });
   const client = await a2aClient(url);
   const { id: taskId } = transcriptOf(await client.sendMessage(sent('Go')));
   await expect(client.createTaskPushNotificationConfig(config(target, { taskId }))).rejects.toThrow(

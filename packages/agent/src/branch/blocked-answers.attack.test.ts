@@ -1,0 +1,109 @@
+import { type LogRecord, transcript } from '@millrace/core';
+import { memoryLog, snapshot } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { expect, onTestFinished, test } from 'vitest';
+import { createAgent } from '../create-agent.ts';
+import { outputGuardrail } from '../guardrails/define-guardrail.ts';
+import { branchSession } from './branch-session.ts';
+
+// A user branches a session inside of an answer that a guardrail stopped or changed. The user wants the answer
+// back, in the conversation or in the next request to the model.
+
+type Check = Parameters<typeof outputGuardrail>[0]['check'];
+
+/** An agent whose first answer contains `EVIL`. Further answers are harmless. */
+function guardedAgent(check: Check) {
+  const log = memoryLog();
+  onTestFinished(() => log.close());
+  const answers = Array.from({ length: 200 }, () => 'Fine.');
+  const provider = scriptedProvider(['one two EVIL three four', ...answers], { pieces: 'token' });
+  const guardrails = [outputGuardrail({ name: 'calm', check })];
+  const agent = createAgent({ log, provider, guardrails });
+  const isShown = async (session: string) =>
+    JSON.stringify(transcript(await snapshot(log, session))).includes('EVIL');
+  const isSent = (from = 0) =>
+    JSON.stringify(provider.requests.slice(from).map(({ request }) => request.items)).includes(
+      'EVIL',
+    );
+  const recordsOf = async (session: string): Promise<readonly LogRecord[]> =>
+    (await log.read(session)).records;
+  /** Returns the offset of the record that completes the text of the answer. */
+  const endOfText = async () => {
+    const records = await recordsOf('talk');
+    return (
+      records.find(({ delta, turn }) => delta?.type === 'commit_part' && turn === 1)?.offset ?? 0
+    );
+  };
+  /** Branches at each record of the first turn, and returns the branches in which the answer is back. */
+  const restored = async (session: string, prefix: string) => {
+    const found: string[] = [];
+    for (const { offset, delta, fact } of await recordsOf(session)) {
+      const into = `${prefix}${offset}`;
+      const from = provider.requests.length;
+      const branch = { at: offset, into, input: 'Go on' };
+      const { reason } = await branchSession(agent, session, branch).result;
+      if ((await isShown(into)) || isSent(from))
+        found.push(`${offset} ${(delta ?? fact).type} ${reason}`);
+      if (fact?.type === 'turn_finished') break;
+    }
+    return found;
+  };
+  return { agent, endOfText, isShown, isSent, restored };
+}
+
+const stops: Check = ({ text }) =>
+  text.includes('EVIL') ? { verdict: 'stop', reason: 'evil' } : 'pass';
+const changes: Check = ({ text }) =>
+  text.includes('EVIL') ? { verdict: 'change', to: 'calm' } : 'pass';
+const fails: Check = ({ text }) => {
+  if (text.includes('EVIL')) throw new Error('no connection');
+  return 'pass';
+};
+
+test.each([
+  ['stopped', stops],
+  ['changed', changes],
+  ['could not check', fails],
+])(
+  '18.395: attack: a branch inside of an answer that a guardrail %s does not bring it back',
+  async (_, check) => {
+    const { agent, restored } = guardedAgent(check);
+    await agent.run('Talk', { session: 'talk' }).result;
+    expect(await restored('talk', 'b')).toEqual([]);
+  },
+);
+
+test('18.395: attack: a branch of a branch does not bring a blocked answer back', async () => {
+  const { agent, endOfText, restored } = guardedAgent(stops);
+  await agent.run('Talk', { session: 'talk' }).result;
+  const at = await endOfText();
+  await branchSession(agent, 'talk', { at, into: 'one', input: 'Go on' }).result;
+  expect(await restored('one', 'two')).toEqual([]);
+});
+
+test('18.395: attack: an answer that is still checked is not kept', async () => {
+  const isChecking = Promise.withResolvers<void>();
+  const verdict = Promise.withResolvers<void>();
+  let checks = 0;
+  const { agent, endOfText, isShown, isSent } = guardedAgent(async ({ text }) => {
+    if (checks++ > 0) return 'pass';
+    isChecking.resolve();
+    await verdict.promise;
+    return text.includes('EVIL') ? { verdict: 'stop', reason: 'evil' } : 'pass';
+  });
+  const run = agent.run('Talk', { session: 'talk' });
+  await isChecking.promise;
+  const at = await endOfText();
+  await branchSession(agent, 'talk', { at, into: 'one', input: 'Go on' }).result;
+  expect([await isShown('one'), isSent()]).toEqual([false, false]);
+  verdict.resolve();
+  await run.result;
+});
+
+test('18.395: a branch keeps the start of an answer that the guardrails passed', async () => {
+  const { agent, endOfText, isShown } = guardedAgent(() => 'pass');
+  await agent.run('Talk', { session: 'talk' }).result;
+  const at = await endOfText();
+  await branchSession(agent, 'talk', { at, into: 'one', input: 'Go on' }).result;
+  expect(await isShown('one')).toBe(true);
+});

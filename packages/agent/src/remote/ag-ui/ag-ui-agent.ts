@@ -1,0 +1,142 @@
+import {
+  type FormQuestion,
+  formLimits,
+  type JsonObject,
+  type JsonValue,
+  readForm,
+} from '@millrace/core';
+import type { Agent } from '../../contract/agent.ts';
+import type { FormAnswer } from '../../contract/tool.ts';
+import type { RemoteEvent, RemotePeer, RemoteRequest } from '../contract.ts';
+import { type RemoteAgentOptions, remoteAgent } from '../remote-agent.ts';
+import { callsOf, messagesOf } from './history.ts';
+import { type AgUiConnection, isObject, runEvents, textIn } from './read-events.ts';
+import { RunReader } from './run-reader.ts';
+
+/** Options of `agUiAgent`. */
+export interface AgUiAgentOptions extends RemoteAgentOptions {
+  /** The address to which runs are sent. */
+  readonly url: string;
+  /** Headers of all requests, for example `{ authorization: 'Bearer …' }`. Default: none. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Data for the agent, as `forwardedProps` of each run. Default: none. */
+  readonly forwardedProps?: JsonValue | undefined;
+  /** Maximum time without a byte of the agent, in milliseconds. Default: 300,000. */
+  readonly idleTimeoutMs?: number | undefined;
+  /** Sends requests. Default: the global `fetch`. */
+  readonly fetch?: typeof fetch | undefined;
+}
+
+/**
+ * Creates an agent whose work an agent of AG-UI 1.0 does. Its texts, reasoning, calls and results are streamed
+ * to our log.
+ *
+ * - An interrupt is a form, which any client of the session can answer. The answer resumes the run.
+ * - A stop closes the connection of the run.
+ * - The id of the thread is the id of our session. Each run contains the messages of the session.
+ *
+ * @example
+ * const agent = agUiAgent({ url: 'https://agents.example/weather', log });
+ */
+export function agUiAgent(options: AgUiAgentOptions): Agent {
+  const {
+    url,
+    headers = {},
+    forwardedProps,
+    idleTimeoutMs = 300_000,
+    fetch: send,
+    ...rest
+  } = options;
+  const connection: AgUiConnection = {
+    ...{ url, headers, idleTimeoutMs },
+    fetch: send ?? ((input, init) => fetch(input, init)),
+  };
+  const peer: RemotePeer = {
+    ...{ protocol: 'ag-ui', name: new URL(url).host },
+    send: (request) => sendRun(connection, request, forwardedProps),
+  };
+  return remoteAgent(peer, rest);
+}
+
+/** Maximum number of runs for one message. Each answer to interrupts starts a run. */
+const maxRuns = 100;
+
+async function* sendRun(
+  connection: AgUiConnection,
+  { session: threadId, items, signal }: RemoteRequest,
+  forwardedProps: JsonValue | undefined,
+): AsyncGenerator<RemoteEvent> {
+  const messages = messagesOf(items, callsOf(items));
+  const reader = new RunReader(new Set(messages.map(({ id }) => String(id))));
+  let resume: JsonObject[] = [];
+  for (let runs = 0; runs < maxRuns; runs++) {
+    const input: JsonObject = {
+      ...{ threadId, runId: crypto.randomUUID(), protocolVersion: '1.0', state: {} },
+      ...{ messages: [...messages, ...reader.messages], tools: [], context: [] },
+      forwardedProps: forwardedProps ?? {},
+      ...(resume.length > 0 && { resume }),
+    };
+    for await (const event of runEvents(connection, input, signal)) {
+      yield* reader.add(event);
+      if (reader.end !== undefined) break;
+    }
+    const { end } = reader;
+    if (end === undefined) throw new Error('The agent ended the stream before its run');
+    if (end.interrupts.length === 0) return yield end.event;
+    const answers: Promise<JsonObject>[] = [];
+    for (const interrupt of end.interrupts) {
+      const { promise, resolve } = Promise.withResolvers<FormAnswer>();
+      const call = textIn(interrupt, 'toolCallId');
+      const form = formOf(interrupt);
+      answers.push(promise.then((answer) => entryOf(interrupt, form, answer)));
+      yield { type: 'question', call, form: form.question, answer: resolve };
+    }
+    resume = await Promise.all(answers);
+    signal.throwIfAborted();
+    reader.next();
+  }
+  throw new Error(`The agent asked more than ${maxRuns} times`);
+}
+
+interface InterruptForm {
+  readonly question: FormQuestion;
+  /** True if the answer is only the value of the field `answer`. */
+  readonly isPlain: boolean;
+}
+
+/** Returns the form for an interrupt. Fields that a form cannot have are left out. */
+function formOf(interrupt: JsonObject): InterruptForm {
+  const { responseSchema: schema } = interrupt;
+  const text = textIn(interrupt, 'message') ?? textIn(interrupt, 'reason') ?? 'The agent asks';
+  const message = text.slice(0, formLimits.messageLength);
+  const properties = isObject(schema) && isObject(schema['properties']) ? schema['properties'] : {};
+  const simple = Object.entries(properties).filter(
+    ([name, property]) =>
+      readForm({ message, schema: { type: 'object', properties: { [name]: property ?? null } } })
+        .ok,
+  );
+  const required = isObject(schema) && Array.isArray(schema['required']) ? schema['required'] : [];
+  const isWhole = required.every((name) => simple.some(([known]) => known === name));
+  const shown = { type: 'object', properties: Object.fromEntries(simple), required };
+  if (simple.length > 0 && isWhole && readForm({ message, schema: shown }).ok)
+    return { question: { message, schema: shown }, isPlain: false };
+  const answer = { type: 'string', title: 'Answer' };
+  const plain = { type: 'object', properties: { answer }, required: ['answer'] };
+  return { question: { message, schema: plain }, isPlain: true };
+}
+
+/** Returns the answer to an interrupt, as the next run contains it. */
+function entryOf(
+  interrupt: JsonObject,
+  { isPlain }: InterruptForm,
+  answer: FormAnswer,
+): JsonObject {
+  const interruptId = textIn(interrupt, 'id') ?? '';
+  if (answer.action !== 'accept') return { interruptId, status: 'cancelled' };
+  const { content } = answer;
+  return {
+    interruptId,
+    status: 'resolved',
+    payload: isPlain ? (content['answer'] ?? null) : content,
+  };
+}

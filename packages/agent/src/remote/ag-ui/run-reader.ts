@@ -1,0 +1,178 @@
+import type { JsonObject, JsonValue } from '@millrace/core';
+import type { RemoteEvent } from '../contract.ts';
+import { inputOf } from '../step-writer.ts';
+import { isObject, textIn } from './read-events.ts';
+
+interface OpenCall {
+  readonly id: string;
+  readonly name: string;
+  input: string;
+}
+
+interface RunEnd {
+  readonly event: RemoteEvent;
+  readonly interrupts: readonly JsonObject[];
+}
+
+/** Maximum number of calls whose arguments stream at the same time. */
+const maxOpenCalls = 1000;
+/** Maximum length of the arguments of a call, in characters. */
+const maxInputLength = 8 * 2 ** 20;
+const maxInterrupts = 100;
+
+/** Converts the events of the runs for one message. */
+export class RunReader {
+  /** The ids of the messages that the session has. */
+  readonly #known: Set<string>;
+  readonly #calls = new Map<string, OpenCall>();
+  /** The calls of this turn that have ended, by id. */
+  readonly #made = new Set<string>();
+  /** The last message or call of events without an id. */
+  #lastMessage: string | undefined;
+  #lastCall: string | undefined;
+  /** The messages of the earlier runs for the same message. The next run contains them. */
+  readonly messages: JsonObject[] = [];
+  end: RunEnd | undefined;
+
+  constructor(known: Set<string>) {
+    this.#known = known;
+  }
+
+  /** Prepares for the next run. */
+  next(): void {
+    this.end = undefined;
+  }
+
+  add(event: JsonObject): readonly RemoteEvent[] {
+    const message = textIn(event, 'messageId') ?? this.#lastMessage;
+    const delta = textIn(event, 'delta') ?? '';
+    switch (event['type']) {
+      case 'TEXT_MESSAGE_START':
+        this.#lastMessage = message;
+        return [];
+      case 'TEXT_MESSAGE_CONTENT':
+      case 'TEXT_MESSAGE_CHUNK':
+        this.#lastMessage = message;
+        return this.#text('text', message, delta);
+      case 'REASONING_MESSAGE_CONTENT':
+      case 'REASONING_MESSAGE_CHUNK':
+        return this.#text('reasoning', message, delta);
+      case 'TOOL_CALL_START':
+        this.#startCall(event);
+        return [];
+      case 'TOOL_CALL_ARGS':
+      case 'TOOL_CALL_CHUNK':
+        this.#startCall(event);
+        this.#appendInput(textIn(event, 'toolCallId') ?? this.#lastCall, delta);
+        return [];
+      case 'TOOL_CALL_END':
+        return this.#endCall(textIn(event, 'toolCallId'));
+      case 'TOOL_CALL_RESULT':
+        return this.#result(event);
+      case 'MESSAGES_SNAPSHOT':
+        return this.#snapshot(event['messages']);
+      case 'RUN_FINISHED':
+        return this.#finish(event['outcome']);
+      case 'RUN_ERROR': {
+        const problem = textIn(event, 'message') ?? 'The run of the agent failed';
+        this.end = { event: { type: 'end', stop: { reason: 'error' }, problem }, interrupts: [] };
+        return this.#endCalls();
+      }
+      default:
+        return [];
+    }
+  }
+
+  #text(
+    type: 'text' | 'reasoning',
+    message: string | undefined,
+    text: string,
+  ): readonly RemoteEvent[] {
+    if (text === '') return [];
+    if (message !== undefined) this.#known.add(message);
+    const state = message === undefined ? {} : { state: { id: message } };
+    if (type === 'text' && message !== undefined) {
+      const at = this.messages.findIndex(({ id }) => id === message);
+      const content = `${textIn(this.messages[at], 'content') ?? ''}${text}`;
+      this.messages.splice(at < 0 ? this.messages.length : at, 1, {
+        ...{ id: message, role: 'assistant', content },
+      });
+    }
+    return [{ type, text, message, ...state }];
+  }
+
+  #startCall(event: JsonObject): void {
+    const [id, name] = [textIn(event, 'toolCallId'), textIn(event, 'toolCallName')];
+    if (id === undefined || name === undefined || this.#calls.has(id)) return;
+    if (this.#calls.size >= maxOpenCalls) throw new Error('The agent made too many calls');
+    this.#calls.set(id, { id, name, input: '' });
+    this.#lastCall = id;
+  }
+
+  #appendInput(id: string | undefined, delta: string): void {
+    const call = this.#calls.get(id ?? '');
+    if (call === undefined) return;
+    if (call.input.length + delta.length > maxInputLength)
+      throw new Error('The agent made a call whose arguments are too long');
+    call.input += delta;
+  }
+
+  #endCall(id: string | undefined): readonly RemoteEvent[] {
+    const call = this.#calls.get(id ?? '');
+    if (call === undefined) return [];
+    this.#calls.delete(call.id);
+    this.#made.add(call.id);
+    const { name, input } = call;
+    const given = { id: call.id, type: 'function', function: { name, arguments: input } };
+    this.messages.push({ id: `call-${call.id}`, role: 'assistant', toolCalls: [given] });
+    return [{ type: 'call', id: call.id, name, input: inputOf(input) }];
+  }
+
+  #endCalls(): readonly RemoteEvent[] {
+    return [...this.#calls.keys()].flatMap((id) => this.#endCall(id));
+  }
+
+  #result(event: JsonObject): readonly RemoteEvent[] {
+    const id = textIn(event, 'toolCallId');
+    if (id === undefined) return [];
+    const ended = this.#endCall(id);
+    if (!this.#made.has(id)) return ended;
+    const text = plainText(event['content']);
+    const { metadata } = event;
+    const isError =
+      isObject(metadata) &&
+      isObject(metadata['millrace']) &&
+      metadata['millrace']['isError'] === true;
+    const messageId = textIn(event, 'messageId') ?? `result-${id}`;
+    this.#known.add(messageId);
+    this.messages.push({ id: messageId, role: 'tool', toolCallId: id, content: text });
+    return [...ended, { type: 'result', id, text, isError }];
+  }
+
+  /** Reads the texts that the agent did not stream: the messages after the last one of the user. */
+  #snapshot(given: JsonValue | undefined): readonly RemoteEvent[] {
+    const messages = Array.isArray(given) ? given.filter(isObject) : [];
+    const from = messages.findLastIndex(({ role }) => role === 'user') + 1;
+    return messages.slice(from).flatMap((message) => {
+      const id = textIn(message, 'id');
+      if (message['role'] !== 'assistant' || id === undefined || this.#known.has(id)) return [];
+      return this.#text('text', id, plainText(message['content']));
+    });
+  }
+
+  #finish(outcome: JsonValue | undefined): readonly RemoteEvent[] {
+    const given = isObject(outcome) ? outcome : {};
+    const list = given['type'] === 'interrupt' ? given['interrupts'] : [];
+    const interrupts = Array.isArray(list) ? list.filter(isObject).slice(0, maxInterrupts) : [];
+    const reason = given['type'] === 'cancelled' ? 'aborted' : 'stop';
+    this.end = { event: { type: 'end', stop: { reason } }, interrupts };
+    return this.#endCalls();
+  }
+}
+
+/** Returns the text of a content, which can have parts. */
+function plainText(content: JsonValue | undefined): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return content === undefined ? '' : JSON.stringify(content);
+  return content.flatMap((part) => textIn(part, 'text') ?? []).join('\n');
+}

@@ -1,0 +1,331 @@
+import { isAbsolute } from 'node:path';
+import type { Agent } from '@millrace/agent';
+import {
+  type RemoteAgentOptions,
+  type RemoteEvent,
+  type RemoteRequest,
+  remoteAgent,
+} from '@millrace/agent/remote';
+import {
+  type Item,
+  type JsonObject,
+  type JsonValue,
+  MillraceError,
+  toBase64,
+} from '@millrace/core';
+import { packageVersion } from '../mcp/server/package-version.ts';
+import { AgentProcess, isObject, type ProcessOptions, RpcError } from './agent-process.ts';
+import { permissionForm, SessionEvents, textIn } from './session-events.ts';
+
+/** Options of `acpAgent`. */
+export interface AcpAgentOptions extends RemoteAgentOptions {
+  /** The program of the agent, for example `gemini`. It is started without a shell. */
+  readonly command: string;
+  /** Arguments of the program, for example `['--acp']`. Default: none. */
+  readonly args?: readonly string[] | undefined;
+  /** The folder in which the agent works. It must be absolute. */
+  readonly cwd: string;
+  /**
+   * Variables of this process that the agent gets besides the list for commands, for example
+   * `['GEMINI_API_KEY']`. Default: none.
+   */
+  readonly allowEnv?: readonly string[] | undefined;
+  /** Variables to set. Default: none. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** The login method to use, for agents that require one. Default: none. */
+  readonly authMethod?: string | undefined;
+  /** The time without a message after which the process ends. The next message starts it again. Default: 10 min. */
+  readonly idleMs?: number | undefined;
+}
+
+/** An agent whose work a process does. */
+export interface AcpAgent extends Agent {
+  /** Ends the process. A message starts it again. */
+  close(): Promise<void>;
+}
+
+/**
+ * Creates an agent whose work another agent does, which runs as a process and speaks the Agent Client Protocol
+ * (ACP): for example Gemini CLI, or the adapters for Claude Code and Codex. Its texts, reasoning, plans, calls
+ * and results are streamed to our log.
+ *
+ * - A permission request is a form, which any client of the session can answer.
+ * - A stop cancels the turn of the agent.
+ * - The process has a closed environment. It gets no access to files and terminals through ACP.
+ *
+ * @example
+ * const agent = acpAgent({ command: 'gemini', args: ['--acp'], cwd: '/srv/project', log });
+ */
+export function acpAgent(options: AcpAgentOptions): AcpAgent {
+  const { command, args = [], cwd, allowEnv = [], env = {}, authMethod, idleMs, ...rest } = options;
+  if (!isAbsolute(cwd)) {
+    const message = `Cannot run the agent ${command} in ${cwd}: the folder must be absolute`;
+    throw new MillraceError('bad_option', message, { of: 'acpAgent', option: 'cwd' });
+  }
+  const connection = new AcpConnection(
+    { command, args, cwd, allowEnv, env },
+    { authMethod, idleMs: idleMs ?? 600_000 },
+  );
+  const send = (request: RemoteRequest) => connection.send(request);
+  const agent = remoteAgent({ protocol: 'acp', name: command, send }, rest);
+  return { ...agent, close: () => connection.close() };
+}
+
+/** The process of an agent that is ready for sessions. */
+interface ReadyProcess {
+  readonly process: AgentProcess;
+  readonly capabilities: JsonObject;
+  /** The sessions of the agent that this process has opened, by our session. */
+  readonly opened: Map<string, string>;
+}
+
+/** A turn that receives the updates of its session. */
+interface OpenTurn {
+  readonly events: SessionEvents;
+  push(events: readonly RemoteEvent[]): void;
+}
+
+/** Maximum time for the start of the process and of a session. */
+const startTimeoutMs = 120_000;
+/** Maximum time for the end of a cancelled turn. After it, the process is ended. */
+const cancelTimeoutMs = 10_000;
+
+interface Settings {
+  readonly authMethod: string | undefined;
+  readonly idleMs: number;
+}
+
+/** Starts the process on demand, and sends messages to its sessions. */
+class AcpConnection {
+  readonly #options: ProcessOptions;
+  readonly #settings: Settings;
+  #running: AgentProcess | undefined;
+  #ready: Promise<ReadyProcess> | undefined;
+  /** The turns in progress, by the id of the agent's session. */
+  readonly #turns = new Map<string, OpenTurn>();
+  /** The prompts that have not ended, by the id of the agent's session. A cancelled prompt can end late. */
+  readonly #prompts = new Map<string, Promise<unknown>>();
+  #closer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: ProcessOptions, settings: Settings) {
+    this.#options = options;
+    this.#settings = settings;
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#closer);
+    const ready = this.#ready;
+    this.#ready = undefined;
+    await (await ready?.catch(() => undefined))?.process.close();
+  }
+
+  async *send(request: RemoteRequest): AsyncGenerator<RemoteEvent> {
+    const { session, signal } = request;
+    clearTimeout(this.#closer);
+    const ready = await this.#start();
+    const { id, isNew } = await this.#openSession(ready, request);
+    yield { type: 'memory', value: { session, remote: id } };
+    await this.#prompts.get(id);
+    signal.throwIfAborted();
+    const queue = new EventQueue();
+    const events = new SessionEvents();
+    const turn: OpenTurn = { events, push: (more) => queue.push(more) };
+    this.#turns.set(id, turn);
+    const cancel = () => void this.#cancel(ready, id);
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      const params = { sessionId: id, prompt: promptOf(request, ready.capabilities, isNew) };
+      const prompt = ready.process.request('session/prompt', params).then(
+        (result) => queue.push([...events.sendCalls(), endOf(textIn(result, 'stopReason'))]),
+        (error: unknown) => queue.push([failure(error)]),
+      );
+      this.#prompts.set(id, prompt);
+      yield* queue.events();
+    } finally {
+      signal.removeEventListener('abort', cancel);
+      // After a stop, the next turn can start before this one has ended.
+      if (this.#turns.get(id) === turn) this.#turns.delete(id);
+      if (this.#turns.size === 0) this.#closeLater();
+    }
+  }
+
+  /** Cancels a turn. An agent that does not end it in time is ended. */
+  async #cancel({ process: running }: ReadyProcess, id: string): Promise<void> {
+    running.notify('session/cancel', { sessionId: id });
+    const late = setTimeout(() => void running.close(), cancelTimeoutMs);
+    await this.#prompts.get(id);
+    clearTimeout(late);
+  }
+
+  #closeLater(): void {
+    clearTimeout(this.#closer);
+    this.#closer = setTimeout(() => void this.close(), this.#settings.idleMs);
+    this.#closer.unref();
+  }
+
+  #start(): Promise<ReadyProcess> {
+    if (this.#running?.isClosed) this.#ready = undefined;
+    this.#ready ??= this.#open().catch((error: unknown) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  async #open(): Promise<ReadyProcess> {
+    const running = new AgentProcess(this.#options, {
+      onNotification: (method, { sessionId, update }) => {
+        const turn = this.#turns.get(String(sessionId));
+        if (method !== 'session/update' || turn === undefined || !isObject(update)) return;
+        turn.push(turn.events.update(update));
+      },
+      onRequest: (method, params) => this.#answer(method, params),
+    });
+    this.#running = running;
+    const { command } = this.#options;
+    try {
+      const result = await within(
+        running.request('initialize', {
+          protocolVersion: 1,
+          clientCapabilities: {
+            fs: { readTextFile: false, writeTextFile: false },
+            terminal: false,
+          },
+          clientInfo: { name: 'millrace', title: 'Millrace', version: packageVersion() },
+        }),
+      );
+      const version = isObject(result) ? result['protocolVersion'] : undefined;
+      if (version !== 1) throw new Error(`It speaks version ${version} of ACP, and not version 1`);
+      const { authMethod: methodId } = this.#settings;
+      if (methodId !== undefined) await within(running.request('authenticate', { methodId }));
+      const given = isObject(result) ? result['agentCapabilities'] : {};
+      return {
+        ...{ process: running, opened: new Map() },
+        capabilities: isObject(given) ? given : {},
+      };
+    } catch (error) {
+      await running.close();
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Error(`Cannot start the agent ${command}: ${why}`, { cause: error });
+    }
+  }
+
+  /** Opens the session of the agent that belongs to our session. */
+  async #openSession(
+    { process: running, capabilities, opened }: ReadyProcess,
+    { session, memory }: RemoteRequest,
+  ): Promise<{ readonly id: string; readonly isNew: boolean }> {
+    const known = opened.get(session);
+    const remembered = textIn(memory, 'session') === session ? textIn(memory, 'remote') : undefined;
+    if (known !== undefined && known === remembered) return { id: known, isNew: false };
+    const about = { cwd: this.#options.cwd, mcpServers: [] };
+    if (remembered !== undefined && capabilities['loadSession'] === true) {
+      const params = { ...about, sessionId: remembered };
+      const isLoaded = await within(running.request('session/load', params)).then(
+        () => true,
+        () => false,
+      );
+      if (isLoaded) opened.set(session, remembered);
+      if (isLoaded) return { id: remembered, isNew: false };
+    }
+    const result = await within(running.request('session/new', about));
+    const id = textIn(result, 'sessionId');
+    if (id === undefined) throw new Error('The agent created a session without an id');
+    opened.set(session, id);
+    return { id, isNew: true };
+  }
+
+  async #answer(method: string, params: JsonObject): Promise<JsonValue> {
+    if (method !== 'session/request_permission')
+      throw new RpcError(-32_601, `The client does not offer ${method}`);
+    const turn = this.#turns.get(textIn(params, 'sessionId') ?? '');
+    if (turn === undefined) return { outcome: { outcome: 'cancelled' } };
+    const { form, outcome } = permissionForm(params);
+    const { promise, resolve: answer } = Promise.withResolvers<JsonValue>();
+    const { toolCall } = params;
+    const call = textIn(toolCall, 'toolCallId');
+    turn.push([
+      ...(isObject(toolCall) ? turn.events.call(toolCall, true) : []),
+      { type: 'question', call, form, answer: (given) => answer(outcome(given)) },
+    ]);
+    return promise;
+  }
+}
+
+/** The events of a turn that its reader has not taken yet. `RemoteTurn` limits what waits behind it. */
+class EventQueue {
+  #events: RemoteEvent[] = [];
+  #changed = Promise.withResolvers<void>();
+
+  push(events: readonly RemoteEvent[]): void {
+    this.#events.push(...events);
+    this.#changed.resolve();
+  }
+
+  /** Yields the events up to the end. */
+  async *events(): AsyncGenerator<RemoteEvent> {
+    for (;;) {
+      await this.#changed.promise;
+      this.#changed = Promise.withResolvers();
+      for (const event of this.#events.splice(0)) {
+        yield event;
+        if (event.type === 'end') return;
+      }
+    }
+  }
+}
+
+async function within<T>(work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const late = () => reject(new Error(`It did not answer within ${startTimeoutMs} ms`));
+  const timer = setTimeout(late, startTimeoutMs);
+  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
+}
+
+function endOf(reason: string | undefined): RemoteEvent {
+  const reasons = { max_tokens: 'length', refusal: 'refusal', cancelled: 'aborted' } as const;
+  const known = Object.entries(reasons).find(([name]) => name === reason)?.[1] ?? 'stop';
+  return { type: 'end', stop: { reason: known, ...(reason !== undefined && { raw: reason }) } };
+}
+
+function failure(error: unknown): RemoteEvent {
+  const problem = error instanceof Error ? error.message : String(error);
+  return { type: 'end', stop: { reason: 'error' }, problem: `The agent failed: ${problem}` };
+}
+
+/** Maximum length of the earlier conversation that a new session of the agent gets, in characters. */
+const maxHistory = 100_000;
+
+function promptOf(
+  { items, message }: RemoteRequest,
+  { promptCapabilities: abilities }: JsonObject,
+  isNew: boolean,
+): JsonObject[] {
+  const takesImages = isObject(abilities) && abilities['image'] === true;
+  const earlier = isNew ? historyText(items.filter((item) => !message.includes(item))) : '';
+  const blocks = message.flatMap(({ parts }) =>
+    parts.flatMap((part): readonly JsonObject[] => {
+      if (part.kind === 'text') return [{ type: 'text', text: part.text }];
+      if (part.kind !== 'media' && part.kind !== 'file') return [];
+      const { source, mimeType } = part;
+      const name = part.kind === 'file' ? part.name : mimeType;
+      if (source.type === 'url')
+        return [{ type: 'resource_link', uri: source.url, name, mimeType }];
+      if (source.type !== 'bytes' || !takesImages || !mimeType.startsWith('image/')) return [];
+      return [{ type: 'image', data: toBase64(source.bytes), mimeType }];
+    }),
+  );
+  return earlier === '' ? blocks : [{ type: 'text', text: earlier }, ...blocks];
+}
+
+/** Returns the conversation so far, for an agent that does not have it. */
+function historyText(items: readonly Item[]): string {
+  const lines = items.flatMap(({ kind, parts }) => {
+    if (kind !== 'user' && kind !== 'assistant') return [];
+    const text = parts.flatMap((part) => (part.kind === 'text' ? part.text : [])).join('\n');
+    return text === '' ? [] : [`${kind}: ${text}`];
+  });
+  if (lines.length === 0) return '';
+  const text = lines.join('\n\n').slice(-maxHistory).toWellFormed();
+  return `The conversation so far:\n\n${text}\n\nThe new message:`;
+}

@@ -1,0 +1,170 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import {
+  endGroup,
+  hasEnded,
+  hasOwnGroup,
+  LineSplitter,
+  OutputTail,
+  settlesWithin,
+  signalGroup,
+  trackGroup,
+} from '../shell/child-lines.ts';
+import { safeEnv } from '../shell/safe-env.ts';
+
+/** How a process of an ACP agent starts. */
+export interface ProcessOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly allowEnv: readonly string[];
+}
+
+/** What a process sends without being asked. */
+export interface ProcessListener {
+  onNotification(method: string, params: JsonObject): void;
+  /** Answers a request of the process. Throws `RpcError` to refuse it. */
+  onRequest(method: string, params: JsonObject): Promise<JsonValue>;
+}
+
+/** An error of JSON-RPC. */
+export class RpcError extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Maximum length of a message, in bytes. */
+const maxMessageBytes = 16 * 2 ** 20;
+/** Maximum number of requests of the process that wait for an answer. */
+const maxOpenRequests = 100;
+const graceMs = 2000;
+
+/** A process that speaks JSON-RPC with one message per line, as ACP requires. */
+export class AgentProcess {
+  readonly #child: ChildProcess;
+  readonly #listener: ProcessListener;
+  readonly #lines = new LineSplitter(maxMessageBytes);
+  readonly #stderr = new OutputTail();
+  readonly #waiting = new Map<number, PromiseWithResolvers<JsonValue>>();
+  #lastId = 0;
+  #openRequests = 0;
+  #isClosed = false;
+
+  constructor(options: ProcessOptions, listener: ProcessListener) {
+    const { command, args, cwd, env, allowEnv } = options;
+    this.#listener = listener;
+    const child = spawn(command, args, {
+      ...{ cwd, env: safeEnv(process.env, { allow: allowEnv, set: env }) },
+      ...{ stdio: ['pipe', 'pipe', 'pipe'], detached: hasOwnGroup, windowsHide: true },
+    });
+    this.#child = child;
+    if (child.pid !== undefined) trackGroup(child);
+    child.stdout?.on('data', (chunk: Buffer) => this.#read(chunk));
+    child.stderr?.on('data', (chunk: Buffer) => this.#stderr.push(chunk));
+    for (const stream of child.stdio) stream?.on('error', () => {});
+    child.on('error', ({ message }) => this.#end(`It cannot start: ${message}`));
+    child.on('exit', (code, signal) => {
+      endGroup(child);
+      this.#end(signal === null ? `It exited with code ${code}` : `It was killed by ${signal}`);
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Sends a request and returns its result. Throws `RpcError` if the process refuses it. */
+  request(method: string, params: JsonObject): Promise<JsonValue> {
+    if (this.#isClosed) return Promise.reject(new Error('The process has ended'));
+    const id = ++this.#lastId;
+    const waiting = Promise.withResolvers<JsonValue>();
+    this.#waiting.set(id, waiting);
+    this.#send({ id, method, params });
+    return waiting.promise;
+  }
+
+  notify(method: string, params: JsonObject): void {
+    this.#send({ method, params });
+  }
+
+  /** Closes the input, then sends SIGTERM, then SIGKILL. */
+  async close(): Promise<void> {
+    const child = this.#child;
+    this.#end('It was closed');
+    if (hasEnded(child)) return;
+    const exited = new Promise<boolean>((resolve) => child.once('exit', () => resolve(true)));
+    child.stdin?.end();
+    if (await settlesWithin(graceMs, exited)) return;
+    signalGroup(child, 'SIGTERM');
+    if (await settlesWithin(graceMs, exited)) return;
+    signalGroup(child, 'SIGKILL');
+    await exited;
+  }
+
+  #send(message: JsonObject): void {
+    if (this.#isClosed) return;
+    this.#child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      for (const line of this.#lines.push(chunk)) this.#receive(line);
+    } catch (error) {
+      this.#end(error instanceof Error ? error.message : String(error));
+      void this.close();
+    }
+  }
+
+  #receive(line: string): void {
+    const parsed = parseJson(line);
+    // Some programs also print log text to their output.
+    if (this.#isClosed || !parsed.ok || !isObject(parsed.value)) return;
+    const { id, method, params, result, error } = parsed.value;
+    const given = isObject(params) ? params : {};
+    if (typeof method !== 'string') this.#settle(Number(id), result, error);
+    else if (id === undefined) this.#listener.onNotification(method, given);
+    else void this.#answer(id, method, given);
+  }
+
+  #settle(id: number, result: JsonValue | undefined, error: JsonValue | undefined): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (!isObject(error)) return waiting?.resolve(result ?? null);
+    const message = String(error['message']).slice(0, 2000);
+    const code = Number(error['code']) || -32_603;
+    waiting?.reject(new RpcError(code, message));
+  }
+
+  async #answer(id: JsonValue, method: string, params: JsonObject): Promise<void> {
+    try {
+      if (++this.#openRequests > maxOpenRequests)
+        throw new RpcError(-32_603, 'Too many requests wait for an answer');
+      this.#send({ id, result: await this.#listener.onRequest(method, params) });
+    } catch (error) {
+      const code = error instanceof RpcError ? error.code : -32_603;
+      const message = error instanceof Error ? error.message : 'Internal error';
+      this.#send({ id, error: { code, message } });
+    } finally {
+      this.#openRequests--;
+    }
+  }
+
+  #end(reason: string): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const output = this.#stderr.text((text) => text);
+    const whole = output === '' ? reason : `${reason}. Its last output: ${output}`;
+    for (const { reject } of this.#waiting.values()) reject(new Error(whole));
+    this.#waiting.clear();
+  }
+}
+
+/** Returns whether a value is a JSON object. */
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

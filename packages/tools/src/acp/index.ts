@@ -1,0 +1,1 @@
+export { type AcpAgent, type AcpAgentOptions, acpAgent } from './acp-agent.ts';

@@ -1,0 +1,202 @@
+import type { FormAnswer } from '@millrace/agent';
+import type { RemoteEvent } from '@millrace/agent/remote';
+import {
+  type FormQuestion,
+  formLimits,
+  fromBase64,
+  isId,
+  type JsonObject,
+  type JsonValue,
+} from '@millrace/core';
+import { isObject } from './agent-process.ts';
+
+/** A call as the agent has described it so far. */
+interface CallState {
+  readonly id: string;
+  fields: JsonObject;
+  /** True if the session has the call. */
+  isSent: boolean;
+  /** The output that the session has. */
+  output: string;
+}
+
+/** Maximum number of calls of one turn. */
+const maxCalls = 10_000;
+const maxNameLength = 64;
+
+/** Converts the updates of one turn of an ACP agent to events. */
+export class SessionEvents {
+  readonly #calls = new Map<string, CallState>();
+  #plans = 0;
+
+  /** Returns the events of an update. Updates about settings of the editor have none. */
+  update(update: JsonObject): readonly RemoteEvent[] {
+    switch (update['sessionUpdate']) {
+      case 'agent_message_chunk':
+        return [...this.sendCalls(), ...chunk('text', update)];
+      case 'agent_thought_chunk':
+        return [...this.sendCalls(), ...chunk('reasoning', update)];
+      case 'tool_call':
+      case 'tool_call_update':
+        return this.call(update);
+      case 'plan': {
+        const text = planText(update['entries']);
+        return text === '' ? [] : [{ type: 'reasoning', text, message: `plan-${++this.#plans}` }];
+      }
+      default:
+        return [];
+    }
+  }
+
+  /** Adds what an update or a permission request says about a call. */
+  call(update: JsonObject, isNeeded = false): readonly RemoteEvent[] {
+    const id = textIn(update, 'toolCallId');
+    if (id === undefined || !isId(id)) return [];
+    const known = this.#calls.get(id) ?? { id, fields: {}, isSent: false, output: '' };
+    if (this.#calls.size >= maxCalls && !this.#calls.has(id)) return [];
+    this.#calls.set(id, known);
+    const given = Object.entries(update).filter(([, value]) => value !== null);
+    known.fields = { ...known.fields, ...Object.fromEntries(given) };
+    const { status } = known.fields;
+    const isOver = status === 'completed' || status === 'failed';
+    const isReady = known.fields['rawInput'] !== undefined || status === 'in_progress';
+    const events: RemoteEvent[] = [];
+    if (isReady || isOver || isNeeded) events.push(...send(known));
+    const output = outputOf(known.fields);
+    if (isOver) {
+      this.#calls.delete(id);
+      events.push({ type: 'result', id, text: output, isError: status === 'failed' });
+    } else if (known.isSent && output.startsWith(known.output) && output !== known.output) {
+      events.push({ type: 'progress', id, text: output.slice(known.output.length) });
+      known.output = output;
+    }
+    return events;
+  }
+
+  /** Returns the calls that the session does not have yet. */
+  sendCalls(): readonly RemoteEvent[] {
+    return [...this.#calls.values()].flatMap(send);
+  }
+}
+
+function send(call: CallState): readonly RemoteEvent[] {
+  if (call.isSent) return [];
+  call.isSent = true;
+  const { fields, id } = call;
+  const { rawInput: input, kind } = fields;
+  const given = textIn(fields, 'name') ?? (typeof kind === 'string' ? kind : 'other');
+  const name = given.replaceAll(/[^\w.-]+/g, '_').slice(0, maxNameLength) || 'other';
+  const title = textIn(fields, 'title') ?? name;
+  const locations = Array.isArray(fields['locations']) ? fields['locations'] : [];
+  const paths = locations.flatMap((location) => textIn(location, 'path') ?? []);
+  return [
+    {
+      ...{ type: 'call', id, name },
+      input: { title, ...(input !== undefined && { input }), ...(paths.length > 0 && { paths }) },
+    },
+  ];
+}
+
+function chunk(type: 'text' | 'reasoning', update: JsonObject): readonly RemoteEvent[] {
+  const { content } = update;
+  const message = textIn(update, 'messageId');
+  const text = blockText(content);
+  if (text !== undefined) return [{ type, text, message }];
+  if (!isObject(content) || (content['type'] !== 'image' && content['type'] !== 'audio')) return [];
+  const bytes = fromBase64(textIn(content, 'data') ?? '');
+  const mimeType = textIn(content, 'mimeType') ?? '';
+  if (bytes === undefined || !/^(?:image|audio)\/[\w.+-]+$/.test(mimeType)) return [];
+  return [{ type: 'file', part: { kind: 'media', mimeType, source: { type: 'bytes', bytes } } }];
+}
+
+/** Returns the text of a content block. Undefined if it has none. */
+function blockText(block: JsonValue | undefined): string | undefined {
+  if (!isObject(block)) return undefined;
+  if (block['type'] === 'text') return textIn(block, 'text');
+  if (block['type'] === 'resource_link') return textIn(block, 'uri');
+  return block['type'] === 'resource' ? textIn(block['resource'], 'text') : undefined;
+}
+
+function outputOf({ content, rawOutput }: JsonObject): string {
+  const blocks = Array.isArray(content) ? content.filter(isObject) : [];
+  const texts = blocks.flatMap((one): readonly string[] => {
+    if (one['type'] === 'diff')
+      return [`${textIn(one, 'path') ?? ''}:\n${textIn(one, 'newText') ?? ''}`];
+    const text = blockText(one['content']);
+    return text === undefined ? [] : [text];
+  });
+  if (texts.length > 0 || rawOutput === undefined) return texts.join('\n');
+  return typeof rawOutput === 'string' ? rawOutput : JSON.stringify(rawOutput);
+}
+
+function planText(entries: JsonValue | undefined): string {
+  const list = Array.isArray(entries) ? entries.filter(isObject) : [];
+  const marks: Readonly<Record<string, string>> = { completed: 'x', in_progress: '~' };
+  const lines = list.map(
+    (entry) => `- [${marks[textIn(entry, 'status') ?? ''] ?? ' '}] ${textIn(entry, 'content')}`,
+  );
+  return lines.length === 0 ? '' : `Plan:\n${lines.join('\n')}\n`;
+}
+
+/** A permission request as a form, and the answer of the form as an outcome. */
+export interface PermissionForm {
+  readonly form: FormQuestion;
+  outcome(answer: FormAnswer): JsonObject;
+}
+
+/** Converts a permission request. Throws if it has no options. */
+export function permissionForm({ toolCall, options }: JsonObject): PermissionForm {
+  const offered = (Array.isArray(options) ? options : []).flatMap((option) => {
+    const [id, kind] = [textIn(option, 'optionId'), textIn(option, 'kind')];
+    const name = textIn(option, 'name') ?? id ?? '';
+    return id === undefined ? [] : [{ id, kind, name: name.slice(0, formLimits.titleLength) }];
+  });
+  const limited = offered.slice(0, formLimits.options);
+  if (limited.length === 0) throw new Error('The permission request has no options');
+  const about = isObject(toolCall) ? toolCall : {};
+  const title = textIn(about, 'title') ?? 'this call';
+  const { rawInput } = about;
+  const input = rawInput === undefined ? '' : JSON.stringify(rawInput);
+  // Some agents send the change of a file only with the question.
+  const details = [title, input, outputOf({ content: about['content'] ?? null })];
+  const message = clipped(
+    `The agent asks for permission: ${details.filter((text) => text !== '').join('\n')}`,
+  );
+  const choices = limited.map(({ id, name }) => ({ const: id, title: name }));
+  const selected = (optionId: string) => ({ outcome: { outcome: 'selected', optionId } });
+  const cancelled = { outcome: { outcome: 'cancelled' } };
+  return {
+    form: {
+      message,
+      schema: {
+        type: 'object',
+        properties: { answer: { type: 'string', title: 'Answer', oneOf: choices } },
+        required: ['answer'],
+      },
+    },
+    outcome: (answer) => {
+      if (answer.action === 'accept') {
+        const chosen = limited.find(({ id }) => id === answer.content['answer']);
+        return chosen === undefined ? cancelled : selected(chosen.id);
+      }
+      const refusal = limited.find(({ kind }) => kind === 'reject_once');
+      return answer.action === 'decline' && refusal !== undefined
+        ? selected(refusal.id)
+        : cancelled;
+    },
+  };
+}
+
+const clippedText = '\n[shortened: the agent will do more than this text shows]';
+
+function clipped(text: string): string {
+  if (text.length <= formLimits.messageLength) return text.toWellFormed();
+  const length = formLimits.messageLength - clippedText.length;
+  return `${text.slice(0, length).toWellFormed()}${clippedText}`;
+}
+
+/** Returns a field of an object, if it is a text. */
+export function textIn(value: JsonValue | undefined, name: string): string | undefined {
+  const field = isObject(value) ? value[name] : undefined;
+  return typeof field === 'string' ? field : undefined;
+}
