@@ -333,7 +333,7 @@ async function isAllowed(
   const input = parseJson(call.arguments);
   if (tool === undefined || !input.ok) return false;
   const { name } = call;
-  // The call does not run with this decision, so the place need not be that of the call.
+  // The call does not run because of this decision, so the session and turn can be placeholders.
   const nowhere = { session: sessionId('none'), turn: 0 };
   const ruling = await approve({ name, call, tool, input: input.value, summary: name }, nowhere);
   if (typeof ruling === 'string') return ruling === 'allow' && judged === undefined;

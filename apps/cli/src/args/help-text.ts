@@ -192,7 +192,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       ],
       [
         'millrace sessions pin last recordings --agents agents.ts',
-        'make the session a recording for millrace test, without keys and passwords',
+        'make the session a recording for millrace test; known forms of keys are masked',
       ],
     ],
   },
@@ -289,7 +289,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
   report: {
     usage: ['millrace report <id> [-o <file>] [--agents <file>] [--yes]'],
     about:
-      'Writes one file with the records of a session, for a bug report. Keys and passwords are masked. The command lists what it masks, and asks before it writes. millrace replay shows the file on any machine. With --agents, the file also has the requests, and millrace test runs it through the agents.',
+      'Writes one file with the records of a session, for a bug report. Known forms of keys, and secrets of your environment, are masked. The command lists what it masks, and asks before it writes. millrace replay shows the file on any machine. With --agents, the file also has the requests, and millrace test runs it through the agents.',
     flagOwners: ['report'],
     examples: [
       ['millrace report last', 'the last session of this folder'],

@@ -9,11 +9,11 @@ import { keys, TestChat, toolCalls } from '../testing/test-chat.ts';
 const folder = temporaryFolder('chat-rewind');
 
 /** A chat whose agent has written a file in two versions, one per message. */
-async function chatWithTwoMessages(mode?: SessionMode) {
+async function chatWithTwoMessages(mode?: SessionMode, isExecuted = false) {
   const cwd = mkdtempSync(join(folder(), 'files-'));
   const file = join(cwd, 'a.txt');
   const chat = new TestChat({
-    ...{ cwd, mode },
+    ...{ cwd, mode, executedFiles: isExecuted ? [file] : [] },
     tools: [writeTool(createWorkspace({ root: cwd }))],
     approve: () => 'allow',
     script: [
@@ -73,6 +73,14 @@ test('/undo refuses if somebody else changed a file, and says which', async () =
   await chat.waitForText('Somebody else changed it since.');
   expect(text()).toBe('mine\n');
   expect(chat.terminal.text).not.toContain('You went back.');
+});
+
+test('18.359: attack: /undo writes an earlier text of the model into the script of an MCP server', async () => {
+  const { chat, text } = await chatWithTwoMessages(undefined, true);
+  await chat.send('/undo');
+  await chat.waitForText('Nothing was changed.');
+  await chat.waitForText('Programs run it or use it as settings.');
+  expect(text()).toBe('two\n');
 });
 
 /** A chat whose agent has changed a file with a command. */

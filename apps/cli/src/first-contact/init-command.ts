@@ -31,7 +31,8 @@ export async function initCommand(args: InitArgs, host: Host): Promise<number> {
   const run = { ...args, session: 'new', prompt: initPrompt } as const;
   const config = await untilStopped(signal, loadConfig({ args, env, cwd }));
   const isInTerminal = hasTerminal(host);
-  // In a terminal, the chat asks for a model if there is none. The demo cannot write the file.
+  // In a terminal, a missing model is no error, because the chat asks for one. The demo model is refused,
+  // because it cannot write the file.
   const hasNoModel = !isInTerminal && (await findOffers({ config, env })) !== undefined;
   if (config.model === 'demo' || hasNoModel)
     throw new UsageError(

@@ -26,7 +26,7 @@ interface PinnedSession extends Pick<SessionsContext, 'log' | 'env'> {
   readonly agent: string | undefined;
 }
 
-/** Returns the recording of a session, with its requests. Keys and passwords are masked. */
+/** Returns the recording of a session, with its requests. It masks keys and passwords that have a known form. */
 export async function pinnedRecording(session: PinnedSession): Promise<SessionRecording> {
   const { name, agent } = (await openAgents(session.agents, session.log)).find(session.agent);
   const newMask = secretMasks(session.env);

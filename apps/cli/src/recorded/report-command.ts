@@ -25,8 +25,8 @@ export interface ReportCommandOptions
 }
 
 /**
- * Runs `millrace report`. It writes the records of a session into one file, without keys and passwords. Before
- * that, it lists what it has masked, and asks the user.
+ * Runs `millrace report`. It writes the records of a session into one file, and masks the secrets that it
+ * recognizes. Before it writes, it lists what it masked, and asks the user.
  */
 export async function reportCommand(options: ReportCommandOptions): Promise<number> {
   const { args, stdin, stdout, stderr, cwd, signal } = options;
@@ -152,7 +152,8 @@ function addTexts(
 const maxListed = 200;
 
 function reviewLines(masked: readonly MaskedText[]): readonly string[] {
-  if (masked.length === 0) return ['No keys and passwords were found'];
+  if (masked.length === 0)
+    return ['Nothing was masked: no text has a known form of a key or password'];
   const count = masked.reduce((sum, one) => sum + one.count, 0);
   const more = masked.length - maxListed;
   return [

@@ -14,8 +14,8 @@ interface EncodedDelta {
 }
 
 /**
- * Returns the records as JSON, without keys and passwords. A model can stream a key in several pieces, so the
- * pieces of one part are masked together. Their positions and lengths change with the text.
+ * Returns the records as JSON, and masks keys and passwords that have a known form. A model can stream a key in
+ * several pieces, so the pieces of one part are masked together. Their positions and lengths change with the text.
  */
 export function maskedRecords(
   records: readonly LogRecord[],

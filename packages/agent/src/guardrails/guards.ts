@@ -118,7 +118,8 @@ export class Guards {
     const known = replacement && findItem(journal.state, replacement);
     let item = known === undefined ? original : storedChange(original, toItem(known));
     let isChanged = false;
-    // The loop wrote the item. It can also have results of tools, which are not inputs.
+    // An item of a turn was written by the loop. Such an item can also contain results of tools that the agent
+    // ran. These results are not inputs, so only results of clients are checked.
     const isOfLoop = found.turn > 0;
     const view = () => (isOfLoop ? clientResults(item) : item);
     return this.#apply(this.#guardrails('input'), {

@@ -350,7 +350,7 @@ export class LiveTask implements TaskHandle {
           void this.#store.flush();
         },
         () => {
-          // The next change of the task starts another attempt.
+          // When the task changes next, the client tries again to read the earlier records.
           if (this.#earlier?.stop === stop) this.#earlier = undefined;
         },
       );

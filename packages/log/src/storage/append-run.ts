@@ -97,7 +97,7 @@ export function continuesRun(
 /** The number of shared fields before the entries of a run. */
 const headLength = 6;
 
-/** Decodes a run. Returns `undefined` for all other content, which `encodeRun` cannot have written. */
+/** Decodes a line that `encodeRun` wrote. Returns `undefined` if the line is not valid. */
 export function decodeRun(line: readonly unknown[]): readonly AppendRecord[] | undefined {
   if (line[0] === linkedRunVersion) return decodeLinkedRun(line);
   const [version, offset, time, turn, attempt, producer] = line;

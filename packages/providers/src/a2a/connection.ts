@@ -81,7 +81,7 @@ export class AgentConnection {
 
   #interface(signal: AbortSignal): Promise<AgentInterface> {
     this.#agent ??= this.#readCard(signal).catch((error: unknown) => {
-      // The next request tries again.
+      // The next request reads the card again.
       this.#agent = undefined;
       throw error;
     });

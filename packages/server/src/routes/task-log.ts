@@ -31,6 +31,11 @@ import { compareTasks, divergenceOf, originOf } from '../inspection/compare-task
 import { digestCacheFor, digestReply } from '../inspection/task-digest.ts';
 import { outlineCacheFor, outlineReply } from '../inspection/task-outline.ts';
 import { isCursor } from '../stream/frames/cursor.ts';
+import {
+  hideInstructions,
+  shownBatch,
+  withoutInstructions,
+} from '../stream/hidden-instructions.ts';
 import { sendBlob } from './files/file-routes.ts';
 import { taskIdParams, taskNameParams } from './route-schemas.ts';
 
@@ -152,9 +157,10 @@ export const taskLogRoutes: readonly Route[] = [
     params: taskIdParams,
     query: diffQuery,
     reply: sessionDiffSchema,
-    async handle({ params, query: { other } }, { service, log }) {
+    async handle({ params, query: { other } }, { service, log, grant }) {
       const [a, b] = await comparedTasks(params.task_id, other, { service, log });
-      return compareTasks(log, a, b);
+      const diff = await compareTasks(log, a, b);
+      return grant.scope.kind === 'all' ? diff : withoutInstructions(diff);
     },
   }),
   route({
@@ -165,9 +171,10 @@ export const taskLogRoutes: readonly Route[] = [
     params: taskIdParams,
     query: diffQuery,
     reply: divergenceSchema,
-    async handle({ params, query: { other } }, { service, log }) {
+    async handle({ params, query: { other } }, { service, log, grant }) {
       const [a, b] = await comparedTasks(params.task_id, other, { service, log });
-      const divergence = await divergenceOf(log, a, b);
+      const found = await divergenceOf(log, a, b);
+      const divergence = found && grant.scope.kind !== 'all' ? hideInstructions(found) : found;
       return { a, b, ...(divergence && { divergence }) };
     },
   }),
@@ -248,7 +255,7 @@ export async function sendRecords(
   const batch = isKnown
     ? await log.read(session, { from, incarnation, maxBytes: pageBytes })
     : { after: 0, through: 0, records: [] };
-  const bytes = Buffer.from(encodeBatch(firstOf(batch, limit)));
+  const bytes = Buffer.from(encodeBatch(shownBatch(firstOf(batch, limit))));
   return new StreamReply(async (response) => {
     response.writeHead(200, {
       'content-type': 'application/json; charset=utf-8',

@@ -1,37 +1,88 @@
-import { expect, test } from 'vitest';
-import { serveOpenAi } from '../testing/openai-client.ts';
-import { asUser, userOfCookie } from '../testing/scope-requests.ts';
+import { createAgent } from '@millrace/agent';
+import { memoryLog } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { expect, onTestFinished, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+import { asUser, type Json, userOfCookie } from '../testing/scope-requests.ts';
 import { testToken } from '../testing/servers/test-server.ts';
 
-const operator = { authorization: `Bearer ${testToken('operator')}` };
-const ada = { cookie: asUser('ada') };
+// An operator branches the session of a user with other instructions. The user, and the holder of a link to
+// the branch, want to read these instructions.
 
-test('18.384: attack: a user reads the instructions with which an operator branched the session of the user', async () => {
-  const { url } = await serveOpenAi(['Hello.', 'Hello again.', 'Hello once more.'], {
-    server: { tokens: [testToken('operator')], authorize: userOfCookie },
+const operator = { authorization: `Bearer ${testToken('operator')}` };
+const ann = { cookie: asUser('ann') };
+
+/** A session of Ann, and its branch with secret instructions. */
+async function serveBranch() {
+  const log = memoryLog();
+  const agent = createAgent({ log, provider: scriptedProvider(['First.', 'Second.', 'Third.']) });
+  const server = createServer({
+    ...{ log, agents: [{ type: 'loop', name: 'desk', agent }], authorize: userOfCookie },
+    tokens: [testToken('operator')],
   });
-  const ask = async (method: string, path: string, headers: object, body?: object) => {
-    const reply = await fetch(url + path, {
-      ...{ method, ...(body && { body: JSON.stringify(body) }) },
-      headers: { 'a2a-version': '1.0', 'content-type': 'application/json', ...headers },
-    });
-    // biome-ignore lint/suspicious/noExplicitAny: the test reads many shapes
-    return { status: reply.status, json: (await reply.json()) as any };
+  onTestFinished(async () => {
+    await server.close();
+    await log.close();
+  });
+  const request = (method: string, path: string, headers: object, body?: object) =>
+    server.fetch(
+      new Request(`http://localhost${path}`, {
+        ...{ method, headers: { 'content-type': 'application/json', ...headers } },
+        ...(body && { body: JSON.stringify(body) }),
+      }),
+    );
+  const send = async (path: string, headers: object, body: object): Promise<Json> =>
+    (await request('POST', path, headers, body)).json();
+  const rpc = (method: string, params: object) =>
+    send('/agents/name/desk/rpc', ann, { method, params });
+  const origin: string = (await rpc('task/create', {})).result.id;
+  const content = { type: 'text', author: 'user', content: 'Hello' };
+  await rpc('message/send', { task_id: origin, content });
+  const { records } = await log.read(origin);
+  const at = records.find(({ fact }) => fact?.type === 'item_finished')?.offset ?? 0;
+  const branchWith = async (instructions: string): Promise<string> => {
+    const { id } = await send(`/tasks/${origin}/branch`, operator, { at, instructions });
+    await expect.poll(async () => (await log.info(id))?.hasWork).toBe(false);
+    return id;
   };
-  const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'Hi' }] };
-  const sent = await ask('POST', '/agents/name/helper/a2a/message:send', ada, { message });
-  const { contextId } = sent.json.task;
-  const { records } = (await ask('GET', `/tasks/${contextId}/records`, operator)).json;
-  const { offset: at } = records.find((one: { fact?: { type: string } }) => {
-    return one.fact?.type === 'item_finished';
-  });
-  const branch = (body: object) =>
-    ask('POST', `/tasks/${contextId}/branch`, operator, { at, ...body });
-  const secret = (await branch({ instructions: 'SECRET PROMPT' })).json;
-  expect((await ask('GET', `/tasks/${secret.id}/records`, ada)).status).toBe(404);
-  expect((await ask('GET', `/tasks/${secret.id}`, operator)).status).toBe(200);
-  // The user still owns all other branches.
-  const content = { type: 'text', author: 'user', content: 'Hello?' };
-  const plain = (await branch({ content })).json;
-  expect((await ask('GET', `/tasks/${plain.id}/records`, ada)).status).toBe(200);
+  const branch = await branchWith('SECRET prompt');
+  const { token } = await send('/tokens', operator, { task_id: branch, read_only: true });
+  /** Reads a reply. A stream ends at the end of the run. */
+  const read = async (path: string, headers: object): Promise<string> => {
+    const { body } = await request('GET', path, headers);
+    const decoder = new TextDecoder();
+    let text = '';
+    for await (const chunk of body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.includes('run_finished')) break;
+    }
+    return text;
+  };
+  return { log, origin, branch, branchWith, link: { authorization: `Bearer ${token}` }, read };
+}
+
+test.each(['/records', '/stream?view=records', '/stream?view=events', ''])(
+  '18.396: attack: a reader of a branch cannot read its instructions (%s)',
+  async (door) => {
+    const { branch, link, read } = await serveBranch();
+    const path = door === '' ? `/streams/tasks/${branch}?offset=-1` : `/tasks/${branch}${door}`;
+    for (const reader of [link, ann]) {
+      const text = await read(path, reader);
+      expect(text).toContain('run_finished');
+      expect(text).not.toContain('SECRET');
+    }
+  },
+);
+
+test('18.396: attack: a comparison does not show the instructions of a branch to a user', async () => {
+  const { origin, branch, branchWith, read } = await serveBranch();
+  const other = await branchWith('SECRET 2');
+  const queries = [origin, other].flatMap((id) => [`diff?other=${id}`, `divergence?other=${id}`]);
+  for (const query of queries) {
+    const path = `/tasks/${branch}/${query}`;
+    const text = await read(path, ann);
+    expect(JSON.parse(text).divergence).toMatchObject({ cause: 'setting' });
+    expect(text).not.toContain('SECRET');
+    expect(await read(path, operator)).toContain('SECRET');
+  }
 });

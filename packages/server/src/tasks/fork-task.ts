@@ -72,9 +72,7 @@ export async function branchTask(
     ...(results != null && { results: Object.fromEntries(results.map(resultOf)) }),
     ...(rerun != null && { rerun }),
   };
-  // The records of the branch contain the instructions, which the user of the session must not read.
-  const origin = instructions == null ? stored : { ...stored, owner: undefined };
-  return startFork(options, origin, served, trace, ({ agent }, into, runOptions) =>
+  return startFork(options, stored, served, trace, ({ agent }, into, runOptions) =>
     branchSession(agent, from, { ...branch, into }, runOptions),
   );
 }

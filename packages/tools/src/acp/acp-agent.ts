@@ -6,15 +6,10 @@ import {
   type RemoteRequest,
   remoteAgent,
 } from '@millrace/agent/remote';
-import {
-  type Item,
-  type JsonObject,
-  type JsonValue,
-  MillraceError,
-  toBase64,
-} from '@millrace/core';
+import { type JsonObject, type JsonValue, MillraceError } from '@millrace/core';
 import { packageVersion } from '../mcp/server/package-version.ts';
 import { AgentProcess, isObject, type ProcessOptions, RpcError } from './agent-process.ts';
+import { promptBlocks } from './prompt-blocks.ts';
 import { permissionForm, SessionEvents, textIn } from './session-events.ts';
 
 /** Options of `acpAgent`. */
@@ -134,7 +129,7 @@ class AcpConnection {
     const cancel = () => void this.#cancel(ready, id);
     signal.addEventListener('abort', cancel, { once: true });
     try {
-      const params = { sessionId: id, prompt: promptOf(request, ready.capabilities, isNew) };
+      const params = { sessionId: id, prompt: promptBlocks(request, ready.capabilities, isNew) };
       const prompt = ready.process.request('session/prompt', params).then(
         (result) => queue.push([...events.sendCalls(), endOf(textIn(result, 'stopReason'))]),
         (error: unknown) => queue.push([failure(error)]),
@@ -291,41 +286,4 @@ function endOf(reason: string | undefined): RemoteEvent {
 function failure(error: unknown): RemoteEvent {
   const problem = error instanceof Error ? error.message : String(error);
   return { type: 'end', stop: { reason: 'error' }, problem: `The agent failed: ${problem}` };
-}
-
-/** Maximum length of the earlier conversation that a new session of the agent gets, in characters. */
-const maxHistory = 100_000;
-
-function promptOf(
-  { items, message }: RemoteRequest,
-  { promptCapabilities: abilities }: JsonObject,
-  isNew: boolean,
-): JsonObject[] {
-  const takesImages = isObject(abilities) && abilities['image'] === true;
-  const earlier = isNew ? historyText(items.filter((item) => !message.includes(item))) : '';
-  const blocks = message.flatMap(({ parts }) =>
-    parts.flatMap((part): readonly JsonObject[] => {
-      if (part.kind === 'text') return [{ type: 'text', text: part.text }];
-      if (part.kind !== 'media' && part.kind !== 'file') return [];
-      const { source, mimeType } = part;
-      const name = part.kind === 'file' ? part.name : mimeType;
-      if (source.type === 'url')
-        return [{ type: 'resource_link', uri: source.url, name, mimeType }];
-      if (source.type !== 'bytes' || !takesImages || !mimeType.startsWith('image/')) return [];
-      return [{ type: 'image', data: toBase64(source.bytes), mimeType }];
-    }),
-  );
-  return earlier === '' ? blocks : [{ type: 'text', text: earlier }, ...blocks];
-}
-
-/** Returns the conversation so far, for an agent that does not have it. */
-function historyText(items: readonly Item[]): string {
-  const lines = items.flatMap(({ kind, parts }) => {
-    if (kind !== 'user' && kind !== 'assistant') return [];
-    const text = parts.flatMap((part) => (part.kind === 'text' ? part.text : [])).join('\n');
-    return text === '' ? [] : [`${kind}: ${text}`];
-  });
-  if (lines.length === 0) return '';
-  const text = lines.join('\n\n').slice(-maxHistory).toWellFormed();
-  return `The conversation so far:\n\n${text}\n\nThe new message:`;
 }

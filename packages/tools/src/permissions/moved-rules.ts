@@ -29,7 +29,7 @@ function movedGlobs(rule: PermissionRule, from: string, to: string): readonly st
     if (!lexicalPath(folder, given).isInside) return [];
     return [`${to}${path.slice(from.length)}`];
   }
-  // The names before the first wildcard.
+  // The folders of the path before its first wildcard.
   const { base } = picomatch.scan(path);
   const [plain, folder] = nocase ? [base.toLowerCase(), from.toLowerCase()] : [base, from];
   if (lexicalPath(folder, plain).isInside) return [`${escapeGlob(to)}${path.slice(from.length)}`];

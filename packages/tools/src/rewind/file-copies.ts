@@ -66,7 +66,7 @@ interface StoredScan {
 }
 
 const dayMs = 86_400_000;
-/** Unused copies are deleted after this time. Another process may still need newer ones. */
+/** Copies that the index does not use are deleted after this time. Another process may still use newer copies. */
 const keepCopyMs = dayMs;
 /** The copies of a folder in which no command has run for this time are deleted. */
 const keepFolderMs = 30 * dayMs;

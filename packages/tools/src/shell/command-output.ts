@@ -9,7 +9,8 @@ interface OutputOptions {
   /** Maximum length of the final text, in characters. */
   readonly maxLength: number;
   /**
-   * Maximum number of bytes to store. They are stored only if the text does not contain the complete output.
+   * Maximum number of bytes of the output to store. The output is stored only if the final text does not contain
+   * all of it.
    */
   readonly maxKeptBytes: number;
   /** Masks secrets before output is shown or stored. Default: nothing is masked. */

@@ -46,7 +46,7 @@ export async function messageItem(
   const mentioned = hasPictures ? await readPictures(text, { cwd, home }) : [];
   const pictures = [...mentioned, ...(content.pictures ?? [])];
   const attached = [...further, ...(content.texts ?? []), ...takeOutputs()];
-  // The note tells the model whether plan mode applies.
+  // The first message after plan mode tells the model that plan mode is over.
   const planOver = isPlanning() ? [planOverNote] : [];
   const notes = built().mode() === 'plan' ? [planNote] : planOver;
   return userItem([text, ...attached, ...notes], {

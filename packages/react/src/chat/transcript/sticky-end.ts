@@ -57,8 +57,8 @@ export function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknow
       // an ancestor of its rows.
       if (isSticky.current) element.scrollTop = element.scrollHeight;
     } else if (pressed.current.element.isConnected) {
-      // The virtual list scrolls when a row above grows. For some time after a scroll it also does
-      // this for a row that is partly visible, which would move the pressed element.
+      // The virtual list scrolls when a row above the visible area grows. For some time after a
+      // scroll, the list also scrolls when a partly visible row grows. The pressed element would then move.
       const moved = topOf(pressed.current.element) - pressed.current.top;
       if (moved !== 0) element.scrollTop += moved;
     }

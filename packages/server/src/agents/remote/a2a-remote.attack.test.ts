@@ -11,8 +11,7 @@ async function askRemote(answer: (turn: RemoteTurn) => void) {
   const { reason, text, session } = await createAgent({ provider: a2a({ url }), log }).run('Hi')
     .result;
   let logBytes = 0;
-  for await (const record of readRecords(log, session))
-    logBytes += JSON.stringify(record).length;
+  for await (const record of readRecords(log, session)) logBytes += JSON.stringify(record).length;
   await log.close();
   return { reason, text, logBytes };
 }

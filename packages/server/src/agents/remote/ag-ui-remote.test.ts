@@ -7,8 +7,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { createServer } from '../../create-server.ts';
 import { agUiClient, runAgUi, say, shownOf } from '../../testing/ag-ui/ag-ui-client.ts';
-import { serveOpenAi } from '../../testing/openai-client.ts';
 import { serveRemoteAgUi } from '../../testing/ag-ui/remote-ag-ui-agent.ts';
+import { serveOpenAi } from '../../testing/openai-client.ts';
 
 /** Serves an agent of AG-UI as an agent of our own. */
 async function serveProxy(url: string) {

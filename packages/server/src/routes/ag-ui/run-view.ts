@@ -40,8 +40,8 @@ interface RunViewOptions {
 type StreamKind = 'text' | 'reasoning' | 'tool_call';
 
 /**
- * Converts the records of a run to events of AG-UI. It keeps only which messages the client has. All content
- * comes from the folded state.
+ * Converts the records of a run to events of AG-UI. It stores the ids of the messages that the client has, but
+ * no content. All content comes from the folded state.
  */
 export class RunView {
   readonly #options: RunViewOptions;
@@ -208,7 +208,7 @@ export class RunView {
     return [...rest, ...this.#close(partId), ...(isMore ? [] : this.#snapshot(after))];
   }
 
-  /** Emits a part that came whole: a result, or a part without deltas. */
+  /** Emits a part that did not stream: a tool result, or a part without deltas. */
   #whole(state: FoldState, partId: PartId, part: Part): readonly RunEvent[] {
     if (this.#sent.has(partId)) return [];
     if (part.kind === 'tool_result') {

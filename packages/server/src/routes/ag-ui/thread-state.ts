@@ -32,8 +32,8 @@ export async function storeThreadState(
 }
 
 /**
- * Reports the state of a thread to a client. The rows of the server contain the state. This object contains
- * only what the client has.
+ * Reports the state of a thread to a client. The store for rows contains the current state. This object
+ * contains the state that the client has.
  */
 export class StateReport {
   readonly #owner: StateOwner;

@@ -189,7 +189,8 @@ async function open(ref: ResponseRef, { service, log }: RouteContext): Promise<O
 async function openNew(request: DoorRequest, context: RouteContext): Promise<OpenedResponse> {
   const opened = await open(await openResponse(request, context), context);
   const { isMessage, echo } = opened.question;
-  // The session of an earlier request must not be deleted at the end of this request.
+  // A request with `store: false` deletes its session at its end. It must not delete the session of an earlier
+  // request that is stored.
   if (isMessage && (echo['store'] !== false) !== request.isStored)
     throw new ServerError(
       'conflict',

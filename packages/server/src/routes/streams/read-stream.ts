@@ -44,7 +44,7 @@ export interface ReadQuery {
   readonly cursor: string | undefined;
 }
 
-/** Data after an offset. */
+/** A part of the data of a stream, which starts after an offset. */
 interface Page {
   readonly data: readonly { readonly at: number; readonly data: StreamData }[];
   /** The offset of the next read. */

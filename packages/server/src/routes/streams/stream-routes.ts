@@ -2,6 +2,7 @@ import { encodeRecord, sessionId } from '@millrace/core';
 import { z } from 'zod';
 import { ServerError } from '../../contract/server-error.ts';
 import { Reply, type Route, type RouteContext, route } from '../../http/route.ts';
+import { shownRecord } from '../../stream/hidden-instructions.ts';
 import { taskIdParams } from '../route-schemas.ts';
 import {
   positionHeaders,
@@ -183,7 +184,7 @@ async function taskSource(taskId: string, context: RouteContext): Promise<Readab
       const { incarnation, through, isClosed } = info;
       return { incarnation, through, tail: through, isClosed };
     },
-    dataOf: (record) => ({ json: [encodeRecord(record)] }),
+    dataOf: (record) => ({ json: [encodeRecord(shownRecord(record))] }),
     use: async () => {},
   };
 }

@@ -11,6 +11,7 @@ import type { Frame } from '@millrace/core/streams';
 import type { FrameView, ViewName } from '../../contract/stream.ts';
 import { uiView } from '../../ui/ui-view.ts';
 import { updatesView } from '../../updates/updates-view.ts';
+import { shownBatch, shownRecord } from '../hidden-instructions.ts';
 
 /** The available views by name. */
 export type Views = Readonly<Partial<Record<ViewName, FrameView>>>;
@@ -26,7 +27,7 @@ const recordsView: FrameView = {
 };
 
 function batchFrames(batch: Batch): readonly Frame[] {
-  return [{ id: `${batch.through}`, data: encodeBatch(mergeBatch(batch)) }];
+  return [{ id: `${batch.through}`, data: encodeBatch(mergeBatch(shownBatch(batch))) }];
 }
 
 /** The view that contains agent events. */
@@ -36,7 +37,9 @@ const eventsView: FrameView = {
   frames: (before, record, after) =>
     numberFrames(
       record.offset,
-      agentEvents(before, record, after).map((event) => ({ data: encodeEvent(event) })),
+      agentEvents(before, shownRecord(record), after).map((event) => ({
+        data: encodeEvent(event),
+      })),
     ),
   restate: () => [],
 };

@@ -20,7 +20,7 @@ interface ReadStatuses {
   readonly through: number;
 }
 
-/** Identifies a status. A second question is another status than the first. */
+/** Returns a key for a status. Two questions of one task have different keys. */
 export function statusKey(status: JsonObject | undefined): string | undefined {
   const { state, timestamp } = status ?? {};
   if (typeof state !== 'string') return undefined;
