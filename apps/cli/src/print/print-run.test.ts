@@ -11,6 +11,7 @@ import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
+import { findSession } from '../store/session-summaries.ts';
 import { CapturedOutput, FailingOutput } from '../testing/output-streams.ts';
 import {
   builtAgentWith,
@@ -498,6 +499,13 @@ test('25.2: a branch continues from a record with another result, and names the 
   expect(branched.stdout).toBe('It stands.\n');
   expect(branched.stderr).toContain(`millrace diff ${branched.session}`);
   expect((await itemsOf(branched)).map(textOf)).toContain('Still');
+  // A branch at the first message belongs to the folder of its origin too.
+  const start = records.find(({ fact }) => fact?.type === 'item_started')?.offset ?? 0;
+  const other = { ...change, at: start, text: 'And now?', results: {} };
+  const again = await runPrint({
+    ...{ log, script: [says('Now.')], args: { session: { id: first.session }, branch: other } },
+  });
+  expect(await findSession(log, again.session, '')).toMatchObject({ cwd, title: 'And now?' });
   const refused = await runPrint({
     ...{
       log,

@@ -7,7 +7,7 @@ import { UsageError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 import { exitCodeOf, exitCodes } from '../exit-code.ts';
 import { expandPrompt } from '../extensions/slash-prompts.ts';
-import { findSession, type SessionSummary } from '../store/session-summaries.ts';
+import { findSession, type SessionSummary, userItem } from '../store/session-summaries.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import { AnswerStream } from './answer-stream.ts';
 import { closingMessages, resumeCommand } from './closing-message.ts';
@@ -151,7 +151,9 @@ async function startBranch(
   await printIntroduction(options, notes);
   const outputs = Object.entries(results).map(([id, output]) => [id, { output }] as const);
   const branch = {
-    ...{ at, rerun, instructions, input: text, results: Object.fromEntries(outputs) },
+    ...{ at, rerun, instructions, results: Object.fromEntries(outputs) },
+    // A branch at the first message has no other message, so this one must name the folder.
+    ...(text !== undefined && { input: userItem([text], { cwd: found.cwd ?? cwd }) }),
     ...(args.model !== undefined && { model: chosen.label ?? args.model }),
   };
   return branchSession(built.agent, found.id, branch, { signal });

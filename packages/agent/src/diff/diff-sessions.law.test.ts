@@ -78,15 +78,25 @@ test('a fork that another agent continues differs only after the copied records'
   );
 });
 
-test('any legal log is equal to itself, and differs from its start', async () => {
+test('any legal log is equal to itself', async () => {
   await fc.assert(
-    fc.asyncProperty(numbers, fc.nat(), async (choices, cut) => {
+    fc.asyncProperty(numbers, async (choices) => {
       const records = randomLog(choices);
       expect((await diffOf(records, records)).differenceCount).toBe(0);
-      // The start of a log has no other content than the log.
+    }),
+    { numRuns: runs(300), endOnFailure: true },
+  );
+});
+
+test('the start of a run has no other content than the run', async () => {
+  await fc.assert(
+    fc.asyncProperty(schedules, fc.nat(), async (plan, cut) => {
+      const { records } = await runSchedule(plan);
       const { differences } = await diffOf(records.slice(0, cut % (records.length + 1)), records);
-      for (const { a, b } of differences)
-        expect(a?.offset ?? 0).toBeLessThanOrEqual(b?.offset ?? 0);
+      // A command that waits at the cut takes effect later in the whole run.
+      for (const { a, b, message } of differences)
+        if (a?.type !== 'command_queued')
+          expect(a?.offset ?? 0, message).toBeLessThanOrEqual(b?.offset ?? 0);
     }),
     { numRuns: runs(300), endOnFailure: true },
   );

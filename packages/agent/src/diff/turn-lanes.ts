@@ -57,8 +57,12 @@ export function turnLanes(
     for (const { toolCallId, head } of answers.get(attempt) ?? [])
       if (head['kind'] === 'tool_call' && toolCallId !== undefined && !names.has(toolCallId))
         names.set(toolCallId, String(head['name']));
-  const others = [...turn.calls.keys(), ...results.keys()].filter((id) => id !== undefined);
-  for (const id of others) if (!names.has(id)) names.set(id, '');
+  // Calls that no answer has are in the order of their first records.
+  const firsts = [...turn.calls].map(([id, steps]) => ({ id, offset: steps[0]?.offset ?? 0 }));
+  for (const [id, parts] of results)
+    if (id !== undefined) firsts.push({ id, offset: parts[0]?.first.offset ?? 0 });
+  for (const { id } of firsts.sort((a, b) => a.offset - b.offset))
+    if (!names.has(id)) names.set(id, '');
   const calls = [...names].flatMap(([id, name]): CallLane | readonly CallLane[] => {
     const steps = turn.calls.get(id) ?? [];
     // The call of a superseded attempt is missing in a settled turn.
