@@ -192,7 +192,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       ],
       [
         'millrace sessions pin last recordings --agents agents.ts',
-        'make the session a recording for millrace test; known forms of keys are masked',
+        'make it a recording for millrace test; known forms of keys are masked',
       ],
     ],
   },

@@ -23,6 +23,8 @@ export interface AgentData {
   readonly chat_id: string;
   /** The id of a thread of AG-UI, which is the name of its task. */
   readonly thread_id: string;
+  /** The id of a conversation in the format of OpenAI, which is the id of its task. */
+  readonly conversation_id: string;
   readonly message_id: string;
   readonly event_id: string;
   readonly state_id: string;
@@ -47,6 +49,7 @@ export const nothing: AgentData = {
   ...{ event_id: `${'b'.repeat(24)}.1`, state_id: 'no-state', span_id: 'no-span' },
   ...{ tracker_id: 'b'.repeat(24), token_id: 'e'.repeat(64), model: 'no-agent' },
   response_id: `resp_${'b'.repeat(24)}_1`,
+  conversation_id: 'b'.repeat(24),
   path: `tasks/${'b'.repeat(24)}/notes`,
 };
 
@@ -297,6 +300,7 @@ export class ScopeServer implements AsyncDisposable {
         agent_id,
         agent_name,
         task_id,
+        conversation_id: task_id,
         task_name,
         chat_id: task_name,
         thread_id: task_name,
