@@ -66,8 +66,10 @@ export class RemoteTurn {
   #add(event: RemoteEvent): void {
     if (event.type === 'end') return this.#end(event);
     if (event.type === 'progress') {
-      const before = this.#progress.get(event.id) ?? '';
-      this.#progress.set(event.id, (before + event.text).slice(-maxWaitingLength));
+      const text = (this.#progress.get(event.id) ?? '') + event.text;
+      // The start of a long text is cut rarely, because each cut copies the rest.
+      const isLong = text.length > 2 * maxWaitingLength;
+      this.#progress.set(event.id, isLong ? text.slice(-maxWaitingLength) : text);
     } else {
       if (event.type === 'result') this.#results.set(event.id, event);
       if (event.type === 'question') this.#questions.add(event);

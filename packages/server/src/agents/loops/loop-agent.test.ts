@@ -66,6 +66,31 @@ test('answers a second message after the current run', async () => {
 });
 
 describe('commands', () => {
+  test('24: an abort of a run in another process does not stop the next message', async () => {
+    const stored = memoryLog();
+    const ended = Promise.withResolvers<void>();
+    // The other process reads the abort and ends the run before the server continues.
+    const submit: Log['submit'] = async (session, command, key) => {
+      const result = await stored.submit(session, command, key);
+      if (command['type'] === 'abort') await ended.promise;
+      return result;
+    };
+    const log = withMethods(stored, { submit });
+    const harness = await createTaskHarness(looping(['The next answer']), { log });
+    const { id } = await harness.newTask('looper');
+    const other = createAgent({ provider: scriptedProvider([stalls]), log: stored });
+    const run = other.run('Hi', { session: sessionId(id) });
+    run.result.then(() => ended.resolve(), ended.reject);
+    await eventually(async () => (await harness.messages(id)).length === 2);
+    await harness.service.tasks.submit(id, { type: 'abort' });
+    expect((await run.result).reason).toBe('aborted');
+    const answer = await harness.send('looper', id, 'And now?');
+    expect(textsOf(await answer.messages())).toEqual(['The next answer']);
+    const { records } = await harness.log.read(sessionId(id));
+    const starts = records.filter(({ fact }) => fact?.type === 'run_started');
+    expect(starts).toHaveLength(2);
+  });
+
   test('an abort from another client stops the run and keeps the partial answer', async () => {
     const harness = await createTaskHarness(looping([stalls, 'Back again']));
     const { id } = await harness.newTask('looper');

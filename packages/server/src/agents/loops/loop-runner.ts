@@ -202,10 +202,26 @@ export class LoopRunner {
     const { status } = await setStatus().catch((error: unknown) => {
       throw halfStored(task.id, offset, error);
     });
-    // If the session is idle, an abort has no effect, and no run starts.
-    if (command.type === 'abort') this.wake(task.id, agent, AbortSignal.abort(command.reason));
+    if (command.type === 'abort') await this.#endWork(task.id, agent, command.reason);
     else if (!isSilent || status === 'RUNNING') this.wake(task.id, agent);
     return { offset, is_repeat: isRepeat };
+  }
+
+  /**
+   * Ends the work of a session whose log has a new abort. A process that drives the session reads the abort
+   * itself. A run only for the abort would start after the end of that work, and would stop the next message.
+   */
+  async #endWork(
+    taskId: string,
+    agent: LoopAgent['agent'],
+    reason: string | null | undefined,
+  ): Promise<void> {
+    if (this.#active.has(taskId)) return;
+    // The other process may die before it reads the abort.
+    if (await this.#isLeasedElsewhere(taskId)) return this.#retryLater(taskId, agent);
+    const { isRunOpen, isTurnOpen, runnable } = await this.#openWork(taskId);
+    if (isRunOpen || isTurnOpen || runnable.some(isAbort))
+      this.wake(taskId, agent, AbortSignal.abort(reason));
   }
 
   /** Starts or continues the run of a session, unless the run is already active in this process. */
