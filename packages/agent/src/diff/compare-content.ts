@@ -19,7 +19,16 @@ export function compareParts(a: PartContent, b: PartContent): ContentDifference 
     if (!hasSameContent(a.head[field], b.head[field])) return { field, a: a.first, b: b.first };
   const [endA, endB] = [a.end ?? a.retracted, b.end ?? b.retracted];
   const at = firstDifference(a.pieces, b.pieces);
-  if (at !== undefined) return { ...at, field: contentField(a), a: at.a ?? endA, b: at.b ?? endB };
+  if (at !== undefined) {
+    // If only one commit replaced a streamed text, both sessions may have the same streamed text.
+    const isReplaced = a.replaced !== undefined;
+    const records =
+      isReplaced === (b.replaced !== undefined)
+        ? at
+        : firstDifference(a.replaced ?? a.pieces, b.replaced ?? b.pieces);
+    const places = { a: records?.a ?? endA, b: records?.b ?? endB };
+    return { at: at.at, field: contentField(a), ...places };
+  }
   if (!hasSameContent(a.value?.value, b.value?.value))
     return { field: 'value', a: a.value ?? endA, b: b.value ?? endB };
   if (a.end?.state !== b.end?.state) return { field: 'end', a: endA, b: endB };

@@ -36,6 +36,8 @@ export interface PartContent {
   toolCallId: ToolCallId | undefined;
   /** The text or the bytes. */
   pieces: Piece[];
+  /** The streamed text that the commit replaced: the progress of a tool. Undefined if it replaced none. */
+  replaced: readonly Piece[] | undefined;
   /** The value of a structured or custom part, the value of a tool result, the address of media. */
   value: (RecordPlace & { readonly value: JsonValue }) | undefined;
   /** The commit. Undefined if the part is open, or was retracted before a commit. */
@@ -54,7 +56,7 @@ export function streamedContent(
   const head = headOf(begin);
   return {
     ...{ itemId, attempt, first, head, toolCallId, pieces: [] },
-    ...{ value: undefined, end: undefined, retracted: undefined },
+    ...{ replaced: undefined, value: undefined, end: undefined, retracted: undefined },
   };
 }
 
@@ -71,6 +73,7 @@ export function wholeContent(
     ...{ itemId, attempt, first: place, head: headOf(part) },
     toolCallId: 'toolCallId' in part ? part.toolCallId : undefined,
     pieces: chunk === undefined || chunk.length === 0 ? [] : [{ ...place, chunk }],
+    replaced: undefined,
     value: value === undefined ? undefined : { ...place, value },
     end: { ...place, state: part.partial ? 'partial' : 'whole' },
     retracted: undefined,

@@ -58,6 +58,20 @@ test('runs with other ids, times and pieces are the same', async () => {
   );
 });
 
+/** The cut is after the progress of the first call. The result of the call replaces its progress. */
+const cutAfterProgress = {
+  responses: [
+    {
+      ...({ text: '', fault: 'none', after: 0 } as const),
+      calls: [
+        { tool: 'look', ms: 116, ends: 'well', updates: 1 },
+        { tool: 'look', ms: 346, ends: 'well', updates: 0 },
+      ] as const,
+    },
+  ],
+  events: [{ atMs: 2700, what: 'abort' as const }],
+};
+
 test('a fork that another agent continues differs only after the copied records', async () => {
   await fc.assert(
     fc.asyncProperty(schedules, fc.nat(), async (plan, at) => {
@@ -74,7 +88,7 @@ test('a fork that another agent continues differs only after the copied records'
           if (side !== undefined && side.type !== 'command_queued')
             expect(side.offset, message).toBeGreaterThan(before.length);
     }),
-    { numRuns: runs(300), endOnFailure: true },
+    { numRuns: runs(300), endOnFailure: true, examples: [[cutAfterProgress, 50]] },
   );
 });
 

@@ -143,7 +143,7 @@ export class TurnHistory {
         const { item, command = place } = this.#item(delta.itemId, place, open);
         const whole = wholeContent(delta.part, delta.itemId, attempt, command);
         if (known === undefined) this.#addPart(delta.partId, whole, item);
-        else Object.assign(known, whole);
+        else Object.assign(known, whole, { replaced: known.pieces });
         return;
       }
       case 'append_text':
