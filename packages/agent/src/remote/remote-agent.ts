@@ -111,7 +111,8 @@ async function* streamStep(
           write(event, writer);
           continue;
         }
-        turn.putBack(events.slice(event.type === 'end' ? at : at + 1));
+        // The next step shows a question that no call of this step asks.
+        turn.putBack(events.slice(event.type === 'result' ? at + 1 : at));
         turn.calls = writer.calls;
         isWhole = true;
         return yield {

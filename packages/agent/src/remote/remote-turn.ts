@@ -185,11 +185,15 @@ export class RemoteTurn {
 
   /**
    * Takes a question about a call. A call also asks the questions of calls that do not run yet, because the
-   * remote agent may need their answers before it finishes this call.
+   * remote agent may need their answers before it finishes this call. A call with a result leaves a question to
+   * the call of the same step that the question is about.
    */
   #takeQuestion(id: string): Question | undefined {
-    const isOwn = ({ call }: Question) =>
-      call === id || call === undefined || !this.#served.has(call);
+    const canWait = this.#results.has(id);
+    const isOwn = ({ call }: Question) => {
+      if (call === id || call === undefined) return true;
+      return !this.#served.has(call) && !(canWait && this.calls.has(call));
+    };
     const found = [...this.#questions].find(isOwn);
     if (found !== undefined) this.#questions.delete(found);
     return found;

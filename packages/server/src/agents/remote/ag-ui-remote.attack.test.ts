@@ -29,7 +29,8 @@ function open(url: string, options: Partial<AgUiAgentOptions> = {}) {
   const question = async () => {
     await expect.poll(async () => (await asked()).length).toBe(1);
     const [first = expect.fail()] = await asked();
-    return { id: first.toolCallId, message: first.from?.form?.message ?? '' };
+    const { toolCallId: id, from } = first;
+    return { id, call: from?.toolCallId, message: from?.form?.message ?? '' };
   };
   const records = async () => JSON.stringify((await log.read(session)).records);
   return { log, agent, question, records };
@@ -69,16 +70,43 @@ async function serveBash(calls: readonly { readonly command: string }[], isSubAg
   return { url: `${url}/agents/name/helper/ag-ui`, ran };
 }
 
-test('attack 18.397: a question shows the call that it is about, also below another call', async () => {
+const finish = ({ input: { threadId, runId }, send }: RemoteRun, outcome?: object) =>
+  send('RUN_FINISHED', { threadId, runId, ...(outcome && { outcome }) });
+
+test('attack 18.397: a question about one of two calls belongs to this call, and shows its input', async () => {
   const evil = 'rm -rf evil';
   const { url, ran } = await serveBash([{ command: 'ls' }, { command: evil }]);
   const { agent, question } = open(url);
   const run = agent.run('Go', { session });
-  const { id, message } = await question();
+  const { id, call, message } = await question();
+  expect(call).toBe('call-1');
   expect(message).toContain(`bash {"command":"${evil}"}`);
   await agent.deny(session, id);
   await run.result;
   expect(ran).toEqual(['ls']);
+});
+
+test('attack 18.397: a question about a call that does not run yet shows the input of this call', async () => {
+  const { url } = await serveRemoteAgUi(async (run) => {
+    const { input, send } = run;
+    if (input.resume !== undefined) return finish(run);
+    for (const [toolCallId, delta] of Object.entries({
+      a: '{"command":"ls"}',
+      b: '{"command":"rm"}',
+    })) {
+      send('TOOL_CALL_START', { toolCallId, toolCallName: 'bash' });
+      send('TOOL_CALL_ARGS', { toolCallId, delta });
+      send('TOOL_CALL_END', { toolCallId });
+    }
+    const interrupts = [{ id: 'i', reason: 'tool_call', message: 'May I?', toolCallId: 'b' }];
+    finish(run, { type: 'interrupt', interrupts });
+  });
+  const { agent, question } = open(url, { limits: { maxParallelTools: 1 } });
+  const run = agent.run('Go', { session });
+  const { id, call, message } = await question();
+  expect([call, message]).toEqual(['a', 'May I?\nbash {"command":"rm"}']);
+  await agent.deny(session, id);
+  await run.result;
 });
 
 test('attack 18.398: a question shows the call of a sub-agent of the remote agent', async () => {
@@ -144,9 +172,6 @@ test('attack 18.399: a stop between two steps reaches the remote agent', async (
   await closed;
   expect((await run.result).reason).toBe('aborted');
 });
-
-const finish = ({ input: { threadId, runId }, send }: RemoteRun, outcome?: object) =>
-  send('RUN_FINISHED', { threadId, runId, ...(outcome && { outcome }) });
 
 /** Serves an agent that asks a question about a call. */
 async function serveQuestion(interrupt: object, hasCall = true) {
@@ -234,7 +259,7 @@ test('attack 18.402: a snapshot with too many messages ends the run before they 
 
 test('attack 18.402: the process does other work while it stores many messages', async () => {
   const { url } = await serveRemoteAgUi(async (run) => {
-    for (let at = 0; at < 2000; at++)
+    for (let at = 0; at < 1000; at++)
       run.send('TEXT_MESSAGE_CONTENT', { messageId: `m${at}`, delta: 'x' });
     finish(run);
   });
@@ -250,7 +275,7 @@ test('attack 18.402: the process does other work while it stores many messages',
   });
   onTestFinished(() => clearInterval(other));
   expect((await agent.run('Go', { session }).result).reason).toBe('stop');
-  // The log gets 6,000 records.
+  // The log gets 3,000 records.
   expect(most).toBeLessThan(1000);
 });
 
