@@ -53,6 +53,7 @@ const requirements: readonly Requirement[] = [
     for: 'the test that commands do only what the permission policy allowed',
     isInstalled: () => succeeds('strace', '-V'),
     debian: 'strace',
+    isForJob: true,
   },
   {
     name: 'Chromium',
@@ -94,6 +95,7 @@ const requirements: readonly Requirement[] = [
     for: 'tests of the server behind a proxy with TLS',
     isInstalled: () => succeeds('nginx', '-v') || succeeds('/usr/sbin/nginx', '-v'),
     debian: 'nginx-light',
+    isForJob: true,
   },
   {
     name: 'a Temporal server',
@@ -120,6 +122,7 @@ const requirements: readonly Requirement[] = [
     for: 'the test of the program that the migration page shows',
     isInstalled: () => existsSync(`${langchain}/node_modules/langchain/package.json`),
     instructions: `run npm ci --prefix ${langchain}`,
+    isForJob: true,
   },
   {
     name: 'the conformance suite of MCP',
