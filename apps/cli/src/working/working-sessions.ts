@@ -17,7 +17,7 @@ export interface WorkingSession {
   readonly driver: string | null;
   /** The time at which the last message was sent, in milliseconds since 1970. */
   readonly since: number;
-  /** What a running session does now, such as `answering` or `running bash`. Null in other states. */
+  /** The current work of a running session, such as `answering` or `running bash`. Null in other states. */
   readonly activity: string | null;
   /** The number of the last turn. */
   readonly turn: number;

@@ -23,7 +23,7 @@ import { meanOf } from './statistics.ts';
 interface ModelScorerOptions {
   /** The model that judges. */
   readonly provider: Provider;
-  /** What a good answer is, in one or more sentences. */
+  /** The description of a good answer, in one or more sentences. */
   readonly criteria: string;
   /** Number of votes: 1 to 25. Each vote is a session of its own. Default: 1. */
   readonly votes?: number | undefined;

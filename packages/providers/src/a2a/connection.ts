@@ -3,7 +3,7 @@ import { ProviderError, type ProviderErrorKind } from '../contract/provider-erro
 import { IdleLimit } from '../transport/idle-limit.ts';
 import { readSseData } from '../transport/sse-reader.ts';
 
-/** How the provider reaches an agent. */
+/** The address of an agent, and the settings of requests to it. */
 export interface ConnectionOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -12,7 +12,7 @@ import {
 } from '../shell/child-lines.ts';
 import { safeEnv } from '../shell/safe-env.ts';
 
-/** How a process of an ACP agent starts. */
+/** The command and the environment of an ACP agent's process. */
 export interface ProcessOptions {
   readonly command: string;
   readonly args: readonly string[];
@@ -21,7 +21,7 @@ export interface ProcessOptions {
   readonly allowEnv: readonly string[];
 }
 
-/** What a process sends without being asked. */
+/** Receives the notifications and requests of a process. */
 export interface ProcessListener {
   onNotification(method: string, params: JsonObject): void;
   /** Answers a request of the process. Throws `RpcError` to refuse it. */

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import { IdleLimit, readSseData } from '@millrace/providers';
 
-/** How an agent of AG-UI is reached. */
+/** The address of an agent of AG-UI, and the settings of requests to it. */
 export interface AgUiConnection {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
