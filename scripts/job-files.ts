@@ -1,7 +1,7 @@
 /**
  * The slow test files of `npm run test:job`, by the reason why `npm run test:rest` leaves them out. CI runs both
- * for each change, at the same time on different machines. `npm run test:rest` keeps at least one file for each
- * program, protocol, store and kind of attack, and its files together must take less than 5 minutes on two cores.
+ * for each change, at the same time on different machines. `npm run test:rest` keeps all attacks, and at least one
+ * file for each program, protocol and store.
  */
 const filesByReason: Readonly<Record<string, readonly string[]>> = {
   'other frameworks, runtimes, browsers and packages': [
@@ -38,7 +38,6 @@ const filesByReason: Readonly<Record<string, readonly string[]>> = {
   'killed and stopped processes, faults of machines, and clocks': [
     'apps/cli/src/serve/open-server-store.full.test.ts',
     'apps/cli/src/serve/openai-killed.full.test.ts',
-    'apps/cli/src/serve/serve-killed.full.test.ts',
     'packages/agent/src/evals/experiment-kills.full.test.ts',
     'packages/agent/src/sub-agent-kills.full.test.ts',
     'packages/client/src/stopped-server.full.test.ts',
@@ -81,7 +80,6 @@ const filesByReason: Readonly<Record<string, readonly string[]>> = {
     'apps/web/src/e2e/gallery.full.test.ts',
     'apps/web/src/e2e/guardrail.full.test.ts',
     'apps/web/src/e2e/languages.full.test.ts',
-    'apps/web/src/e2e/layout-shift.full.test.ts',
     'apps/web/src/e2e/missing-code.full.test.ts',
     'apps/web/src/e2e/offline.full.test.ts',
     'apps/web/src/e2e/opening.full.test.ts',
@@ -92,16 +90,6 @@ const filesByReason: Readonly<Record<string, readonly string[]>> = {
     'apps/web/src/e2e/steady-answer.full.test.ts',
     'apps/web/src/e2e/unsent.full.test.ts',
     'apps/web/src/e2e/waiting.full.test.ts',
-  ],
-  'further attacks of a kind that `npm run test:rest` also runs': [
-    'apps/web/src/e2e/pictures.attack.full.test.ts',
-    'apps/web/src/e2e/preview.attack.full.test.ts',
-    'packages/tools/src/permissions/traced-lines.full.test.ts',
-    'packages/tools/src/sandbox/begun-work.attack.full.test.ts',
-    'packages/tools/src/sandbox/git-places.attack.full.test.ts',
-    'packages/tools/src/sandbox/hidden-repository.attack.full.test.ts',
-    'packages/tools/src/sandbox/new-repository.attack.full.test.ts',
-    'packages/tools/src/sandbox/package-repository.attack.full.test.ts',
   ],
   'further tests of a program that `npm run test:rest` also runs': [
     'apps/cli/src/backup/backup-postgres.full.test.ts',

@@ -53,7 +53,6 @@ const requirements: readonly Requirement[] = [
     for: 'the test that commands do only what the permission policy allowed',
     isInstalled: () => succeeds('strace', '-V'),
     debian: 'strace',
-    isForJob: true,
   },
   {
     name: 'Chromium',
