@@ -25,6 +25,7 @@ export interface AiSdkSessions {
   onStart(event: unknown): void;
   onLanguageModelCallStart(event: unknown): void;
   onLanguageModelCallEnd(event: unknown): void;
+  onToolExecutionStart(event: unknown): void;
   onToolExecutionEnd(event: unknown): void;
   onEnd(event: unknown): void;
   onAbort(event: unknown): void;
@@ -56,6 +57,8 @@ interface OpenCall {
   requests: number;
   /** The request that has no answer yet. */
   request: { startMs: number; event: Fields } | undefined;
+  /** The times at which tools started, by the id of their call. */
+  readonly tools: Map<unknown, number>;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -95,7 +98,7 @@ class CallRecorder implements AiSdkSessions {
     this.#open.set(callId, {
       ...{ id: idOf(callId, 'call'), trace: call?.trace ?? idOf(callId, 'call'), parent: tool },
       ...{ name: textIn(functionId), startMs: this.#timeOf(event), requests: 0 },
-      request: undefined,
+      ...{ request: undefined, tools: new Map() },
     });
   };
 
@@ -122,19 +125,25 @@ class CallRecorder implements AiSdkSessions {
     });
   };
 
+  onToolExecutionStart = (event: unknown): void => {
+    const { toolCallId: id } = fieldsOf(fieldsOf(event)['toolCall']);
+    this.#callOf(event)?.tools.set(id, this.#timeOf(event));
+  };
+
   onToolExecutionEnd = (event: unknown): void => {
     const call = this.#callOf(event);
     if (call === undefined) return;
-    const { toolCall, toolOutput, toolExecutionMs } = fieldsOf(event);
+    const { toolCall, toolOutput } = fieldsOf(event);
     const { toolCallId: callId, toolName, input } = fieldsOf(toolCall);
     const { type, output, error } = fieldsOf(toolOutput);
     const endMs = this.#timeOf(event);
-    const durationMs = typeof toolExecutionMs === 'number' ? toolExecutionMs : 0;
+    const startMs = Math.min(call.tools.get(callId) ?? endMs, endMs);
+    call.tools.delete(callId);
     const isError = type === 'tool-error';
     const result = isError ? errorText(error) : output;
     this.#add(call, {
       id: `${call.id} ${idOf(callId, 'tool')}`,
-      ...{ startMs: endMs - Math.max(0, durationMs), endMs, ...(isError && errorOf(error)) },
+      ...{ startMs, endMs, ...(isError && errorOf(error)) },
       work: {
         ...{ type: 'tool', name: idOf(toolName, 'tool') },
         callId: idOf(callId, '') || undefined,

@@ -1,12 +1,4 @@
-import type {
-  ErrorInfo,
-  JsonObject,
-  Part,
-  ResponseDetails,
-  Stop,
-  ToolCallPart,
-  Usage,
-} from '@millrace/core';
+import type { ErrorInfo, JsonObject, Part, ResponseDetails, Stop, Usage } from '@millrace/core';
 import type { Log } from '@millrace/log';
 
 /** Options of the functions that record the runs of other programs. */
@@ -97,10 +89,4 @@ export interface ToolWork {
   readonly input: string | undefined;
   /** The result as text. Undefined if the program did not report it. */
   readonly result: string | undefined;
-}
-
-/** A call of a model, with its execution if there is a span of it. */
-export interface TracedCall {
-  readonly call: ToolCallPart;
-  readonly span: TracedSpan | undefined;
 }

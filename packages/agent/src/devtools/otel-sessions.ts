@@ -1,4 +1,4 @@
-import { type ErrorInfo, noUsage, parseJson, type Usage } from '@millrace/core';
+import { type ErrorInfo, noUsage, type Usage } from '@millrace/core';
 import { redactKeys } from '@millrace/providers';
 import type { Attributes, HrTime, SpanContext, SpanStatus } from '../contract/telemetry.ts';
 import type { DevtoolsOptions, TracedSpan, TracedWork } from './contract.ts';
@@ -185,7 +185,11 @@ const maxJsonLength = 2 ** 24;
 function jsonOf(attribute: Attributes[string]): unknown {
   if (typeof attribute !== 'string') return attribute;
   if (attribute.length > maxJsonLength) return undefined;
-  const parsed = parseJson(attribute);
-  // A text that is not JSON is a message of its own, for example because the SDK has cut it off.
-  return parsed.ok ? parsed.value : attribute;
+  try {
+    // The history of a run is parsed again for each request, so the fast parser of the platform is used.
+    return JSON.parse(attribute);
+  } catch {
+    // A text that is not JSON is a message of its own, for example because the SDK has cut it off.
+    return attribute;
+  }
 }

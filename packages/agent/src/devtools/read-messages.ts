@@ -19,8 +19,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const maxTextLength = 2 ** 20;
 /** Maximum length of inline bytes, as base64. Longer bytes are left out. */
 const maxBase64Length = 2 ** 23;
-/** Maximum number of messages of one request, and of parts of one message. */
-const maxCount = 4096;
+/** Maximum number of messages of one request, and of parts of one message. Further ones are left out. */
+const [maxMessages, maxParts] = [4096, 1024];
 
 /** Returns the fields of an object, or no fields for any other value. */
 export function fieldsOf(value: unknown): Fields {
@@ -31,7 +31,7 @@ export function fieldsOf(value: unknown): Fields {
 
 /** Returns the elements of a list, or none for any other value. */
 export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value.slice(0, maxCount) : [];
+  return Array.isArray(value) ? value.slice(0, maxMessages) : [];
 }
 
 /** Returns a text if the value is a text that is not empty. */
@@ -107,7 +107,7 @@ function readMessage(value: unknown): readonly TracedItem[] {
     return itemOf(kind, [resultPart(callId, textIn(rest['name']), contentText(content), false)]);
   const listed = typeof content === 'string' ? [content] : listOf(content ?? parts);
   const given = [...listed, ...listOf(calls), ...(textIn(refusal) === undefined ? [] : [refusal])];
-  return itemOf(kind, given.slice(0, maxCount).flatMap(readPart));
+  return itemOf(kind, given.slice(0, maxParts).flatMap(readPart));
 }
 
 /** Returns the content of a message or of a tool result as text. */

@@ -27,6 +27,7 @@ import { responseFinished, runStarted } from '../state/drafts.ts';
 import type { RequestWork, ToolWork, TracedItem } from './contract.ts';
 import type { PlannedRequest, PlannedRun, SpanOf } from './plan-runs.ts';
 import { clipText } from './read-messages.ts';
+import { KnownContent, SeenResults, UnusedTools } from './session-content.ts';
 
 /** The session of a sub-agent that is already written. */
 export interface WrittenChild {
@@ -220,58 +221,83 @@ class SessionWriter {
   #writeCalls(turn: number, attempt: number, request: SpanOf<RequestWork>, parts: readonly Part[]) {
     const calls = parts.filter((part) => part.kind === 'tool_call');
     const slots = new ResultSlots({ turn, attempt }, this.#ids, undefined, this.#state);
+    // The results are reserved in the order of the calls. Executions are written in the order of time.
+    const isOrdered = calls.length <= maxReserved;
+    if (isOrdered && calls.length > 0) this.#add(request.endMs, slots.reserve(calls));
+    const steps: { readonly timeMs: number; readonly write: () => unknown }[] = [];
     let endMs = request.endMs;
     for (const call of calls) {
       const span = this.#tools.take(call, request.startMs);
-      const seen = this.#results.after(request, call);
-      const part = resultOf(call, span, seen);
+      const part = resultOf(call, span, this.#results.after(request, call));
       this.#content.add('tool', part);
-      this.#add(span?.startMs ?? request.endMs, slots.reserve([call]));
+      const timeMs = span?.startMs ?? request.endMs;
+      const reserve = () => {
+        if (!isOrdered) this.#add(timeMs, slots.reserve([call]));
+      };
+      const fill = () => slots.fill(part);
       if (span === undefined) {
         const rejected = noExecution(turn, attempt, call, part);
-        this.#add(request.endMs, [...rejected, ...slots.fill(part)]);
+        const write = () => this.#add(timeMs, [...rejected, ...fill()]);
+        steps.push({ timeMs, write: () => [reserve(), write()] });
         continue;
       }
       endMs = Math.max(endMs, span.endMs);
-      this.#writeExecution(turn, attempt, call, span, () => slots.fill(part));
+      const { start, end } = this.#execution(turn, attempt, call, span, fill);
+      steps.push({ timeMs, write: () => [reserve(), start()] }, { timeMs: span.endMs, write: end });
     }
+    if (isOrdered) steps.sort((one, other) => one.timeMs - other.timeMs);
+    for (const { write } of steps) write();
     this.#add(endMs, slots.finish(this.#state));
     return endMs;
   }
 
-  #writeExecution(
+  /** Returns the functions that write the start and the end of an execution. */
+  #execution(
     turn: number,
     attempt: number,
     { toolCallId: id, name }: Pick<ToolCallPart, 'toolCallId' | 'name'>,
     span: SpanOf<ToolWork>,
     result: () => readonly DraftRecord[],
-  ): void {
+  ) {
     const { startMs, endMs, work, error } = span;
-    const about = {
-      toolCallId: id,
-      name,
-      executionId: executionId(`execution${++this.#executions}`),
-    };
+    const number = ++this.#executions;
+    const about = { toolCallId: id, name, executionId: executionId(`execution${number}`) };
     const child = this.#to.children.get(span.id);
-    const summary = work.input === undefined ? name : clipText(`${name} ${work.input}`, 200);
+    const summary = summaryOf(name, work.input);
     const started = { type: 'tool_execution_started', ...about, summary } as const;
-    this.#add(startMs, [at(turn, attempt, child ? { ...started, child: child.session } : started)]);
-    if (child !== undefined)
-      this.#add(endMs, childUsage({ turn, attempt }, { toolCallId: id, name }, child));
-    this.#add(endMs, result());
-    const isError = error !== undefined;
-    const finished = { type: 'tool_execution_finished', ...about, isError } as const;
-    this.#add(endMs, [at(turn, attempt, { ...finished, outcome: 'completed' })]);
+    const ended = { type: 'tool_execution_finished', ...about, outcome: 'completed' } as const;
+    const begin = at(turn, attempt, child ? { ...started, child: child.session } : started);
+    return {
+      start: () => this.#add(startMs, [begin]),
+      end: () => {
+        if (child !== undefined)
+          this.#add(endMs, childUsage({ turn, attempt }, { toolCallId: id, name }, child));
+        this.#add(endMs, result());
+        this.#add(endMs, [at(turn, attempt, { ...ended, isError: error !== undefined })]);
+      },
+    };
   }
 
   /** Writes executions that no model asked for, for example after an approval in an earlier run. */
   #writeOtherTools(): void {
     for (const span of this.#tools.rest) {
       const call = { toolCallId: toolCallId(span.work.callId ?? span.id), name: span.work.name };
-      this.#writeExecution(0, 0, call, span, () => []);
+      const { start, end } = this.#execution(0, 0, call, span, () => []);
+      start();
+      end();
     }
   }
 }
+
+/** Returns one line about an execution for people. */
+function summaryOf(name: string, input: string | undefined): string {
+  const line = (input ?? '').replaceAll(/\s+/g, ' ').trim();
+  if (line === '' || line === '{}') return name;
+  return line.length > 200 ? `${line.slice(0, 200)}…`.toWellFormed() : line.toWellFormed();
+}
+
+/** Maximum number of results that are open at the same time. A log accepts only a few more. */
+const maxReserved = 1000;
 
 const noAnswer: ErrorInfo = { code: 'unknown', message: 'The request has no answer' };
 
@@ -308,72 +334,6 @@ function turnsOf(requests: readonly PlannedRequest[]): readonly PlannedTurn[] {
     }
   }
   return turns;
-}
-
-/** The executions that belong to no call yet. */
-class UnusedTools {
-  readonly #all: Set<SpanOf<ToolWork>>;
-  /** The executions by the id of their call, and those without an id by their name. */
-  readonly #byKey: ReadonlyMap<string, SpanOf<ToolWork>[]>;
-
-  constructor(tools: readonly SpanOf<ToolWork>[]) {
-    this.#all = new Set(tools);
-    this.#byKey = Map.groupBy(tools, ({ work }) =>
-      work.callId === undefined ? `name ${work.name}` : `id ${work.callId}`,
-    );
-  }
-
-  get rest(): Iterable<SpanOf<ToolWork>> {
-    return this.#all;
-  }
-
-  /** Returns the execution of a call: by its id, or else by its name, after the start of the request. */
-  take(call: ToolCallPart, afterMs: number): SpanOf<ToolWork> | undefined {
-    const found =
-      this.#byKey.get(`id ${call.toolCallId}`)?.shift() ?? this.#takeNamed(call, afterMs);
-    if (found !== undefined) this.#all.delete(found);
-    return found;
-  }
-
-  #takeNamed(call: ToolCallPart, afterMs: number): SpanOf<ToolWork> | undefined {
-    const named = this.#byKey.get(`name ${call.name}`) ?? [];
-    // The list is in the order of time, so executions before the request belong to no later call either.
-    while (named[0] !== undefined && named[0].startMs < afterMs) named.shift();
-    // Parallel calls of one tool can start at the same time, but mostly have different arguments.
-    const near = named.slice(0, maxParallel);
-    const same = near.findIndex(({ work }) => work.input === call.arguments);
-    return named.splice(Math.max(0, same), 1)[0];
-  }
-}
-
-/** Maximum number of executions of one tool whose arguments are compared with a call. */
-const maxParallel = 64;
-
-/** The results of calls that requests sent to their model. */
-class SeenResults {
-  readonly #seen = new Map<string, { readonly index: number; readonly part: ToolResultPart }[]>();
-  readonly #indexes: ReadonlyMap<string, number>;
-
-  constructor(requests: readonly PlannedRequest[]) {
-    this.#indexes = new Map(requests.map(({ span }, index) => [span.id, index]));
-    for (const [index, { span }] of requests.entries())
-      for (const { parts } of span.work.input)
-        for (const part of parts) if (part.kind === 'tool_result') this.#note(index, part);
-  }
-
-  /** Returns the result of a call that the first request after this one has. */
-  after({ id }: SpanOf<RequestWork>, call: ToolCallPart): ToolResultPart | undefined {
-    const own = this.#indexes.get(id) ?? 0;
-    return this.#seen.get(call.toolCallId)?.find(({ index }) => index > own)?.part;
-  }
-
-  #note(index: number, part: ToolResultPart): void {
-    const known = this.#seen.get(part.toolCallId) ?? [];
-    // Later requests repeat the results of the history.
-    if (known.at(-1)?.part.text === part.text) return;
-    known.push({ index, part });
-    this.#seen.set(part.toolCallId, known);
-  }
 }
 
 function resultOf(
@@ -416,49 +376,4 @@ function childUsage(
       return at(turn, attempt, { type: 'child_usage_reported', ...call, of, usage });
     }),
   );
-}
-
-/** Counts the parts that a session has, so that the history in later requests is not written again. */
-class KnownContent {
-  readonly #counts = new Map<string, number>();
-
-  add(kind: TracedItem['kind'], part: Part): void {
-    const key = keyOf(kind, part);
-    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
-  }
-
-  /** Returns the items with parts that are new, without the other parts. Adds the new parts. */
-  newIn(input: readonly TracedItem[]): readonly TracedItem[] {
-    const seen = new Map<string, number>();
-    const items = input.flatMap(({ kind, parts }) => {
-      const fresh = parts.filter((part) => {
-        const key = keyOf(kind, part);
-        const count = (seen.get(key) ?? 0) + 1;
-        seen.set(key, count);
-        return count > (this.#counts.get(key) ?? 0);
-      });
-      return fresh.length === 0 ? [] : [{ kind, parts: fresh }];
-    });
-    for (const { kind, parts } of items) for (const part of parts) this.add(kind, part);
-    return items;
-  }
-}
-
-function keyOf(kind: TracedItem['kind'], part: Part): string {
-  switch (part.kind) {
-    case 'text':
-      return `${kind} text ${part.text}`;
-    case 'reasoning':
-      return `reasoning ${part.text}`;
-    case 'tool_call':
-      return `call ${part.toolCallId}`;
-    case 'tool_result':
-      return `result ${part.toolCallId}`;
-    case 'media':
-    case 'file':
-      return `${kind} ${part.kind} ${part.mimeType} ${part.source.type === 'bytes' ? part.source.bytes.length : JSON.stringify(part.source)}`;
-    case 'structured':
-    case 'custom':
-      return `${kind} ${part.kind} ${JSON.stringify(part.value)}`;
-  }
 }
