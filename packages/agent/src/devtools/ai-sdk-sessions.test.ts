@@ -120,6 +120,21 @@ describe('25.8: the AI SDK', () => {
     expect(JSON.stringify(records)).not.toContain(key);
   });
 
+  test('a stream that fails after its start becomes a session with the error', async () => {
+    server.answer({ text: 'Half an', failure: { type: 'server_error', message: 'Broken' } });
+    const result = streamText({
+      ...{ model: model(), prompt: 'Hi', ...integration(), onError: () => {} },
+    });
+    await result.consumeStream();
+    await sessions.close();
+    const { stop, problems, spans, lines } = await onlySession();
+    expect(problems).toEqual([]);
+    expect([stop?.reason, lines[0]]).toEqual(['error', 'user: Hi']);
+    expect(spans.map(({ kind, status }) => `${kind} ${status}`)).toEqual([
+      ...['run error', 'turn error', 'attempt error'],
+    ]);
+  });
+
   test('an aborted stream becomes a session that was aborted', async () => {
     server.reply(streamReply([{ type: 'stall' }]));
     const stop = new AbortController();
@@ -135,7 +150,7 @@ describe('25.8: the AI SDK', () => {
     await sessions.close();
     const { stop: end, problems, lines } = await onlySession();
     expect(problems).toEqual([]);
-    expect(end).toEqual({ reason: 'aborted' });
+    expect(end).toMatchObject({ reason: 'aborted' });
     expect(lines).toEqual(['user: Hi']);
   });
 

@@ -56,9 +56,16 @@ interface OpenCall {
   /** The requests so far, which gives each request its own id. */
   requests: number;
   /** The request that has no answer yet. */
-  request: { startMs: number; event: Fields } | undefined;
+  request: OpenRequest | undefined;
   /** The times at which tools started, by the id of their call. */
   readonly tools: Map<unknown, number>;
+}
+
+interface OpenRequest {
+  startMs: number;
+  readonly event: Fields;
+  /** True if the last attempt failed and is already recorded. */
+  isRecorded: boolean;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -104,7 +111,8 @@ class CallRecorder implements AiSdkSessions {
 
   onLanguageModelCallStart = (event: unknown): void => {
     const call = this.#callOf(event);
-    if (call !== undefined) call.request = { startMs: this.#timeOf(event), event: fieldsOf(event) };
+    if (call !== undefined)
+      call.request = { startMs: this.#timeOf(event), event: fieldsOf(event), isRecorded: false };
   };
 
   onLanguageModelCallEnd = (event: unknown): void => {
@@ -175,13 +183,14 @@ class CallRecorder implements AiSdkSessions {
   }): Promise<T> => {
     const call = this.#open.get(callId);
     const startMs = this.#clock.now();
-    if (call?.request !== undefined) call.request.startMs = startMs;
+    if (call?.request !== undefined) Object.assign(call.request, { startMs, isRecorded: false });
     try {
       return await execute();
     } catch (error) {
       const { request } = call ?? {};
       if (call !== undefined && request !== undefined) {
         const times = { startMs, endMs: this.#clock.now(), ...errorOf(error) };
+        request.isRecorded = true;
         this.#addRequest(call, times, request.event, noAnswer);
       }
       throw error;
@@ -248,11 +257,11 @@ class CallRecorder implements AiSdkSessions {
     this.#add(call, { ...times, id: `${call.id} request ${++call.requests}`, work });
   }
 
-  /** Ends a request without an answer. A failed attempt was already recorded. */
+  /** Ends a request without an answer, for example a stream that failed after its start. */
   #endRequest(call: OpenCall, endMs: number, error: ErrorInfo): void {
     const { request } = call;
     call.request = undefined;
-    if (request === undefined || error.code !== 'aborted') return;
+    if (request === undefined || request.isRecorded) return;
     this.#addRequest(call, { startMs: request.startMs, endMs, error }, request.event, noAnswer);
   }
 

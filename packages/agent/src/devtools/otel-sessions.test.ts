@@ -1,6 +1,7 @@
-import { diffSessions } from '@millrace/agent';
+import { createAgent, defineTool, diffSessions, openTelemetryObserver } from '@millrace/agent';
 import { casesFromSessions, codeScorer, matchesText, scoreSession } from '@millrace/agent/evals';
 import { memoryLog } from '@millrace/log';
+import { scriptedProvider, toolCall } from '@millrace/providers/scripted';
 import { type Attributes, context, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
 import {
   AlwaysOnSampler,
@@ -9,6 +10,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { readRecordedRun, sessionsIn } from '../testing/recorded-runs.ts';
 import { otelSessions } from './otel-sessions.ts';
 
@@ -68,6 +70,8 @@ const tool = (name: string, id: string | undefined, input: object, output: strin
   'gen_ai.tool.call.arguments': JSON.stringify(input),
   'gen_ai.tool.call.result': output,
 });
+
+const noResult = 'The trace has no result of this call.';
 
 const question = message('user', text('Weather in Bath?'));
 const asking = message('assistant', text('Let me look.'), call('c1', 'weather', { town: 'Bath' }));
@@ -149,6 +153,33 @@ describe('25.8: spans of OpenTelemetry', () => {
     expect((await cases.next()).value).toMatchObject({ id: 's', expected: 'It will be sun.' });
   });
 
+  test('of our own observer become the session that the loop wrote, without the message of the user', async () => {
+    const { log, provider } = tracedProgram({ session: ({ agent: name }) => `${name}` });
+    const look = defineTool({
+      ...{ name: 'weather', description: 'The weather', input: z.object({ town: z.string() }) },
+      execute: async ({ town }) => `sun in ${town}`,
+    });
+    const script = [
+      ['Let me look.', toolCall('weather', { town: 'Bath' }, 'c1'), toolCall('weather', {}, 'c2')],
+      'Sun.',
+    ];
+    const tracer = provider.getTracer('loop');
+    const { observe } = openTelemetryObserver({ tracer, recordContent: true, agentName: 'copy' });
+    const model = scriptedProvider(script);
+    const desk = createAgent({ log, provider: model, tools: [look], observers: [observe] });
+    await desk.run('Weather?', { session: 'own' }).result;
+    await provider.forceFlush();
+    const [own, copy] = [await readRecordedRun(log, 'own'), await readRecordedRun(log, 'copy')];
+    expect(copy.problems).toEqual([]);
+    // A call with invalid arguments does not run, so it has no span.
+    const expected = own.lines
+      .slice(1)
+      .map((line) =>
+        line.startsWith('c2: weather failed') ? `c2: weather failed ${noResult}` : line,
+      );
+    expect(copy.lines).toEqual(expected);
+  });
+
   test('of a batch become a session too, and the options give its id and metadata', async () => {
     const log = memoryLog();
     const exporter = otelSessions({
@@ -165,7 +196,7 @@ describe('25.8: spans of OpenTelemetry', () => {
     await provider.shutdown();
     const { lines, records, problems } = await readRecordedRun(log, 'conversation-1-desk');
     expect(problems).toEqual([]);
-    expect(lines.at(-1)).toBe('c1: weather failed The trace has no result of this call.');
+    expect(lines.at(-1)).toBe(`c1: weather failed ${noResult}`);
     const started = records.find(
       ({ fact }) => fact?.type === 'item_started' && fact.kind === 'user',
     );
