@@ -20,7 +20,7 @@ const maxTextLength = 2 ** 20;
 /** Maximum length of inline bytes, as base64. Longer bytes are left out. */
 const maxBase64Length = 2 ** 23;
 /** Maximum number of messages of one request, and of parts of one message. Further ones are left out. */
-const [maxMessages, maxParts] = [4096, 1024];
+const [maxMessages, maxParts] = [4096, 500];
 
 /** Returns the fields of an object, or no fields for any other value. */
 export function fieldsOf(value: unknown): Fields {
@@ -70,7 +70,9 @@ export function readMessages(value: unknown): readonly TracedItem[] {
 
 /** Reads the parts of the messages of a model. */
 export function readAnswer(value: unknown): readonly Part[] {
-  return readMessages(value).flatMap(({ parts }) => parts);
+  return readMessages(value)
+    .flatMap(({ parts }) => parts)
+    .slice(0, maxParts);
 }
 
 /** Reads instructions: a text, messages, or parts. */

@@ -222,30 +222,25 @@ class SessionWriter {
     const calls = parts.filter((part) => part.kind === 'tool_call');
     const slots = new ResultSlots({ turn, attempt }, this.#ids, undefined, this.#state);
     // The results are reserved in the order of the calls. Executions are written in the order of time.
-    const isOrdered = calls.length <= maxReserved;
-    if (isOrdered && calls.length > 0) this.#add(request.endMs, slots.reserve(calls));
-    const steps: { readonly timeMs: number; readonly write: () => unknown }[] = [];
+    if (calls.length > 0) this.#add(request.endMs, slots.reserve(calls));
+    const steps: { readonly timeMs: number; readonly write: () => void }[] = [];
     let endMs = request.endMs;
     for (const call of calls) {
       const span = this.#tools.take(call, request.startMs);
       const part = resultOf(call, span, this.#results.after(request, call));
       this.#content.add('tool', part);
-      const timeMs = span?.startMs ?? request.endMs;
-      const reserve = () => {
-        if (!isOrdered) this.#add(timeMs, slots.reserve([call]));
-      };
       const fill = () => slots.fill(part);
       if (span === undefined) {
         const rejected = noExecution(turn, attempt, call, part);
-        const write = () => this.#add(timeMs, [...rejected, ...fill()]);
-        steps.push({ timeMs, write: () => [reserve(), write()] });
+        const write = () => this.#add(request.endMs, [...rejected, ...fill()]);
+        steps.push({ timeMs: request.endMs, write });
         continue;
       }
       endMs = Math.max(endMs, span.endMs);
       const { start, end } = this.#execution(turn, attempt, call, span, fill);
-      steps.push({ timeMs, write: () => [reserve(), start()] }, { timeMs: span.endMs, write: end });
+      steps.push({ timeMs: span.startMs, write: start }, { timeMs: span.endMs, write: end });
     }
-    if (isOrdered) steps.sort((one, other) => one.timeMs - other.timeMs);
+    steps.sort((one, other) => one.timeMs - other.timeMs);
     for (const { write } of steps) write();
     this.#add(endMs, slots.finish(this.#state));
     return endMs;
@@ -295,9 +290,6 @@ function summaryOf(name: string, input: string | undefined): string {
   if (line === '' || line === '{}') return name;
   return line.length > 200 ? `${line.slice(0, 200)}…`.toWellFormed() : line.toWellFormed();
 }
-
-/** Maximum number of results that are open at the same time. A log accepts only a few more. */
-const maxReserved = 1000;
 
 const noAnswer: ErrorInfo = { code: 'unknown', message: 'The request has no answer' };
 
