@@ -10,9 +10,9 @@ import {
   emptyChat,
   foldChat,
 } from '../chat/chat-state.ts';
-import { notFound, optionsIn, readOptions, type StoredOptions } from './open-response.ts';
+import { notFound } from './openai-error.ts';
 import { type ResponseRef, responseId } from './response-ids.ts';
-import { answerTypes } from './response-starts.ts';
+import { answerTypes, optionsIn, readOptions, type StoredOptions } from './response-starts.ts';
 
 /** How a response ended. */
 export interface ResponseEnd {
