@@ -1,11 +1,14 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import type { RemoteEvent } from '../contract.ts';
 import { inputOf } from '../step-writer.ts';
+import { CallIds } from './history.ts';
 import { isObject, textIn } from './read-events.ts';
 
 interface OpenCall {
   readonly id: string;
   readonly name: string;
+  /** The id of the message that contains the call. */
+  readonly parent: string | undefined;
   input: string;
 }
 
@@ -27,6 +30,7 @@ export class RunReader {
   readonly #calls = new Map<string, OpenCall>();
   /** The calls of this turn that have ended, by id. */
   readonly #made = new Set<string>();
+  readonly #ids = new CallIds();
   /** The last message or call of events without an id. */
   #lastMessage: string | undefined;
   #lastCall: string | undefined;
@@ -95,7 +99,7 @@ export class RunReader {
       const at = this.messages.findIndex(({ id }) => id === message);
       const content = `${textIn(this.messages[at], 'content') ?? ''}${text}`;
       this.messages.splice(at < 0 ? this.messages.length : at, 1, {
-        ...{ id: message, role: 'assistant', content },
+        ...{ id: message, role: 'assistant', ...this.messages[at], content },
       });
     }
     return [{ type, text, message, ...state }];
@@ -104,8 +108,11 @@ export class RunReader {
   #startCall(event: JsonObject): void {
     const [id, name] = [textIn(event, 'toolCallId'), textIn(event, 'toolCallName')];
     if (id === undefined || name === undefined || this.#calls.has(id)) return;
+    // Some agents send a call again when an answer resumes it.
+    if (this.#made.has(id)) return;
     if (this.#calls.size >= maxOpenCalls) throw new Error('The agent made too many calls');
-    this.#calls.set(id, { id, name, input: '' });
+    const parent = textIn(event, 'parentMessageId');
+    this.#calls.set(id, { id, name, parent, input: '' });
     this.#lastCall = id;
   }
 
@@ -122,9 +129,14 @@ export class RunReader {
     if (call === undefined) return [];
     this.#calls.delete(call.id);
     this.#made.add(call.id);
-    const { name, input } = call;
+    const { name, input, parent = `call-${call.id}` } = call;
+    if (call.parent !== undefined) this.#ids.ofCalls.set(call.id, call.parent);
     const given = { id: call.id, type: 'function', function: { name, arguments: input } };
-    this.messages.push({ id: `call-${call.id}`, role: 'assistant', toolCalls: [given] });
+    const at = this.messages.findIndex((message) => message['id'] === parent);
+    const known = this.messages[at];
+    const toolCalls = [...((known?.['toolCalls'] as JsonObject[] | undefined) ?? []), given];
+    const message = { id: parent, role: 'assistant', ...known, toolCalls };
+    this.messages.splice(at < 0 ? this.messages.length : at, 1, message);
     return [{ type: 'call', id: call.id, name, input: inputOf(input) }];
   }
 
@@ -145,6 +157,7 @@ export class RunReader {
       metadata['millrace']['isError'] === true;
     const messageId = textIn(event, 'messageId') ?? `result-${id}`;
     this.#known.add(messageId);
+    this.#ids.ofResults.set(id, messageId);
     this.messages.push({ id: messageId, role: 'tool', toolCallId: id, content: text });
     return [...ended, { type: 'result', id, text, isError }];
   }
@@ -153,6 +166,8 @@ export class RunReader {
   #snapshot(given: JsonValue | undefined): readonly RemoteEvent[] {
     const messages = Array.isArray(given) ? given.filter(isObject) : [];
     const from = messages.findLastIndex(({ role }) => role === 'user') + 1;
+    // The agent recognizes its messages in later runs by the ids of the snapshot.
+    for (const message of messages.slice(from)) this.#ids.read(message, this.#made);
     return messages.slice(from).flatMap((message) => {
       const id = textIn(message, 'id');
       if (message['role'] !== 'assistant' || id === undefined || this.#known.has(id)) return [];
@@ -166,7 +181,8 @@ export class RunReader {
     const interrupts = Array.isArray(list) ? list.filter(isObject).slice(0, maxInterrupts) : [];
     const reason = given['type'] === 'cancelled' ? 'aborted' : 'stop';
     this.end = { event: { type: 'end', stop: { reason } }, interrupts };
-    return this.#endCalls();
+    const ended = this.#endCalls();
+    return this.#made.size === 0 ? ended : [...ended, { type: 'memory', value: this.#ids.value }];
   }
 }
 
