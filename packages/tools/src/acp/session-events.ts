@@ -59,7 +59,7 @@ export class SessionEvents {
     known.fields = { ...known.fields, ...Object.fromEntries(given) };
     const { status } = known.fields;
     const isOver = status === 'completed' || status === 'failed';
-    const isReady = known.fields['rawInput'] !== undefined || status === 'in_progress';
+    const isReady = hasInput(known.fields) || status === 'in_progress';
     const events: RemoteEvent[] = [];
     if (isReady || isOver || isNeeded) events.push(...send(known));
     const output = outputOf(known.fields);
@@ -77,6 +77,11 @@ export class SessionEvents {
   sendCalls(): readonly RemoteEvent[] {
     return [...this.#calls.values()].flatMap(send);
   }
+}
+
+/** Returns whether a call has an input. Some agents send an empty object before the model has written it. */
+function hasInput({ rawInput }: JsonObject): boolean {
+  return isObject(rawInput) ? Object.keys(rawInput).length > 0 : rawInput !== undefined;
 }
 
 function send(call: CallState): readonly RemoteEvent[] {
