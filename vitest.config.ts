@@ -25,7 +25,7 @@ const all = ['{packages,apps}/*/src/**/*.test.{ts,tsx}', 'scripts/*.test.ts'];
 const slow = '**/*.full.test.{ts,tsx}';
 // Slow tests of what few changes touch: the documentation site, the project inside other frameworks, runtimes and
 // SDKs, the page in Firefox, the speed of regular expressions, the suite of the log with Redis and Postgres together
-// and in a browser, the conformance tests of MCP and Durable Streams, hand-offs between processes, crashes and limits of
+// and in a browser, the conformance tests of MCP and Durable Streams, clients and agents in Python, hand-offs between processes, crashes and limits of
 // Temporal workers, and the simulator. The workflow runs them in a job of their own, beside `.ci/run`.
 const ownJob = [
   'apps/web/src/e2e/firefox.full.test.ts',
@@ -41,7 +41,9 @@ const ownJob = [
   'packages/log/src/indexeddb/suite.full.test.ts',
   'packages/log/src/redis/suite-postgres.full.test.ts',
   'packages/openai-agents/src/temporal/workflow/run-agent.full.test.ts',
+  'packages/server/src/agents/remote/python-agents.full.test.ts',
   'packages/server/src/routes/mcp/conformance.full.test.ts',
+  'packages/server/src/routes/openai/python-clients.full.test.ts',
   'packages/tools/src/mcp/conformance.full.test.ts',
   'packages/tools/src/mcp/sdk-servers.full.test.ts',
   'packages/server/src/routes/streams/conformance-memory.full.test.ts',
