@@ -10,16 +10,11 @@ import os
 import sys
 from typing import Any, Callable
 
-import litellm
 import openai
-from langchain_core.messages import HumanMessage, ToolMessage
-from langchain_core.tools import tool
-from langchain_openai import ChatOpenAI
 from openai import OpenAI
 from pydantic import BaseModel
 
 base = os.environ["OPENAI_BASE_URL"]
-litellm.suppress_debug_info = True
 client = OpenAI(max_retries=0)
 parameters = {"type": "object", "properties": {"town": {"type": "string"}}, "required": ["town"]}
 function = {"name": "weather", "description": "Returns the weather", "parameters": parameters}
@@ -152,6 +147,10 @@ def openai_sdk() -> None:
 
 
 def lite_llm() -> None:
+    # The imports of LiteLLM and LangChain need seconds, so only their own checks import them.
+    import litellm
+
+    litellm.suppress_debug_info = True
     options: Any = {"model": "openai/helper", "api_base": base}
 
     def complete(messages: Any, **more: Any) -> Any:
@@ -211,13 +210,18 @@ def lite_llm() -> None:
             return error.status_code
 
 
-@tool
-def weather(town: str) -> str:
-    """Returns the weather."""
-    return "sunny"
+def lang_chain(name: str, **more: Any) -> None:
+    from langchain_core.messages import HumanMessage, ToolMessage
+    from langchain_core.tools import tool
+    from langchain_openai import ChatOpenAI
 
+    @tool
+    def weather(town: str) -> str:
+        """Returns the weather."""
+        return "sunny"
 
-def lang_chain(name: str, model: ChatOpenAI, unknown: ChatOpenAI) -> None:
+    model = ChatOpenAI(model="helper", max_retries=0, **more)
+    unknown = ChatOpenAI(model="none", max_retries=0, **more)
     with_tools = model.bind_tools([weather])
 
     @check(f"{name}: text")
@@ -259,20 +263,10 @@ def lang_chain(name: str, model: ChatOpenAI, unknown: ChatOpenAI) -> None:
             return error.code
 
 
-suites = {
-    "openai": openai_sdk,
-    "litellm": lite_llm,
-    "langchain": lambda: [
-        lang_chain(
-            name,
-            ChatOpenAI(model="helper", max_retries=0, **more),
-            ChatOpenAI(model="none", max_retries=0, **more),
-        )
-        for name, more in [
-            ("langchain chat", {"use_responses_api": False}),
-            ("langchain responses", {"use_responses_api": True, "use_previous_response_id": True}),
-        ]
-    ],
-}
-for suite in sys.argv[1:]:
-    suites[suite]()
+def lang_chain_apis() -> None:
+    lang_chain("langchain chat", use_responses_api=False)
+    lang_chain("langchain responses", use_responses_api=True, use_previous_response_id=True)
+
+
+suites = {"openai": openai_sdk, "litellm": lite_llm, "langchain": lang_chain_apis}
+suites[sys.argv[1]]()
