@@ -3,9 +3,9 @@ import {
   type ErrorInfo,
   type Item,
   isDecimal,
+  isJsonObject,
   itemId,
   type JsonObject,
-  type JsonValue,
   noUsage,
   randomIds,
   sessionId,
@@ -133,7 +133,7 @@ export class ExperimentLog {
 
   #read({ parts }: Item): void {
     for (const part of parts) {
-      if (part.kind !== 'custom' || part.name !== resultPart || !isObject(part.value)) continue;
+      if (part.kind !== 'custom' || part.name !== resultPart || !isJsonObject(part.value)) continue;
       const { type, ...rest } = part.value;
       const value: unknown = rest;
       if (type === 'run' && isStoredRun(value)) this.#keepRun(value);
@@ -187,8 +187,4 @@ function isUsage(usage: Usage | undefined): boolean {
     return typeof amount === 'string' && isDecimal(amount) && typeof currency === 'string';
   };
   return counts.every(Number.isFinite) && Array.isArray(costs) && costs.every(isCost);
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

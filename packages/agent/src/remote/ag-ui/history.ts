@@ -1,12 +1,13 @@
 import {
   type Item,
+  isJsonObject,
   type JsonObject,
   type Part,
   type ToolResultPart,
   toBase64,
 } from '@millrace/core';
 import { memoryPart } from '../step-writer.ts';
-import { isObject, textIn } from './read-events.ts';
+import { textIn } from './read-events.ts';
 
 /** The ids of the messages that contain calls and their results, by call. */
 export class CallIds {
@@ -37,10 +38,10 @@ export class CallIds {
   static of(items: readonly Item[]): CallIds {
     const ids = new CallIds();
     for (const part of items.flatMap(({ parts }) => parts)) {
-      if (part.kind !== 'custom' || part.name !== memoryPart || !isObject(part.value)) continue;
+      if (part.kind !== 'custom' || part.name !== memoryPart || !isJsonObject(part.value)) continue;
       const { calls, results } = part.value;
       for (const [map, given] of [[ids.ofCalls, calls] as const, [ids.ofResults, results] as const])
-        for (const [call, id] of Object.entries(isObject(given) ? given : {}))
+        for (const [call, id] of Object.entries(isJsonObject(given) ? given : {}))
           if (typeof id === 'string') map.set(call, id);
     }
     return ids;

@@ -9,9 +9,8 @@ import { conversationItems } from './conversation-items.ts';
 import { refused } from './input-items.ts';
 import { isOffered } from './open-response.ts';
 import { notFound } from './openai-error.ts';
-import { responseId } from './response-ids.ts';
 import type { OutputItem } from './response-resource.ts';
-import { newestStart } from './response-starts.ts';
+import { newestStart, responseId } from './response-starts.ts';
 
 const params = z.object({ conversation_id: z.string().min(1).max(512) });
 

@@ -6,9 +6,8 @@ import { type RouteContext, requestMetadata } from '../../http/route.ts';
 import { readChatNear } from '../chat/chat-state.ts';
 import type { InputEntry } from './input-items.ts';
 import { notFound } from './openai-error.ts';
-import { parseResponseId } from './response-ids.ts';
 import { openStored, type ResponseStep, readQuestion } from './response-log.ts';
-import { newestStart } from './response-starts.ts';
+import { newestStart, parseResponseId } from './response-starts.ts';
 
 /** The place in a session at which a request continues. */
 export interface Place {

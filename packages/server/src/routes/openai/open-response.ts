@@ -17,8 +17,7 @@ import { findPlace } from './fork-response.ts';
 import { type InputEntry, joinItems, type NewItem, refused } from './input-items.ts';
 import { modelNotFound, notFound } from './openai-error.ts';
 import type { DoorRequest } from './request-body.ts';
-import { parseItemId, parseResponseId, type ResponseRef } from './response-ids.ts';
-import { readOptions } from './response-starts.ts';
+import { parseItemId, parseResponseId, type ResponseRef, readOptions } from './response-starts.ts';
 
 /**
  * Sends the input of a request to its session, as commands on the log. The response is the answer to the last

@@ -13,13 +13,11 @@ import {
   readResponseBody,
   responseBodySchema,
 } from './request-body.ts';
-import { parseResponseId, type ResponseRef } from './response-ids.ts';
+import { eventsOf, type OpenedResponse } from './response-events.ts';
 import { readQuestion } from './response-log.ts';
-import { isOnlyResponse } from './response-starts.ts';
+import { isOnlyResponse, parseResponseId, type ResponseRef } from './response-starts.ts';
 import {
-  eventsOf,
   inputItems,
-  type OpenedResponse,
   readResource,
   sendResponse,
   stopResponse,

@@ -1,6 +1,41 @@
 import type { CallerOptions } from '@millrace/agent';
-import type { Item, JsonObject } from '@millrace/core';
+import { type Item, isId, isPartId, type JsonObject } from '@millrace/core';
 import { type Log, readBackward } from '@millrace/log';
+
+/** Identifies a response: its session, and the offset of the command that the response answers. */
+export interface ResponseRef {
+  readonly taskId: string;
+  readonly offset: number;
+}
+
+/** Returns the id of a response. It contains everything that the server needs to read it from the log. */
+export function responseId({ taskId, offset }: ResponseRef): string {
+  return `resp_${taskId}_${offset}`;
+}
+
+/** Reads the id of a response. Returns undefined if the text is no such id. */
+export function parseResponseId(id: string): ResponseRef | undefined {
+  const [, taskId = '', offset = ''] = /^resp_(.+)_(\d{1,15})$/.exec(id) ?? [];
+  return isId(taskId) ? { taskId, offset: Number(offset) } : undefined;
+}
+
+/** The kinds of output items, with the prefixes of their ids. */
+const prefixes = { message: 'msg', reasoning: 'rs', function_call: 'fc', mcp_call: 'mcp' } as const;
+
+/** Returns the id of an output item. It names the part of the session that the item shows. */
+export function outputId(kind: keyof typeof prefixes, taskId: string, partId: string): string {
+  return `${prefixes[kind]}_${taskId}:${partId}`;
+}
+
+/** Reads the id of an output item. Returns undefined if the text is no such id. */
+export function parseItemId(
+  id: string,
+): { readonly taskId: string; readonly partId: string } | undefined {
+  const [start, end] = [id.indexOf('_'), id.lastIndexOf(':')];
+  if (start < 0 || end < start) return undefined;
+  const [taskId, partId] = [id.slice(start + 1, end), id.slice(end + 1)];
+  return isId(taskId) && isPartId(partId) ? { taskId, partId } : undefined;
+}
 
 /** Yields the offsets of the messages that start a run, from the newest to the oldest. */
 export async function* messagesBackward(
@@ -31,7 +66,7 @@ export async function newestStart(
   through?: number,
 ): Promise<ResponseStart | undefined> {
   const range = through === undefined ? {} : { through };
-  // What follows a `run_started`, up to the first turn of that run.
+  // The records after a `run_started`, up to the first turn of that run.
   let [hasCommand, hasMessage] = [false, false];
   for await (const records of readBackward(log, taskId, range))
     for (const { fact, offset } of records.toReversed()) {
