@@ -31,7 +31,7 @@ import { createTracker } from '../stores/row-services.ts';
 import { readEvent } from '../stores/task-events.ts';
 import { assertUsable } from '../stores/task-status.ts';
 import type { StoredTask } from '../stores/task-store.ts';
-import { branchTask, forkTask } from './fork-task.ts';
+import { branchTask, copyTask, forkTask } from './fork-task.ts';
 import { lateDecision } from './late-decision.ts';
 import type { TaskStopper } from './task-stops.ts';
 
@@ -122,6 +122,10 @@ export function tasksService(options: TasksServiceOptions): TasksService {
         throw wrongMethod(info, 'branch a task', 'message/send in a new task');
       assertModel(agent, body.model);
       return branchTask(options, stored, agent, body, trace);
+    },
+    async copy(taskId, copied, { key } = {}) {
+      queues.assertOpen();
+      return copyTask(options, await tasks.get({ id: taskId }), copied, key);
     },
     async request(taskId, at) {
       const stored = await tasks.get({ id: taskId });

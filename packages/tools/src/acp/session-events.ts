@@ -73,7 +73,7 @@ export class SessionEvents {
     const { output, sent } = known;
     const { status } = known.fields;
     const isOver = status === 'completed' || status === 'failed';
-    const isReady = known.fields['rawInput'] !== undefined || status === 'in_progress';
+    const isReady = hasInput(known.fields) || status === 'in_progress';
     const events: RemoteEvent[] = [];
     if (isReady || isOver || isNeeded) events.push(...this.#send(known));
     if (isOver) {
@@ -94,6 +94,11 @@ export class SessionEvents {
   #send(call: CallState): readonly RemoteEvent[] {
     return this.#unsent.delete(call) ? [callEvent(call)] : [];
   }
+}
+
+/** Returns whether a call has an input. Some agents send an empty object before the model has written it. */
+function hasInput({ rawInput }: Readonly<Record<string, JsonValue | undefined>>): boolean {
+  return isJsonObject(rawInput) ? Object.keys(rawInput).length > 0 : rawInput !== undefined;
 }
 
 function callEvent({ fields, id }: CallState): RemoteEvent {

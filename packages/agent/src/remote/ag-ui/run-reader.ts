@@ -1,11 +1,14 @@
 import { isJsonObject, type JsonObject, type JsonValue, type Stop } from '@millrace/core';
 import type { RemoteEvent } from '../contract.ts';
 import { inputOf } from '../step-writer.ts';
+import { CallIds } from './history.ts';
 import { textIn } from './read-events.ts';
 
 interface OpenCall {
   readonly id: string;
   readonly name: string;
+  /** The id of the message that contains the call. */
+  readonly parent: string | undefined;
   input: string;
 }
 
@@ -36,10 +39,11 @@ export class RunReader {
   readonly #calls = new Map<string, OpenCall>();
   /** The calls of this turn that have ended, by id. */
   readonly #made = new Map<string, MadeCall>();
+  readonly #ids = new CallIds();
   /** The last message or call of events without an id. */
   #lastMessage: string | undefined;
   #lastCall: string | undefined;
-  /** The messages of the runs so far, by a key that finds the message of a text. */
+  /** The messages of the runs so far. The key of an answer is its id. */
   readonly #messages = new Map<string, JsonObject>();
   end: RunEnd | undefined;
 
@@ -111,9 +115,9 @@ export class RunReader {
     if (message !== undefined) this.#known.add(message);
     const state = message === undefined ? {} : { state: { id: message } };
     if (type === 'text' && message !== undefined) {
-      const key = `text-${message}`;
-      const content = `${textIn(this.#messages.get(key), 'content') ?? ''}${text}`;
-      this.#keep(key, { id: message, role: 'assistant', content });
+      const known = this.#messages.get(message);
+      const content = `${textIn(known, 'content') ?? ''}${text}`;
+      this.#keep(message, { id: message, role: 'assistant', ...known, content });
     }
     return [{ type, text, message, ...state }];
   }
@@ -126,8 +130,11 @@ export class RunReader {
   #startCall(event: JsonObject): void {
     const [id, name] = [textIn(event, 'toolCallId'), textIn(event, 'toolCallName')];
     if (id === undefined || name === undefined || this.#calls.has(id)) return;
+    // Some agents send a call again when an answer resumes it.
+    if (this.#made.has(id)) return;
     if (this.#calls.size >= maxOpenCalls) throw new Error('The agent made too many calls');
-    this.#calls.set(id, { id, name, input: '' });
+    const parent = textIn(event, 'parentMessageId');
+    this.#calls.set(id, { id, name, parent, input: '' });
     this.#lastCall = id;
   }
 
@@ -143,12 +150,16 @@ export class RunReader {
     const call = this.#calls.get(callId ?? '');
     if (call === undefined) return [];
     this.#calls.delete(call.id);
-    const { name, input: text } = call;
+    const { name, input: text, parent = `call-${call.id}` } = call;
     const input = inputOf(text);
     this.#made.set(call.id, { name, input });
-    const given = { id: call.id, type: 'function', function: { name, arguments: text } };
-    const id = `call-${call.id}`;
-    this.#keep(id, { id, role: 'assistant', toolCalls: [given] });
+    if (this.#made.size > maxMessages) throw tooManyMessages();
+    if (call.parent !== undefined) this.#ids.ofCalls.set(call.id, call.parent);
+    const known = this.#messages.get(parent);
+    // The list grows in place, because one message can have thousands of calls.
+    const toolCalls = (known?.['toolCalls'] as JsonObject[] | undefined) ?? [];
+    toolCalls.push({ id: call.id, type: 'function', function: { name, arguments: text } });
+    this.#keep(parent, { id: parent, role: 'assistant', ...known, toolCalls });
     return [{ type: 'call', id: call.id, name, input }];
   }
 
@@ -169,6 +180,7 @@ export class RunReader {
       metadata['millrace']['isError'] === true;
     const messageId = textIn(event, 'messageId') ?? `result-${id}`;
     this.#known.add(messageId);
+    this.#ids.ofResults.set(id, messageId);
     const key = `result-${messageId}-${id}`;
     this.#keep(key, { id: messageId, role: 'tool', toolCallId: id, content: text });
     return [...ended, { type: 'result', id, text, isError }];
@@ -179,6 +191,8 @@ export class RunReader {
     const messages = Array.isArray(given) ? given.filter(isJsonObject) : [];
     const from = messages.findLastIndex(({ role }) => role === 'user') + 1;
     if (messages.length - from > maxMessages) throw tooManyMessages();
+    // The agent recognizes its messages in later runs by the ids of the snapshot.
+    for (const message of messages.slice(from)) this.#ids.read(message, this.#made);
     return messages.slice(from).flatMap((message) => {
       const id = textIn(message, 'id');
       if (message['role'] !== 'assistant' || id === undefined || this.#known.has(id)) return [];
@@ -192,7 +206,8 @@ export class RunReader {
     const interrupts = Array.isArray(list) ? list.filter(isJsonObject).slice(0, maxInterrupts) : [];
     const reason = given['type'] === 'cancelled' ? 'aborted' : 'stop';
     this.end = { stop: { reason }, interrupts };
-    return this.#endCalls();
+    const ended = this.#endCalls();
+    return this.#made.size === 0 ? ended : [...ended, { type: 'memory', value: this.#ids.value }];
   }
 }
 

@@ -14,9 +14,9 @@ import {
   type Usage,
 } from '@millrace/core';
 import { openPart, partOf } from '../../messages/part-content.ts';
-import { outputId, responseId } from './response-ids.ts';
 import type { Question, ResponseEnd, ResponseStep } from './response-log.ts';
 import { type OutputItem, type ResponseResource, resourceOf } from './response-resource.ts';
+import { outputId, responseId } from './response-starts.ts';
 
 /** An event of the Responses API. */
 export interface ResponseEvent {
