@@ -53,6 +53,11 @@ const BranchesPage = lazyView(
   async () => (await import('../branches/branches-page.tsx')).BranchesPage,
 );
 
+// The experiments. The page loads them and their texts when the user opens them.
+const ExperimentsPage = lazyView(async () =>
+  (await import('../experiments/experiments-page.tsx')).loadExperimentsPage(),
+);
+
 function PageSkeleton() {
   const t = pageLabels();
   return (
@@ -153,6 +158,11 @@ function Page() {
           {route.page === 'overview' && OverviewPage && (
             <Suspense fallback={<PageSkeleton />}>
               <OverviewPage />
+            </Suspense>
+          )}
+          {route.page === 'experiments' && (
+            <Suspense fallback={<PageSkeleton />}>
+              <ExperimentsPage name={route.name} query={route.query} />
             </Suspense>
           )}
           {route.page === 'design' && (

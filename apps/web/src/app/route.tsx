@@ -15,6 +15,12 @@ export type Route =
       readonly shown?: readonly string[] | undefined;
     }
   | ({ readonly page: 'overview' } & OverviewFilter)
+  /** Shows all experiments, or one of them. The query says what the page compares. */
+  | {
+      readonly page: 'experiments';
+      readonly name?: string | undefined;
+      readonly query?: string | undefined;
+    }
   | { readonly page: 'design' };
 
 /** The range of time, the agent, its version and the model that the charts of the overview show. */
@@ -31,13 +37,15 @@ export interface OverviewFilter {
  * belong to the server.
  */
 export function routeOf(href: string, base: string = basePath): Route {
-  const { pathname, searchParams } = new URL(href, 'http://page');
+  const { pathname, search, searchParams } = new URL(href, 'http://page');
   const [, app, page, id, view] = belowBase(pathname, base).split('/');
   if (app === 'app' && page === 'overview') {
     const read = (name: string) => searchParams.get(name) ?? undefined;
     const [agent, version, model] = [read('agent'), read('version'), read('model')];
     return { page, range: read('range'), agent, version, model };
   }
+  if (app === 'app' && page === 'experiments')
+    return { page, name: id ? decoded(id) : undefined, query: search.slice(1) || undefined };
   if (app === 'app' && page === 'design') return { page };
   if (app === 'app' && page === 'tasks' && id) {
     if (view === 'diff')
@@ -80,6 +88,11 @@ export function hrefOf(route: Route, base: string = basePath): string {
       );
       const query = new URLSearchParams(given).toString();
       return `${base}/app/overview${query === '' ? '' : `?${query}`}`;
+    }
+    case 'experiments': {
+      const { name, query } = route;
+      const path = name === undefined ? '' : `/${encodeURIComponent(name)}`;
+      return `${base}/app/experiments${path}${query === undefined ? '' : `?${query}`}`;
     }
     case 'design':
       return `${base}/app/design`;

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { ChatSamples } from './chat-samples.tsx';
 import { ControlSamples } from './control-samples.tsx';
+import { ExperimentSamples } from './experiment-samples.tsx';
 import { PartSamples } from './part-samples.tsx';
 import { TalkSamples } from './talk-samples.tsx';
 import { TokenSamples } from './token-samples.tsx';
@@ -34,6 +35,7 @@ export function GalleryPage() {
             <PartSamples />
             <ChatSamples theme={theme} />
             <TalkSamples theme={theme} />
+            <ExperimentSamples />
           </div>
         ))}
       </div>

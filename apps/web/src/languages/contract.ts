@@ -163,6 +163,7 @@ export interface PageLabels extends Labels {
   // The overview
   readonly loadingTheQuestion: string;
   readonly overview: string;
+  readonly experiments: string;
   readonly loadingTheSessions: string;
   readonly noSessionsYet: string;
   readonly overviewEmpty: string;

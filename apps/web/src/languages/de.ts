@@ -183,6 +183,7 @@ export const german: PageLabels = {
   // The overview
   loadingTheQuestion: 'Die Frage wird geladen …',
   overview: 'Übersicht',
+  experiments: 'Experimente',
   loadingTheSessions: 'Die Sitzungen werden geladen',
   noSessionsYet: 'Noch keine Sitzungen',
   overviewEmpty:

@@ -182,6 +182,7 @@ export const english: PageLabels = {
   // The overview
   loadingTheQuestion: 'Loading the question …',
   overview: 'Overview',
+  experiments: 'Experiments',
   loadingTheSessions: 'Loading the sessions',
   noSessionsYet: 'No sessions yet',
   overviewEmpty:

@@ -183,6 +183,7 @@ export const spanish: PageLabels = {
   // The overview
   loadingTheQuestion: 'Cargando la pregunta …',
   overview: 'Resumen',
+  experiments: 'Experimentos',
   loadingTheSessions: 'Cargando las sesiones',
   noSessionsYet: 'Aún no hay sesiones',
   overviewEmpty:

@@ -173,6 +173,7 @@ export const chinese: PageLabels = {
   // The overview
   loadingTheQuestion: '正在加载问题…',
   overview: '概览',
+  experiments: '实验',
   loadingTheSessions: '正在加载会话',
   noSessionsYet: '还没有会话',
   overviewEmpty:

@@ -3,7 +3,7 @@ import { errorText, Filled } from '@millrace/react';
 import { clockTime, pageClock, Skeleton } from '@millrace/react/controls';
 import { type ReactNode, useMemo, useSyncExternalStore } from 'react';
 import { useApp } from '../app/app-context.ts';
-import { type OverviewFilter, useRoute } from '../app/route.tsx';
+import { Link, type OverviewFilter, useRoute } from '../app/route.tsx';
 import { pageLabels } from '../languages/page-labels.ts';
 import type { Api } from '../server/api.ts';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
@@ -25,6 +25,9 @@ export function OverviewPage() {
       <header className="overview-head">
         <SidebarButton />
         <h1>{t.overview}</h1>
+        <Link className="overview-link" to={{ page: 'experiments' }}>
+          {t.experiments}
+        </Link>
       </header>
       <Overview client={client} api={api} filter={filter} />
     </main>

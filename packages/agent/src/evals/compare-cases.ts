@@ -19,6 +19,7 @@ export interface CaseComparison {
   readonly b: ComparedCase;
 }
 
+/** How the score of a case changed. */
 export type CaseChange = 'worse' | 'better' | 'same' | 'unknown';
 
 /** One case of one variant. */

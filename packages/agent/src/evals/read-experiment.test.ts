@@ -9,6 +9,7 @@ import {
   compareVariants,
   type ExperimentOptions,
   type ExperimentReport,
+  experimentSessionName,
   judge,
   matchesText,
   readExperiment,
@@ -167,4 +168,24 @@ test('hostile results on the log do not change the report or its links', async (
     { type: 'cases', cases },
   ]);
   expect((await readExperiment(log, 'sums'))?.runs.length).toBeLessThanOrEqual(12);
+});
+
+test('the sessions of an experiment have readable names', async () => {
+  const vote = '{"reason":"short","score":0.75}';
+  const provider = scriptedProvider(Array.from({ length: 20 }, () => vote));
+  const { log, options } = setUp({
+    ...{ scorers: [judge({ name: 'polite', provider, criteria: 'It is polite.' })], repeats: 1 },
+    cases: [{ id: 'a/b', input: '1+1' }],
+  });
+  await runExperiment(options);
+  const names = (await log.list()).map(({ session }) => experimentSessionName(session));
+  expect(names).toEqual([
+    'Experiment sums',
+    ...['new', 'old'].flatMap((variant) => [
+      `sums: ${variant}, a/b, run 1`,
+      `sums: ${variant}, a/b, run 1, vote 1 of polite`,
+    ]),
+  ]);
+  const others = ['eval', 'eval/', 'evaluation/x', 'a1b2', 'eval/x/y', 'eval/x/y/z/1/nohash'];
+  for (const other of others) expect(experimentSessionName(other)).toBeUndefined();
 });

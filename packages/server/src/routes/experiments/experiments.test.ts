@@ -66,6 +66,9 @@ test('25.4: two variants are compared case by case, with their sessions and the 
   for (const path of [`/tasks/${one}`, `/tasks/${vote}`, `/tasks/${one}/diff?other=${other}`])
     expect([path, (await server.asOperator('GET', path)) !== undefined]).toEqual([path, true]);
 
+  const { task_metadata } = await server.asOperator('GET', `/tasks/${one}`);
+  expect(task_metadata.title).toMatch(/^sums: new, \d\+\d, run 1$/);
+
   expect((await get('change=better')).data).toHaveLength(1);
   expect(await get('other=new')).toMatchObject({
     a: null,
