@@ -1,6 +1,6 @@
 import { Skeleton } from '@millrace/react/controls';
 import type { ChangeEvent } from 'react';
-import { Link, navigate, type Route } from '../app/route.tsx';
+import { Link, navigate } from '../app/route.tsx';
 import { pageLabels } from '../languages/page-labels.ts';
 import { CaseList } from './case-list.tsx';
 import {
@@ -11,6 +11,7 @@ import {
   type Experiment,
   type ExperimentList,
   queryText,
+  routeTo,
 } from './experiment-data.ts';
 import { experimentLabels } from './labels/load-labels.ts';
 import { usePolled } from './use-polled.ts';
@@ -216,8 +217,3 @@ function Pages({ name, query, total }: PagesProps) {
 /** Another choice starts with the first page of all cases. */
 const restart = { change: undefined, page: undefined } as const;
 const never = () => false;
-
-export function routeTo(name: string, query: ComparisonQuery = {}): Route {
-  const text = queryText(query);
-  return { page: 'experiments', name, ...(text !== '' && { query: text }) };
-}

@@ -1,3 +1,4 @@
+import type { Route } from '../app/route.tsx';
 import { pageLabels } from '../languages/page-labels.ts';
 
 /** A cost, as the server reports it. */
@@ -145,8 +146,16 @@ export function queryText(query: ComparisonQuery): string {
   return new URLSearchParams(entries).toString();
 }
 
-export function readQuery(text: string | undefined): ComparisonQuery {
-  const given = new URLSearchParams(text ?? '');
+/** Returns the page of an experiment. */
+export function routeTo(name: string, query: ComparisonQuery = {}): Route {
+  const text = queryText(query);
+  const path = `/${encodeURIComponent(name)}`;
+  return { page: 'experiments', path: text === '' ? path : `${path}?${text}` };
+}
+
+/** Reads what to compare from the query of an address. */
+export function readQuery(text: string): ComparisonQuery {
+  const given = new URLSearchParams(text);
   const read = (key: keyof ComparisonQuery) => given.get(names[key]) ?? undefined;
   const page = Number(read('page') ?? 1);
   const change = changes.find((one) => one === read('change'));

@@ -5,7 +5,7 @@ import { useApp } from '../app/app-context.ts';
 import { Link } from '../app/route.tsx';
 import { pageLabels } from '../languages/page-labels.ts';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
-import { count, type Experiment, type ExperimentList } from './experiment-data.ts';
+import { count, type Experiment, type ExperimentList, routeTo } from './experiment-data.ts';
 import { experimentLabels } from './labels/load-labels.ts';
 import { ScoreBar } from './score-bar.tsx';
 import { usePolled } from './use-polled.ts';
@@ -79,7 +79,7 @@ export function ExperimentCard({ experiment }: { readonly experiment: Experiment
   return (
     <section className="overview-card experiment-card" aria-label={name}>
       <h2>
-        <Link to={{ page: 'experiments', name }}>{name}</Link>
+        <Link to={routeTo(name)}>{name}</Link>
       </h2>
       <Progress experiment={experiment} />
       {variants.length > 0 && (

@@ -3,8 +3,8 @@ import { useEffect } from 'react';
 import { Link } from '../app/route.tsx';
 import { pageLabels } from '../languages/page-labels.ts';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
-import { Comparison, routeTo } from './comparison.tsx';
-import { type ComparisonQuery, type Experiment, readQuery } from './experiment-data.ts';
+import { Comparison } from './comparison.tsx';
+import { type ComparisonQuery, type Experiment, readQuery, routeTo } from './experiment-data.ts';
 import { Progress } from './experiment-list.tsx';
 import { experimentLabels } from './labels/load-labels.ts';
 import { usePolled } from './use-polled.ts';
@@ -13,7 +13,7 @@ import { VariantList } from './variant-list.tsx';
 interface ExperimentPageProps {
   readonly name: string;
   /** The parameters of the address. */
-  readonly query: string | undefined;
+  readonly query: string;
 }
 
 const isLive = ({ is_running, is_whole }: Experiment) => is_running || !is_whole;

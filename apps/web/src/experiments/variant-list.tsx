@@ -67,9 +67,7 @@ function VariantRow({ variant, scorer }: VariantRowProps) {
         </Value>
         <Value name={t.runs}>
           {ended === runs ? count(runs) : `${count(ended)} / ${count(runs)}`}
-        </Value>
-        <Value name={t.failed} isBad={failed > 0}>
-          {count(failed)}
+          <small data-bad={failed > 0 || undefined}>{t.failedRuns(failed)}</small>
         </Value>
       </dl>
     </li>
@@ -80,13 +78,12 @@ interface ValueProps {
   readonly name: string;
   readonly help?: string;
   readonly isWide?: boolean;
-  readonly isBad?: boolean;
   readonly children: ReactNode;
 }
 
-function Value({ name, help, isWide, isBad, children }: ValueProps) {
+function Value({ name, help, isWide, children }: ValueProps) {
   return (
-    <div data-wide={isWide || undefined} data-bad={isBad || undefined}>
+    <div data-wide={isWide || undefined}>
       <dt title={help}>{name}</dt>
       <dd>{children}</dd>
     </div>

@@ -1,8 +1,6 @@
-import { CaseList } from '../experiments/case-list.tsx';
 import type { Change, ComparedCase, ComparedRun, Variant } from '../experiments/experiment-data.ts';
-import { VariantList } from '../experiments/variant-list.tsx';
+import { CaseList, VariantList } from '../experiments/experiments-page.tsx';
 import { Sample } from './token-samples.tsx';
-import '../experiments/experiments.css';
 
 const confidence = 0.95;
 

@@ -6,7 +6,6 @@ export interface PageLabels extends Labels {
   readonly loadingThePage: string;
   readonly closeSessionList: string;
   readonly loadingInspector: string;
-  readonly loadingInspectorText: string;
   readonly session: string;
   readonly sessionWithId: (id: string) => string;
   readonly waitsForYouTitle: string;

@@ -8,7 +8,6 @@ export const german: PageLabels = {
   loadingThePage: 'Die Seite wird geladen',
   closeSessionList: 'Liste der Sitzungen schließen',
   loadingInspector: 'Der Inspektor wird geladen',
-  loadingInspectorText: 'Der Inspektor wird geladen …',
   session: 'Sitzung',
   sessionWithId: (id) => `Sitzung ${id}`,
   waitsForYouTitle: 'Wartet auf Sie · ',

@@ -8,7 +8,6 @@ export const chinese: PageLabels = {
   loadingThePage: '正在加载页面',
   closeSessionList: '关闭会话列表',
   loadingInspector: '正在加载检查器',
-  loadingInspectorText: '正在加载检查器…',
   session: '会话',
   sessionWithId: (id) => `会话 ${id}`,
   waitsForYouTitle: '等待您 · ',

@@ -30,9 +30,7 @@ export interface ExperimentLabels {
   readonly latency: string;
   readonly latencyHelp: string;
   readonly runs: string;
-  readonly failed: string;
   readonly caseByCase: string;
-  readonly compareWith: string;
   readonly experiment: string;
   readonly noOther: string;
   readonly sumOfChanges: (difference: string) => string;

@@ -1,4 +1,5 @@
-import { chosenLanguage, type Language, languageOf } from '../../languages/load-language.ts';
+import type { Language } from '../../languages/load-language.ts';
+import { pageLabels } from '../../languages/page-labels.ts';
 import type { ExperimentLabels } from './contract.ts';
 import { english } from './experiments-en.ts';
 
@@ -17,7 +18,8 @@ export function experimentLabels(): ExperimentLabels {
   return current;
 }
 
-/** Loads the texts of the language of the user. */
+/** Loads the texts of the language of the page. */
 export async function loadExperimentLabels(): Promise<void> {
-  current = await experimentLanguages[chosenLanguage() ?? languageOf(navigator.languages)]();
+  const [language] = pageLabels().locale.split('-');
+  current = await (experimentLanguages[language as Language] ?? experimentLanguages.en)();
 }
