@@ -92,8 +92,14 @@ function keep(results: Map<string, KeptResult>, item: string, result: StoredResu
   if (result.type !== 'score') return;
   const { planned, scorer, score } = result.score;
   const key = `${scorer} ${planned}`;
-  const spent = addUsage(results.get(key)?.spent ?? noUsage, score.usage ?? noUsage);
+  const spent = sumOf(results.get(key)?.spent, score.usage);
   results.set(key, { item, score: shortened(score), spent });
+}
+
+/** Most scores have no usage. Then nothing is added. */
+function sumOf(one: Usage = noUsage, other: Usage = noUsage): Usage {
+  if (other === noUsage) return one;
+  return one === noUsage ? other : addUsage(one, other);
 }
 
 /** Removes everything from a score that can be long, except the votes of judges. */
@@ -167,7 +173,7 @@ export function storedReport(name: string, stored: StoredExperiment): Experiment
     let isScored = true;
     for (const { name: scorer, against } of scorersOf(key.variant)) {
       const { score, spent } = results.get(`${scorer} ${place}`) ?? {};
-      if (spent !== undefined) scoreUsage = addUsage(scoreUsage, spent);
+      scoreUsage = sumOf(scoreUsage, spent);
       const found = isFailed ? failedScore : score;
       if (found !== undefined) scores.push([scorer, found]);
       // A pair is not scored if the run of the other variant failed.
