@@ -80,7 +80,12 @@ export {
   toolCallId,
 } from './ids.ts';
 export { checkJson, type JsonProblem } from './json/check-json.ts';
-export type { JsonArray, JsonObject, JsonValue } from './json/json-value.ts';
+export {
+  isJsonObject,
+  type JsonArray,
+  type JsonObject,
+  type JsonValue,
+} from './json/json-value.ts';
 export { parseJson } from './json/parse-json.ts';
 export {
   type JsonChange,

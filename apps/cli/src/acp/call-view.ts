@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
 import type { ToolCallContent, ToolCallLocation, ToolKind } from '@agentclientprotocol/sdk';
-import type { FileVersion, JsonValue } from '@millrace/core';
+import { type FileVersion, isJsonObject, type JsonValue } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { ChangePreview } from '@millrace/tools';
 import { storedText } from '../store/stored-text.ts';
@@ -141,8 +141,7 @@ export function fenced(text: string): string {
 export type Fields = Readonly<Record<string, JsonValue | undefined>>;
 
 export function fieldsOf(input: JsonValue | undefined): Fields {
-  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
-  return isObject ? (input as Fields) : {};
+  return isJsonObject(input) ? input : {};
 }
 
 export function absolutePath(path: string, cwd: string): string {

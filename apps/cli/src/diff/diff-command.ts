@@ -1,28 +1,16 @@
 import { diffSessions } from '@millrace/agent';
 import type { SessionId } from '@millrace/core';
 import type { DiffArgs } from '../contract/args.ts';
-import type { Config } from '../contract/config.ts';
 import { UsageError } from '../contract/errors.ts';
-import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
-import { hasColor, Output, type OutputStream } from '../print/output.ts';
-import { withStore } from '../store/open-store.ts';
+import { hasColor, Output } from '../print/output.ts';
+import { type StoreCommandOptions, withStore } from '../store/open-store.ts';
 import { findSession, type SessionSummary } from '../store/session-summaries.ts';
 import { colorTheme, plainTheme } from '../text/theme/theme.ts';
 import { diffReport } from './diff-report.ts';
 
-export interface DiffCommandOptions {
-  readonly args: DiffArgs;
-  readonly config: Pick<Config, 'store'>;
-  readonly stdout: OutputStream;
-  readonly stderr: OutputStream;
-  readonly env: Env;
-  readonly cwd: string;
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** Runs `millrace diff`. It prints where two sessions went different ways, and why. */
-export async function diffCommand(options: DiffCommandOptions): Promise<number> {
+export async function diffCommand(options: StoreCommandOptions<DiffArgs>): Promise<number> {
   const { args, stdout, env, cwd } = options;
   const output = new Output(stdout);
   await withStore(options, async ({ log }) => {

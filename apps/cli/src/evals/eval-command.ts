@@ -2,33 +2,21 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import { failedGates, type RunReport, runExperiment } from '@millrace/agent/evals';
 import type { EvalArgs } from '../contract/args.ts';
-import type { Config } from '../contract/config.ts';
-import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import { makeFolder } from '../make-folder.ts';
-import { Output, type OutputStream } from '../print/output.ts';
-import { withStore } from '../store/open-store.ts';
+import { Output } from '../print/output.ts';
+import { type StoreCommandOptions, withStore } from '../store/open-store.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import { evalHtml } from './eval-html.ts';
 import { type EvalResult, evalJson, evalJunit, evalMarkdown, evalText } from './eval-report.ts';
 import { loadExperiment } from './load-experiment.ts';
-
-export interface EvalCommandOptions {
-  readonly args: EvalArgs;
-  readonly config: Pick<Config, 'store'>;
-  readonly stdout: OutputStream;
-  readonly stderr: OutputStream;
-  readonly env: Env;
-  readonly cwd: string;
-  readonly signal?: AbortSignal | undefined;
-}
 
 /**
  * Runs `millrace eval`. It runs or continues the experiment of a module, and prints the scores. The exit code is 1
  * if a score is too low, or if a run has no result. It is 3 if the user stopped the experiment, and 5 if the cost
  * reached its limit.
  */
-export async function evalCommand(options: EvalCommandOptions): Promise<number> {
+export async function evalCommand(options: StoreCommandOptions<EvalArgs>): Promise<number> {
   const { args, stdout, stderr, cwd, signal } = options;
   const { gates, repeats, concurrency, maxCost, retryFailed } = args;
   const output = new Output(stdout);

@@ -1,31 +1,19 @@
 import { encodeRecord } from '@millrace/core';
 import { type Log, readRecords } from '@millrace/log';
 import type { InspectArgs } from '../contract/args.ts';
-import type { Config } from '../contract/config.ts';
-import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
-import { Output, type OutputStream } from '../print/output.ts';
+import { Output } from '../print/output.ts';
 import { textTable } from '../print/text-table.ts';
-import { withStore } from '../store/open-store.ts';
+import { type StoreCommandOptions, withStore } from '../store/open-store.ts';
 import { findSession, type SessionSummary } from '../store/session-summaries.ts';
 import { recordRows } from './record-rows.ts';
 import { reportLines, sessionTotals } from './session-report.ts';
 import { turnReports } from './turn-reports.ts';
 
-export interface InspectCommandOptions {
-  readonly args: InspectArgs;
-  readonly config: Pick<Config, 'store'>;
-  readonly stdout: OutputStream;
-  readonly stderr: OutputStream;
-  readonly env: Env;
-  readonly cwd: string;
-  readonly signal?: AbortSignal | undefined;
-}
-
 /**
  * Runs `millrace inspect`. It prints the records of a session, and a report about times and tokens.
  */
-export async function inspectCommand(options: InspectCommandOptions): Promise<number> {
+export async function inspectCommand(options: StoreCommandOptions<InspectArgs>): Promise<number> {
   const { args, stdout, cwd } = options;
   const output = new Output(stdout);
   await withStore(options, async ({ log }) => {

@@ -1,4 +1,5 @@
-import { isId, type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import { isId, isJsonObject, type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import { readSseData } from '@millrace/providers';
 
 interface StdioBridgeOptions {
   /** Answers a request to the server. */
@@ -10,6 +11,9 @@ interface StdioBridgeOptions {
   /** Offers a session of an earlier process to the client. */
   readonly adopt: (session: string) => Promise<void>;
 }
+
+/** Maximum length of one message, in characters. */
+const maxEventLength = 2 ** 26;
 
 /** Maximum number of requests that are being answered. Further requests are read after one is answered. */
 const maxRequests = 64;
@@ -36,8 +40,8 @@ export class StdioBridge {
   async handle(line: string): Promise<void> {
     if (line.trim() === '') return;
     const read = parseJson(line);
-    const message = read.ok && isObject(read.value) ? read.value : {};
-    const params = isObject(message['params']) ? message['params'] : {};
+    const message = read.ok && isJsonObject(read.value) ? read.value : {};
+    const params = isJsonObject(message['params']) ? message['params'] : {};
     if (message['method'] === 'notifications/cancelled')
       this.#cancels.get(JSON.stringify(params['requestId'] ?? null))?.abort();
     const work = this.#send(line, message, params);
@@ -58,7 +62,7 @@ export class StdioBridge {
     const { id, method } = message;
     const key = JSON.stringify(id ?? null);
     const cancel = new AbortController();
-    const isModern = isObject(params['_meta']) && params['_meta'][metaVersion] !== undefined;
+    const isModern = isJsonObject(params['_meta']) && params['_meta'][metaVersion] !== undefined;
     if (isModern && id !== undefined) this.#cancels.set(key, cancel);
     try {
       for (const session of sessionsIn(params)) await this.#adopt(session);
@@ -97,20 +101,15 @@ export class StdioBridge {
   async #forward(response: Response, id: JsonValue | undefined): Promise<void> {
     const { write } = this.#options;
     if (response.headers.get('content-type')?.startsWith('text/event-stream') && response.body) {
-      let rest = '';
-      for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-        const lines = `${rest}${chunk}`.split('\n');
-        rest = lines.pop() ?? '';
-        for (const line of lines) if (line.startsWith('data: {')) await write(line.slice(6));
-      }
+      for await (const data of readSseData(response, { maxEventLength })) await write(data);
       return;
     }
     const text = await response.text();
     if (text === '') return;
     const read = parseJson(text);
-    const isMessage = read.ok && isObject(read.value) && read.value['jsonrpc'] === '2.0';
+    const isMessage = read.ok && isJsonObject(read.value) && read.value['jsonrpc'] === '2.0';
     if (isMessage) return write(JSON.stringify(read.value));
-    const reason = read.ok && isObject(read.value) ? read.value['message'] : undefined;
+    const reason = read.ok && isJsonObject(read.value) ? read.value['message'] : undefined;
     if (id !== undefined) await write(errorLine(id, String(reason ?? 'The server failed')));
   }
 }
@@ -119,14 +118,10 @@ function errorLine(id: JsonValue, message: string): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_603, message } });
 }
 
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Returns the headers that repeat fields of the body. Clients send them only over HTTP. */
 function modernHeaders(method: string, params: JsonObject): Record<string, string> {
   const { _meta: meta, name = params['uri'] ?? params['taskId'] } = params;
-  const version = isObject(meta) ? String(meta[metaVersion]) : '';
+  const version = isJsonObject(meta) ? String(meta[metaVersion]) : '';
   return {
     'mcp-protocol-version': headerText(version),
     'mcp-method': headerText(method),
@@ -142,7 +137,7 @@ function headerText(text: string): string {
 
 /** Returns the sessions that a request names. */
 function sessionsIn({ arguments: args, taskId, requestState, uri }: JsonObject): readonly string[] {
-  const given = isObject(args) ? args['session_id'] : undefined;
+  const given = isJsonObject(args) ? args['session_id'] : undefined;
   const [, ofRun] = /^run_(.+)_\d+/.exec(String(taskId ?? requestState ?? '')) ?? [];
   const [, ofUri] = /^millrace:\/\/sessions\/([^/?#]+)/.exec(String(uri ?? '')) ?? [];
   return [given, ofRun, ofUri].filter((one): one is string => typeof one === 'string' && isId(one));

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import { isJsonObject, type JsonValue, parseJson } from '@millrace/core';
 import {
   type Clock,
   listedContextTokens,
@@ -338,9 +338,5 @@ export function isListening(
 
 /** Returns a field of an object. Returns undefined for values that are not objects. */
 function fieldOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }

@@ -1,7 +1,13 @@
 import { resolve } from 'node:path';
 import type { OutputUnit, SchemaDraft } from '@cfworker/json-schema';
 import type { AgentOptions } from '@millrace/agent';
-import { isMillraceError, type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import {
+  isJsonObject,
+  isMillraceError,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from '@millrace/core';
 import { readText } from '../config/json-file.ts';
 import { UsageError } from '../contract/errors.ts';
 
@@ -103,7 +109,7 @@ function unusableSchema(file: string, why: string, cause?: unknown): UsageError 
  */
 function findSchemaMistake(schema: JsonValue, place = '#'): string | undefined {
   if (typeof schema === 'boolean') return undefined;
-  if (!isObject(schema)) return `${place} must be a schema: an object, true or false`;
+  if (!isJsonObject(schema)) return `${place} must be a schema: an object, true or false`;
   for (const [name, value] of Object.entries(schema)) {
     const mistake = checkByKeyword.get(name)?.(value, `${place}/${escapePointer(name)}`);
     if (mistake !== undefined) return mistake;
@@ -132,7 +138,7 @@ const schemaOrList: Check = (value, place) =>
   Array.isArray(value) ? each(findSchemaMistake)(value, place) : findSchemaMistake(value, place);
 
 const named: Check = (value, place) => {
-  if (!isObject(value)) return `${place} must be an object of schemas`;
+  if (!isJsonObject(value)) return `${place} must be an object of schemas`;
   const found = Object.entries(value).map(([name, one]) =>
     findSchemaMistake(one, `${place}/${escapePointer(name)}`),
   );
@@ -188,10 +194,6 @@ const checkByKeyword: ReadonlyMap<string, Check> = new Map(
     words.split(' ').map((name) => [name, check] as const),
   ),
 );
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Escapes a name for a JSON pointer. */
 function escapePointer(name: string): string {

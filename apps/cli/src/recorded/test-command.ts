@@ -4,13 +4,11 @@ import { encodeRecording, type TestReport, testRecordings } from '@millrace/agen
 import { memoryLog } from '@millrace/log';
 import { secretMasks } from '@millrace/tools';
 import type { TestArgs } from '../contract/args.ts';
-import type { Config } from '../contract/config.ts';
-import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import { makeFolder } from '../make-folder.ts';
-import { hasColor, Output, type OutputStream } from '../print/output.ts';
+import { hasColor, Output } from '../print/output.ts';
 import { maskText } from '../sessions/masked-records.ts';
-import { withStore } from '../store/open-store.ts';
+import { type StoreCommandOptions, withStore } from '../store/open-store.ts';
 import { colorTheme, plainTheme } from '../text/theme/theme.ts';
 import { openAgents } from './find-agent.ts';
 import { findSources, type RecordingSource } from './load-recordings.ts';
@@ -18,21 +16,11 @@ import { jsonReport, junitReport, markdownReport } from './report-files.ts';
 import { htmlReport } from './report-html.ts';
 import { textReport } from './report-text.ts';
 
-export interface TestCommandOptions {
-  readonly args: TestArgs;
-  readonly config: Pick<Config, 'store'>;
-  readonly stdout: OutputStream;
-  readonly stderr: OutputStream;
-  readonly env: Env;
-  readonly cwd: string;
-  readonly signal?: AbortSignal | undefined;
-}
-
 /**
  * Runs `millrace test`. It runs recorded sessions through the agents of a module and reports what changed. The
  * exit code is 1 if a recording changed or cannot be run.
  */
-export async function testCommand(options: TestCommandOptions): Promise<number> {
+export async function testCommand(options: StoreCommandOptions<TestArgs>): Promise<number> {
   const { args, stdout, stderr, env, cwd, signal } = options;
   const output = new Output(stdout);
   const notes = new Output(stderr, { name: 'standard error' });

@@ -13,25 +13,16 @@ import {
 import { importSession, type Log, memoryLog, readRecords } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
 import type { ReplayArgs } from '../contract/args.ts';
-import type { Config } from '../contract/config.ts';
 import { UsageError } from '../contract/errors.ts';
-import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
-import { hasColor, Notes, Output, type OutputStream } from '../print/output.ts';
+import { hasColor, Notes, Output } from '../print/output.ts';
 import { secondsText } from '../print/printer.ts';
-import { withStore } from '../store/open-store.ts';
+import { type StoreCommandOptions, withStore } from '../store/open-store.ts';
 import { findSession } from '../store/session-summaries.ts';
 import { TerminalText } from '../text/terminal/terminal-gate.ts';
 import { ReplayScreen } from './replay-screen.ts';
 
-export interface ReplayCommandOptions {
-  readonly args: ReplayArgs;
-  readonly config: Pick<Config, 'store'>;
-  readonly stdout: OutputStream;
-  readonly stderr: OutputStream;
-  readonly env: Env;
-  readonly cwd: string;
-  readonly signal?: AbortSignal | undefined;
+export interface ReplayCommandOptions extends StoreCommandOptions<ReplayArgs> {
   readonly clock?: Clock | undefined;
 }
 

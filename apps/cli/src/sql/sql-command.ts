@@ -3,23 +3,14 @@ import { text } from 'node:stream/consumers';
 import { openLogIndex, type QueryResult, type QueryTable, queryTables } from '@millrace/log/query';
 import { endOnSignals } from '../command/stop-signals.ts';
 import type { SqlArgs } from '../contract/args.ts';
-import type { Config } from '../contract/config.ts';
 import { UsageError } from '../contract/errors.ts';
-import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
-import { Output, type OutputStream } from '../print/output.ts';
+import { Output } from '../print/output.ts';
 import { countOf, textTable } from '../print/text-table.ts';
-import { withStore } from '../store/open-store.ts';
+import { type StoreCommandOptions, withStore } from '../store/open-store.ts';
 
-export interface SqlCommandOptions {
-  readonly args: SqlArgs;
-  readonly config: Pick<Config, 'store'>;
+export interface SqlCommandOptions extends StoreCommandOptions<SqlArgs> {
   readonly stdin: NodeJS.ReadableStream;
-  readonly stdout: OutputStream;
-  readonly stderr: OutputStream;
-  readonly env: Env;
-  readonly cwd: string;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** Runs `millrace sql`. It prints the rows of a query, or the tables if there is no query. */

@@ -9,6 +9,7 @@ import { userDataFolder } from '../config/config-paths.ts';
 import type { Config } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import { makeFolder } from '../make-folder.ts';
+import type { OutputStream } from '../print/output.ts';
 
 /** The open session store. */
 export interface Store {
@@ -39,6 +40,17 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   } catch (error) {
     throw addStoreAdvice(error, path);
   }
+}
+
+/** The options of a command that reads the store and prints. */
+export interface StoreCommandOptions<Args> {
+  readonly args: Args;
+  readonly config: Pick<Config, 'store'>;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly env: Env;
+  readonly cwd: string;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Opens the store, calls `use`, and always closes the store. */

@@ -15,29 +15,18 @@ import {
   verifySession,
 } from '@millrace/log';
 import type { VerifyArgs } from '../contract/args.ts';
-import type { Config } from '../contract/config.ts';
 import { UsageError } from '../contract/errors.ts';
-import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
-import { Output, type OutputStream } from '../print/output.ts';
+import { Output } from '../print/output.ts';
 import { countOf } from '../print/text-table.ts';
-import { type Store, withStore } from '../store/open-store.ts';
+import { type Store, type StoreCommandOptions, withStore } from '../store/open-store.ts';
 import { findSession } from '../store/session-summaries.ts';
-
-export interface VerifyCommandOptions {
-  readonly args: VerifyArgs;
-  readonly config: Pick<Config, 'store'>;
-  readonly stdout: OutputStream;
-  readonly stderr: OutputStream;
-  readonly env: Env;
-  readonly cwd: string;
-}
 
 /**
  * Runs `millrace verify`. It checks the hash chains of sessions and of exported files. With `--sign`, it prints
  * the signed end of a valid chain.
  */
-export async function verifyCommand(options: VerifyCommandOptions): Promise<number> {
+export async function verifyCommand(options: StoreCommandOptions<VerifyArgs>): Promise<number> {
   const { args, stdout, stderr, cwd } = options;
   const output = new Output(stdout);
   const notes = new Output(stderr, { name: 'standard error' });
@@ -90,7 +79,7 @@ async function verifyFile(path: string, cwd: string, checks: VerifyOptions): Pro
 async function verifyStored(
   { log }: Store,
   which: string,
-  { args, cwd }: VerifyCommandOptions,
+  { args, cwd }: StoreCommandOptions<VerifyArgs>,
   checks: VerifyOptions,
 ): Promise<Verified> {
   const { id } = await findSession(log, which, cwd);

@@ -1,11 +1,4 @@
-import {
-  type Cost,
-  type FoldState,
-  type ItemState,
-  type Sequence,
-  type SessionId,
-  totalUsage,
-} from '@millrace/core';
+import { type Cost, type FoldState, findLast, type SessionId, totalUsage } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import { SessionLookupError } from '../contract/errors.ts';
 import { findSession, type SessionSummary } from '../store/session-summaries.ts';
@@ -24,7 +17,7 @@ export interface WorkingSession {
   readonly driver: string | null;
   /** The time at which the last message was sent, in milliseconds since 1970. */
   readonly since: number;
-  /** What a running session does now, such as `answering` or `running bash`. Null in other states. */
+  /** The current work of a running session, such as `answering` or `running bash`. Null in other states. */
   readonly activity: string | null;
   /** The number of the last turn. */
   readonly turn: number;
@@ -56,9 +49,9 @@ async function describe(log: Log, summary: SessionSummary): Promise<WorkingSessi
   const { input, output, costs } = totalUsage(folded);
   return {
     ...{ id, title, cwd, state, driver: holder ?? null },
-    since: findLastItem(items, ({ kind }) => kind === 'user')?.startedAt ?? changedAt,
+    since: findLast(items, ({ kind }) => kind === 'user')?.startedAt ?? changedAt,
     activity: state === 'running' ? activityOf(folded) : null,
-    turn: findLastItem(items, () => true)?.turn ?? 0,
+    turn: findLast(items, () => true)?.turn ?? 0,
     ...{ tokens: input + output, costs: costs ?? [] },
   };
 }
@@ -77,18 +70,6 @@ function activityOf({ open }: FoldState): string {
     default:
       return 'answering';
   }
-}
-
-/** Searches from the end, because the item is usually one of the last. */
-function findLastItem(
-  items: Sequence<ItemState>,
-  isMatch: (item: ItemState) => boolean,
-): ItemState | undefined {
-  for (let at: Sequence<ItemState> | undefined = items; at !== undefined; at = at.before) {
-    const found = at.chunk.findLast(isMatch);
-    if (found !== undefined) return found;
-  }
-  return undefined;
 }
 
 /**

@@ -122,7 +122,7 @@ export interface CaseComparison {
   readonly data: readonly ComparedCase[];
 }
 
-/** What the page of an experiment compares. The address of the page contains it. */
+/** The variants, the scorer and the cases that the page of an experiment shows. The address contains them. */
 export interface ComparisonQuery {
   readonly variant?: string | undefined;
   readonly other?: string | undefined;

@@ -99,7 +99,7 @@ export function ExperimentCard({ experiment }: { readonly experiment: Experiment
   );
 }
 
-/** How much of an experiment is done. */
+/** The state of an experiment, with the number of its runs that ended. */
 export function Progress({ experiment }: { readonly experiment: Experiment }) {
   const t = experimentLabels();
   const { locale } = pageLabels();

@@ -30,13 +30,13 @@ export interface OriginPlace {
    * has no complete answer at the place, or if no turn is open.
    */
   readonly rest: readonly DraftRecord[] | undefined;
-  /** What the session recorded about the answer of the turn, also after the place. */
+  /** The recorded facts about the answer of the turn, including facts after the place. */
   readonly answer: RecordedAnswer;
   /** The message that the record belongs to: the record that starts it, and the offset of its end. */
   readonly message: { readonly start: LogRecord; readonly end: number } | undefined;
 }
 
-/** What a session recorded about an answer. */
+/** The recorded facts about an answer. */
 export interface RecordedAnswer {
   /** True if a guardrail removed or replaced the answer. */
   readonly isWithheld: boolean;
@@ -216,7 +216,7 @@ class OriginReader {
 /** The reason of records that remove an answer because of a guardrail. */
 export const withheldReason = 'guardrail';
 
-/** Returns what the records of a turn say about the answer of its attempt. */
+/** Returns the recorded facts about the answer of an attempt. */
 function recordedAnswer(
   records: readonly LogRecord[],
   { turn, attempt, itemId }: Partial<TurnState> = {},

@@ -11,7 +11,7 @@ export interface ComparedVariant {
 export interface CaseComparison {
   /** The id of the case. */
   readonly case: string;
-  /** How the score of `b` differs from the score of `a`. `unknown`: one of them has no score. */
+  /** The change from the score of `a` to the score of `b`. `unknown`: one of them has no score. */
   readonly change: CaseChange;
   /** The mean score of `b` minus the mean score of `a`. Undefined if one of them has no score. */
   readonly difference?: number | undefined;
@@ -19,7 +19,7 @@ export interface CaseComparison {
   readonly b: ComparedCase;
 }
 
-/** How the score of a case changed. */
+/** The change of the score of a case. */
 export type CaseChange = 'worse' | 'better' | 'same' | 'unknown';
 
 /** One case of one variant. */

@@ -128,7 +128,7 @@ test(
   'an experiment that is killed again and again has each run once, and no answer on the log is paid again',
   async () => {
     const path = join(folder, 'log.db');
-    /** How often a kill interrupted a call, so that its answer was not on the log. */
+    /** The number of calls that a kill interrupted, so that their answers were not on the log. */
     const interrupted = new Map<string, number>();
     let onLog: ReadonlySet<string> = new Set();
     for (let killed = 0; killed < kills; killed++) {

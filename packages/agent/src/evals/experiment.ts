@@ -60,7 +60,7 @@ export interface Score {
   readonly usage?: Usage | undefined;
 }
 
-/** What a scorer can use besides the run. */
+/** The second argument of a scorer. */
 export interface ScoreContext {
   /** The log of the experiment. */
   readonly log: Log;
@@ -106,7 +106,7 @@ export interface Experiment {
   readonly cases: Iterable<EvalCase> | AsyncIterable<EvalCase>;
   /** The scorers. Default: none, so only cost and time are compared. */
   readonly scorers?: readonly Scorer[] | undefined;
-  /** How often each variant answers each case: 1 to 1,000. Default: 1. */
+  /** The number of runs of each variant for each case: 1 to 1,000. Default: 1. */
   readonly repeats?: number | undefined;
   /** The variant that reports compare the others with. Default: the first variant. */
   readonly baseline?: string | undefined;
@@ -145,7 +145,7 @@ export interface ExperimentOptions extends Experiment {
   readonly onRun?: ((run: RunReport, progress: ExperimentProgress) => void) | undefined;
 }
 
-/** How much of an experiment is done. */
+/** The progress of an experiment. */
 export interface ExperimentProgress {
   /** Number of runs for which `onRun` was called. */
   readonly done: number;

@@ -1,4 +1,11 @@
-import { addUsage, type JsonObject, type JsonValue, noUsage, type Usage } from '@millrace/core';
+import {
+  addUsage,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  noUsage,
+  type Usage,
+} from '@millrace/core';
 import type { Provider } from '@millrace/providers';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import { AgentError } from '../contract/agent-error.ts';
@@ -16,7 +23,7 @@ import { meanOf } from './statistics.ts';
 interface ModelScorerOptions {
   /** The model that judges. */
   readonly provider: Provider;
-  /** What a good answer is, in one or more sentences. */
+  /** The description of a good answer, in one or more sentences. */
   readonly criteria: string;
   /** Number of votes: 1 to 25. Each vote is a session of its own. Default: 1. */
   readonly votes?: number | undefined;
@@ -129,7 +136,7 @@ async function voteOn(
     const settings = settingsOf(agent as never);
     const input = { session: `${place}/${name}`, input: text, leave: signal, retryFailed: true };
     const { session, result, value } = await endSession(settings, input);
-    const answer = isObject(value) ? value : undefined;
+    const answer = isJsonObject(value) ? value : undefined;
     if (result.reason !== 'stop' || answer === undefined) throw noVote(session, result.reason);
     usage = addUsage(usage, result.usage);
     const reason = String(answer['reason'] ?? '').slice(0, maxReasonLength);
@@ -224,7 +231,7 @@ function answerSchema(
   const form = { type: 'object', properties, required: ['reason', field] };
   const jsonSchema = { ...form, additionalProperties: false };
   const validate = (value: unknown) => {
-    const given = isObject(value as JsonValue) ? (value as JsonObject) : {};
+    const given = isJsonObject(value as JsonValue) ? (value as JsonObject) : {};
     if (isValid(given[field]) && typeof given['reason'] === 'string') return { value };
     return { issues: [{ message: `It must have ${field} and reason as the schema says` }] };
   };
@@ -246,10 +253,6 @@ const winnerSchema = answerSchema(
   { type: 'string', enum: ['first', 'second', 'tie'] },
   (value) => value === 'first' || value === 'second' || value === 'tie',
 );
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function promptTooLong(most: number): AgentError {
   const message = `The prompt of the judge is not a text of at most ${most} characters. Shorten it with prompt, or raise maxPromptLength`;

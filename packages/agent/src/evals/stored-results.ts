@@ -1,6 +1,7 @@
 import {
   type ErrorInfo,
   isDecimal,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   type Part,
@@ -110,7 +111,7 @@ export function planResults({ cases, ...plan }: StoredPlan): readonly StoredResu
  * an import, so its content is not trusted.
  */
 export function readResult(part: Part): StoredResult | undefined {
-  if (part.kind !== 'custom' || part.name !== resultPart || !isObject(part.value)) return undefined;
+  if (part.kind !== 'custom' || part.name !== resultPart || !isJsonObject(part.value)) return undefined;
   const { type, ...rest } = part.value;
   const value: unknown = rest;
   if (type === 'plan' && isStoredPlan(value)) return { type, plan: value };
@@ -176,7 +177,7 @@ function isUsage(usage: Usage | undefined): boolean {
   };
   return (
     [...counts, cacheWriteLong].every(isCount) &&
-    isObject(billed) &&
+    isJsonObject(billed) &&
     Object.values(billed).every(isCount) &&
     Array.isArray(costs) &&
     costs.every(isCost)
@@ -185,8 +186,4 @@ function isUsage(usage: Usage | undefined): boolean {
 
 function isBetween(value: unknown, low: number, high: number): value is number {
   return typeof value === 'number' && value >= low && value <= high;
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

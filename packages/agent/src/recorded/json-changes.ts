@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
 
 /** One difference between two JSON values. */
 export interface JsonChange {
@@ -33,7 +33,7 @@ class JsonComparison {
   compare(path: Path, before: JsonValue | undefined, after: JsonValue | undefined): void {
     if (this.#isFull || this.#isSame(before, after)) return;
     if (Array.isArray(before) && Array.isArray(after)) this.#compareLists(path, before, after);
-    else if (isObject(before) && isObject(after)) {
+    else if (isJsonObject(before) && isJsonObject(after)) {
       for (const key of new Set([...Object.keys(before), ...Object.keys(after)]))
         this.#compareField(path, key, own(before, key), own(after, key));
     } else this.#add({ path, before, after });
@@ -132,7 +132,7 @@ function leafContent(value: Exclude<JsonValue, object> | undefined | null): unkn
 function named(list: readonly JsonValue[]): ReadonlyMap<string, JsonValue> | undefined {
   const entries = new Map<string, JsonValue>();
   for (const entry of list) {
-    const name = isObject(entry) ? (entry['id'] ?? entry['name']) : undefined;
+    const name = isJsonObject(entry) ? (entry['id'] ?? entry['name']) : undefined;
     if (typeof name !== 'string' || entries.has(name)) return undefined;
     entries.set(name, entry);
   }
@@ -141,8 +141,4 @@ function named(list: readonly JsonValue[]): ReadonlyMap<string, JsonValue> | und
 
 function own(object: JsonObject, key: string): JsonValue | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

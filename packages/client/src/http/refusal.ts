@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import { ClientError, type ClientErrorCode } from '../contract/client-error.ts';
 
 /**
@@ -57,8 +57,7 @@ export function parsed(text: string): JsonValue | undefined {
 }
 
 export function asObject(value: JsonValue | undefined): JsonObject {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? (value as JsonObject) : {};
+  return isJsonObject(value) ? value : {};
 }
 
 export function asText(value: JsonValue | undefined): string | undefined {

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../json/json-value.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../json/json-value.ts';
 import type { FormField, TextFormat } from './form.ts';
 
 /** The checked answer of a form, or the problem of each wrong field by its name. */
@@ -11,8 +11,7 @@ export type FormCheck =
  * without a value. The problems are texts for the user.
  */
 export function checkForm(fields: readonly FormField[], answer: JsonValue | undefined): FormCheck {
-  const isObject = typeof answer === 'object' && answer !== null && !Array.isArray(answer);
-  const given = new Map(Object.entries(isObject ? (answer as JsonObject) : {}));
+  const given = new Map(Object.entries(isJsonObject(answer) ? answer : {}));
   const problems = new Map<string, string>();
   const content: [string, JsonValue][] = [];
   for (const field of fields) {

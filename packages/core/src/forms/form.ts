@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../json/json-value.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../json/json-value.ts';
 
 /**
  * A question that a user answers with a form. The schema is the subset of JSON Schema that MCP elicitation
@@ -200,8 +200,7 @@ function option(
 }
 
 function objectOf(value: JsonValue | undefined, what: string): JsonObject {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as JsonObject;
+  if (isJsonObject(value)) return value;
   throw new FormProblem(`${what} is not an object`);
 }
 

@@ -7,6 +7,11 @@ export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
+/** Returns whether a JSON value is an object. Arrays and null are not objects. */
+export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** The reason why a text is refused: the text is not JSON, or it exceeds a limit. */
 export type JsonFailureCode =
   | 'syntax'

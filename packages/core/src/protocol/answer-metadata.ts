@@ -1,4 +1,9 @@
-import type { JsonArray, JsonObject, JsonValue } from '../json/json-value.ts';
+import {
+  isJsonObject,
+  type JsonArray,
+  type JsonObject,
+  type JsonValue,
+} from '../json/json-value.ts';
 import type { Item } from './item.ts';
 import type { Part } from './part.ts';
 
@@ -54,9 +59,9 @@ export interface GroundingSupport {
 
 /** Returns the grounding of a text part or custom part. Undefined if the provider reported no grounding. */
 export function groundingOf(part: Part): Grounding | undefined {
-  const own = part.kind === 'custom' && isObject(part.value) ? part.value : part.metadata;
+  const own = part.kind === 'custom' && isJsonObject(part.value) ? part.value : part.metadata;
   const grounding = own?.['grounding'];
-  if (!isObject(grounding)) return undefined;
+  if (!isJsonObject(grounding)) return undefined;
   const { searchEntryPoint } = grounding;
   return {
     queries: strings(grounding['queries']),
@@ -88,7 +93,8 @@ export const alternativeName = 'alternative';
  */
 export function alternativesOf({ parts }: Pick<Item, 'parts'>): readonly AlternativeAnswer[] {
   return parts.flatMap((part) => {
-    if (part.kind !== 'custom' || part.name !== alternativeName || !isObject(part.value)) return [];
+    if (part.kind !== 'custom' || part.name !== alternativeName || !isJsonObject(part.value))
+      return [];
     const { index, text, reasoning, stop } = part.value;
     return {
       index: typeof index === 'number' ? index : 0,
@@ -116,16 +122,12 @@ function toSupport({ text, start, end, sources }: JsonObject): GroundingSupport 
   };
 }
 
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function list(value: JsonValue | undefined): JsonArray {
   return Array.isArray(value) ? value : [];
 }
 
 function objects(value: JsonValue | undefined): readonly JsonObject[] {
-  return list(value).filter(isObject);
+  return list(value).filter(isJsonObject);
 }
 
 function strings(value: JsonValue | undefined): readonly string[] {

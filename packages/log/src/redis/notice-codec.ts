@@ -1,7 +1,7 @@
 import {
   decodeBatch,
   encodeRecord,
-  type JsonObject,
+  isJsonObject,
   type JsonValue,
   parseJson,
   type SessionId,
@@ -56,7 +56,7 @@ type Head = Omit<BusNotice, 'through' | 'records' | 'session'> & { readonly sess
 
 function decodeHead(text: string): Head | undefined {
   const parsed = parseJson(text);
-  if (!parsed.ok || !isObject(parsed.value)) return undefined;
+  if (!parsed.ok || !isJsonObject(parsed.value)) return undefined;
   const { session, made, incarnation, rewrites, changedAt, isClosed, openWork, queuedCommands } =
     parsed.value;
   if (typeof session !== 'string' || typeof isClosed !== 'boolean') return undefined;
@@ -65,10 +65,6 @@ function decodeHead(text: string): Head | undefined {
   if (typeof changedAt !== 'number' || !isTexts(openWork)) return undefined;
   const state = { made, incarnation, rewrites, changedAt };
   return { session, ...state, isClosed, openWork, queuedCommands };
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isCount(value: JsonValue | undefined): value is number {

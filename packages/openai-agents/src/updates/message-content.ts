@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import type { ContentInput } from '@millrace/server';
 import type { protocol } from '@openai/agents';
 import { preservedPart } from '../response/preserved-part.ts';
@@ -14,7 +14,7 @@ export function messageContent({ content }: protocol.AssistantMessageItem): Cont
   if (first?.type === 'output_text' && preservedPart(first)?.kind === 'structured') {
     const parsed = parseJson(first.text);
     const value = parsed.ok ? parsed.value : first.text;
-    return { type: 'data', author, data: isObject(value) ? value : { value } };
+    return { type: 'data', author, data: isJsonObject(value) ? value : { value } };
   }
   return { type: 'text', author, content: content.map(textIn).join('') };
 }
@@ -43,11 +43,7 @@ export function callIdOf(call: protocol.ToolCallItem): string {
 function argumentsOf(text: string): JsonObject {
   const parsed = parseJson(text === '' ? '{}' : text);
   if (!parsed.ok) return { invalid_json: text };
-  return isObject(parsed.value) ? parsed.value : { value: parsed.value };
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(parsed.value) ? parsed.value : { value: parsed.value };
 }
 
 interface CallReference {

@@ -1,9 +1,9 @@
-import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import { ProviderError, type ProviderErrorKind } from '../contract/provider-error.ts';
-import { isObject } from '../json/fields.ts';
-import { SseReader } from '../transport/sse-reader.ts';
+import { IdleLimit } from '../transport/idle-limit.ts';
+import { readSseData } from '../transport/sse-reader.ts';
 
-/** How the provider reaches an agent. */
+/** The address of an agent, and the settings of requests to it. */
 export interface ConnectionOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -106,15 +106,10 @@ export class AgentConnection {
     signal: AbortSignal,
   ): AsyncGenerator<JsonValue> {
     const { fetch: send, headers, idleTimeoutMs } = this.#options;
-    const idle = new AbortController();
+    const idle = new IdleLimit(idleTimeoutMs);
     const either = AbortSignal.any([signal, idle.signal]);
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const wait = () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => idle.abort(), idleTimeoutMs);
-    };
+    const wait = () => idle.restart();
     try {
-      wait();
       const response = await send(url, {
         ...{ method, body: body ?? null, signal: either, redirect: 'error' },
         headers: {
@@ -133,23 +128,14 @@ export class AgentConnection {
         throw a2aFault('timeout', `The agent sent nothing for ${idleTimeoutMs} ms`);
       throw a2aFault('network', 'The connection to the agent broke', { cause: error });
     } finally {
-      clearTimeout(timer);
+      idle.stop();
     }
   }
 }
 
 async function* eventsIn(response: Response, onBytes: () => void): AsyncGenerator<JsonValue> {
-  const texts: string[] = [];
-  const reader = new SseReader({
-    onMessage: (data) => void texts.push(data),
-    onStrayText: () => {},
-    maxEventLength: maxBytes,
-  });
-  for await (const bytes of response.body ?? []) {
-    onBytes();
-    reader.feed(bytes);
-    for (const text of texts.splice(0)) yield parsed(text);
-  }
+  for await (const text of readSseData(response, { maxEventLength: maxBytes, onBytes }))
+    yield parsed(text);
 }
 
 async function* bodyOf(response: Response, onBytes: () => void): AsyncGenerator<JsonValue> {
@@ -230,12 +216,12 @@ function messageOf(error: JsonValue): string {
 }
 
 function objectOf(value: JsonValue): JsonObject {
-  if (isObject(value)) return value;
+  if (isJsonObject(value)) return value;
   throw a2aFault('protocol_error', 'The reply of the agent is not an object');
 }
 
 export function field(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
 /**

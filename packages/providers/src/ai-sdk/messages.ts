@@ -7,6 +7,7 @@ import type {
 } from '@ai-sdk/provider';
 import {
   type CustomPart,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   parseJson,
@@ -19,7 +20,7 @@ import { fault } from '../errors/wire-fault.ts';
 import type { AssistantPart, ContentPart, Message } from '../history/message.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { toMessages } from '../history/to-messages.ts';
-import { isObject, objectIn, textIn } from '../json/fields.ts';
+import { objectIn, textIn } from '../json/fields.ts';
 import { attachmentPart, filePart, type SentData, urlData } from './content.ts';
 import { optionsOf } from './part-state.ts';
 
@@ -111,7 +112,7 @@ type Options = { readonly providerOptions?: Record<string, JsonObject> };
 
 /** Converts a part that `HostedBlocks` stored. Returns an empty list if a prompt cannot contain the part. */
 function hostedContent(stored: JsonValue, options: Options): AssistantContent {
-  if (!isObject(stored)) return [];
+  if (!isJsonObject(stored)) return [];
   const toolCallId = textIn(stored, 'toolCallId') ?? '';
   const toolName = textIn(stored, 'toolName') ?? '';
   switch (stored['type']) {
@@ -211,9 +212,9 @@ function idsOf(messages: readonly Message[], type: string): ReadonlySet<string |
 }
 
 function isHostedPart(part: AssistantPart, type: string): part is CustomPart {
-  return part.kind === 'custom' && isObject(part.value) && part.value['type'] === type;
+  return part.kind === 'custom' && isJsonObject(part.value) && part.value['type'] === type;
 }
 
 function idOf({ value }: CustomPart): string | undefined {
-  return isObject(value) ? textIn(value, 'toolCallId') : undefined;
+  return isJsonObject(value) ? textIn(value, 'toolCallId') : undefined;
 }

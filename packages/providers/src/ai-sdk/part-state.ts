@@ -1,4 +1,5 @@
 import {
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   type ProviderState,
@@ -7,7 +8,6 @@ import {
 } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
-import { isObject } from '../json/fields.ts';
 
 /**
  * Converts a part's `providerMetadata` from the SDK to a state, which is sent back with the part. Returns
@@ -15,7 +15,7 @@ import { isObject } from '../json/fields.ts';
  */
 export function stateOf(owner: StateOwner, metadata: unknown): ProviderState | undefined {
   const data = toJsonValue(metadata);
-  if (!isObject(data) || Object.keys(data).length === 0) return undefined;
+  if (!isJsonObject(data) || Object.keys(data).length === 0) return undefined;
   return { provider: owner.provider, model: owner.model, data };
 }
 
@@ -35,8 +35,8 @@ export function ownStateOf(owner: StateOwner, metadata: unknown): ProviderState 
 export function optionsOf(state: ProviderState | undefined): {
   readonly providerOptions?: Record<string, JsonObject>;
 } {
-  const entries = isObject(state?.data) ? Object.entries(state.data) : [];
-  const grouped = entries.flatMap(([key, group]) => (isObject(group) ? [[key, group]] : []));
+  const entries = isJsonObject(state?.data) ? Object.entries(state.data) : [];
+  const grouped = entries.flatMap(([key, group]) => (isJsonObject(group) ? [[key, group]] : []));
   return grouped.length === 0 ? {} : { providerOptions: Object.fromEntries(grouped) };
 }
 

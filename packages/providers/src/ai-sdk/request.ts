@@ -1,9 +1,8 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
-import type { JsonObject } from '@millrace/core';
+import { isJsonObject, type JsonObject } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import { fault, faultBy, WireFault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
-import { isObject } from '../json/fields.ts';
 import { mergeHeaders, readHeaders } from '../wire/api-options.ts';
 import { checkRequest, refuseUnsupported } from '../wire/check-request.ts';
 import { promptOf } from './messages.ts';
@@ -62,7 +61,7 @@ function providerOptions({
   const key = cache?.key ? { promptCacheKey: cache.key } : undefined;
   if (options === undefined && key === undefined) return {};
   const groups = Object.entries(options ?? {}).map(([name, group]) => {
-    if (isObject(group)) return [name, group] as const;
+    if (isJsonObject(group)) return [name, group] as const;
     const way = `put it under the provider's name, as in { anthropic: { ${name}: … } }`;
     throw fault('invalid_request', `providerOptions.${name} is not an object; ${way}`);
   });

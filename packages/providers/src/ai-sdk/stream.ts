@@ -2,6 +2,7 @@ import {
   type DeltaWriter,
   fromBase64,
   type Ids,
+  isJsonObject,
   type JsonObject,
   type MediaPart,
   type Source,
@@ -10,7 +11,6 @@ import {
 import type { ModelRequest } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
-import { isObject } from '../json/fields.ts';
 import { checkFinish, type Finish, finishOf, stopOfFinish } from './errors.ts';
 import type { PartOf, StreamPart } from './model.ts';
 import { stateOf, toJsonValue } from './part-state.ts';
@@ -175,7 +175,7 @@ const maxMetadataLength = 2 ** 18;
 function reportedMetadata(metadata: unknown): JsonObject | undefined {
   try {
     const value = toJsonValue(metadata ?? null);
-    const isShort = isObject(value) && JSON.stringify(value).length <= maxMetadataLength;
+    const isShort = isJsonObject(value) && JSON.stringify(value).length <= maxMetadataLength;
     return isShort && Object.keys(value).length > 0 ? value : undefined;
   } catch {
     return undefined;

@@ -1,5 +1,5 @@
-import { type JsonObject, noUsage, type Usage } from '@millrace/core';
-import { countIn, isObject, objectIn } from '../json/fields.ts';
+import { isJsonObject, type JsonObject, noUsage, type Usage } from '@millrace/core';
+import { countIn, objectIn } from '../json/fields.ts';
 import type { PartOf } from './model.ts';
 import { toJsonValue } from './part-state.ts';
 
@@ -16,8 +16,8 @@ export interface ReportedUsage {
 
 export function usageOf({ usage }: PartOf<'finish'>): ReportedUsage {
   const reported = toJsonValue(usage) ?? null;
-  if (!isObject(reported)) return flatUsage({});
-  return isObject(reported['inputTokens']) || isObject(reported['outputTokens'])
+  if (!isJsonObject(reported)) return flatUsage({});
+  return isJsonObject(reported['inputTokens']) || isJsonObject(reported['outputTokens'])
     ? nestedUsage(objectIn(reported, 'inputTokens'), objectIn(reported, 'outputTokens'))
     : flatUsage(reported);
 }

@@ -1,5 +1,5 @@
-import type { JsonArray, JsonObject, SafetyRating } from '@millrace/core';
-import { arrayIn, countIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
+import { isJsonObject, type JsonArray, type JsonObject, type SafetyRating } from '@millrace/core';
+import { arrayIn, countIn, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { type Citation, Citations } from '../wire/citations.ts';
 import { ratingOf } from './reported-details.ts';
 
@@ -123,8 +123,8 @@ export function ratingsIn(
   about: SafetyRating['about'],
 ): readonly SafetyRating[] {
   return arrayIn(rated, 'safetyRatings').flatMap((rating) => {
-    const category = isObject(rating) ? textIn(rating, 'category') : undefined;
-    if (category === undefined || !isObject(rating)) return [];
+    const category = isJsonObject(rating) ? textIn(rating, 'category') : undefined;
+    if (category === undefined || !isJsonObject(rating)) return [];
     return ratingOf(about, category, {
       level: rating['probability'],
       score: rating['probabilityScore'],

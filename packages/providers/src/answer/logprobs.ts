@@ -1,5 +1,5 @@
-import type { DeltaWriter, JsonObject, JsonValue } from '@millrace/core';
-import { isObject, objectsIn } from '../json/fields.ts';
+import { type DeltaWriter, isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
+import { objectsIn } from '../json/fields.ts';
 
 /** The log probability of one token, in Millrace's format: `{ token, logprob, top? }`. */
 export type LogprobEntry = JsonObject;
@@ -83,6 +83,6 @@ function tokenOf(
  * its refusal.
  */
 export function chatLogprobs(logprobs: JsonValue | undefined): readonly LogprobEntry[] {
-  if (!isObject(logprobs)) return [];
+  if (!isJsonObject(logprobs)) return [];
   return openaiLogprobs([...objectsIn(logprobs, 'content'), ...objectsIn(logprobs, 'refusal')]);
 }

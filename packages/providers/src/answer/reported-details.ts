@@ -1,5 +1,12 @@
-import type { Cost, JsonObject, JsonValue, ResponseDetails, SafetyRating } from '@millrace/core';
-import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
+import {
+  type Cost,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type ResponseDetails,
+  type SafetyRating,
+} from '@millrace/core';
+import { objectIn, objectsIn, textIn } from '../json/fields.ts';
 
 /** The fields of `ResponseDetails`. A field is undefined if the provider did not report it. */
 export type Reported = {
@@ -68,7 +75,7 @@ export function filterRatings(
   about: About,
 ): readonly SafetyRating[] {
   return Object.entries(results ?? {}).flatMap(([category, result]) =>
-    isObject(result)
+    isJsonObject(result)
       ? ratingOf(about, category, {
           level: result['severity'],
           flagged: result['detected'],
@@ -154,7 +161,7 @@ export function reportedCosts(usage: JsonObject): readonly Cost[] {
     return [{ amount: withoutZeros(amount), currency: 'USD' }];
   }
   // Perplexity reports an object. Its field `total_cost` is the total.
-  const dollars = isObject(cost) ? cost['total_cost'] : cost;
+  const dollars = isJsonObject(cost) ? cost['total_cost'] : cost;
   const isCost = typeof dollars === 'number' && dollars > 0 && dollars < 1e9;
   return isCost ? [{ amount: withoutZeros(dollars.toFixed(12)), currency: 'USD' }] : [];
 }

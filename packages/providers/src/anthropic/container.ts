@@ -1,6 +1,6 @@
-import type { JsonObject } from '@millrace/core';
+import { isJsonObject, type JsonObject } from '@millrace/core';
 import type { Message } from '../history/message.ts';
-import { isObject, objectIn, textIn } from '../json/fields.ts';
+import { objectIn, textIn } from '../json/fields.ts';
 
 /** The name of the custom part that stores a container if the message has no call that could store it. */
 export const containerName = 'container';
@@ -21,8 +21,8 @@ export function containerOf(messages: readonly Message[]): string | undefined {
   const containers = last.parts.flatMap((part) => {
     if (part.kind === 'custom') return part.name === containerName ? [part.value] : [];
     const data = part.kind === 'tool_call' ? part.providerState?.data : undefined;
-    return isObject(data) ? [data['container']] : [];
+    return isJsonObject(data) ? [data['container']] : [];
   });
-  const latest = containers.findLast((container) => isObject(container));
-  return isObject(latest) ? textIn(latest, 'id') : undefined;
+  const latest = containers.findLast((container) => isJsonObject(container));
+  return isJsonObject(latest) ? textIn(latest, 'id') : undefined;
 }

@@ -1,16 +1,17 @@
-import type {
-  CustomPart,
-  JsonObject,
-  JsonValue,
-  ReasoningPart,
-  TextPart,
-  ToolResultPart,
+import {
+  type CustomPart,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type ReasoningPart,
+  type TextPart,
+  type ToolResultPart,
 } from '@millrace/core';
 import type { CacheHints } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
 import type { AssistantPart, ContentPart, Message, SentToolCall } from '../history/message.ts';
 import { wellFormedValue } from '../history/sendable-parts.ts';
-import { arrayIn, isObject, textIn } from '../json/fields.ts';
+import { arrayIn, textIn } from '../json/fields.ts';
 import { containerName } from './container.ts';
 import { attachmentBlock, contentBlock, textBlock } from './content.ts';
 
@@ -221,7 +222,7 @@ function assistantBlock(part: AssistantPart): JsonObject | undefined {
 }
 
 function stateOf({ providerState }: AssistantPart): JsonObject | undefined {
-  return isObject(providerState?.data) ? providerState.data : undefined;
+  return isJsonObject(providerState?.data) ? providerState.data : undefined;
 }
 
 function citedText(part: TextPart): JsonObject | undefined {
@@ -249,7 +250,7 @@ function toolUseBlock(part: SentToolCall): JsonObject {
 
 function hostedBlock({ name, value: given }: CustomPart): JsonObject | undefined {
   const value = wellFormedValue(given);
-  if (!isObject(value) || name === containerName) return undefined;
+  if (!isJsonObject(value) || name === containerName) return undefined;
   const { abort_reason: _why, ...block } = value;
   const content = block['content'];
   return {
@@ -266,7 +267,7 @@ function hostedBlock({ name, value: given }: CustomPart): JsonObject | undefined
  */
 function withoutAbortReason(content: JsonValue): JsonValue {
   if (Array.isArray(content)) return content.map(withoutAbortReason);
-  if (!isObject(content)) return content;
+  if (!isJsonObject(content)) return content;
   const { abort_reason: _why, ...rest } = content;
   return rest;
 }
@@ -318,7 +319,7 @@ function hostedCallId(value: JsonValue): string | undefined {
 }
 
 function textField(value: JsonValue, key: string): string | undefined {
-  return isObject(value) ? textIn(value, key) : undefined;
+  return isJsonObject(value) ? textIn(value, key) : undefined;
 }
 
 /** The types of blocks that cannot have a cache point. */

@@ -1,8 +1,8 @@
-import type { JsonObject, JsonValue, Stop } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue, type Stop } from '@millrace/core';
 import { containerIn } from '../answer/reported-details.ts';
 import { fault } from '../errors/wire-fault.ts';
 import { refusalExplanation } from '../history/sendable-parts.ts';
-import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
+import { objectIn, objectsIn, textIn } from '../json/fields.ts';
 import type { LastAppend, ReaderContext, ReportedResponse, WireReader } from '../wire/wire.ts';
 import { MessageBlocks } from './blocks.ts';
 import { containerName } from './container.ts';
@@ -85,7 +85,7 @@ export class AnthropicReader implements WireReader {
   }
 
   readWholeBody(body: JsonValue): void {
-    if (!isObject(body) || !Array.isArray(body['content'])) throw wrongApiFault();
+    if (!isJsonObject(body) || !Array.isArray(body['content'])) throw wrongApiFault();
     this.#start(body);
     this.progress = 'over';
   }

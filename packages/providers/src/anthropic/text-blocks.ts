@@ -1,5 +1,11 @@
-import type { JsonObject, JsonValue, ReasoningEndOptions, ReasoningWriter } from '@millrace/core';
-import { isObject, objectsIn, textIn } from '../json/fields.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type ReasoningEndOptions,
+  type ReasoningWriter,
+} from '@millrace/core';
+import { objectsIn, textIn } from '../json/fields.ts';
 import { Citations } from '../wire/citations.ts';
 import { TextBlock } from '../wire/text-block.ts';
 import type { BlockContext, OpenBlock } from './open-block.ts';
@@ -20,7 +26,7 @@ export class OpenText implements OpenBlock {
 
   delta(delta: JsonObject): void {
     if (delta['type'] === 'text_delta') this.#append(delta['text']);
-    else if (isObject(delta['citation'])) this.#cite(delta['citation']);
+    else if (isJsonObject(delta['citation'])) this.#cite(delta['citation']);
   }
 
   reservePosition(): TextBlock {

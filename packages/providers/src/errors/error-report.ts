@@ -1,13 +1,13 @@
-import type { JsonObject, JsonValue } from '@millrace/core';
-import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
+import { objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { type ErrorReport, reportsError } from './wire-fault.ts';
 
 /** Finds the provider's error in a JSON body or message. Returns undefined if there is none. */
 export function errorReportIn(body: JsonValue | undefined): ErrorReport | undefined {
   if (Array.isArray(body)) return errorReportIn(body[0]);
-  if (!isObject(body) || !reportsError(body)) return undefined;
+  if (!isJsonObject(body) || !reportsError(body)) return undefined;
   const { error } = body;
-  if (isObject(error) && Object.keys(error).length > 0) return nestedReport(error, body);
+  if (isJsonObject(error) && Object.keys(error).length > 0) return nestedReport(error, body);
   return flatReport(body, typeof error === 'string' && error !== '' ? error : messageIn(body));
 }
 
@@ -18,8 +18,10 @@ export function errorReportIn(body: JsonValue | undefined): ErrorReport | undefi
 export function errorReportOfFailure(body: JsonValue | undefined, text: string): ErrorReport {
   const known = errorReportIn(body);
   if (known !== undefined) return known;
-  const message = isObject(body) ? (textIn(body, 'message') ?? textIn(body, 'detail')) : undefined;
-  return flatReport(isObject(body) ? body : {}, message ?? htmlTitle(text) ?? text.trim());
+  const message = isJsonObject(body)
+    ? (textIn(body, 'message') ?? textIn(body, 'detail'))
+    : undefined;
+  return flatReport(isJsonObject(body) ? body : {}, message ?? htmlTitle(text) ?? text.trim());
 }
 
 function nestedReport(error: JsonObject, body: JsonObject): ErrorReport {

@@ -1,6 +1,5 @@
-import type { JsonValue } from '@millrace/core';
+import { isJsonObject, type JsonValue } from '@millrace/core';
 import type { ProviderErrorKind } from '../contract/provider-error.ts';
-import { isObject } from '../json/fields.ts';
 
 /** An error that a provider reported, in a form that is the same for all providers. */
 export interface ErrorReport {
@@ -53,9 +52,9 @@ export class ReportedFault extends Error {
 /** Returns whether a JSON body or message reports an error. */
 export function reportsError(body: JsonValue | undefined): boolean {
   if (Array.isArray(body)) return reportsError(body[0]);
-  if (!isObject(body)) return false;
+  if (!isJsonObject(body)) return false;
   const { error, object, type } = body;
-  if (isObject(error) && Object.keys(error).length > 0) return true;
+  if (isJsonObject(error) && Object.keys(error).length > 0) return true;
   return (typeof error === 'string' && error !== '') || object === 'error' || type === 'error';
 }
 

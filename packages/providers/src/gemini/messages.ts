@@ -1,4 +1,10 @@
-import type { CustomPart, JsonObject, ToolCallId, ToolResultPart } from '@millrace/core';
+import {
+  type CustomPart,
+  isJsonObject,
+  type JsonObject,
+  type ToolCallId,
+  type ToolResultPart,
+} from '@millrace/core';
 import type { ModelInfo } from '../contract/model-info.ts';
 import { fault } from '../errors/wire-fault.ts';
 import type { Attachment } from '../history/attachment.ts';
@@ -11,7 +17,6 @@ import type {
   ToolMessage,
 } from '../history/message.ts';
 import { wellFormedValue } from '../history/sendable-parts.ts';
-import { isObject } from '../json/fields.ts';
 import { attachmentPart, contentPart, dataPart } from './content.ts';
 import { partData } from './part-state.ts';
 
@@ -175,7 +180,7 @@ function modelPart(part: AssistantPart, options: ModelPartsOptions): readonly Js
 
 function hostedPart(part: CustomPart): readonly JsonObject[] {
   const { name, value } = part;
-  if (!isObject(value) || !returnedKinds.has(name)) return [];
+  if (!isJsonObject(value) || !returnedKinds.has(name)) return [];
   const isSigned = partData(part).thoughtSignature !== undefined;
   return [isSigned ? value : wellFormedValue(value)];
 }

@@ -1,6 +1,6 @@
-import type { JsonObject, Part, ProviderState } from '@millrace/core';
+import { isJsonObject, type JsonObject, type Part, type ProviderState } from '@millrace/core';
 import type { StateOwner } from '../history/sendable-parts.ts';
-import { isObject, objectsIn, textIn } from '../json/fields.ts';
+import { objectsIn, textIn } from '../json/fields.ts';
 
 /** The data that Gemini must get back with a part. */
 interface PartData {
@@ -30,7 +30,7 @@ export function partState(
 
 /** Reads the state of a part. */
 export function partData({ providerState }: Part): PartData {
-  const data = isObject(providerState?.data) ? providerState.data : undefined;
+  const data = isJsonObject(providerState?.data) ? providerState.data : undefined;
   const parts = objectsIn(data, 'parts');
   return {
     thoughtSignature: textIn(data, 'thoughtSignature'),

@@ -1,11 +1,17 @@
-import type { DeltaWriter, JsonObject, JsonValue, Stop } from '@millrace/core';
+import {
+  type DeltaWriter,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type Stop,
+} from '@millrace/core';
 import { Alternatives } from '../answer/alternatives.ts';
 import { hasSources, ratingsIn } from '../answer/grounding.ts';
 import { geminiLogprobs } from '../answer/logprobs.ts';
 import { SafetyRatings } from '../answer/reported-details.ts';
 import { fault, ReportedFault, reportsError } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
-import { countIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
+import { countIn, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { stopOf } from '../wire/response-end.ts';
 import type { ReaderContext, ReportedResponse, WireReader } from '../wire/wire.ts';
 import { clip, failureOf, stopReasons } from './errors.ts';
@@ -83,7 +89,7 @@ export class GeminiReader implements WireReader {
   readWholeBody(body: JsonValue): void {
     for (const response of Array.isArray(body) ? body : [body]) {
       if (reportsError(response)) throw new ReportedFault(response);
-      if (!isObject(response)) throw fault('protocol_error', 'the answer is not a response');
+      if (!isJsonObject(response)) throw fault('protocol_error', 'the answer is not a response');
       this.readMessage(response);
     }
   }

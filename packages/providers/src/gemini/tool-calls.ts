@@ -1,6 +1,7 @@
 import {
   type DeltaWriter,
   type Ids,
+  isJsonObject,
   type JsonObject,
   type ProviderState,
   type TextWriter,
@@ -9,7 +10,7 @@ import {
 } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
-import { arrayIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
+import { arrayIn, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { partState } from './part-state.ts';
 import { StreamedArguments } from './streamed-arguments.ts';
 
@@ -136,7 +137,7 @@ export class GeminiToolCalls {
  * to no call.
  */
 function checkNamelessCall(call: JsonObject): void {
-  if (arrayIn(call, 'partialArgs').length === 0 && !isObject(call['args'])) return;
+  if (arrayIn(call, 'partialArgs').length === 0 && !isJsonObject(call['args'])) return;
   throw fault('protocol_error', 'a tool call has no name');
 }
 

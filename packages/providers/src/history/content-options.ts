@@ -1,6 +1,6 @@
-import type { FilePart, JsonObject, MediaPart } from '@millrace/core';
+import { type FilePart, isJsonObject, type JsonObject, type MediaPart } from '@millrace/core';
 import type { ContentOptions } from '../contract/content-options.ts';
-import { isObject, objectIn } from '../json/fields.ts';
+import { objectIn } from '../json/fields.ts';
 import { mergeFor } from '../wire/provider-options.ts';
 
 /** The key under which the metadata of a part contains the options. */
@@ -29,7 +29,7 @@ export function contentOptionsFor(
   const given = objectIn(metadata, key);
   if (given === undefined) return undefined;
   const byProvider = Object.entries(given).flatMap(([name, options]) =>
-    isObject(options) ? [[name, options] as const] : [],
+    isJsonObject(options) ? [[name, options] as const] : [],
   );
   const own = mergeFor(provider, {}, Object.fromEntries(byProvider), 'content');
   return Object.keys(own).length === 0 ? undefined : own;

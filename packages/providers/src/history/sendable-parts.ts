@@ -1,4 +1,5 @@
 import {
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   type Metadata,
@@ -8,7 +9,6 @@ import {
   type TextPart,
   type ToolCallPart,
 } from '@millrace/core';
-import { isObject } from '../json/fields.ts';
 
 /** The provider and model that a `providerState` belongs to. */
 export interface StateOwner {
@@ -54,7 +54,7 @@ interface SendableArguments {
  */
 export function sendableArguments(part: ToolCallPart): SendableArguments | undefined {
   const written = parsedObject(part.arguments);
-  const given = written ?? (isObject(part.input) ? part.input : undefined);
+  const given = written ?? (isJsonObject(part.input) ? part.input : undefined);
   if (given === undefined)
     return part.arguments === '' ? { arguments: '{}', input: {} } : undefined;
   const input = wellFormedValue(given);
@@ -63,7 +63,7 @@ export function sendableArguments(part: ToolCallPart): SendableArguments | undef
 
 function parsedObject(text: string): JsonObject | undefined {
   const parsed = parseJson(text);
-  return parsed.ok && isObject(parsed.value) ? parsed.value : undefined;
+  return parsed.ok && isJsonObject(parsed.value) ? parsed.value : undefined;
 }
 
 /**

@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { arrayIn, countIn, isObject, objectIn, objectsIn, textIn } from './fields.ts';
+import { arrayIn, countIn, objectIn, objectsIn, textIn } from './fields.ts';
 
 const odd: JsonObject = {
   text: 'a',
@@ -62,12 +62,12 @@ describe('a field', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.string(), (given, key) => {
         const value = given as JsonValue;
-        const object = isObject(value) ? value : { [key]: value };
+        const object = isJsonObject(value) ? value : { [key]: value };
         for (const name of [...Object.keys(object), key, '__proto__', 'length', '0']) {
           expect(['undefined', 'string']).toContain(typeof textIn(object, name));
           expect(['undefined', 'number']).toContain(typeof countIn(object, name));
           expect(Array.isArray(arrayIn(object, name))).toBe(true);
-          expect(objectsIn(object, name).every(isObject)).toBe(true);
+          expect(objectsIn(object, name).every(isJsonObject)).toBe(true);
         }
       }),
     );

@@ -1,14 +1,10 @@
-import type { JsonArray, JsonObject, JsonValue } from '@millrace/core';
+import { isJsonObject, type JsonArray, type JsonObject } from '@millrace/core';
 
 // The functions in this file read JSON from providers. A field of an unexpected type is treated as missing.
 
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 export function objectIn(object: JsonObject | undefined, key: string): JsonObject | undefined {
   const value = object?.[key];
-  return isObject(value) ? value : undefined;
+  return isJsonObject(value) ? value : undefined;
 }
 
 const emptyArray: JsonArray = [];
@@ -21,7 +17,7 @@ export function arrayIn(object: JsonObject | undefined, key: string): JsonArray 
 /** Returns the objects in an array field. Other values in the array are omitted. */
 export function objectsIn(object: JsonObject | undefined, key: string): readonly JsonObject[] {
   const values = arrayIn(object, key);
-  return values.every(isObject) ? values : values.filter(isObject);
+  return values.every(isJsonObject) ? values : values.filter(isJsonObject);
 }
 
 /** Returns a string field that is not empty. Providers send '' for missing values. */

@@ -1,11 +1,16 @@
-import { type JsonObject, noUsage, type OptionNames, type Usage } from '@millrace/core';
+import {
+  isJsonObject,
+  type JsonObject,
+  noUsage,
+  type OptionNames,
+  type Usage,
+} from '@millrace/core';
 import type { MediaCallOptions, MediaRetries } from '../contract/media.ts';
 import type { ModelInfo } from '../contract/model-info.ts';
 import { ProviderError } from '../contract/provider-error.ts';
 import { ErrorBuilder, readFailure, secretsOf } from '../errors/error-builder.ts';
 import { errorReportIn } from '../errors/error-report.ts';
 import { fault, faultBy, WireFault } from '../errors/wire-fault.ts';
-import { isObject } from '../json/fields.ts';
 import { parseMessage } from '../json/parse-message.ts';
 import { withCost } from '../models/cost-of.ts';
 import type { ModelInfoOptions } from '../models/model-info.ts';
@@ -140,7 +145,7 @@ export function readJsonAnswer(bytes: Uint8Array): JsonObject {
   const body = parseMessage(new TextDecoder().decode(bytes));
   const report = errorReportIn(body);
   if (report !== undefined) throw new WireFault(report);
-  if (isObject(body)) return body;
+  if (isJsonObject(body)) return body;
   throw fault('protocol_error', 'the answer is not a JSON object');
 }
 

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue, ToolResultPart } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue, type ToolResultPart } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 import { type Attachment, describeAttachment } from '../history/attachment.ts';
 import type {
@@ -9,7 +9,7 @@ import type {
   SentToolCall,
   ToolMessage,
 } from '../history/message.ts';
-import { countIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
+import { countIn, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { attachmentPart, nativeAttachment } from './content.ts';
 import type { ChatDialect, ReasoningEchoStyle } from './options.ts';
 
@@ -79,7 +79,9 @@ function canHaveMark({ role, content }: JsonObject): boolean {
  * characters.
  */
 function isVisible(part: JsonValue): boolean {
-  return isObject(part) && (part['type'] !== 'text' || (textIn(part, 'text') ?? '').trim() !== '');
+  return (
+    isJsonObject(part) && (part['type'] !== 'text' || (textIn(part, 'text') ?? '').trim() !== '')
+  );
 }
 
 interface MessagePlace {
@@ -145,7 +147,7 @@ function assistantMessages(
   dialect: ChatDialect,
   { isSinceUser, nowMs }: MessagePlace,
 ): readonly JsonObject[] {
-  const audio = message.parts.map((part) => audioReference(part, nowMs)).find(isObject);
+  const audio = message.parts.map((part) => audioReference(part, nowMs)).find(isJsonObject);
   const said = audio === undefined ? message.parts : message.parts.filter((part) => !isAudio(part));
   const content = said.map(textOf).join('');
   const calls = message.parts.flatMap((part) => (part.kind === 'tool_call' ? part : []));
@@ -173,7 +175,7 @@ const audioMarginS = 5;
  */
 function audioReference(part: AssistantPart, nowMs: number): JsonObject | undefined {
   const data = part.kind === 'media' ? part.providerState?.data : undefined;
-  const audio = isObject(data) ? objectIn(data, 'audio') : undefined;
+  const audio = isJsonObject(data) ? objectIn(data, 'audio') : undefined;
   const id = textIn(audio, 'id');
   if (id === undefined) return undefined;
   const expiresAt = countIn(audio, 'expires_at') ?? Number.POSITIVE_INFINITY;
@@ -192,7 +194,7 @@ function isAudio(part: AssistantPart): boolean {
 
 function toolCall(call: SentToolCall): JsonObject {
   const extra = call.providerState?.data;
-  const own = { ...(isObject(extra) ? extra : {}), id: call.toolCallId };
+  const own = { ...(isJsonObject(extra) ? extra : {}), id: call.toolCallId };
   const { name } = call;
   if (textIn(own, 'type') === 'custom')
     return { ...own, custom: { name, input: textIn(call.input, 'input') ?? '' } };
@@ -264,14 +266,14 @@ function fieldOf(parts: readonly AssistantPart[]): JsonObject {
   const reasoning = parts.flatMap((part) => (part.kind === 'reasoning' ? part : []));
   const data = reasoning[0]?.providerState?.data;
   if (data === undefined) return {};
-  const field = textIn(isObject(data) ? data : undefined, 'field') ?? defaultField;
+  const field = textIn(isJsonObject(data) ? data : undefined, 'field') ?? defaultField;
   return { [field]: reasoning.map(({ text }) => text).join('') };
 }
 
 function detailsOf(parts: readonly AssistantPart[]): JsonObject {
   const details = parts.flatMap((part) => {
     const data = part.kind === 'reasoning' ? part.providerState?.data : undefined;
-    return isObject(data) ? objectsIn(data, 'details') : [];
+    return isJsonObject(data) ? objectsIn(data, 'details') : [];
   });
   return details.length === 0 ? fieldOf(parts) : { reasoning_details: details };
 }

@@ -1,4 +1,11 @@
-import type { JsonArray, JsonObject, JsonValue, Stop, Usage } from '@millrace/core';
+import {
+  isJsonObject,
+  type JsonArray,
+  type JsonObject,
+  type JsonValue,
+  type Stop,
+  type Usage,
+} from '@millrace/core';
 import { Alternatives } from '../answer/alternatives.ts';
 import { chatLogprobs } from '../answer/logprobs.ts';
 import {
@@ -9,7 +16,7 @@ import {
   SafetyRatings,
 } from '../answer/reported-details.ts';
 import { fault } from '../errors/wire-fault.ts';
-import { arrayIn, countIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
+import { arrayIn, countIn, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { optionsFor } from '../wire/provider-options.ts';
 import { stopOf } from '../wire/response-end.ts';
 import type { LastAppend, ReaderContext, ReportedResponse, WireReader } from '../wire/wire.ts';
@@ -85,7 +92,7 @@ export class ChatReader implements WireReader {
     this.#noteUsage(chunk['usage'] ?? objectIn(chunk, 'x_groq')?.['usage']);
     const all = arrayIn(chunk, 'choices');
     for (const choice of all) {
-      if (!isObject(choice)) continue;
+      if (!isJsonObject(choice)) continue;
       if ((choice['index'] ?? 0) === 0) this.#choice(choice);
       else this.#otherChoice(choice);
     }
@@ -105,7 +112,7 @@ export class ChatReader implements WireReader {
   }
 
   readWholeBody(body: JsonValue): void {
-    if (!isObject(body) || !Array.isArray(body['choices'])) {
+    if (!isJsonObject(body) || !Array.isArray(body['choices'])) {
       throw fault('protocol_error', 'the answer is neither a stream nor a completion');
     }
     // Perplexity sends an empty delta together with the whole message. The delta is removed.
@@ -146,7 +153,7 @@ export class ChatReader implements WireReader {
   }
 
   #noteUsage(usage: JsonValue | undefined): void {
-    if (isObject(usage) && Object.keys(usage).length > 0) this.#usage = usage;
+    if (isJsonObject(usage) && Object.keys(usage).length > 0) this.#usage = usage;
   }
 
   /** Reads those fields of a chunk that describe the whole response. */
@@ -160,7 +167,7 @@ export class ChatReader implements WireReader {
       ...serverTimings(chunk),
     };
     for (const { content_filter_results: results } of objectsIn(chunk, 'prompt_filter_results'))
-      if (isObject(results)) this.#safety.add(filterRatings(results, 'input'));
+      if (isJsonObject(results)) this.#safety.add(filterRatings(results, 'input'));
     this.#safety.add(moderationRatings(objectIn(chunk, 'moderation')));
   }
 
@@ -169,8 +176,8 @@ export class ChatReader implements WireReader {
     if (delta !== undefined) this.#delta(delta);
     this.#noteUsage(choice['usage']);
     const { logprobs, content_filter_results: filter } = choice;
-    if (isObject(logprobs)) this.#blocks.logprobs(chatLogprobs(logprobs));
-    if (isObject(filter)) this.#safety.add(filterRatings(filter, 'output'));
+    if (isJsonObject(logprobs)) this.#blocks.logprobs(chatLogprobs(logprobs));
+    if (isJsonObject(filter)) this.#safety.add(filterRatings(filter, 'output'));
     const reason = textIn(choice, 'finish_reason');
     if (reason === undefined || this.#finishReason !== undefined) return;
     this.#finishReason = reason;
@@ -318,7 +325,7 @@ type TextAppend =
  */
 function textAppendIn(chunk: JsonObject): TextAppend | undefined {
   const [choice, ...others] = arrayIn(chunk, 'choices');
-  if (!isObject(choice) || others.length > 0 || (choice['index'] ?? 0) !== 0) return undefined;
+  if (!isJsonObject(choice) || others.length > 0 || (choice['index'] ?? 0) !== 0) return undefined;
   const delta = objectIn(choice, 'delta');
   if (delta === undefined || !isEmpty(choice['finish_reason'])) return undefined;
   // Each chunk has its own log probabilities, so the chunk does more than append text.
@@ -342,9 +349,9 @@ function toTextAppend(key: string, value: JsonValue): TextAppend | undefined {
  */
 function argumentAppend(entries: JsonValue): TextAppend | undefined {
   const [entry, ...others] = Array.isArray(entries) ? entries : [];
-  if (!isObject(entry) || others.length > 0) return undefined;
+  if (!isJsonObject(entry) || others.length > 0) return undefined;
   const { index: _index, type: _type, function: called, ...rest } = entry;
-  const { arguments: _text, ...restOfCalled } = isObject(called) ? called : {};
+  const { arguments: _text, ...restOfCalled } = isJsonObject(called) ? called : {};
   const index = countIn(entry, 'index');
   const text = textIn(objectIn(entry, 'function'), 'arguments');
   const isBare = Object.values({ ...rest, ...restOfCalled }).every(isEmpty);

@@ -1,6 +1,7 @@
 import {
   type DeltaWriter,
   type Ids,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   type ProviderState,
@@ -10,7 +11,6 @@ import {
 } from '@millrace/core';
 import { isNamePiece } from '../answer/alternatives.ts';
 import { fault } from '../errors/wire-fault.ts';
-import { isObject } from '../json/fields.ts';
 import { PlainInputEncoder } from '../wire/plain-input.ts';
 
 export interface ToolCallContext {
@@ -266,7 +266,7 @@ function isSameValue(text: string, first: string): boolean {
 
 function isEmptyObject(text: string): boolean {
   const value = parsedValue(text);
-  return isObject(value) && Object.keys(value).length === 0;
+  return isJsonObject(value) && Object.keys(value).length === 0;
 }
 
 function parsedValue(text: string): JsonValue | undefined {

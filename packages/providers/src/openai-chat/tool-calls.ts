@@ -1,6 +1,6 @@
-import type { JsonArray, JsonObject, JsonValue } from '@millrace/core';
+import { isJsonObject, type JsonArray, type JsonObject, type JsonValue } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import { countIn, isObject, objectIn, textIn } from '../json/fields.ts';
+import { countIn, objectIn, textIn } from '../json/fields.ts';
 import { ChatToolCall, type ToolCallContext } from './tool-call.ts';
 
 /** One entry of `delta.tool_calls`. Empty values are treated as missing. */
@@ -45,7 +45,7 @@ export class ChatToolCalls {
   /** Adds the entries of one chunk. */
   add(entries: JsonArray): void {
     this.#inChunk = [];
-    for (const entry of entries) if (isObject(entry)) this.#add(entry, entries.length > 1);
+    for (const entry of entries) if (isJsonObject(entry)) this.#add(entry, entries.length > 1);
     if (entries.length > 1) this.#byPosition = this.#inChunk;
   }
 

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
 import { fault, ReportedFault, reportsError, WireFault } from '../errors/wire-fault.ts';
-import { isObject, objectIn, textIn } from '../json/fields.ts';
+import { objectIn, textIn } from '../json/fields.ts';
 import type { StopReasons } from '../wire/response-end.ts';
 
 /** Maps the status `completed` and the reasons of incomplete responses to stop reasons. */
@@ -30,7 +30,7 @@ export function unknownEventFault(event: JsonObject): WireFault {
 
 /** Returns the fault for an answer that is neither a stream nor a response. */
 export function unknownAnswerFault(body: JsonValue): WireFault {
-  const isObjectOfChat = isObject(body) && isChat(body);
+  const isObjectOfChat = isJsonObject(body) && isChat(body);
   return isObjectOfChat
     ? wrongApiFault()
     : fault('protocol_error', 'the answer is not a response object');

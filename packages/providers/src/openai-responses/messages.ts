@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue, ToolResultPart } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue, type ToolResultPart } from '@millrace/core';
 import { type Attachment, attachmentContent, describeAttachment } from '../history/attachment.ts';
 import type { AssistantMessage, AssistantPart, Message, SentToolCall } from '../history/message.ts';
-import { arrayIn, isObject, objectIn, textIn } from '../json/fields.ts';
+import { arrayIn, objectIn, textIn } from '../json/fields.ts';
 import { type BuiltInCall, builtInCall } from './built-ins/built-in-calls.ts';
 import { builtInOutput } from './built-ins/built-in-outputs.ts';
 import { attachmentInput, inputContent, nativeAttachment } from './content.ts';
@@ -113,7 +113,7 @@ function addPart(
     case 'custom':
       // A custom tool that the provider ran itself has no output, and the API rejects such a call without an
       // output.
-      return isObject(part.value) && part.name !== 'custom_tool_call'
+      return isJsonObject(part.value) && part.name !== 'custom_tool_call'
         ? [...items, { item: part.value, origin }]
         : items;
     case 'media':
@@ -160,7 +160,7 @@ function withoutNulls(item: JsonObject): JsonObject {
 }
 
 function stateOf({ providerState }: AssistantPart): JsonObject {
-  return isObject(providerState?.data) ? providerState.data : {};
+  return isJsonObject(providerState?.data) ? providerState.data : {};
 }
 
 function messageContent(
@@ -221,7 +221,7 @@ function builtInItem(call: SentToolCall, results: readonly ToolResultPart[]): Se
   return {
     item,
     isAnswered: true,
-    ...(isObject(origin) ? { origin } : {}),
+    ...(isJsonObject(origin) ? { origin } : {}),
     ...(builtIn.needsOwnId ? { withoutReasoning: plain } : {}),
   };
 }

@@ -1,4 +1,11 @@
-import type { JsonObject, JsonValue, ResponseTimings, SafetyRating, Stop } from '@millrace/core';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type ResponseTimings,
+  type SafetyRating,
+  type Stop,
+} from '@millrace/core';
 import {
   filterRatings,
   millisOf,
@@ -8,7 +15,7 @@ import {
 import type { BuiltInTool } from '../contract/built-in-tool.ts';
 import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
-import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
+import { objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { stopOf } from '../wire/response-end.ts';
 import type { ReaderContext, ReportedResponse, Resumption, WireReader } from '../wire/wire.ts';
 import { isInContainer } from './built-ins/built-in-calls.ts';
@@ -97,7 +104,7 @@ export class ResponsesReader implements WireReader {
   }
 
   readWholeBody(body: JsonValue): void {
-    if (!isObject(body) || !Array.isArray(body['output'])) throw unknownAnswerFault(body);
+    if (!isJsonObject(body) || !Array.isArray(body['output'])) throw unknownAnswerFault(body);
     this.#updateDetails(body);
     const status = textIn(body, 'status') ?? 'completed';
     if (finalStatuses.has(status)) this.#end(status, body);

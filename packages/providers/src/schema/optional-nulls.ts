@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '@millrace/core';
-import { isObject } from '../json/fields.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
 import { schemaAt } from './strict-schema.ts';
 
 /**
@@ -19,7 +18,7 @@ export function withoutOptionalNulls(schema: JsonObject, value: JsonValue): Json
  */
 function prune(value: JsonValue, schemas: readonly JsonObject[], root: JsonObject): JsonValue {
   if (Array.isArray(value)) return pruneList(value, schemas, root);
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   let isChanged = false;
   const entries = Object.entries(value).flatMap(([name, one]) => {
     const known = schemas.filter((schema) => propertyOf(schema, name) !== undefined);
@@ -44,7 +43,7 @@ function pruneList(
   const pruned = values.map((one, index) => {
     const inner = schemas.flatMap(({ items, prefixItems }) => {
       const own = listed(prefixItems)[index] ?? items;
-      return alternatives(isObject(own) ? own : undefined, root);
+      return alternatives(isJsonObject(own) ? own : undefined, root);
     });
     return prune(one, inner, root);
   });
@@ -63,15 +62,15 @@ function alternatives(
   if (schema === undefined || left === 0) return [];
   const { $ref: reference, anyOf, oneOf, allOf } = schema;
   const named = typeof reference === 'string' ? [schemaAt(root, reference)] : [];
-  const inner = [...listed(anyOf), ...listed(oneOf), ...listed(allOf)].filter(isObject);
+  const inner = [...listed(anyOf), ...listed(oneOf), ...listed(allOf)].filter(isJsonObject);
   const more = [...named, ...inner].flatMap((one) => alternatives(one, root, left - 1));
   return [schema, ...more];
 }
 
 function propertyOf({ properties }: JsonObject, name: string): JsonObject | undefined {
   const own =
-    isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
-  return isObject(own) ? own : undefined;
+    isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+  return isJsonObject(own) ? own : undefined;
 }
 
 function listed(value: JsonValue | undefined): readonly JsonValue[] {

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '@millrace/core';
-import { isObject } from '../json/fields.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
 
 /** The features that a provider accepts in an enforced schema. */
 export interface StrictRules {
@@ -161,7 +160,7 @@ class Converter {
   }
 
   #convertSub(value: JsonValue, path: string, depth: number): JsonObject {
-    if (!isObject(value)) throw new NotStrict(`${path} is not an object`);
+    if (!isJsonObject(value)) throw new NotStrict(`${path} is not an object`);
     return this.#convert(value, path, depth + 1);
   }
 
@@ -200,7 +199,7 @@ class Converter {
     if (additionalProperties !== false || isOpen) {
       throw new NotStrict(`${path} accepts any property`);
     }
-    const names = isObject(properties) ? Object.keys(properties) : [];
+    const names = isJsonObject(properties) ? Object.keys(properties) : [];
     this.#properties += names.length;
     if (this.#properties > this.#rules.maxProperties) {
       throw new NotStrict('the schema has too many properties');
@@ -240,7 +239,7 @@ function mapValues(
   path: string,
   change: (value: JsonValue, name: string) => JsonObject,
 ): JsonObject {
-  if (!isObject(value)) throw new NotStrict(`${path} is not an object`);
+  if (!isJsonObject(value)) throw new NotStrict(`${path} is not an object`);
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, change(one, name)]));
 }
 
@@ -261,7 +260,7 @@ function nullable(schema: JsonObject): JsonObject {
 
 function acceptsNull({ type, enum: values, anyOf }: JsonObject): boolean {
   if (Array.isArray(type)) return type.includes('null');
-  if (Array.isArray(anyOf)) return anyOf.some((one) => isObject(one) && acceptsNull(one));
+  if (Array.isArray(anyOf)) return anyOf.some((one) => isJsonObject(one) && acceptsNull(one));
   return type === 'null' || (Array.isArray(values) && values.includes(null));
 }
 
@@ -280,7 +279,7 @@ function isRecursive(root: JsonObject, reference: string): boolean {
 
 function referencesIn(value: JsonValue | undefined): readonly string[] {
   if (Array.isArray(value)) return value.flatMap(referencesIn);
-  if (!isObject(value)) return [];
+  if (!isJsonObject(value)) return [];
   const { $ref: own } = value;
   const inner = Object.values(value).flatMap(referencesIn);
   return typeof own === 'string' ? [own, ...inner] : inner;
@@ -291,7 +290,7 @@ export function schemaAt(root: JsonObject, reference: string): JsonObject | unde
   let at: JsonValue | undefined = root;
   for (const name of reference.split('/').slice(1)) {
     const key = decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~');
-    at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+    at = isJsonObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
   }
-  return isObject(at) ? at : undefined;
+  return isJsonObject(at) ? at : undefined;
 }

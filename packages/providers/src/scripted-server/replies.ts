@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
 import { failureBody } from './answers/stops-and-failures.ts';
 import {
   type WireAnswer,
@@ -117,6 +117,5 @@ function withRequestedUsage(
 
 /** Returns the value if it is a JSON object, and otherwise an empty object. */
 function fieldsOf(value: JsonValue | undefined): JsonObject {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? (value as JsonObject) : {};
+  return isJsonObject(value) ? value : {};
 }

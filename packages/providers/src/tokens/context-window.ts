@@ -1,5 +1,4 @@
-import type { JsonValue } from '@millrace/core';
-import { isObject } from '../json/fields.ts';
+import { isJsonObject, type JsonValue } from '@millrace/core';
 import { fetchJson, type JsonTransport } from './fetch-json.ts';
 
 /** A kind of server that users run themselves, and that reports the size of its models' context windows. */
@@ -119,5 +118,5 @@ function listIn(value: JsonValue | undefined, name: string): readonly JsonValue[
 }
 
 function fieldOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }

@@ -1,6 +1,6 @@
+import { isJsonObject } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider } from '../contract/provider.ts';
-import { isObject } from '../json/fields.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { fetchAnswer, type JsonTransport } from './fetch-json.ts';
 import type { TokenCounter } from './token-counter.ts';
@@ -23,7 +23,7 @@ export function countTokensWith(
     const answer = await fetchAnswer(transport, {
       ...{ url: counter.url(url), headers: sent, body: counter.body(body), signal },
     });
-    const count = isObject(answer?.value) ? answer.value[counter.field] : undefined;
+    const count = isJsonObject(answer?.value) ? answer.value[counter.field] : undefined;
     if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) return count;
     if (answer !== undefined && saysEndpointMissing(answer.status)) isMissing = true;
     return undefined;

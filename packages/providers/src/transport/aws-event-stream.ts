@@ -1,6 +1,6 @@
-import { parseJson } from '@millrace/core';
+import { isJsonObject, parseJson } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import { isObject, textIn } from '../json/fields.ts';
+import { textIn } from '../json/fields.ts';
 
 interface EventStreamOptions {
   readonly onMessage: (data: string, event: string | undefined) => void;
@@ -146,7 +146,7 @@ function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
 
 function textFieldIn(json: string, name: string): string | undefined {
   const parsed = parseJson(json);
-  return parsed.ok && isObject(parsed.value) ? textIn(parsed.value, name) : undefined;
+  return parsed.ok && isJsonObject(parsed.value) ? textIn(parsed.value, name) : undefined;
 }
 
 function damaged() {

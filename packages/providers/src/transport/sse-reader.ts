@@ -133,6 +133,32 @@ export class SseReader {
   }
 }
 
+/** The options of `readSseData`. */
+export interface SseDataOptions {
+  /** Maximum length of an event's data and of a line. */
+  readonly maxEventLength: number;
+  /** Called when bytes arrive. Default: none. */
+  readonly onBytes?: () => void;
+}
+
+/**
+ * Yields the data of the events of a response. It ignores lines that are not SSE, and an event that the end of
+ * the response cuts off.
+ */
+export async function* readSseData(
+  { body }: Response,
+  { maxEventLength, onBytes }: SseDataOptions,
+): AsyncGenerator<string> {
+  const texts: string[] = [];
+  const onMessage = (data: string) => void texts.push(data);
+  const reader = new SseReader({ onMessage, onStrayText: () => {}, maxEventLength });
+  for await (const bytes of body ?? []) {
+    onBytes?.();
+    reader.feed(bytes);
+    yield* texts.splice(0);
+  }
+}
+
 /** Returns the position at which a value starts. One space after the colon is not part of the value. */
 function valueStart(text: string, afterColon: number): number {
   return text.charAt(afterColon) === ' ' ? afterColon + 1 : afterColon;

@@ -1,4 +1,4 @@
-import { type JsonObject, parseJson } from '@millrace/core';
+import { isJsonObject, type JsonObject, parseJson } from '@millrace/core';
 import { ProviderError } from '../contract/provider-error.ts';
 import { ErrorBuilder, readFailure, secretsOf } from '../errors/error-builder.ts';
 import {
@@ -9,7 +9,6 @@ import {
   normalizedType,
   readDataUrl,
 } from '../history/attachment.ts';
-import { isObject } from '../json/fields.ts';
 import { HttpExchange, readText } from '../transport/http-exchange.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import type { Transport } from '../transport/transport-options.ts';
@@ -164,7 +163,7 @@ async function sendFileRequest(
     const { text } = await readText(exchange, maxAnswerBytes);
     const parsed = parseJson(text);
     return {
-      body: parsed.ok && isObject(parsed.value) ? parsed.value : {},
+      body: parsed.ok && isJsonObject(parsed.value) ? parsed.value : {},
       headers: response.headers,
     };
   } catch (error) {

@@ -1,7 +1,6 @@
-import type { JsonArray, JsonObject, JsonValue } from '@millrace/core';
+import { isJsonObject, type JsonArray, type JsonObject, type JsonValue } from '@millrace/core';
 import type { ModelRequest, ToolDefinition } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
-import { isObject } from '../json/fields.ts';
 
 /**
  * Returns the options of a request for one provider. The options are stored under the provider's name, so a
@@ -9,7 +8,7 @@ import { isObject } from '../json/fields.ts';
  */
 export function optionsFor(provider: string, { providerOptions }: ModelRequest): JsonObject {
   if (providerOptions === undefined) return {};
-  const flat = Object.keys(providerOptions).find((name) => !isObject(providerOptions[name]));
+  const flat = Object.keys(providerOptions).find((name) => !isJsonObject(providerOptions[name]));
   if (flat !== undefined) {
     const way = `put it under the provider's name, as in { anthropic: { ${flat}: … } }`;
     throw fault('invalid_request', `providerOptions.${flat} is not an object; ${way}`);
@@ -27,7 +26,7 @@ export function mergeFor(
   if (options === undefined) return field;
   return namesOf(provider).reduce<JsonObject>((all, name) => {
     const own = Object.hasOwn(options, name) ? options[name] : undefined;
-    return isObject(own) ? merge(all, own, path) : all;
+    return isJsonObject(own) ? merge(all, own, path) : all;
   }, field);
 }
 
@@ -88,9 +87,9 @@ function merge(ours: JsonObject, given: JsonObject, path: string): JsonObject {
 
 function mergeField(ours: JsonValue | undefined, given: JsonValue, at: string): JsonValue {
   if (ours === undefined) return given;
-  if (isObject(ours) && isObject(given)) return merge(ours, given, at);
+  if (isJsonObject(ours) && isJsonObject(given)) return merge(ours, given, at);
   if (Array.isArray(ours) && Array.isArray(given) && !fixed.has(at)) return joined(ours, given);
-  const isScalar = !isObject(ours) && !Array.isArray(ours) && !isObject(given);
+  const isScalar = !isJsonObject(ours) && !Array.isArray(ours) && !isJsonObject(given);
   if (isScalar && given !== null && !fixed.has(at) && !Array.isArray(given)) return given;
   const why = 'it would replace what the request sets itself; leave it out';
   throw fault('invalid_request', `providerOptions cannot set ${at}: ${why}`);

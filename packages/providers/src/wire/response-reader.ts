@@ -1,10 +1,18 @@
-import type { Delta, DeltaWriter, JsonValue, Part, PartStart, Stop, Usage } from '@millrace/core';
+import {
+  type Delta,
+  type DeltaWriter,
+  isJsonObject,
+  type JsonValue,
+  type Part,
+  type PartStart,
+  type Stop,
+  type Usage,
+} from '@millrace/core';
 import { toDetails } from '../answer/reported-details.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { ResponseEnd, StreamStep } from '../contract/provider.ts';
 import { type FailedExchange, failureOf, responseError } from '../errors/response-error.ts';
 import { fault, faultBy, ReportedFault, reportsError, WireFault } from '../errors/wire-fault.ts';
-import { isObject } from '../json/fields.ts';
 import { parseMessage } from '../json/parse-message.ts';
 import { closeParts } from '../provider/close-parts.ts';
 import { Interrupted } from '../transport/failures.ts';
@@ -211,10 +219,10 @@ export class ResponseReader {
     }
     const value = parseMessage(data);
     if (event === 'error' || reportsError(value)) {
-      if (isObject(value)) this.#reader.readUsageOfError?.(value);
+      if (isJsonObject(value)) this.#reader.readUsageOfError?.(value);
       throw new ReportedFault(value, event === 'error' ? data : undefined);
     }
-    if (isObject(value)) {
+    if (isJsonObject(value)) {
       this.#reader.readMessage(value, event);
       this.#learnTemplate(data, event);
     } else if (!this.#isEnding && !isPing(event)) {

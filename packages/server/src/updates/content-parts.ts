@@ -1,5 +1,6 @@
 import {
   type FilePart,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   type MediaPart,
@@ -80,17 +81,13 @@ function argumentsOf({ arguments: text, input }: ToolCallPart): JsonObject {
 }
 
 function toObject(value: JsonValue): JsonObject {
-  return isObject(value) ? value : { value };
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(value) ? value : { value };
 }
 
 /** Parses JSON text. Returns undefined if the value is not an object. */
 export function parseObject(text: string): JsonObject | undefined {
   const parsed = parseJson(text);
-  return parsed.ok && isObject(parsed.value) ? parsed.value : undefined;
+  return parsed.ok && isJsonObject(parsed.value) ? parsed.value : undefined;
 }
 
 function resultContent({ text, value, attachments = [] }: ToolResultPart): JsonValue {

@@ -6,9 +6,9 @@ import {
   type RemoteRequest,
   remoteAgent,
 } from '@millrace/agent/remote';
-import { type JsonObject, type JsonValue, MillraceError } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue, MillraceError } from '@millrace/core';
 import { packageVersion } from '../mcp/server/package-version.ts';
-import { AgentProcess, isObject, type ProcessOptions, RpcError } from './agent-process.ts';
+import { AgentProcess, type ProcessOptions, RpcError } from './agent-process.ts';
 import { promptBlocks } from './prompt-blocks.ts';
 import { permissionForm, SessionEvents, textIn } from './session-events.ts';
 
@@ -171,7 +171,7 @@ class AcpConnection {
     const running = new AgentProcess(this.#options, {
       onNotification: (method, { sessionId, update }) => {
         const turn = this.#turns.get(String(sessionId));
-        if (method !== 'session/update' || turn === undefined || !isObject(update)) return;
+        if (method !== 'session/update' || turn === undefined || !isJsonObject(update)) return;
         turn.push(turn.events.update(update));
       },
       onRequest: (method, params) => this.#answer(method, params),
@@ -189,14 +189,14 @@ class AcpConnection {
           clientInfo: { name: 'millrace', title: 'Millrace', version: packageVersion() },
         }),
       );
-      const version = isObject(result) ? result['protocolVersion'] : undefined;
+      const version = isJsonObject(result) ? result['protocolVersion'] : undefined;
       if (version !== 1) throw new Error(`It speaks version ${version} of ACP, and not version 1`);
       const { authMethod: methodId } = this.#settings;
       if (methodId !== undefined) await within(running.request('authenticate', { methodId }));
-      const given = isObject(result) ? result['agentCapabilities'] : {};
+      const given = isJsonObject(result) ? result['agentCapabilities'] : {};
       return {
         ...{ process: running, opened: new Map() },
-        capabilities: isObject(given) ? given : {},
+        capabilities: isJsonObject(given) ? given : {},
       };
     } catch (error) {
       await running.close();
@@ -240,7 +240,7 @@ class AcpConnection {
     const { toolCall } = params;
     const call = textIn(toolCall, 'toolCallId');
     turn.push([
-      ...(isObject(toolCall) ? turn.events.call(toolCall, true) : []),
+      ...(isJsonObject(toolCall) ? turn.events.call(toolCall, true) : []),
       { type: 'question', call, form, answer: (given) => answer(outcome(given)) },
     ]);
     return promise;

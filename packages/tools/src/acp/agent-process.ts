@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import {
   endGroup,
   hasEnded,
@@ -12,7 +12,7 @@ import {
 } from '../shell/child-lines.ts';
 import { safeEnv } from '../shell/safe-env.ts';
 
-/** How a process of an ACP agent starts. */
+/** The command and the environment of an ACP agent's process. */
 export interface ProcessOptions {
   readonly command: string;
   readonly args: readonly string[];
@@ -21,7 +21,7 @@ export interface ProcessOptions {
   readonly allowEnv: readonly string[];
 }
 
-/** What a process sends without being asked. */
+/** Receives the notifications and requests of a process. */
 export interface ProcessListener {
   onNotification(method: string, params: JsonObject): void;
   /** Answers a request of the process. Throws `RpcError` to refuse it. */
@@ -123,9 +123,9 @@ export class AgentProcess {
   #receive(line: string): void {
     const parsed = parseJson(line);
     // Some programs also print log text to their output.
-    if (this.#isClosed || !parsed.ok || !isObject(parsed.value)) return;
+    if (this.#isClosed || !parsed.ok || !isJsonObject(parsed.value)) return;
     const { id, method, params, result, error } = parsed.value;
-    const given = isObject(params) ? params : {};
+    const given = isJsonObject(params) ? params : {};
     if (typeof method !== 'string') this.#settle(Number(id), result, error);
     else if (id === undefined) this.#listener.onNotification(method, given);
     else void this.#answer(id, method, given);
@@ -134,7 +134,7 @@ export class AgentProcess {
   #settle(id: number, result: JsonValue | undefined, error: JsonValue | undefined): void {
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
-    if (!isObject(error)) return waiting?.resolve(result ?? null);
+    if (!isJsonObject(error)) return waiting?.resolve(result ?? null);
     const message = String(error['message']).slice(0, 2000);
     const code = Number(error['code']) || -32_603;
     waiting?.reject(new RpcError(code, message));
@@ -162,9 +162,4 @@ export class AgentProcess {
     for (const { reject } of this.#waiting.values()) reject(new Error(whole));
     this.#waiting.clear();
   }
-}
-
-/** Returns whether a value is a JSON object. */
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,5 @@
 import type { RemoteRequest } from '@millrace/agent/remote';
-import { type Item, type JsonObject, toBase64 } from '@millrace/core';
-import { isObject } from './agent-process.ts';
+import { type Item, isJsonObject, type JsonObject, toBase64 } from '@millrace/core';
 
 /** Maximum length of the earlier conversation that a new session of the agent gets, in characters. */
 const maxHistory = 100_000;
@@ -11,7 +10,7 @@ export function promptBlocks(
   { promptCapabilities: abilities }: JsonObject,
   isNew: boolean,
 ): JsonObject[] {
-  const takesImages = isObject(abilities) && abilities['image'] === true;
+  const takesImages = isJsonObject(abilities) && abilities['image'] === true;
   const earlier = isNew ? historyText(items.filter((item) => !message.includes(item))) : '';
   const blocks = message.flatMap(({ parts }) =>
     parts.flatMap((part): readonly JsonObject[] => {

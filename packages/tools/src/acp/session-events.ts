@@ -5,10 +5,10 @@ import {
   formLimits,
   fromBase64,
   isId,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
 } from '@millrace/core';
-import { isObject } from './agent-process.ts';
 
 /** A call as the agent has described it so far. */
 interface CallState {
@@ -102,7 +102,8 @@ function chunk(type: 'text' | 'reasoning', update: JsonObject): readonly RemoteE
   const message = textIn(update, 'messageId');
   const text = blockText(content);
   if (text !== undefined) return [{ type, text, message }];
-  if (!isObject(content) || (content['type'] !== 'image' && content['type'] !== 'audio')) return [];
+  if (!isJsonObject(content) || (content['type'] !== 'image' && content['type'] !== 'audio'))
+    return [];
   const bytes = fromBase64(textIn(content, 'data') ?? '');
   const mimeType = textIn(content, 'mimeType') ?? '';
   if (bytes === undefined || !/^(?:image|audio)\/[\w.+-]+$/.test(mimeType)) return [];
@@ -111,14 +112,14 @@ function chunk(type: 'text' | 'reasoning', update: JsonObject): readonly RemoteE
 
 /** Returns the text of a content block. Undefined if it has none. */
 function blockText(block: JsonValue | undefined): string | undefined {
-  if (!isObject(block)) return undefined;
+  if (!isJsonObject(block)) return undefined;
   if (block['type'] === 'text') return textIn(block, 'text');
   if (block['type'] === 'resource_link') return textIn(block, 'uri');
   return block['type'] === 'resource' ? textIn(block['resource'], 'text') : undefined;
 }
 
 function outputOf({ content, rawOutput }: JsonObject): string {
-  const blocks = Array.isArray(content) ? content.filter(isObject) : [];
+  const blocks = Array.isArray(content) ? content.filter(isJsonObject) : [];
   const texts = blocks.flatMap((one): readonly string[] => {
     if (one['type'] === 'diff')
       return [`${textIn(one, 'path') ?? ''}:\n${textIn(one, 'newText') ?? ''}`];
@@ -130,7 +131,7 @@ function outputOf({ content, rawOutput }: JsonObject): string {
 }
 
 function planText(entries: JsonValue | undefined): string {
-  const list = Array.isArray(entries) ? entries.filter(isObject) : [];
+  const list = Array.isArray(entries) ? entries.filter(isJsonObject) : [];
   const marks: Readonly<Record<string, string>> = { completed: 'x', in_progress: '~' };
   const lines = list.map(
     (entry) => `- [${marks[textIn(entry, 'status') ?? ''] ?? ' '}] ${textIn(entry, 'content')}`,
@@ -153,7 +154,7 @@ export function permissionForm({ toolCall, options }: JsonObject): PermissionFor
   });
   const limited = offered.slice(0, formLimits.options);
   if (limited.length === 0) throw new Error('The permission request has no options');
-  const about = isObject(toolCall) ? toolCall : {};
+  const about = isJsonObject(toolCall) ? toolCall : {};
   const title = textIn(about, 'title') ?? 'this call';
   const { rawInput } = about;
   const input = rawInput === undefined ? '' : JSON.stringify(rawInput);
@@ -197,6 +198,6 @@ function clipped(text: string): string {
 
 /** Returns a field of an object, if it is a text. */
 export function textIn(value: JsonValue | undefined, name: string): string | undefined {
-  const field = isObject(value) ? value[name] : undefined;
+  const field = isJsonObject(value) ? value[name] : undefined;
   return typeof field === 'string' ? field : undefined;
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Tool, ValidationResult } from '@millrace/agent';
-import { checkJson, type JsonObject, type JsonValue } from '@millrace/core';
+import { checkJson, isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
 import { getDisplayName, type Tool as RemoteTool } from '@modelcontextprotocol/client';
 import { markAsRemote, reservedToolNames } from '../permissions/tool-kinds.ts';
 import { callTool, type RemoteServer } from './server/call-tool.ts';
@@ -117,8 +117,7 @@ function remoteTool(remote: RemoteServer, name: string, tool: RemoteTool): Tool 
  * dialects.
  */
 function validate(input: JsonValue): ValidationResult {
-  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
-  if (isObject) return { ok: true, value: input };
+  if (isJsonObject(input)) return { ok: true, value: input };
   return { ok: false, problem: 'The arguments must be a JSON object' };
 }
 

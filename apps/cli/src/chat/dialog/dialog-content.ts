@@ -1,4 +1,4 @@
-import type { JsonValue } from '@millrace/core';
+import { isJsonObject, type JsonValue } from '@millrace/core';
 import { revealHidden, revealInvisible } from '../../text/cells/reveal-hidden.ts';
 import type { ApprovalDialog, ConfirmDialog, Dialog, QuestionDialog } from '../contract/dialog.ts';
 import { diffBody, inputDiff, margin, replaceAllNotes } from '../render/call-body.ts';
@@ -165,8 +165,7 @@ const commandFields: ReadonlySet<string> = new Set(['command', 'description']);
 type Fields = Readonly<Record<string, JsonValue | undefined>>;
 
 function fieldsOf(input: JsonValue | undefined): Fields | undefined {
-  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
-  return isObject ? (input as Fields) : undefined;
+  return isJsonObject(input) ? input : undefined;
 }
 
 function otherFields(

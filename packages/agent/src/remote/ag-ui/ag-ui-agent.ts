@@ -1,6 +1,7 @@
 import {
   type FormQuestion,
   formLimits,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   readForm,
@@ -10,7 +11,7 @@ import type { FormAnswer } from '../../contract/tool.ts';
 import type { RemoteEvent, RemotePeer, RemoteRequest } from '../contract.ts';
 import { type RemoteAgentOptions, remoteAgent } from '../remote-agent.ts';
 import { callsOf, messagesOf } from './history.ts';
-import { type AgUiConnection, isObject, runEvents, textIn } from './read-events.ts';
+import { type AgUiConnection, runEvents, textIn } from './read-events.ts';
 import { RunReader } from './run-reader.ts';
 
 /** Options of `agUiAgent`. */
@@ -109,13 +110,15 @@ function formOf(interrupt: JsonObject): InterruptForm {
   const { responseSchema: schema } = interrupt;
   const text = textIn(interrupt, 'message') ?? textIn(interrupt, 'reason') ?? 'The agent asks';
   const message = text.slice(0, formLimits.messageLength);
-  const properties = isObject(schema) && isObject(schema['properties']) ? schema['properties'] : {};
+  const properties =
+    isJsonObject(schema) && isJsonObject(schema['properties']) ? schema['properties'] : {};
   const simple = Object.entries(properties).filter(
     ([name, property]) =>
       readForm({ message, schema: { type: 'object', properties: { [name]: property ?? null } } })
         .ok,
   );
-  const required = isObject(schema) && Array.isArray(schema['required']) ? schema['required'] : [];
+  const required =
+    isJsonObject(schema) && Array.isArray(schema['required']) ? schema['required'] : [];
   const isWhole = required.every((name) => simple.some(([known]) => known === name));
   const shown = { type: 'object', properties: Object.fromEntries(simple), required };
   if (simple.length > 0 && isWhole && readForm({ message, schema: shown }).ok)

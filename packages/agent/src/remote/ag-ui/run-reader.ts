@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
 import type { RemoteEvent } from '../contract.ts';
 import { inputOf } from '../step-writer.ts';
-import { isObject, textIn } from './read-events.ts';
+import { textIn } from './read-events.ts';
 
 interface OpenCall {
   readonly id: string;
@@ -140,8 +140,8 @@ export class RunReader {
     const text = plainText(event['content']);
     const { metadata } = event;
     const isError =
-      isObject(metadata) &&
-      isObject(metadata['millrace']) &&
+      isJsonObject(metadata) &&
+      isJsonObject(metadata['millrace']) &&
       metadata['millrace']['isError'] === true;
     const messageId = textIn(event, 'messageId') ?? `result-${id}`;
     this.#known.add(messageId);
@@ -151,7 +151,7 @@ export class RunReader {
 
   /** Reads the texts that the agent did not stream: the messages after the last one of the user. */
   #snapshot(given: JsonValue | undefined): readonly RemoteEvent[] {
-    const messages = Array.isArray(given) ? given.filter(isObject) : [];
+    const messages = Array.isArray(given) ? given.filter(isJsonObject) : [];
     const from = messages.findLastIndex(({ role }) => role === 'user') + 1;
     return messages.slice(from).flatMap((message) => {
       const id = textIn(message, 'id');
@@ -161,9 +161,9 @@ export class RunReader {
   }
 
   #finish(outcome: JsonValue | undefined): readonly RemoteEvent[] {
-    const given = isObject(outcome) ? outcome : {};
+    const given = isJsonObject(outcome) ? outcome : {};
     const list = given['type'] === 'interrupt' ? given['interrupts'] : [];
-    const interrupts = Array.isArray(list) ? list.filter(isObject).slice(0, maxInterrupts) : [];
+    const interrupts = Array.isArray(list) ? list.filter(isJsonObject).slice(0, maxInterrupts) : [];
     const reason = given['type'] === 'cancelled' ? 'aborted' : 'stop';
     this.end = { event: { type: 'end', stop: { reason } }, interrupts };
     return this.#endCalls();

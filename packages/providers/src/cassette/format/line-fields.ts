@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
 import { decodeBase64 } from '../bytes.ts';
 import { CassetteError, type CassetteErrorCode } from '../cassette.ts';
 
@@ -15,7 +15,7 @@ export class LineFields {
   constructor(line: number, value: JsonValue | undefined, path: string = '$') {
     this.#line = line;
     this.#path = path;
-    if (!isObject(value)) throw lineError(line, path, 'expected an object');
+    if (!isJsonObject(value)) throw lineError(line, path, 'expected an object');
     this.#object = value;
     this.#left = new Set(Object.keys(value));
   }
@@ -104,10 +104,6 @@ export class LineFields {
     this.#left.delete(name);
     return this.has(name) ? this.#object[name] : undefined;
   }
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function lineError(

@@ -1,6 +1,6 @@
-import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import type { BuiltInTool } from '../../contract/built-in-tool.ts';
-import { arrayIn, countIn, isObject, objectIn, objectsIn, textIn } from '../../json/fields.ts';
+import { arrayIn, countIn, objectIn, objectsIn, textIn } from '../../json/fields.ts';
 
 /** Describes the calls of a built-in tool. */
 export interface BuiltInCall {
@@ -101,7 +101,7 @@ export function isInContainer(environment: JsonObject | undefined): boolean {
 function objectOf(given: JsonValue | undefined): JsonObject {
   const parsed = typeof given === 'string' ? parseJson(given) : undefined;
   const value = parsed?.ok ? parsed.value : given;
-  return isObject(value) ? value : {};
+  return isJsonObject(value) ? value : {};
 }
 
 /**
@@ -109,7 +109,7 @@ function objectOf(given: JsonValue | undefined): JsonObject {
  * provider makes the call with the original text, so the user must see it.
  */
 function textIfInexact(given: JsonValue | undefined): JsonObject {
-  if (given === undefined || given === null || given === '' || isObject(given)) return {};
+  if (given === undefined || given === null || given === '' || isJsonObject(given)) return {};
   const text = typeof given === 'string' ? given : JSON.stringify(given);
   return isExact(text) ? {} : { arguments_text: text };
 }
@@ -117,7 +117,7 @@ function textIfInexact(given: JsonValue | undefined): JsonObject {
 /** Returns whether the text is a JSON object in which no key is repeated and no number is rounded. */
 function isExact(text: string): boolean {
   const parsed = parseJson(text);
-  if (!parsed.ok || !isObject(parsed.value)) return false;
+  if (!parsed.ok || !isJsonObject(parsed.value)) return false;
   let keys = 0;
   for (const [token, colon] of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|-?\d[\d.eE+-]*/g)) {
     if (colon !== undefined) keys++;

@@ -1,6 +1,6 @@
-import type { JsonObject, ToolResultPart } from '@millrace/core';
+import { isJsonObject, type JsonObject, type ToolResultPart } from '@millrace/core';
 import { attachmentContent, contentUrl } from '../../history/attachment.ts';
-import { arrayIn, countIn, isObject, objectIn, objectsIn, textIn } from '../../json/fields.ts';
+import { arrayIn, countIn, objectIn, objectsIn, textIn } from '../../json/fields.ts';
 import { functionTool } from '../tools.ts';
 
 /** The call that an output answers: the item that was sent, and the id that the output must repeat. */
@@ -60,7 +60,7 @@ export function builtInOutput(call: AnsweredCall, result: ToolResultPart): JsonO
 /** Returns the output of a shell. It is the tool's own list of outputs, or one output for all commands. */
 function shellOutput(item: JsonObject, result: ToolResultPart): JsonObject {
   const limit = countIn(objectIn(item, 'action'), 'max_output_length');
-  const outputs = isObject(result.value) ? arrayIn(result.value, 'output') : [];
+  const outputs = isJsonObject(result.value) ? arrayIn(result.value, 'output') : [];
   return {
     output: outputs.length > 0 ? outputs : [commandOutput(result)],
     ...(limit === undefined ? {} : { max_output_length: limit }),
@@ -69,7 +69,7 @@ function shellOutput(item: JsonObject, result: ToolResultPart): JsonObject {
 
 /** Returns the output of a command. A call that did not run has an error, but no exit code and no timeout. */
 function commandOutput({ text, isError, value }: ToolResultPart): JsonObject {
-  const facts = isObject(value) ? value : {};
+  const facts = isJsonObject(value) ? value : {};
   if (facts['timedOut'] === true) return { stdout: text, stderr: '', outcome: { type: 'timeout' } };
   const exitCode = typeof facts['exitCode'] === 'number' ? facts['exitCode'] : undefined;
   const hasRun = exitCode !== undefined || !isError;
@@ -96,7 +96,7 @@ function screenshotOf({ attachments = [] }: ToolResultPart): JsonObject | undefi
  * unchanged.
  */
 function foundTools({ value }: ToolResultPart): readonly JsonObject[] {
-  const tools = isObject(value) ? objectsIn(value, 'tools') : [];
+  const tools = isJsonObject(value) ? objectsIn(value, 'tools') : [];
   return tools.flatMap((tool) => {
     if (textIn(tool, 'type') !== undefined) return [tool];
     const name = textIn(tool, 'name');

@@ -1,6 +1,6 @@
-import { type JsonObject, parseJson } from '@millrace/core';
+import { isJsonObject, type JsonObject, parseJson } from '@millrace/core';
 import { fault } from '../../errors/wire-fault.ts';
-import { isObject, textIn } from '../../json/fields.ts';
+import { textIn } from '../../json/fields.ts';
 import { builtInCall } from '../built-ins/built-in-calls.ts';
 import { BuiltInItem } from './built-in-item.ts';
 import { HostedItem, ImageItem } from './hosted-items.ts';
@@ -271,7 +271,7 @@ function isCall({ type }: JsonObject): boolean {
 function isWholeCall(item: JsonObject): boolean {
   if (item['status'] !== 'completed') return false;
   if (item['type'] === 'custom_tool_call') return true;
-  if (isObject(item['arguments'])) return true;
+  if (isJsonObject(item['arguments'])) return true;
   const parsed = parseJson(textIn(item, 'arguments') ?? '');
-  return parsed.ok && isObject(parsed.value);
+  return parsed.ok && isJsonObject(parsed.value);
 }

@@ -1,7 +1,13 @@
-import type { DeltaWriter, JsonObject, JsonValue, ProviderState } from '@millrace/core';
+import {
+  type DeltaWriter,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type ProviderState,
+} from '@millrace/core';
 import { openaiLogprobs } from '../../answer/logprobs.ts';
 import type { ModelRequest } from '../../contract/model-request.ts';
-import { isObject, objectIn, objectsIn, textIn } from '../../json/fields.ts';
+import { objectIn, objectsIn, textIn } from '../../json/fields.ts';
 import { Citations } from '../../wire/citations.ts';
 import { TextBlock } from '../../wire/text-block.ts';
 import { OutputItem } from './output-item.ts';
@@ -25,7 +31,8 @@ export class MessageItem extends OutputItem {
     const text = this.#textAt(contentIndex, isRefusal);
     text.append(chunk);
     // If the request did not ask for log probabilities, the list is empty.
-    if (Array.isArray(logprobs) && logprobs.length > 0) text.addLogprobs(logprobs.filter(isObject));
+    if (Array.isArray(logprobs) && logprobs.length > 0)
+      text.addLogprobs(logprobs.filter(isJsonObject));
   }
 
   setWhole(contentIndex: number, whole: string, isRefusal: boolean): void {

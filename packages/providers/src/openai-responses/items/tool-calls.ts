@@ -1,4 +1,5 @@
 import {
+  isJsonObject,
   type JsonObject,
   type PartId,
   parseJson,
@@ -6,7 +7,7 @@ import {
   toolCallId,
 } from '@millrace/core';
 import { fault } from '../../errors/wire-fault.ts';
-import { isObject, objectIn, objectsIn, textIn } from '../../json/fields.ts';
+import { objectIn, objectsIn, textIn } from '../../json/fields.ts';
 import { type ItemContext, OutputItem, type ReasoningOrigin } from './output-item.ts';
 import { JsonInput, PlainInput, StreamedText } from './streamed-text.ts';
 
@@ -218,7 +219,7 @@ export function isIncomplete(item: JsonObject): boolean {
 function inputOf(item: JsonObject, type: CallType): string {
   const input = item[inputKeys[type]];
   if (typeof input === 'string') return input;
-  return isObject(input) ? JSON.stringify(input) : '';
+  return isJsonObject(input) ? JSON.stringify(input) : '';
 }
 
 const wrapperNames: ReadonlySet<string> = new Set(['parallel', 'multi_tool_use.parallel']);
@@ -239,7 +240,7 @@ interface WrappedCall {
 /** Returns the calls that a wrapper contains. Returns undefined if the text is not a wrapper. */
 function unwrapCalls(wrapper: string): readonly WrappedCall[] | undefined {
   const parsed = parseJson(wrapper);
-  const uses = parsed.ok && isObject(parsed.value) ? objectsIn(parsed.value, 'tool_uses') : [];
+  const uses = parsed.ok && isJsonObject(parsed.value) ? objectsIn(parsed.value, 'tool_uses') : [];
   const calls = uses.flatMap((use) => unwrap(use) ?? []);
   return calls.length > 0 && calls.length === uses.length ? calls : undefined;
 }

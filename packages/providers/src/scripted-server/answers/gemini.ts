@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import { ScriptedServerError } from '../script.ts';
 import type { AnswerPlan, PlannedCall } from './answer-plan.ts';
 import { failureEvent, wireStopReason } from './stops-and-failures.ts';
@@ -33,8 +33,7 @@ function callParts({ toolCalls, signature }: AnswerPlan): readonly JsonObject[] 
 
 function argumentsOf(call: PlannedCall): JsonValue {
   const parsed = parseJson(call.arguments);
-  const isObject = parsed.ok && typeof parsed.value === 'object' && !Array.isArray(parsed.value);
-  if (isObject && parsed.value !== null) return parsed.value;
+  if (parsed.ok && isJsonObject(parsed.value)) return parsed.value;
   const state = `the arguments of ${call.name} are not a JSON object`;
   throw new ScriptedServerError(
     'not_on_wire',

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { JsonObject, JsonValue } from '@millrace/core';
-import { isObject } from '../../json/fields.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
 import type { WireName as Rules } from '../../scripted-server/answers/wire-answer.ts';
 
 export type WireName = 'openai' | 'anthropic' | 'gemini';
@@ -114,7 +113,7 @@ async function readForm(
 
 function idsAt(value: JsonValue, field: string): readonly string[] {
   if (Array.isArray(value)) return value.flatMap((one) => idsAt(one, field));
-  if (!isObject(value)) return [];
+  if (!isJsonObject(value)) return [];
   return Object.entries(value).flatMap(([name, inner]) =>
     name === field && typeof inner === 'string' ? [inner] : idsAt(inner, field),
   );

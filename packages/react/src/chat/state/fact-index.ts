@@ -1,4 +1,12 @@
-import type { AgentEvent, Attempt, ItemId, JsonObject, JsonValue, Stop } from '@millrace/core';
+import {
+  type AgentEvent,
+  type Attempt,
+  type ItemId,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type Stop,
+} from '@millrace/core';
 import { type Notice, noticeOf } from './notice.ts';
 
 /** Maximum number of recent items to keep. No attempt has more items. */
@@ -222,6 +230,5 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
 }
 
 function fields(value: JsonValue | undefined): JsonObject {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? (value as JsonObject) : {};
+  return isJsonObject(value) ? value : {};
 }

@@ -1,4 +1,4 @@
-import { type JsonValue, type Part, parseJson } from '@millrace/core';
+import { isJsonObject, type JsonValue, type Part, parseJson } from '@millrace/core';
 
 /**
  * Returns the agent that took over in a hand-off call of the OpenAI Agents SDK. Returns undefined
@@ -15,7 +15,7 @@ export function handoffTarget(name: string, result: Part | undefined): string | 
  * undefined for other values.
  */
 export function parseHandoff(value: JsonValue): readonly string[] | undefined {
-  if (!isObject(value) || Object.keys(value).length !== 1) return undefined;
+  if (!isJsonObject(value) || Object.keys(value).length !== 1) return undefined;
   return exactTexts(value['handoff'], ['from', 'to']);
 }
 
@@ -27,11 +27,7 @@ function exactTexts(
   value: JsonValue | undefined,
   names: readonly string[],
 ): readonly string[] | undefined {
-  if (!isObject(value) || Object.keys(value).length !== names.length) return undefined;
+  if (!isJsonObject(value) || Object.keys(value).length !== names.length) return undefined;
   const texts = names.map((name) => value[name]).filter((text) => typeof text === 'string');
   return texts.length === names.length ? texts : undefined;
-}
-
-function isObject(value: JsonValue | undefined): value is { readonly [key: string]: JsonValue } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-import { type JsonValue, parseJson } from '@millrace/core';
+import { isJsonObject, type JsonValue, parseJson } from '@millrace/core';
 import { useLabels } from '../../labels/use-labels.ts';
 import { inputDiff } from '../content/diff.ts';
 import { DiffView } from '../content/diff-view.tsx';
@@ -23,8 +23,7 @@ export interface InputViewProps {
 export function InputView(props: InputViewProps) {
   const t = useLabels();
   const { name, input, text, isOpen = false, isWhole = false } = props;
-  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
-  if (!isObject) return <InputText {...{ input, text, isWhole }} />;
+  if (!isJsonObject(input)) return <InputText {...{ input, text, isWhole }} />;
   const diff = inputDiff(name, input, t, isWhole);
   const fields = Object.entries(input).filter(([key]) => key !== diff?.field);
   return (

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
 
 /** A block of a message in a request. */
 interface PromptBlock {
@@ -211,6 +211,5 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
 }
 
 function fieldsOf(value: JsonValue | undefined): JsonObject {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? (value as JsonObject) : {};
+  return isJsonObject(value) ? value : {};
 }

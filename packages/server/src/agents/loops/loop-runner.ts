@@ -219,6 +219,15 @@ export class LoopRunner {
     if (this.#active.has(taskId)) return;
     // The other process may die before it reads the abort.
     if (await this.#isLeasedElsewhere(taskId)) return this.#retryLater(taskId, agent);
+    await this.#wakeToStop(taskId, agent, reason);
+  }
+
+  /** Starts a run that only ends the open work of a session. Without open work there is nothing to end. */
+  async #wakeToStop(
+    taskId: string,
+    agent: LoopAgent['agent'],
+    reason: string | null | undefined,
+  ): Promise<void> {
     const { isRunOpen, isTurnOpen, runnable } = await this.#openWork(taskId);
     if (isRunOpen || isTurnOpen || runnable.some(isAbort))
       this.wake(taskId, agent, AbortSignal.abort(reason));
@@ -278,11 +287,7 @@ export class LoopRunner {
     if (await this.#isDriven(taskId))
       await log.submit(sessionId(taskId), { type: 'abort', reason }, `server:${ids.execution()}`);
     // The run may have ended while the abort was being stored. In this case no run has read the abort.
-    if (!(await this.#isDriven(taskId))) {
-      const { isRunOpen, isTurnOpen, runnable } = await this.#openWork(taskId);
-      if (!isRunOpen && !isTurnOpen && !runnable.some(isAbort)) return;
-      this.wake(taskId, agent, AbortSignal.abort(reason));
-    }
+    if (!(await this.#isDriven(taskId))) await this.#wakeToStop(taskId, agent, reason);
     await raceTimeout(this.#untilIdle(taskId), clock, 2 * graceMs);
   }
 

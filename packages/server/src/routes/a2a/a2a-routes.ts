@@ -1,9 +1,8 @@
-import type { JsonObject } from '@millrace/core';
+import { isJsonObject, type JsonObject } from '@millrace/core';
 import { z } from 'zod';
 import { ServerError } from '../../contract/server-error.ts';
 import { readJson } from '../../http/request-input.ts';
 import { Reply, type Route, type RouteContext, route, type StreamReply } from '../../http/route.ts';
-import { isObject } from '../mcp/protocol/rpc-message.ts';
 import { agentNameParams, id } from '../route-schemas.ts';
 import { RpcError, readRpcRequest, rpcCodes } from '../rpc/rpc-request.ts';
 import { baseUrl, cardReply, findAgent, findMainAgent } from './agent-card.ts';
@@ -152,7 +151,8 @@ async function handleRpc(name: string, context: RouteContext): Promise<Reply | S
     binding = rpcBinding(request.id);
     assertVersion(context);
     const { method, params } = request;
-    if (!isObject(params)) throw invalidParams('Cannot call the method: params is not an object');
+    if (!isJsonObject(params))
+      throw invalidParams('Cannot call the method: params is not an object');
     const { result, full } = await run(method, name, params, context);
     if (request.isNotification) return new Reply(undefined, { status: 204 });
     return writeResult(result, binding, full);
@@ -202,7 +202,7 @@ async function call(
 function bodyOf(bytes: Buffer, limits: RouteContext['limits']): JsonObject {
   const read = readJson(bytes, { ...limits, maxBodyBytes: limits.maxFileBytes });
   if (!read.ok) throw invalidParams(`Cannot read the body: ${read.why}`);
-  if (isObject(read.value)) return read.value;
+  if (isJsonObject(read.value)) return read.value;
   throw invalidParams('Cannot read the body: it is not an object');
 }
 

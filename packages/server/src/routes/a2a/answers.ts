@@ -1,6 +1,6 @@
-import type { AskedApproval, JsonObject, JsonValue } from '@millrace/core';
+import { type AskedApproval, isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
 import type { RouteContext } from '../../http/route.ts';
-import { field, isObject } from '../mcp/protocol/rpc-message.ts';
+import { field } from '../mcp/protocol/rpc-message.ts';
 import { submitAnswers } from '../mcp/questions.ts';
 import { invalidParams } from './protocol/a2a-error.ts';
 import type { SentMessage } from './protocol/messages.ts';
@@ -68,7 +68,7 @@ function consentsWithoutId(
     // A text is the content of a form.
     return waiting.some(({ from }) => from?.form !== undefined);
   }
-  const isConsent = (one: JsonObject) => one['approve'] === true || isObject(one['content']);
+  const isConsent = (one: JsonObject) => one['approve'] === true || isJsonObject(one['content']);
   return data.some((one) => idOf(one) === undefined && isConsent(one));
 }
 
@@ -78,7 +78,7 @@ function answerTo(asked: AskedApproval, { data, text }: SentMessage): JsonObject
   if (own === undefined) return undefined;
   const { approve, reason, content } = own;
   if (asked.from?.form !== undefined)
-    return isObject(content) ? { action: 'accept', content } : { action: 'decline' };
+    return isJsonObject(content) ? { action: 'accept', content } : { action: 'decline' };
   return approval(approve === true, reason);
 }
 

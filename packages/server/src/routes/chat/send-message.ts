@@ -2,6 +2,7 @@ import {
   Folder,
   type FoldState,
   type ItemState,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   type LogRecord,
@@ -340,15 +341,11 @@ function textOfItem(item: ItemState | undefined): string | undefined {
 function textOfCommand({ type, items, content }: JsonObject): string | undefined {
   if (type === 'event') return textOf(content, 'content');
   if (type !== 'message' || !Array.isArray(items)) return undefined;
-  const parts = items.flatMap((item) => (isObject(item) ? (item['parts'] ?? []) : []));
+  const parts = items.flatMap((item) => (isJsonObject(item) ? (item['parts'] ?? []) : []));
   return parts.flatMap((part) => textOf(part, 'text') ?? []).join('\n');
 }
 
 function textOf(value: JsonValue | undefined, key: string): string | undefined {
-  const text = isObject(value) ? value[key] : undefined;
+  const text = isJsonObject(value) ? value[key] : undefined;
   return typeof text === 'string' ? text : undefined;
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

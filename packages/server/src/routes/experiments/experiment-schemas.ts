@@ -78,9 +78,9 @@ const comparedRun = z.object({
   repeat: z.int(),
   session_id: z.string(),
   status: z.enum(['finished', 'failed', 'open']),
-  error: z.string().nullable().describe('Why the run failed'),
+  error: z.string().nullable().describe('The reason if the run failed'),
   score: z.number().nullable(),
-  reason: z.string().nullable().describe('Why the run has this score'),
+  reason: z.string().nullable().describe('The reason for the score'),
   votes: z.array(vote).describe('The votes of a judge'),
   duration_ms: z.number(),
   input_tokens: count,
@@ -112,7 +112,7 @@ export const caseComparisonSchema = z.object({
   data: z.array(
     z.object({
       case: z.string(),
-      change: change.describe('How `b` differs from `a`. `unknown`: one of them has no score'),
+      change: change.describe('The change from `a` to `b`. `unknown`: one of them has no score'),
       difference: z.number().nullable(),
       a: comparedCase.nullable(),
       b: comparedCase,

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@millrace/core';
+import { isJsonObject, type JsonObject } from '@millrace/core';
 import { Reply, type RouteContext, type StreamReply } from '../../http/route.ts';
 import { openListen } from './listen.ts';
 import type { McpOptions } from './mcp-options.ts';
@@ -15,7 +15,6 @@ import {
   field,
   invalidParams,
   isMcpId,
-  isObject,
   McpError,
   type McpRequest,
   mcpCodes,
@@ -91,7 +90,7 @@ const older: Readonly<Record<string, Method>> = {
   ...shared,
   initialize: async ({ request, options, caller }) => {
     const { protocolVersion, capabilities: abilities } = request.params;
-    if (typeof protocolVersion !== 'string' || !isObject(abilities))
+    if (typeof protocolVersion !== 'string' || !isJsonObject(abilities))
       throw invalidParams('Cannot initialize: protocolVersion or capabilities is missing');
     const version = negotiatedVersion(protocolVersion);
     const result = {

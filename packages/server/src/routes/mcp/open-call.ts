@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { type JsonObject, sessionId } from '@millrace/core';
+import { isJsonObject, type JsonObject, sessionId } from '@millrace/core';
 import { callMessage } from '../../agents/tool-agent.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { RouteContext } from '../../http/route.ts';
@@ -10,7 +10,7 @@ import type { ResponseRef } from '../openai/response-ids.ts';
 import { type Question, readQuestion } from '../openai/response-log.ts';
 import { messagesBackward } from '../openai/response-starts.ts';
 import { assertHeader, type McpCaller } from './protocol/caller.ts';
-import { field, invalidParams, isObject, McpError } from './protocol/rpc-message.ts';
+import { field, invalidParams, McpError } from './protocol/rpc-message.ts';
 import { type CalledTool, isStateOf, runOfState } from './protocol/run-ref.ts';
 import { readAnswers, submitAnswers } from './questions.ts';
 import { listTools, type OfferedTool } from './tool-list.ts';
@@ -35,7 +35,8 @@ export async function openCall(
 ): Promise<OpenedCall> {
   const { name, arguments: given = {} } = params;
   if (typeof name !== 'string') throw invalidParams('Cannot call a tool: name is not a text');
-  if (!isObject(given)) throw invalidParams('Cannot call the tool: arguments are not an object');
+  if (!isJsonObject(given))
+    throw invalidParams('Cannot call the tool: arguments are not an object');
   const tool = await findTool(name, context);
   if (caller.isModern) assertParamHeaders(tool.inputSchema, given, context.headers);
   const call = { name, arguments: given };
@@ -189,12 +190,12 @@ function assertParamHeaders(
   depth = 0,
 ): void {
   const properties = field(schema, 'properties');
-  if (!isObject(properties) || depth > maxDepth) return;
+  if (!isJsonObject(properties) || depth > maxDepth) return;
   for (const [name, property] of Object.entries(properties)) {
-    if (!isObject(property)) continue;
+    if (!isJsonObject(property)) continue;
     const value = field(args, name);
     const header = field(property, 'x-mcp-header');
-    if (isObject(value)) assertParamHeaders(property, value, headers, depth + 1);
+    if (isJsonObject(value)) assertParamHeaders(property, value, headers, depth + 1);
     else if (typeof header === 'string' && value != null)
       assertHeader(
         `Mcp-Param-${header}`,

@@ -1,7 +1,7 @@
-import type { JsonObject } from '@millrace/core';
+import { isJsonObject, type JsonObject } from '@millrace/core';
 import type { RouteContext } from '../../http/route.ts';
 import type { McpOptions, McpPrompt } from './mcp-options.ts';
-import { field, invalidParams, isObject } from './protocol/rpc-message.ts';
+import { field, invalidParams } from './protocol/rpc-message.ts';
 import { uriTemplates } from './protocol/uris.ts';
 import { readerOf } from './resources.ts';
 
@@ -31,7 +31,8 @@ export async function getPrompt(
 ): Promise<JsonObject> {
   const prompt = findPrompt(field(params, 'name'), options);
   const given = field(params, 'arguments') ?? {};
-  if (!isObject(given)) throw invalidParams('Cannot use the prompt: arguments are not an object');
+  if (!isJsonObject(given))
+    throw invalidParams('Cannot use the prompt: arguments are not an object');
   const args: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) {
     if (typeof value !== 'string' || value.length > maxArgument)

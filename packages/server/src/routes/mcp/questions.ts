@@ -3,13 +3,14 @@ import {
   type FoldState,
   formDismissed,
   isId,
+  isJsonObject,
   type JsonObject,
   toArray,
 } from '@millrace/core';
 import type { Command } from '../../contract/request-bodies.ts';
 import type { RouteContext } from '../../http/route.ts';
 import { readChatNear } from '../chat/chat-state.ts';
-import { field, isObject, type McpId } from './protocol/rpc-message.ts';
+import { field, type McpId } from './protocol/rpc-message.ts';
 
 /** Maximum length of the input of a call in a question. A user can allow only a call that is shown completely. */
 const maxInputLength = 100_000;
@@ -90,7 +91,7 @@ function answerCommand(
     reason: reason.slice(0, maxReasonLength),
   });
   if (from?.form !== undefined) {
-    if (action === 'accept' && isObject(content))
+    if (action === 'accept' && isJsonObject(content))
       return { type: 'approve', ...call, input: content };
     return deny(action === 'decline' ? 'The user declined to answer' : formDismissed);
   }
@@ -132,8 +133,8 @@ export async function submitAnswers(
 /** Reads the field `inputResponses` of a request. */
 export function readAnswers(params: JsonObject): ReadonlyMap<string, JsonObject | undefined> {
   const given = field(params, 'inputResponses');
-  const entries = isObject(given) ? Object.entries(given) : [];
-  return new Map(entries.map(([key, value]) => [key, isObject(value) ? value : undefined]));
+  const entries = isJsonObject(given) ? Object.entries(given) : [];
+  return new Map(entries.map(([key, value]) => [key, isJsonObject(value) ? value : undefined]));
 }
 
 /**

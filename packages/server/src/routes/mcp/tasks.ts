@@ -1,11 +1,11 @@
-import type { JsonObject } from '@millrace/core';
+import { isJsonObject, type JsonObject } from '@millrace/core';
 import { ServerError } from '../../contract/server-error.ts';
 import type { RouteContext } from '../../http/route.ts';
 import type { Question } from '../openai/response-log.ts';
 import { stopResponse } from '../openai/write-response.ts';
 import { findRun } from './open-call.ts';
 import { type McpCaller, missingCapability, tasksExtension } from './protocol/caller.ts';
-import { field, invalidParams, isObject, mcpCodes } from './protocol/rpc-message.ts';
+import { field, invalidParams, mcpCodes } from './protocol/rpc-message.ts';
 import { parseTaskId, taskIdOf } from './protocol/run-ref.ts';
 import { readAnswers, submitAnswers } from './questions.ts';
 import { type RunMoment, readRun } from './run-view.ts';
@@ -110,7 +110,7 @@ async function taskState(
 /** Sends the answers of a user to a task. */
 export async function updateTask(params: JsonObject, context: RouteContext): Promise<void> {
   const { taskId } = await findTask(field(params, 'taskId'), context);
-  if (!isObject(field(params, 'inputResponses')))
+  if (!isJsonObject(field(params, 'inputResponses')))
     throw invalidParams('Cannot update the task: inputResponses is not an object');
   await submitAnswers(taskId, readAnswers(params), context);
 }

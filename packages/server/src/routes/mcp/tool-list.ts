@@ -1,8 +1,7 @@
-import type { JsonObject, JsonValue } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
 import type { AgentInfo } from '../../contract/task.ts';
 import type { RouteContext } from '../../http/route.ts';
 import { isOffered } from '../openai/open-response.ts';
-import { isObject } from './protocol/rpc-message.ts';
 
 /** A tool that the server offers: an agent that answers a message, or a tool of an agent without a model. */
 export interface OfferedTool {
@@ -49,9 +48,9 @@ function agentTool(agent: AgentInfo): OfferedTool {
 
 function readTool(agent: AgentInfo): (value: JsonValue) => readonly OfferedTool[] {
   return (value) => {
-    if (!isObject(value)) return [];
+    if (!isJsonObject(value)) return [];
     const { name, description, input_schema: schema, effects, is_long: isLong } = value;
-    if (typeof name !== 'string' || !isObject(schema)) return [];
+    if (typeof name !== 'string' || !isJsonObject(schema)) return [];
     return [
       {
         ...{ name, agent, called: name, isLong: isLong === true, isReading: effects === 'none' },

@@ -2,6 +2,7 @@ import {
   type FilePart,
   type FoldState,
   type ItemState,
+  isJsonObject,
   type JsonObject,
   type MediaPart,
   type Part,
@@ -11,7 +12,6 @@ import {
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { ResponseEnd } from '../openai/response-log.ts';
-import { isObject } from './protocol/rpc-message.ts';
 import { sessionUri } from './protocol/uris.ts';
 import { describeQuestion } from './questions.ts';
 import type { RunMoment } from './run-view.ts';
@@ -123,7 +123,7 @@ async function directResult(
   ];
   return {
     content,
-    ...(isObject(value) && { structuredContent: value }),
+    ...(isJsonObject(value) && { structuredContent: value }),
     ...(isError && { isError: true }),
   };
 }

@@ -25,7 +25,7 @@ export const answerTypes = ['tool_output', 'approve', 'deny'];
 
 /** Finds the newest message, answer or run of a session. Returns undefined if there is none. */
 export async function newestStart(taskId: string, log: Log): Promise<ResponseStart | undefined> {
-  // What follows a `run_started`, up to the first turn of that run.
+  // The records after a `run_started`, up to the first turn of that run.
   let [hasCommand, hasMessage] = [false, false];
   for await (const records of readBackward(log, taskId))
     for (const { fact, offset } of records.toReversed()) {

@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest';
 
 type RunAgentInput = ReturnType<typeof RunAgentInputSchema.parse>;
 
-/** What a remote agent can do in a run. */
+/** The actions of a remote agent in a run. */
 export interface RemoteRun {
   readonly input: RunAgentInput;
   /** Aborts when the client closes the connection. */

@@ -23,7 +23,7 @@ let sessions = 0;
 
 type Say = (update: SessionUpdate) => Promise<void>;
 
-/** What the agent does for a prompt. */
+/** The actions of the agent for a prompt. */
 async function work(
   text: string,
   { sessionId, client }: { sessionId: string; client: AgentContext },

@@ -3,12 +3,13 @@ import {
   type FilePart,
   fromBase64,
   isId,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   type MediaPart,
   type TextPart,
 } from '@millrace/core';
-import { field, isObject } from '../../mcp/protocol/rpc-message.ts';
+import { field } from '../../mcp/protocol/rpc-message.ts';
 import { assertInputParts, type NewItem } from '../../openai/input-items.ts';
 import { a2aError, invalidParams } from './a2a-error.ts';
 
@@ -40,7 +41,7 @@ const maxMetadataLength = 8192;
 /** Reads the message of a request. */
 export function readSentMessage(params: JsonObject): SentMessage {
   const message = field(params, 'message');
-  if (!isObject(message)) throw invalidParams('Cannot send: message is missing');
+  if (!isJsonObject(message)) throw invalidParams('Cannot send: message is missing');
   const { messageId, role, parts, metadata } = message;
   if (typeof messageId !== 'string' || messageId === '' || messageId.length > 200)
     throw invalidParams('Cannot send: message.messageId is not a text of 1 to 200 characters');
@@ -50,7 +51,7 @@ export function readSentMessage(params: JsonObject): SentMessage {
   assertInputParts(parts.length, 'message.parts');
   const read = parts.map(readPart);
   const kept =
-    isObject(metadata) && JSON.stringify(metadata).length <= maxMetadataLength
+    isJsonObject(metadata) && JSON.stringify(metadata).length <= maxMetadataLength
       ? metadata
       : undefined;
   return {
@@ -60,7 +61,7 @@ export function readSentMessage(params: JsonObject): SentMessage {
     parts: read,
     data: parts.flatMap((part) => {
       const data = field(part, 'data');
-      return isObject(data) ? [data] : [];
+      return isJsonObject(data) ? [data] : [];
     }),
     text: parts.flatMap((part) => field(part, 'text') ?? []).join('\n'),
     hash: createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22),
@@ -98,7 +99,7 @@ export function readSendOptions(params: JsonObject): SendOptions {
   return {
     historyLength: countField(configuration, 'historyLength', historyRange),
     returnsAtOnce: field(configuration, 'returnImmediately') === true,
-    pushConfig: isObject(push) ? push : undefined,
+    pushConfig: isJsonObject(push) ? push : undefined,
   };
 }
 

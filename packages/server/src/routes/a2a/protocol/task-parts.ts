@@ -3,6 +3,7 @@ import {
   type FoldState,
   type ItemState,
   isId,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   type MediaPart,
@@ -12,7 +13,7 @@ import {
   toBase64,
 } from '@millrace/core';
 import { openPart } from '../../../messages/part-content.ts';
-import { field, isObject } from '../../mcp/protocol/rpc-message.ts';
+import { field } from '../../mcp/protocol/rpc-message.ts';
 import type { TaskPlace } from '../contract.ts';
 
 /** An artifact: content that the agent produced. `length` is the length of its text. */
@@ -85,8 +86,8 @@ export function linkTask(task: JsonObject, base: string): JsonObject {
 /** Completes the links of an event with the URL of the server. */
 export function linkEvent(event: JsonObject, base: string): JsonObject {
   const { task, artifactUpdate: update } = event;
-  if (isObject(task)) return { task: linkTask(task, base) };
-  if (!isObject(update)) return event;
+  if (isJsonObject(task)) return { task: linkTask(task, base) };
+  if (!isJsonObject(update)) return event;
   const [artifact = null] = linkAll([update['artifact'] ?? null], base);
   return { artifactUpdate: { ...update, artifact } };
 }
@@ -96,11 +97,11 @@ function linkAll(values: JsonValue, base: string): JsonValue[] {
   const link = (part: JsonValue) => {
     const url = field(part, 'url');
     const isLink = typeof url === 'string' && /^\/tasks\/[^/]+\/blobs\//.test(url);
-    return isObject(part) && isLink ? { ...part, url: `${base}${url}` } : part;
+    return isJsonObject(part) && isLink ? { ...part, url: `${base}${url}` } : part;
   };
   return (values as JsonValue[]).map((one) => {
     const parts = field(one, 'parts');
-    return isObject(one) && Array.isArray(parts) ? { ...one, parts: parts.map(link) } : one;
+    return isJsonObject(one) && Array.isArray(parts) ? { ...one, parts: parts.map(link) } : one;
   });
 }
 
@@ -139,7 +140,7 @@ function userMessage({ id, parts, metadata }: ItemState, place: TaskPlace): Json
     ...{ messageId: typeof messageId === 'string' && isId(messageId) ? messageId : id },
     ...{ contextId, taskId, role: 'ROLE_USER' },
     parts: parts.flatMap(({ part }) => userContent(part, place)),
-    ...(isObject(own) && { metadata: own }),
+    ...(isJsonObject(own) && { metadata: own }),
   };
 }
 

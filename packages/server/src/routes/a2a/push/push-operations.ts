@@ -14,7 +14,7 @@ function notifierOf({ push }: A2aContext): PushSender {
 /** Maximum time for which a user of `authorize` receives notifications, because the server cannot ask again. */
 const userLifetimeMs = 24 * 60 * 60 * 1000;
 
-/** Returns who creates a configuration, and when it ends. */
+/** Returns the creator of a configuration, and the time at which it ends. */
 function callerOf({ caller, grant, clock }: A2aContext): PushCaller {
   const { scope, expiresAt: until } = grant;
   const isUser = scope.kind === 'user' || caller.startsWith('user ');

@@ -1,6 +1,6 @@
-import type { JsonObject, LogRecord } from '@millrace/core';
+import { isJsonObject, type JsonObject, type LogRecord } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import { field, isObject } from '../../mcp/protocol/rpc-message.ts';
+import { field } from '../../mcp/protocol/rpc-message.ts';
 import { openStored } from '../../openai/response-log.ts';
 import { type A2aTask, noAnswer } from '../open-task.ts';
 import type { ReadQueue } from '../read-queue.ts';
@@ -62,7 +62,7 @@ async function readStatuses(task: A2aTask, log: Log): Promise<ReadStatuses> {
   const statuses: PassedStatus[] = [{ at: 0, status: first as JsonObject }];
   const note = (event: JsonObject, at: number) => {
     const status = field(event['statusUpdate'], 'status');
-    const isNew = isObject(status) && statusKey(status) !== statusKey(statuses.at(-1)?.status);
+    const isNew = isJsonObject(status) && statusKey(status) !== statusKey(statuses.at(-1)?.status);
     if (isNew) statuses.push({ at, status });
   };
   let through = question.offset;

@@ -1,14 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { JsonObject, JsonValue } from '@millrace/core';
-import {
-  field,
-  invalidParams,
-  isObject,
-  McpError,
-  type McpMessage,
-  mcpCodes,
-} from './rpc-message.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
+import { field, invalidParams, McpError, type McpMessage, mcpCodes } from './rpc-message.ts';
 
 /** The version without connections: each request contains the version and the abilities of the client. */
 const modernVersion = '2026-07-28';
@@ -51,7 +44,7 @@ export function readCaller(message: McpMessage, headers: IncomingHttpHeaders): M
   assertHeaders(message, version, headers);
   if (version !== modernVersion) throw unsupportedVersion(version);
   const abilities = field(meta, `${metaKey}clientCapabilities`);
-  if (!isObject(abilities))
+  if (!isJsonObject(abilities))
     throw invalidParams(
       `Cannot accept the request: _meta has no ${metaKey}clientCapabilities`,
       400,
@@ -64,14 +57,14 @@ const noAbilities = { isModern: true, canElicit: false, hasTasks: false, connect
 function readAbilities(abilities: JsonObject): Pick<McpCaller, 'canElicit' | 'hasTasks'> {
   return {
     canElicit: canShowForms(abilities),
-    hasTasks: isObject(field(field(abilities, 'extensions'), tasksExtension)),
+    hasTasks: isJsonObject(field(field(abilities, 'extensions'), tasksExtension)),
   };
 }
 
 /** Returns whether the client can show forms. An empty object means forms, as in the first versions. */
 function canShowForms(abilities: JsonObject): boolean {
   const elicitation = field(abilities, 'elicitation');
-  if (!isObject(elicitation)) return false;
+  if (!isJsonObject(elicitation)) return false;
   return field(elicitation, 'form') !== undefined || field(elicitation, 'url') === undefined;
 }
 

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
 import type { HttpLimits } from '../../../http/http-limits.ts';
 import { readJson } from '../../../http/request-input.ts';
 import { rpcCodes } from '../../rpc/rpc-request.ts';
@@ -71,7 +71,7 @@ export function readMessage(bytes: Uint8Array | undefined, limits: HttpLimits): 
     throw new McpError(mcpCodes.parse, `Cannot read the message: ${body.why}`, { status: 400 });
   const { value } = body;
   if (Array.isArray(value)) throw invalid('it is a batch. Send the messages one by one');
-  if (!isObject(value)) throw invalid('it is not an object');
+  if (!isJsonObject(value)) throw invalid('it is not an object');
   const own = (name: string) => (Object.hasOwn(value, name) ? value[name] : undefined);
   if (own('jsonrpc') !== '2.0') throw invalid('its jsonrpc is not "2.0"');
   const [id, method] = [own('id'), own('method')];
@@ -81,11 +81,11 @@ export function readMessage(bytes: Uint8Array | undefined, limits: HttpLimits): 
     const result = own('result');
     if (id === undefined || (result === undefined && own('error') === undefined))
       throw invalid('it is no request, no notification and no response');
-    return { kind: 'response', id, result: isObject(result) ? result : undefined };
+    return { kind: 'response', id, result: isJsonObject(result) ? result : undefined };
   }
   if (typeof method !== 'string') throw invalid('its method is not a text');
   const params = own('params') ?? {};
-  if (!isObject(params)) throw invalid('its params are not an object');
+  if (!isJsonObject(params)) throw invalid('its params are not an object');
   return id === undefined
     ? { kind: 'notification', method, params }
     : { kind: 'request', id, method, params };
@@ -102,13 +102,9 @@ export function isMcpId(value: unknown): value is McpId {
   return Number.isSafeInteger(value);
 }
 
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Returns a field of an object. Returns undefined if the value is no object. */
 export function field(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
 /** Reads a list of texts. Throws if the value is something else. A missing value is an empty list. */
