@@ -111,7 +111,8 @@ export function planResults({ cases, ...plan }: StoredPlan): readonly StoredResu
  * an import, so its content is not trusted.
  */
 export function readResult(part: Part): StoredResult | undefined {
-  if (part.kind !== 'custom' || part.name !== resultPart || !isJsonObject(part.value)) return undefined;
+  if (part.kind !== 'custom' || part.name !== resultPart || !isJsonObject(part.value))
+    return undefined;
   const { type, ...rest } = part.value;
   const value: unknown = rest;
   if (type === 'plan' && isStoredPlan(value)) return { type, plan: value };
