@@ -19,7 +19,7 @@ export interface Difference {
   readonly cases: number;
 }
 
-export interface VariantScore {
+interface VariantScore {
   readonly scorer: string;
   readonly mean: number;
   readonly interval: Interval | null;
@@ -67,7 +67,7 @@ export interface ExperimentList {
   readonly next: string | null;
 }
 
-export interface Vote {
+interface Vote {
   readonly session_id: string;
   readonly value: number;
   readonly reason: string;
@@ -105,7 +105,7 @@ export interface ComparedCase {
   readonly b: CaseSide;
 }
 
-export interface ComparedVariant {
+interface ComparedVariant {
   readonly experiment: string;
   readonly variant: string;
 }

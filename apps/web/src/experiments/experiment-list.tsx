@@ -72,7 +72,7 @@ export function ExperimentListPage() {
   );
 }
 
-export function ExperimentCard({ experiment }: { readonly experiment: Experiment }) {
+function ExperimentCard({ experiment }: { readonly experiment: Experiment }) {
   const t = experimentLabels();
   const { name, scorers, variants } = experiment;
   const [scorer] = scorers;

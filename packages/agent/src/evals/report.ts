@@ -28,7 +28,7 @@ export const failedScore: Score = { value: 0, reason: 'The run failed' };
 const passingScore = 0.5;
 
 /** Returns the score of a run. A scorer can have the name of a method of objects. */
-export function scoreOf({ scores }: RunReport, scorer: string): Score | undefined {
+function scoreOf({ scores }: RunReport, scorer: string): Score | undefined {
   return Object.hasOwn(scores, scorer) ? scores[scorer] : undefined;
 }
 
