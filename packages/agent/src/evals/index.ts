@@ -40,6 +40,7 @@ export {
 } from './read-experiment.ts';
 export { failedGates, type Gate, type GateFailure } from './report.ts';
 export { runExperiment } from './run-experiment.ts';
+export { type ScoreSessionOptions, scoreSession } from './score-session.ts';
 export {
   codeScorer,
   type JsonOptions,
