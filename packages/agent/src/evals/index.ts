@@ -53,5 +53,5 @@ export {
   type SchemaOptions,
   type TextOptions,
 } from './scorers.ts';
-export { experimentSessionName } from './session-name.ts';
 export { type Interval, meanInterval, wilsonInterval } from './statistics.ts';
+export { experimentSessionName } from './stored-results.ts';

@@ -69,6 +69,7 @@ export const experimentLimits = {
 const resultPart = 'millrace.eval';
 /** The number of cases in one part. */
 const casesPerPart = 500;
+const hashForm = /^[0-9a-f]{16}(?:~\d{1,3})?$/;
 const nameForm = /^[\w.-]{1,64}$/;
 
 /** Returns true for a name of an experiment, a variant or a scorer. */
@@ -85,6 +86,26 @@ export function isCaseId(id: unknown): id is string {
 /** Returns the session of a planned run. A further try has `~2`, `~3` … after it. */
 export function runSessionId(session: string, { variant, case: id, repeat }: RunKey, hash: string) {
   return `${session}/${variant}/${id}/${repeat}/${hash}`;
+}
+
+/**
+ * Returns a name for a session of an experiment: for its results, a run, or the vote of a judge. Returns undefined
+ * for all other sessions.
+ *
+ * @example
+ * experimentSessionName('eval/refunds/brief/late/1/0123456789abcdef'); // 'refunds: brief, late, run 1'
+ */
+export function experimentSessionName(session: string): string | undefined {
+  const [root, experiment, variant, ...place] = session.split('/');
+  if (root !== 'eval' || !experiment) return undefined;
+  if (variant === undefined) return `Experiment ${experiment}`;
+  // The id of a case can contain slashes, so the fixed parts are read from the end.
+  const isVote = place.length >= 6 && hashForm.test(place.at(-2) ?? '');
+  const run = isVote ? place.slice(0, -3) : place;
+  const [repeat, hash] = run.slice(-2);
+  if (run.length < 3 || !hashForm.test(hash ?? '')) return undefined;
+  const name = `${experiment}: ${variant}, ${run.slice(0, -2).join('/')}, run ${repeat}`;
+  return isVote ? `${name}, vote ${place.at(-1)} of ${place.at(-3)}` : name;
 }
 
 /** Returns the parts that store results. */
