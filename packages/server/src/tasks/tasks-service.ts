@@ -1,3 +1,4 @@
+import { experimentSessionName } from '@millrace/agent/evals';
 import {
   checkForm,
   type FormQuestion,
@@ -423,10 +424,11 @@ async function sessionWithoutTask(
   const info = await log.info(sessionId(id));
   if (info === undefined) return undefined;
   const [created_at, updated_at] = [info.createdAt, info.changedAt].map(isoTime);
+  const title = experimentSessionName(id);
   return {
     ...{ id, name: null, status: 'RUNNING', status_reason: null, params: null, agents: [] },
     ...{ created_at: created_at ?? null, updated_at: updated_at ?? null },
-    ...{ cleaned_at: null, task_metadata: null },
+    ...{ cleaned_at: null, task_metadata: title === undefined ? null : { title } },
   };
 }
 
