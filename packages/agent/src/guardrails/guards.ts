@@ -20,7 +20,7 @@ import { contextItems, offeredTools } from '../context/build-request.ts';
 import type { CheckedInput, Guardrail } from '../contract/guardrail.ts';
 import { type TurnState, verdictKey } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import { itemDrafts, responseFinished } from '../state/drafts.ts';
+import { answerRetracted, itemDrafts, responseFinished } from '../state/drafts.ts';
 import {
   answerDrafts,
   changedInput,
@@ -185,10 +185,7 @@ export class Guards {
         isChanged = true;
       },
       drafts: (facts) => {
-        const supersede: DraftRecord = {
-          ...at,
-          fact: { type: 'attempt_superseded', reason: 'guardrail' },
-        };
+        const supersede = answerRetracted(at);
         // The facts are the last records of the write. If the process dies before, the next process checks
         // the answer again.
         if (facts.some(isHalt))

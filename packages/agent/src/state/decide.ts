@@ -39,6 +39,8 @@ export type Action =
       readonly turn: TurnState;
       readonly calls: readonly ToolCallPart[];
     }
+  /** Removes a complete answer that the guardrails have not checked. */
+  | { readonly do: 'retract'; readonly turn: TurnState }
   | { readonly do: 'request'; readonly turn: TurnState }
   /** Gives each call its result: runs the tool or rejects the call. */
   | { readonly do: 'answer'; readonly turn: TurnState; readonly calls: readonly ToolCallPart[] }
@@ -59,6 +61,8 @@ export function decide(situation: DecisionInput): Action {
   if (turn === undefined) return betweenTurns(loop, limit, isLong);
   const { stop, halt } = turn;
   if (run?.aborted !== undefined) {
+    // The run ends, so no guardrail checks the answer later.
+    if (guard === 'output') return { do: 'retract', turn };
     if (calls.length > 0) return { do: 'reject', turn, calls, code: 'aborted' };
     return { do: 'finish_turn', turn, stop: { ...stop, reason: 'aborted' } };
   }
