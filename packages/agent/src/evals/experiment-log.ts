@@ -178,7 +178,7 @@ function isStoredScore(value: unknown): value is StoredScore {
   return areTexts && isScore && (score.usage === undefined || isUsage(score.usage));
 }
 
-/** Sums of costs need valid decimals. The session can come from an import, so its content is not trusted. */
+/** Sums of costs need valid decimals. Another program can write to the session, so the form is checked. */
 function isUsage(usage: Usage | undefined): boolean {
   const { input, output, cacheRead, cacheWrite, reasoning, costs } = usage ?? {};
   const counts: readonly unknown[] = [input, output, cacheRead, cacheWrite, reasoning];
