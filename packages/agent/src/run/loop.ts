@@ -9,7 +9,7 @@ import type { ValidationResult } from '../contract/tool.ts';
 import type { Guards } from '../guardrails/guards.ts';
 import { activeCommands } from '../state/commands.ts';
 import { type Action, type DecisionInput, decide } from '../state/decide.ts';
-import { answerRetracted, commandConsumed, itemDrafts, withFreshIds } from '../state/drafts.ts';
+import { commandConsumed, itemDrafts, withFreshIds } from '../state/drafts.ts';
 import { callsOfTurn, outputFor, unansweredCalls } from '../state/turn-calls.ts';
 import { CommandHandler } from './commands.ts';
 import type { Compactor } from './compaction.ts';
@@ -231,9 +231,6 @@ export class RunLoop {
         if (!(await this.#stillWaits([{ toolCallId: outcome.question }]))) return undefined;
         return this.#finishRun({ reason: 'parked', cause: 'approval' });
       }
-      case 'retract':
-        await this.#write([answerRetracted(action.turn)]);
-        return undefined;
       case 'request':
         await this.#makeRequest(action.turn);
         return undefined;

@@ -39,8 +39,6 @@ export type Action =
       readonly turn: TurnState;
       readonly calls: readonly ToolCallPart[];
     }
-  /** Removes a complete answer that the guardrails have not checked. */
-  | { readonly do: 'retract'; readonly turn: TurnState }
   | { readonly do: 'request'; readonly turn: TurnState }
   /** Gives each call its result: runs the tool or rejects the call. */
   | { readonly do: 'answer'; readonly turn: TurnState; readonly calls: readonly ToolCallPart[] }
@@ -60,9 +58,8 @@ export function decide(situation: DecisionInput): Action {
   const { turn, run } = loop;
   if (turn === undefined) return betweenTurns(loop, limit, isLong);
   const { stop, halt } = turn;
-  if (run?.aborted !== undefined) {
-    // The run ends, so no guardrail checks the answer later.
-    if (guard === 'output') return { do: 'retract', turn };
+  // After an abort, the action `guard` retracts a complete answer that was not checked.
+  if (run?.aborted !== undefined && guard !== 'output') {
     if (calls.length > 0) return { do: 'reject', turn, calls, code: 'aborted' };
     return { do: 'finish_turn', turn, stop: { ...stop, reason: 'aborted' } };
   }

@@ -40,11 +40,6 @@ export function responseFinished(
   return { turn, attempt, fact: { type: 'response_finished', itemId, stop, usage, ...reported } };
 }
 
-/** Returns the record that removes an answer that a guardrail changed, stopped or has not checked. */
-export function answerRetracted({ turn, attempt }: Attempt): DraftRecord {
-  return { turn, attempt, fact: { type: 'attempt_superseded', reason: 'guardrail' } };
-}
-
 /** Returns the record for a decision on a call. */
 export function approvalAnswered(
   { turn, attempt }: TurnState,
