@@ -113,7 +113,10 @@ test('24.2: interrupts of a remote agent are questions of our session, and the a
   const questions = async () => (await snapshot(log, session)).asked;
   await expect.poll(async () => (await questions()).length).toBe(1);
   const [first = expect.fail()] = await questions();
-  expect([first.from?.form?.message, first.name]).toEqual(['Refund?', 'refund']);
+  expect([first.from?.form?.message, first.name]).toEqual([
+    'Refund?\nrefund {"order":7}',
+    'refund',
+  ]);
   await agent.approve(session, first.toolCallId, { input: { approved: true } });
   await expect.poll(async () => (await questions())[0]?.from?.form?.message).toBe('Which account?');
   const [second = expect.fail()] = await questions();
