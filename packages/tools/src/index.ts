@@ -163,6 +163,7 @@ export {
   canHaveWorktrees,
   openWorktrees,
   type Worktree,
+  type WorktreeMergeOptions,
   type WorktreeReport,
   type Worktrees,
   type WorktreesOptions,

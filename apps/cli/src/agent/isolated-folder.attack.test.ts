@@ -88,7 +88,8 @@ test.each(['../../../..', 'absolute'])(
     expect(items).toContain('Cannot create a git worktree');
     expect(existsSync(join(user.home, '.bashrc'))).toBe(false);
     expect(existsSync(join(user.home, 'new.txt'))).toBe(false);
-    expect(readdirSync(join(user.home, '.cache/millrace/worktrees'))).toEqual([]);
+    const names = readdirSync(join(user.home, '.cache/millrace/worktrees'));
+    expect(names.filter((name) => !name.endsWith('.lock'))).toEqual([]);
   },
 );
 
@@ -160,7 +161,7 @@ test('18.316: attack: a worktree has a copy of a denied file, and the sandbox of
   writeFileSync(join(user.cwd, '.env'), 'KEY=DENIED\n');
   const folder = join(user.home, '.cache/millrace/worktrees');
   const inside = () => {
-    const [worktree = ''] = readdirSync(folder).filter((name) => !name.endsWith('.json'));
+    const [worktree = ''] = readdirSync(folder).filter((name) => /^millrace-\w+$/.test(name));
     expect(readdirSync(join(folder, worktree)).toSorted()).toEqual(['.git', 'a.txt']);
     return 'I looked.';
   };
@@ -191,7 +192,7 @@ test('18.343: attack: the user changes to the mode plan, and the changes of a wo
   expect(existsSync(join(user.cwd, 'new.txt'))).toBe(false);
   expect(items).toContain('new.txt: the session is in the mode plan');
   const folder = join(user.home, '.cache/millrace/worktrees');
-  const [kept = ''] = readdirSync(folder).filter((name) => !name.endsWith('.json'));
+  const [kept = ''] = readdirSync(folder).filter((name) => /^millrace-\w+$/.test(name));
   expect(readFileSync(join(folder, kept, 'new.txt'), 'utf8')).toBe('new');
 });
 
@@ -227,7 +228,7 @@ test('18.352: attack: a sub-agent makes a file protected in its worktree after i
   const folder = join(user.home, '.cache/millrace/worktrees');
   // A program of the sub-agent creates a repository whose hooks are in the folder of the file.
   const hooksInConf = () => {
-    const [worktree = ''] = readdirSync(folder).filter((name) => !name.endsWith('.json'));
+    const [worktree = ''] = readdirSync(folder).filter((name) => /^millrace-\w+$/.test(name));
     const root = join(folder, worktree);
     for (const name of ['objects', 'refs'])
       mkdirSync(join(root, 'm/.git', name), { recursive: true });

@@ -29,7 +29,9 @@ function repository(files: Readonly<Record<string, string>>) {
   const env = { HOME: home, PATH: process.env['PATH'] };
   const worktrees = () => {
     const folder = join(home, '.cache/millrace/worktrees');
-    return existsSync(folder) ? readdirSync(folder).filter((name) => !/json$/.test(name)) : [];
+    return existsSync(folder)
+      ? readdirSync(folder).filter((name) => !/(json|lock)$/.test(name))
+      : [];
   };
   const read = (path: string) => readFileSync(join(cwd, path), 'utf8');
   return { cwd, env, git, worktrees, read };

@@ -100,7 +100,10 @@ export async function isolatedFolders(
         end: async (isDone) => {
           await sandbox?.settled();
           const report = isDone
-            ? await worktree.merge(workspace.recordedBy(context), { refusalOf })
+            ? await worktree.merge(workspace.recordedBy(context), {
+                refusalOf,
+                signal: context.signal,
+              })
             : await worktree.discard();
           return reportText(report, isDone);
         },

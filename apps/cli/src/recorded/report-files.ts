@@ -1,4 +1,5 @@
 import type { RecordingResult, TestReport } from '@millrace/agent/testing';
+import { oneLine } from '../text/cells/printable.ts';
 import { exampleDiff, summaryText } from './report-text.ts';
 
 /** Returns a report for programs. It has no records and no complete requests. */
@@ -88,8 +89,10 @@ export function markdownReport(report: TestReport): string {
     const diff = exampleDiff(group);
     const { message, example } = group;
     if (diff === '') return [];
-    const title = `<details><summary>${xml(message)}, turn ${example.turn} of ${xml(example.recording)}</summary>`;
-    return ['', title, '', ...fenced(diff), '', '</details>'];
+    const place = `turn ${example.turn} of ${oneLine(example.recording, 200)}`;
+    // An empty line would end the block of HTML, and Markdown would follow.
+    const title = xml(`${oneLine(message, 300)}, ${place}`);
+    return ['', `<details><summary>${title}</summary>`, '', ...fenced(diff), '', '</details>'];
   });
   const hidden = groups.length - maxGroups;
   return [

@@ -73,7 +73,7 @@ function groupLines(
     diff === ''
       ? ''
       : diffToAnsi(diff, { theme, width, maxLines: maxDiffLines, longLines: 'wrap' });
-  const place = `first in turn ${example.turn} of ${example.recording}`;
+  const place = `first in turn ${example.turn} of ${oneLine(example.recording, 200)}`;
   return [
     lineOf(`${cause}: ${oneLine(message, 300)}`),
     lineOf(

@@ -1,7 +1,10 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { createAgent } from '@millrace/agent';
+import { matchesText, runExperiment } from '@millrace/agent/evals';
 import { sessionId } from '@millrace/core';
 import { type Log, readRecords } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import { openStore } from '../store/open-store.ts';
 import { findSession } from '../store/session-summaries.ts';
@@ -14,9 +17,9 @@ import { sessionsCommand } from './sessions-command.ts';
 
 const folder = temporaryFolder('import-attack');
 
-async function run(action: 'export' | 'import', store: string, input = '') {
+async function run(action: 'export' | 'import', store: string, input = '', exported = 'one') {
   const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()];
-  const operands = action === 'export' ? ['one'] : [];
+  const operands = action === 'export' ? [exported] : [];
   await sessionsCommand({
     args: {
       ...{ command: 'sessions', action, operands, all: false, json: false },
@@ -55,4 +58,30 @@ test('18.196: attack: an imported session does not choose the folder in which it
   expect(summary.cwd).toBe('/srv/project');
   expect(ofChild.cwd).toBeUndefined();
   expect(JSON.stringify(records)).not.toContain('/srv/private');
+});
+
+// Somebody sends sessions with the ids of an experiment whose settings are public. The experiment would find all
+// of its results on the log, and a gate in CI would pass without a run.
+test('18.432: attack: imported sessions are not the results of an experiment', async () => {
+  const source = join(folder(), 'experiment-source.db');
+  const evaluate = (store: string, answer: string) =>
+    inStore(store, (log) =>
+      runExperiment({
+        ...{ name: 'orders', log, cases: [{ id: 'late', input: 'My order?', expected: 'refund' }] },
+        variants: { brief: createAgent({ log, provider: scriptedProvider([answer]) }) },
+        scorers: [matchesText({ name: 'refund', compare: 'contains' })],
+      }),
+    );
+  const [forged] = (await evaluate(source, 'You get a refund.')).runs;
+  // The results alone, the runs alone, and both.
+  const places = [['eval/orders'], [forged?.session ?? ''], ['eval/orders', forged?.session ?? '']];
+  for (const [index, sessions] of places.entries()) {
+    const target = join(folder(), `experiment-target-${index}.db`);
+    for (const session of sessions)
+      expect(await run('import', target, await run('export', source, '', session))).toBe(
+        `imported/${session}\n`,
+      );
+    const { runs } = await evaluate(target, 'Go away.');
+    expect(runs).toMatchObject([{ isReused: false, scores: { refund: { value: 0 } } }]);
+  }
 });

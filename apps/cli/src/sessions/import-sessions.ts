@@ -79,7 +79,8 @@ async function importOne(
   try {
     // The file may come from another person. It must not choose the folder in which the daemon continues the
     // session, so the session belongs to the folder of this command.
-    const { session } = await importSession(log, lines, { metadata: { cwd } });
+    const into = idAfterImport(await cursor.peek());
+    const { session } = await importSession(log, lines, { into, metadata: { cwd } });
     return { session, existedBefore: false };
   } catch (error) {
     const isThere = error instanceof LogError && error.code === 'session_exists';
@@ -87,6 +88,21 @@ async function importOne(
     // The session exists, so its lines are skipped. The next session follows them.
     for await (const _ of cursor.takeWhile(isRecord));
     return { session: error.place['session'] as SessionId, existedBefore: true };
+  }
+}
+
+/**
+ * Returns the id of an imported session if it must differ from the id in the file. An experiment reuses the results
+ * in the sessions below `eval/`, so a file of another person must not create such a session.
+ */
+function idAfterImport(header = ''): string | undefined {
+  try {
+    const { session } = JSON.parse(header) as { readonly session?: unknown };
+    const isOfExperiment = typeof session === 'string' && session.startsWith('eval/');
+    return isOfExperiment ? `imported/${session}` : undefined;
+  } catch {
+    // The line is not a header. `importSession` reports it with its line number.
+    return undefined;
   }
 }
 

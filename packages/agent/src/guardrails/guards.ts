@@ -159,6 +159,11 @@ export class Guards {
 
   async #checkOutput(open: TurnState): Promise<GuardOutcome> {
     const { journal, settings } = this.#context;
+    if (journal.loop.run?.aborted !== undefined) {
+      // The run ends, so no guardrail checks the answer later.
+      await this.#write([answerRetracted(open)]);
+      return { type: 'checked' };
+    }
     const { turn, itemId, stop } = open;
     const found = itemId && findItem(journal.state, itemId);
     if (!found || stop === undefined) return { type: 'checked' };
@@ -185,10 +190,7 @@ export class Guards {
         isChanged = true;
       },
       drafts: (facts) => {
-        const supersede: DraftRecord = {
-          ...at,
-          fact: { type: 'attempt_superseded', reason: 'guardrail' },
-        };
+        const supersede = answerRetracted(at);
         // The facts are the last records of the write. If the process dies before, the next process checks
         // the answer again.
         if (facts.some(isHalt))
@@ -400,6 +402,11 @@ interface Subject {
   change(verdict: Extract<Verdict, { readonly verdict: 'change' }>): void;
   /** Returns the records for the changes made until now and for these verdicts. */
   drafts(facts: readonly GuardrailFact[]): readonly DraftRecord[];
+}
+
+/** Returns the record that removes an answer that a guardrail changed, stopped or has not checked. */
+function answerRetracted({ turn, attempt }: Attempt): DraftRecord {
+  return { turn, attempt, fact: { type: 'attempt_superseded', reason: 'guardrail' } };
 }
 
 function withItem(fact: GuardrailFact, { id: itemId }: Pick<Item, 'id'>): GuardrailFact {

@@ -58,7 +58,8 @@ export function decide(situation: DecisionInput): Action {
   const { turn, run } = loop;
   if (turn === undefined) return betweenTurns(loop, limit, isLong);
   const { stop, halt } = turn;
-  if (run?.aborted !== undefined) {
+  // After an abort, the action `guard` retracts a complete answer that was not checked.
+  if (run?.aborted !== undefined && guard !== 'output') {
     if (calls.length > 0) return { do: 'reject', turn, calls, code: 'aborted' };
     return { do: 'finish_turn', turn, stop: { ...stop, reason: 'aborted' } };
   }

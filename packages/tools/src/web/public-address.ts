@@ -74,7 +74,8 @@ export function assertPublicHost({ hostname }: URL): void {
   if (isIP(host) !== 0 && !isPublicAddress(host)) throw notPublicError();
 }
 
-function notPublicError(): Error {
+/** Returns the error for an address that is not on the public internet. */
+export function notPublicError(): Error {
   return new Error('its address is not on the public internet. Use a command for local servers');
 }
 

@@ -37,7 +37,7 @@ function repository(
   const workspace = createWorkspace({ root });
   const options = { workspace, folder, copies, env: process.env, ...given };
   const read = (path: string) => readFileSync(join(root, path), 'utf8');
-  const kept = () => readdirSync(folder).filter((name) => !name.endsWith('.json'));
+  const kept = () => readdirSync(folder).filter((name) => /^millrace-[^.]*$/.test(name));
   return { root, git, options, workspace, worktrees: openWorktrees(options), read, kept };
 }
 

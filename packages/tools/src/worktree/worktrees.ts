@@ -15,6 +15,7 @@ import {
 import { scanFolder } from '../rewind/folder-scan.ts';
 import { createWorkspace, type Workspace } from '../workspace/workspace.ts';
 import { type MergeOptions, type MergeReport, mergeFolder } from './merge-folder.ts';
+import { withMergeLock } from './merge-lock.ts';
 
 /** Options of `openWorktrees`. */
 export interface WorktreesOptions {
@@ -53,13 +54,20 @@ export interface Worktree {
   readonly root: string;
   /**
    * Merges the changes into the workspace, and removes the worktree if everything is merged. If a file cannot
-   * be merged, the file in the workspace stays as it is, and the worktree stays too.
+   * be merged, the file in the workspace stays as it is, and the worktree stays too. Merges into a repository
+   * run one after the other, also if different programs with the same `folder` merge.
    */
-  merge(into: Workspace, options?: Pick<MergeOptions, 'refusalOf'>): Promise<WorktreeReport>;
+  merge(into: Workspace, options?: WorktreeMergeOptions): Promise<WorktreeReport>;
   /** Removes the worktree if it has no changes. Otherwise it stays. */
   discard(): Promise<WorktreeReport>;
   /** Lets a waiting call open its worktree. Deletes nothing. */
   release(): void;
+}
+
+/** Options of `Worktree.merge`. */
+export interface WorktreeMergeOptions extends Pick<MergeOptions, 'refusalOf'> {
+  /** Ends the wait for the merge of another program. Default: none. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The result of a merge, and whether the worktree still exists. */
@@ -88,7 +96,8 @@ export function openWorktrees(options: WorktreesOptions): Worktrees {
   });
   const { maxOpen = 4 } = options;
   const turns = new Turns(maxOpen);
-  // One merge at a time: a merge decides by the files that it finds in the workspace.
+  // One merge at a time: a merge decides by the files that it finds in the workspace. `withMergeLock` waits for
+  // other programs.
   const merges = new Turns(1);
   return {
     async open(id, signal) {
@@ -202,14 +211,15 @@ async function openWorktree(
   const work = createWorkspace({ root });
   const report = async (
     into: Workspace | undefined,
-    more: Pick<MergeOptions, 'refusalOf'> = {},
+    { signal, ...more }: WorktreeMergeOptions = {},
   ): Promise<WorktreeReport> => {
     await makeFolders(path, below);
     const merged = await withCopies(copies(), async (store) => {
       const before = store.load();
       const after = await scan(root, before, store);
-      const use = { work, into, before, after, contentOf: store.get, git, folder };
-      return mergeFolder({ ...use, ...more });
+      const use = { work, into, before, after, contentOf: store.get, git, folder, ...more };
+      const merge = () => mergeFolder(use);
+      return into === undefined ? merge() : withMergeLock(folder, repository, merge, signal);
     });
     if (merged.conflicts.length > 0) return { ...merged, kept: path };
     await remove();

@@ -6,7 +6,7 @@ import { type ScriptEntry, toolCall } from '@millrace/providers/scripted';
 import { expect, onTestFinished, test } from 'vitest';
 import { childEnv } from '../../../../core/src/testing/runs.ts';
 import { serveOpenAi } from '../../testing/openai-client.ts';
-import { isPythonMissing, pythonIn, pythonScript } from '../../testing/python-programs.ts';
+import { isPythonMissing, pythonIn, pythonScript } from '../../testing/servers/python-programs.ts';
 
 // Agents of other projects, in a process of their own. Their model is our own OpenAI-compatible endpoint.
 

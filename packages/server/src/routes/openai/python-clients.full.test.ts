@@ -4,7 +4,7 @@ import { type ScriptEntry, toolCall } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import { childEnv } from '../../../../core/src/testing/runs.ts';
 import { serveOpenAi } from '../../testing/openai-client.ts';
-import { isPythonMissing, pythonIn, pythonScript } from '../../testing/python-programs.ts';
+import { isPythonMissing, pythonIn, pythonScript } from '../../testing/servers/python-programs.ts';
 
 /** Answers by the last message, as scripts/python-clients/openai_clients.py expects it. */
 const answer: ScriptEntry = ({ items }) => {

@@ -5,6 +5,7 @@ import {
   anyLookup,
   assertPublicHost,
   isPublicAddress,
+  notPublicError,
   publicLookup,
   systemResolver,
 } from '../../web/public-address.ts';
@@ -87,8 +88,15 @@ export function assertPageAllowed(server: McpHttpServer, page: string | URL): UR
 function assertAllowed(url: URL, reach: Reach): void {
   if (url.protocol !== 'https:' && (url.protocol !== 'http:' || reach === 'public'))
     throw new Error('its address does not use https');
-  if (reach === 'public') assertPublicHost(url);
-  if (reach === 'private' && isLocalName(url.hostname)) throw ownMachineError();
+  if (reach === 'public') {
+    assertPublicHost(url);
+    // A browser opens a login page, so no request checks the address of its name. A name without a dot is a name of
+    // this machine or of its network.
+    const host = hostOf(url.hostname);
+    const hasDot = isIP(host) !== 0 || host.includes('.');
+    if (!hasDot || canBeOwnMachine(host)) throw notPublicError();
+  }
+  if (reach === 'private' && canBeOwnMachine(url.hostname)) throw ownMachineError();
 }
 
 function reachOf({ http: { url, oauth } }: McpHttpServer): Reach {
@@ -104,6 +112,8 @@ function reachOf({ http: { url, oauth } }: McpHttpServer): Reach {
  * `::ffff:0:0/96`, because every IPv4 address matches it.
  */
 const ownMachine = new BlockList();
+/** IPv6 forms of these IPv4 addresses. A gateway of NAT64 or 6to4 forwards them to the IPv4 address. */
+const gatewayForms = new BlockList();
 for (const [network, bits] of [
   ['0.0.0.0', 8],
   ['127.0.0.0', 8],
@@ -111,8 +121,16 @@ for (const [network, bits] of [
   ['168.63.129.16', 32],
   ['100.100.100.200', 32],
   ['192.0.0.0', 24],
-] as const)
+] as const) {
   ownMachine.addSubnet(network, bits, 'ipv4');
+  for (const prefix of ['64:ff9b::', '::', '::ffff:0:'])
+    gatewayForms.addSubnet(`${prefix}${network}`, 96 + bits, 'ipv6');
+  const [a = 0, b = 0, c = 0, d = 0] = network.split('.').map(Number);
+  const [high, low] = [a * 256 + b, c * 256 + d].map((group) => group.toString(16));
+  gatewayForms.addSubnet(`2002:${high}:${low}::`, 16 + bits, 'ipv6');
+}
+// In this network, the operator chooses the place of the IPv4 address.
+gatewayForms.addSubnet('64:ff9b:1::', 48, 'ipv6');
 for (const [network, bits] of [
   ['::', 127],
   ['fe80::', 10],
@@ -130,10 +148,20 @@ function isLocalName(hostname: string): boolean {
   return ownMachine.check(host, family === 4 ? 'ipv4' : 'ipv6');
 }
 
+/** Names that usual files of hosts give to this machine. */
+const hostsNames = /^(?:ip6-(?:localhost|loopback)|localhost[46])$|\.localdomain[46]?$/;
+
+/** True if a host can lead to this machine: its names, its addresses, and forms of its addresses for gateways. */
+function canBeOwnMachine(hostname: string): boolean {
+  const host = hostOf(hostname);
+  const isForm = isIP(host) === 6 && gatewayForms.check(host, 'ipv6');
+  return isLocalName(host) || isForm || hostsNames.test(host);
+}
+
 const networkLookup: typeof publicLookup = (resolve) =>
   anyLookup((name, done) =>
     resolve(name, (error, addresses) => {
-      const isOwn = addresses.some(({ address }) => isLocalName(address));
+      const isOwn = addresses.some(({ address }) => canBeOwnMachine(address));
       done(error ?? (isOwn ? ownMachineError() : null), addresses);
     }),
   );

@@ -237,6 +237,39 @@ test('attack 18.333: a remote server opens no page of this machine, and no page 
   }
 });
 
+test.for([
+  ['https://mcp.example.com/', false, 'https://localhost', 'not on the public internet'],
+  ['https://mcp.example.com/', false, 'https://a.localhost.', 'not on the public internet'],
+  ['https://mcp.example.com/', false, 'https://ip6-localhost', 'not on the public internet'],
+  ['https://mcp.example.com/', false, 'https://x.localdomain', 'not on the public internet'],
+  ['https://mcp.example.com/', false, 'https://router', 'not on the public internet'],
+  ['https://mcp.example.com/', false, 'https://login.example.org', 'opened https://login'],
+  ['https://mcp.example.com/', true, 'https://ip6-localhost', 'belongs to this machine'],
+  ['https://mcp.example.com/', true, 'https://router', 'opened https://router'],
+  ['http://10.1.2.3/', false, 'http://[64:ff9b::a9fe:a9fe]', 'belongs to this machine'],
+  ['http://10.1.2.3/', false, 'http://[64:ff9b:1::7f00:1]', 'belongs to this machine'],
+  ['http://10.1.2.3/', false, 'http://[2002:7f00:1::]', 'belongs to this machine'],
+  ['http://10.1.2.3/', false, 'http://[::127.0.0.1]', 'belongs to this machine'],
+  ['http://10.1.2.3/', false, 'http://[::ffff:0:127.0.0.1]', 'belongs to this machine'],
+  ['http://10.1.2.3/', false, 'http://[64:ff9b::10.1.2.4]', 'opened http://[64:ff9b::a01:204]'],
+] as const)(
+  '18.434: attack: a server at %s (private network: %s) names the page %s',
+  async ([issuer, privateNetwork, page, outcome]) => {
+    const { http } = remoteServer(
+      { authorization_servers: [issuer] },
+      {
+        ...{ issuer, authorization_endpoint: page, token_endpoint: `${issuer}token` },
+        ...{ response_types_supported: ['code'], code_challenge_methods_supported: ['S256'] },
+      },
+      'Bearer',
+      `${issuer}mcp`,
+    );
+    const oauth = { logins: memoryMcpLogins(), clientId: 'me', privateNetwork };
+    const server = { name: 'x', http: { ...http, oauth } };
+    await expect(loginMcp(server, { openPage: noPage })).rejects.toThrow(outcome);
+  },
+);
+
 test('attack 18.334: a return with another state is refused, and does not end the login', async () => {
   const { server } = await start();
   const statuses: number[] = [];

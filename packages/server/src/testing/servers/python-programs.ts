@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isRequirementMissing } from '../../../log/src/testing/external-programs.ts';
+import { isRequirementMissing } from '../../../../log/src/testing/external-programs.ts';
 
 // The packages of others are not dependencies of this package, see scripts/test-setup.ts.
 
-const root = new URL('../../../../', import.meta.url);
+const root = new URL('../../../../../', import.meta.url);
 
 /** The environments of Python that `npm run test:setup` creates. Their packages need different versions. */
 type Environment = 'clients' | 'agents';
