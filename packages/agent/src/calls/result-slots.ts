@@ -12,6 +12,9 @@ import {
   type ToolResultPart,
 } from '@millrace/core';
 
+/** The log accepts 1,024 open parts. A response that still streams has open parts too. */
+const maxReserved = 512;
+
 /**
  * The results of the tool calls of one attempt. They are parts of one tool item, in the order of the calls.
  * The methods return the records to write.
@@ -20,6 +23,8 @@ export class ResultSlots {
   readonly #at: Attempt;
   readonly #ids: Ids;
   readonly #open = new Map<ToolCallId, TextWriter>();
+  /** The calls beyond the limit of open parts. Their results are written whole. */
+  readonly #unreserved = new Set<ToolCallId>();
   #itemId: ItemId | undefined;
   #writer: DeltaWriter | undefined;
 
@@ -37,19 +42,21 @@ export class ResultSlots {
 
   /**
    * Reserves a result part for each call. The results then stay in the order of the calls, whichever call
-   * finishes first.
+   * finishes first. Calls beyond the limit get their parts with their results, in the order of the results.
    */
   reserve(calls: readonly ToolCallPart[]): readonly DraftRecord[] {
     const { drafts, writer } = this.#start();
-    for (const { toolCallId, name } of calls)
-      if (!this.#open.has(toolCallId))
-        this.#open.set(toolCallId, writer.toolResult(toolCallId, name));
+    for (const { toolCallId, name } of calls) {
+      if (this.#open.has(toolCallId)) continue;
+      if (this.#open.size >= maxReserved) this.#unreserved.add(toolCallId);
+      else this.#open.set(toolCallId, writer.toolResult(toolCallId, name));
+    }
     return [...drafts, ...this.#takeDrafts()];
   }
 
-  /** Returns true if a result part is reserved for the call but has no result yet. */
+  /** Returns true if the call was passed to `reserve` but has no result yet. */
   isOpen(id: ToolCallId): boolean {
-    return this.#open.get(id)?.isOpen ?? false;
+    return this.#open.get(id)?.isOpen ?? this.#unreserved.has(id);
   }
 
   /** Returns the records that append progress text to the result part of a call. */
@@ -62,12 +69,14 @@ export class ResultSlots {
   /** Returns the records that store the result. The result replaces the progress text. */
   fill(part: ToolResultPart): readonly DraftRecord[] {
     this.#open.get(part.toolCallId)?.replace(part);
+    if (this.#unreserved.delete(part.toolCallId)) this.#writer?.whole(part);
     return this.#takeDrafts();
   }
 
   /** After this call, `append` and `fill` have no effect. */
   close(): void {
     this.#open.clear();
+    this.#unreserved.clear();
   }
 
   /** Returns the records that retract all results of the attempt. */
@@ -75,7 +84,7 @@ export class ResultSlots {
     const item = this.#itemId && findItem(state, this.#itemId);
     if (!item) return [];
     for (const { id } of item.parts) this.#writer?.retract(id, 'discarded');
-    this.#open.clear();
+    this.close();
     return this.#takeDrafts();
   }
 
