@@ -18,7 +18,7 @@ function hostileAgent(execute: (signal: AbortSignal) => string | Promise<string>
     tools: [
       defineTool({
         ...{ name: 'look', description: 'Looks', input: z.looseObject({}) },
-        execute: (_input, { signal }) => execute(signal),
+        execute: async (_input, { signal }) => execute(signal),
       }),
     ],
   });

@@ -47,7 +47,7 @@ test('attack 18.278: a repeated key does not delete the session of the first req
 
 test('attack 18.413: the work to read a response grows with its calls, and not with their square', async () => {
   const look = defineTool({
-    ...{ name: 'look', description: 'Looks', input: z.looseObject({}), execute: () => 'ok' },
+    ...{ name: 'look', description: 'Looks', input: z.looseObject({}), execute: async () => 'ok' },
   });
   const respond = async (turns: number) => {
     const calls = (turn: number) =>
