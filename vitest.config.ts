@@ -1,5 +1,6 @@
 import { availableParallelism, loadavg } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { jobFiles } from './scripts/job-files.ts';
 import { sharedFolder } from './scripts/process-folder.ts';
 import { SlowFirst } from './scripts/slow-first.ts';
 
@@ -23,36 +24,6 @@ if (process.argv.includes('run'))
 const all = ['{packages,apps}/*/src/**/*.test.{ts,tsx}', 'scripts/*.test.ts'];
 // Tests that need a service, a browser, a terminal or minutes.
 const slow = '**/*.full.test.{ts,tsx}';
-// Slow tests of what few changes touch: the documentation site, the project inside other frameworks, runtimes and
-// SDKs, the page in Firefox, the speed of regular expressions, the suite of the log with Redis and Postgres together
-// and in a browser, the conformance tests of MCP and Durable Streams, hand-offs between processes, crashes and limits of
-// Temporal workers, and the simulator. The workflow runs them in a job of their own, beside `.ci/run`.
-const ownJob = [
-  'apps/web/src/e2e/firefox.full.test.ts',
-  'scripts/docs-site.full.test.ts',
-  'scripts/examples-frameworks.full.test.ts',
-  'scripts/examples-react.full.test.ts',
-  'scripts/handoffs.full.test.ts',
-  'scripts/regular-expressions.full.test.ts',
-  'scripts/runtimes.full.test.ts',
-  'scripts/simulate.full.test.ts',
-  'scripts/types.full.test.ts',
-  'packages/log/src/durable-object/suite.full.test.ts',
-  'packages/log/src/indexeddb/suite.full.test.ts',
-  'packages/log/src/redis/suite-postgres.full.test.ts',
-  'packages/openai-agents/src/temporal/workflow/run-agent.full.test.ts',
-  'packages/server/src/routes/mcp/conformance.full.test.ts',
-  'packages/tools/src/mcp/conformance.full.test.ts',
-  'packages/tools/src/mcp/sdk-servers.full.test.ts',
-  'packages/server/src/routes/streams/conformance-memory.full.test.ts',
-  'packages/server/src/routes/streams/conformance-sqlite.full.test.ts',
-  'packages/temporal/src/activities/concurrent-streams.full.test.ts',
-  'packages/temporal/src/client/workflow-agent.full.test.ts',
-  'packages/temporal/src/workflow/agent-workflow.full.test.ts',
-  'packages/temporal/src/workflow/deleted-session.full.test.ts',
-  'packages/temporal/src/workflow/limits.full.test.ts',
-  'packages/temporal/src/workflow/several-sessions.full.test.ts',
-];
 // Each test of these files is one attack, and passes if it is stopped.
 const attacks = ['{packages,apps}/*/src/**/*.attack*.test.{ts,tsx}', 'scripts/*.attack*.test.ts'];
 // Tests against real model servers, which `npm run test:setup -- --models` installs.
@@ -72,8 +43,8 @@ const filesOf: Readonly<Record<string, () => { include: string[]; exclude: strin
   full: () => ({ include: all, exclude: outside }),
   attack: () => ({ include: attacks, exclude: outside }),
   real: () => ({ include: real, exclude: outside }),
-  rest: () => ({ include: [slow], exclude: [...outside, ...ownJob] }),
-  job: () => ({ include: ownJob, exclude: outside }),
+  rest: () => ({ include: [slow], exclude: [...outside, ...jobFiles] }),
+  job: () => ({ include: [...jobFiles], exclude: outside }),
 };
 
 export default defineConfig(({ mode }) => {

@@ -94,6 +94,7 @@ const requirements: readonly Requirement[] = [
     for: 'tests of the server behind a proxy with TLS',
     isInstalled: () => succeeds('nginx', '-v') || succeeds('/usr/sbin/nginx', '-v'),
     debian: 'nginx-light',
+    isForJob: true,
   },
   {
     name: 'a Temporal server',
@@ -120,6 +121,7 @@ const requirements: readonly Requirement[] = [
     for: 'the test of the program that the migration page shows',
     isInstalled: () => existsSync(`${langchain}/node_modules/langchain/package.json`),
     instructions: `run npm ci --prefix ${langchain}`,
+    isForJob: true,
   },
   {
     name: 'the conformance suite of MCP',

@@ -63,6 +63,7 @@ export {
   type RetryAdvice,
 } from './contract/provider-error.ts';
 export type { UploadOptions, Uploads } from './contract/uploads.ts';
+export { redact as redactKeys } from './errors/redact.ts';
 export type { GeminiOptions, GoogleToolOptions, VertexOptions } from './gemini/options.ts';
 export { gemini, vertex } from './gemini/provider.ts';
 export { textOfAttachment } from './history/attachment.ts';

@@ -26,6 +26,7 @@ export type {
 export { type JudgeOptions, judge, type PairwiseOptions, pairwise } from './judge.ts';
 export { failedGates, type Gate, type GateFailure } from './report.ts';
 export { runExperiment } from './run-experiment.ts';
+export { type ScoreSessionOptions, scoreSession } from './score-session.ts';
 export {
   codeScorer,
   type JsonOptions,

@@ -7,7 +7,6 @@ import type {
   RunKey,
   RunReport,
   Score,
-  ScoreReturn,
 } from './experiment.ts';
 import { ExperimentLog, type StoredRun } from './experiment-log.ts';
 import {
@@ -19,6 +18,7 @@ import {
 } from './experiment-plan.ts';
 import { experimentReport } from './report.ts';
 import { type EndedSession, endSession, isStopped } from './run-session.ts';
+import { checkedScore, evaluatedRun } from './score-session.ts';
 
 /**
  * Runs an experiment: each variant answers each case, and the scorers score the answers. Each run is a session of
@@ -180,7 +180,10 @@ class ExperimentRun {
       if (scorer.against !== undefined && other === undefined) return undefined;
       const session = `${run.session}/${scorer.name}/${hash}`;
       const context = { log, session, signal: this.#stop.signal, other };
-      return checkedScore(scorer.name, await scorer.score(evaluatedRun(run, ended), context));
+      return checkedScore(
+        scorer.name,
+        await scorer.score(evaluatedRun(runOf(run), ended), context),
+      );
     } catch (error) {
       if (isStopped(error) || this.#stop.signal.aborted) throw error;
       this.#problems.set(run.session, `${scorer.name}: ${textOfError(error)}`);
@@ -194,7 +197,7 @@ class ExperimentRun {
     const other = this.#otherOf(run, against);
     if (other === undefined || this.#results.run(other.session)?.isFailed !== false)
       return undefined;
-    return evaluatedRun(other, await this.#endRun(other));
+    return evaluatedRun(runOf(other), await this.#endRun(other));
   }
 
   #otherOf(run: PlannedRun, against: string): PlannedRun | undefined {
@@ -277,30 +280,10 @@ function keyOf({ variant, case: id, repeat }: PlannedRun): RunKey {
   return { variant, case: id, repeat };
 }
 
-function evaluatedRun(
-  { variant, evalCase, repeat }: PlannedRun,
-  { session, result, value, durationMs, error }: EndedSession,
-): EvaluatedRun {
-  const { stop, text, items, toolCalls, usage } = result;
-  return {
-    ...{ variant, case: evalCase, repeat, session, stop, text, value, items, toolCalls, usage },
-    ...{ durationMs, error },
-  };
-}
-
-/** Maximum length of a reason on the log, in UTF-16 units. */
-const maxReasonLength = 10_000;
-
-function checkedScore(scorer: string, given: ScoreReturn): Score {
-  const score = typeof given === 'object' ? given : { value: Number(given) };
-  const { value, reason, details, usage } = score ?? {};
-  if (!(typeof value === 'number' && value >= 0 && value <= 1)) throw badScore(scorer);
-  const said =
-    typeof reason === 'string' ? reason.toWellFormed().slice(0, maxReasonLength) : undefined;
-  return { value, ...(said !== undefined && { reason: said }), details, usage };
-}
-
-function badScore(scorer: string): AgentError {
-  const message = `The scorer ${scorer} must return a number from 0 to 1, a boolean, or an object with such a value`;
-  return new AgentError('bad_option', message, { scorer });
+function runOf({
+  variant,
+  evalCase,
+  repeat,
+}: PlannedRun): Pick<EvaluatedRun, 'variant' | 'case' | 'repeat'> {
+  return { variant, case: evalCase, repeat };
 }

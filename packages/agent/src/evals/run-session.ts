@@ -83,7 +83,11 @@ interface SessionEnd {
   readonly ended: Omit<EndedSession, 'isReused'> | undefined;
 }
 
-async function readEnd(log: Log, session: ReturnType<typeof sessionId>): Promise<SessionEnd> {
+/** Reads the end of the last run of a session. */
+export async function readEnd(
+  log: Log,
+  session: ReturnType<typeof sessionId>,
+): Promise<SessionEnd> {
   if ((await log.info(session)) === undefined) return { isStarted: false, ended: undefined };
   const records = await readRecords(log, session);
   const started = records.find(({ fact }) => fact?.type === 'run_started');

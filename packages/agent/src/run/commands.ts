@@ -24,8 +24,12 @@ export class CommandHandler {
     this.#abort = abort;
   }
 
-  /** Handles each queued command once. */
+  /**
+   * Handles each queued command once. Commands that arrive while the run parks stay in the queue. The next run
+   * handles them.
+   */
   async handleQueued(): Promise<void> {
+    if (this.#context.phase.isParking) return;
     const news = this.#context.journal.loop.commands.filter(
       (queued) =>
         !handledBetweenTurns.has(queued.command.type) &&
@@ -103,12 +107,10 @@ export class CommandHandler {
 
   /**
    * Writes the abort to the log before any work stops. If two decisions would end the run, the first decision
-   * takes effect. An abort that arrives while the run parks stays in the queue. In this case, the next run
-   * ends the turn.
+   * takes effect.
    */
   async #handleAbort(abort: QueuedCommand): Promise<void> {
     const { phase, journal } = this.#context;
-    if (phase.isParking) return;
     const isOver = phase.isRunEnding || phase.isAborting || journal.loop.run?.aborted !== undefined;
     if (isOver) return this.#write([commandConsumed(abort.key)]);
     const turn = phase.isTurnEnding ? 0 : (journal.loop.turn?.turn ?? 0);

@@ -275,7 +275,9 @@ export class RunLoop {
       const isChanged = known?.get(call.toolCallId)?.changed !== undefined;
       return known?.get(isChanged ? changedCallId(call) : call.toolCallId)?.answer !== undefined;
     });
-    return !decided && !phase.isAborting;
+    // Commands that arrive from now on stay in the queue.
+    phase.isParking = !decided && !phase.isAborting;
+    return phase.isParking;
   }
 
   /** Ends the run after user code threw. The log still works, so the end can be written. */

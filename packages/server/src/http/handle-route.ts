@@ -49,8 +49,9 @@ export async function handleRoute(
     // A request that has already changed data must be answered, so the limit does not apply to it.
     if (route.method === 'GET' || result.isRefusable) {
       openStreams.assertCapacity(exchange.caller);
-      const isRestricted = exchange.grant.scope.kind !== 'all';
-      if (result.isReplay && isRestricted) openStreams.takeReplay(exchange);
+      const restricted = restrictedName(exchange.grant);
+      if (result.isReplay && restricted !== undefined)
+        openStreams.takeReplay(restricted, exchange.response);
     }
     openStreams.add(exchange);
     return exchange.stream(result);

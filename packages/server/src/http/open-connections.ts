@@ -51,8 +51,11 @@ export class OpenStreams {
     this.#users = new UserChecks(clock);
   }
 
-  /** Counts a replay of a restricted caller. Throws `rate_limited` if the caller has too many of them. */
-  takeReplay({ caller, response }: Pick<StreamCaller, 'caller' | 'response'>): void {
+  /**
+   * Counts a replay of a caller without full access, by the name of its resources. Throws `rate_limited` if
+   * there are too many of them.
+   */
+  takeReplay(caller: string, response: HttpResponse): void {
     const open = this.#replays.get(caller) ?? 0;
     if (open >= maxReplays) {
       const message = `Cannot open another stream of this kind: a caller can have ${maxReplays} of them. Close one first`;

@@ -26,6 +26,8 @@ export interface JournalState {
    * no more memory.
    */
   readonly decisions: readonly CallDecision[];
+  /** The calls of the open turn whose output a client sends. */
+  readonly clientCalls: readonly string[];
 }
 
 /** The decision about a tool call. */
@@ -67,6 +69,7 @@ export const emptyJournalState: JournalState = {
   abortAt: 0,
   commands: [],
   decisions: [],
+  clientCalls: [],
 };
 
 export function foldJournal(state: JournalState, record: LogRecord): JournalState {
@@ -75,7 +78,7 @@ export function foldJournal(state: JournalState, record: LogRecord): JournalStat
     case 'turn_started':
       return { ...state, turn, lastTurn: Math.max(state.lastTurn, turn) };
     case 'turn_finished':
-      return state.turn === turn ? { ...state, turn: undefined } : state;
+      return state.turn === turn ? { ...state, turn: undefined, clientCalls: [] } : state;
     case 'run_started':
       return { ...state, runId: fact.runId };
     case 'run_finished':
@@ -91,6 +94,8 @@ export function foldJournal(state: JournalState, record: LogRecord): JournalStat
       const { toolCallId, decision, by, reason } = fact;
       return withDecision(state, { toolCallId, decision, by, reason });
     }
+    case 'tool_output_asked':
+      return { ...state, clientCalls: [...state.clientCalls, fact.toolCallId] };
     case 'tool_call_rejected':
       return withDecision(state, { toolCallId: fact.toolCallId, decision: 'ended' });
     case 'command_consumed':
@@ -145,16 +150,23 @@ const haltingReasons: readonly StopReason[] = ['aborted', 'error', 'limit', 'par
 
 /**
  * Returns the queued commands for which a run must be started. After a run that was aborted, failed, reached
- * a limit or parked, it returns only newer commands. It also returns an abort command that stayed in the queue
- * when the run parked.
+ * a limit or parked, it returns only newer commands. It also returns aborts, decisions and outputs that arrived
+ * while the run parked.
  */
-export function runnableCommands({ commands, lastRun }: JournalState): readonly QueuedCommand[] {
+export function runnableCommands(state: JournalState): readonly QueuedCommand[] {
+  const { commands, lastRun } = state;
   if (lastRun === undefined || !isHalted(lastRun.stop)) return commands;
   const isParked = lastRun.stop.reason === 'parked';
   return commands.filter(
     ({ offset, command }) =>
-      offset > lastRun.inputThrough || (isParked && command['type'] === 'abort'),
+      offset > lastRun.inputThrough || (isParked && endsWait(command, state.clientCalls)),
   );
+}
+
+/** Returns whether a parked session must continue because of the command. */
+function endsWait({ type, toolCallId }: JsonObject, clientCalls: readonly string[]): boolean {
+  if (type === 'tool_output') return clientCalls.some((id) => id === toolCallId);
+  return type === 'abort' || type === 'approve' || type === 'deny';
 }
 
 /**

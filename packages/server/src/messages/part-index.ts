@@ -44,9 +44,7 @@ export class PartIndex {
     return this.#parts.get(id);
   }
 
-  call(
-    callId: string,
-  ): { readonly partId: PartId; readonly part: ToolCallPart } | undefined {
+  call(callId: string): { readonly partId: PartId; readonly part: ToolCallPart } | undefined {
     const partId = this.#calls.get(callId);
     const part = partId && this.#parts.get(partId);
     return partId !== undefined && part?.kind === 'tool_call' ? { partId, part } : undefined;

@@ -47,11 +47,14 @@ describe('a link and `..`', () => {
     symlinkSync('../../..', join(root, 'r'));
     // This path looks as if it were inside the workspace, but it leads to the folder of the key.
     symlinkSync('../../../proc/self', join(root, 'deep'));
-    expect(readAsShell('cat r/proc/self/environ')).toContain('hush');
-    expect(readAsShell('cat deep/../self/environ')).toContain('hush');
   });
   const readAsShell = (command: string) =>
     spawnSync('bash', ['-c', command], { cwd: root, encoding: 'utf8' }).stdout;
+
+  test('lead a shell to a secret', () => {
+    expect(readAsShell('cat r/proc/self/environ')).toContain('hush');
+    expect(readAsShell('cat deep/../self/environ')).toContain('hush');
+  });
 
   test.for([
     'cat deep/../self/environ',

@@ -246,9 +246,10 @@ describe('the work', () => {
       const { count, tree } = counted();
       const most = (from: number, to: number) => {
         const work = [];
+        const text = repeated(source, to);
         for (let length = from; length < to; length += 997) {
           count.steps = 0;
-          tree.read(repeated(source, to).slice(0, length), false);
+          tree.read(text.slice(0, length), false);
           work.push(count.steps);
         }
         return Math.max(...work);

@@ -1,5 +1,5 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
-import { createAgent, defineTool } from '@millrace/agent';
+import { clientTool, createAgent, defineTool, type Tool } from '@millrace/agent';
 import { type Part, sessionId, toolCallId } from '@millrace/core';
 import { type Log, LogError, memoryLog } from '@millrace/log';
 import { createProvider, type Provider } from '@millrace/providers';
@@ -246,18 +246,22 @@ test('22.7: a stop right after a message ends a session that waits for an approv
   expect(facts.at(-1)).toMatchObject({ type: 'run_finished', stop: { reason: 'aborted' } });
 });
 
-test('22.7: a stop that is stored while the run parks again ends the session once', async () => {
-  const held = Promise.withResolvers<void>();
-  const stored = memoryLog();
+/** Creates a log that stores the park with this number only after `hold` resolves. */
+function holdingPark(number: number, hold: Promise<void>) {
   let parks = 0;
-  // The log writes the second park only after the stop is stored.
-  const log = withAppends(stored, async (append, drafts) => {
+  const log = withAppends(memoryLog(), async (append, drafts) => {
     const isPark = drafts.some(
       ({ fact }) => fact?.type === 'run_finished' && fact.stop.reason === 'parked',
     );
-    if (isPark && ++parks === 2) await held.promise;
+    if (isPark && ++parks === number) await hold;
     return append();
   });
+  return { log, isHeld: async () => parks === number };
+}
+
+test('22.7: a stop that is stored while the run parks again ends the session once', async () => {
+  const held = Promise.withResolvers<void>();
+  const { log, isHeld } = holdingPark(2, held.promise);
   const provider = scriptedProvider([{ content: { parts: [call] } }, 'It is.']);
   const agent = createAgent({
     ...{ provider, log, tools: [look] },
@@ -269,7 +273,7 @@ test('22.7: a stop that is stored while the run parks again ends the session onc
   await (await harness.send('looper', id, 'Is it there?')).messages();
   await runHandled(harness, id);
   await tasks.submit(id, { type: 'message', content: userText('Then tell me') }, {});
-  await eventually(async () => parks === 2);
+  await eventually(isHeld);
   const stopped = tasks.change(id, 'interrupt');
   await eventually(async () =>
     (await log.read(sessionId(id))).records.some(
@@ -283,3 +287,33 @@ test('22.7: a stop that is stored while the run parks again ends the session onc
   expect(facts.filter(({ type }) => type === 'aborted')).toHaveLength(1);
   expect(facts.at(-1)).toMatchObject({ type: 'run_finished', stop: { reason: 'aborted' } });
 });
+
+const ofClient = clientTool({ name: 'look', description: 'Looks', input: z.object({}) });
+
+test.each([
+  { tool: look, command: { type: 'approve', tool_call_id: 'c1' } },
+  { tool: look, command: { type: 'deny', tool_call_id: 'c1' } },
+  { tool: ofClient, command: { type: 'tool_output', tool_call_id: 'c1', output: 'Yes' } },
+] as const)(
+  '18.410: a command of type $command.type that is stored while the run parks continues the session',
+  async ({ tool, command }) => {
+    const held = Promise.withResolvers<void>();
+    const { log, isHeld } = holdingPark(1, held.promise);
+    const provider = scriptedProvider([{ content: { parts: [call] } }, 'It is.']);
+    const approve = () => (tool === look ? 'ask' : 'allow');
+    const tools: readonly Tool[] = [tool];
+    const agent = createAgent({ provider, log, tools, approve, whileAsking: 'park' });
+    const harness = await createTaskHarness([{ type: 'loop', name: 'looper', agent }], { log });
+    const { id } = await harness.newTask('looper');
+    const answer = await harness.send('looper', id, 'Is it there?');
+    await eventually(isHeld);
+    await harness.service.tasks.submit(id, command, {});
+    held.resolve();
+    await answer.messages();
+    await eventually(async () =>
+      (await log.read(sessionId(id))).records.some(
+        ({ fact }) => fact?.type === 'run_finished' && fact.stop.reason === 'stop',
+      ),
+    );
+  },
+);

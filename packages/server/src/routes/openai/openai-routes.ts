@@ -13,16 +13,10 @@ import {
   readResponseBody,
   responseBodySchema,
 } from './request-body.ts';
+import { eventsOf, type OpenedResponse } from './response-events.ts';
 import { parseResponseId, type ResponseRef } from './response-ids.ts';
 import { readQuestion } from './response-log.ts';
-import {
-  eventsOf,
-  type OpenedResponse,
-  readResource,
-  sendResponse,
-  stopResponse,
-  streamResponse,
-} from './write-response.ts';
+import { readResource, sendResponse, stopResponse, streamResponse } from './write-response.ts';
 
 const responseSchema = z.looseObject({
   id: z.string(),

@@ -1,7 +1,9 @@
 import { defineTool } from '@millrace/agent';
+import { type Log, memoryLog } from '@millrace/log';
 import { toolCall } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { withMethods } from '../../../../agent/src/testing/test-doubles.ts';
 import { serveOpenAi } from '../../testing/openai-client.ts';
 import { searchStepsOf, stepsOf } from '../../testing/servers/steps-of.ts';
 
@@ -66,4 +68,42 @@ test('attack 18.413: the work to read a response grows with its calls, and not w
   const [few, many] = [await respond(5), await respond(10)];
   expect(await stepsOf(many)).toBeLessThan(2.5 * (await stepsOf(few)));
   expect(await searchStepsOf(many)).toBeLessThan(2.5 * (await searchStepsOf(few)));
+});
+
+test('attack 18.411: all readers of a response that still runs share one view of its session', async () => {
+  const gate = Promise.withResolvers<void>();
+  let reads = 0;
+  const stored = memoryLog();
+  const read: Log['read'] = (...given) => {
+    reads++;
+    return stored.read(...given);
+  };
+  const log = withMethods(stored, { read });
+  const { url, client } = await serveOpenAi(['Done.'], {
+    log,
+    agent: { instructions: () => gate.promise.then(() => 'Help.') },
+  });
+  const { id } = await client.responses.create({ model: 'helper', input: 'Hi', background: true });
+  const open = async () => {
+    const response = await fetch(`${url}/v1/responses/${id}?stream=true`);
+    const body = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    const first = await body?.read();
+    expect(first?.value).toContain('response.created');
+    return async () => {
+      let text = first?.value ?? '';
+      for (let next = await body?.read(); next?.value !== undefined; next = await body?.read())
+        text += next.value;
+      return text;
+    };
+  };
+  const finishFirst = await open();
+  const before = reads;
+  const finishes = [];
+  for (let more = 0; more < 8; more++) finishes.push(await open());
+  // Each request reads the record of its message. Only the first reader reads the session.
+  expect(reads - before).toBeLessThanOrEqual(8);
+  gate.resolve();
+  const events = await finishFirst();
+  expect(events).toContain('Done.');
+  for (const finish of finishes) expect(await finish()).toBe(events);
 });

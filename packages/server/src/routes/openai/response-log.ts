@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Batch, type ErrorInfo, isCut, type JsonObject, type Stop } from '@millrace/core';
 import { waitsForClient } from '@millrace/core/streams';
 import type { Log } from '@millrace/log';
@@ -127,11 +128,14 @@ export class ResponseLog {
   /** Reads the records that are on the log now. Returns the steps of the response. */
   async readStored(): Promise<readonly ResponseStep[]> {
     const steps: ResponseStep[] = [];
+    let pages = 0;
     while (this.#end === undefined) {
       const { through } = this.#state;
       const page = await this.#log.read(this.question.taskId, { from: through });
       if (page.through <= through) break;
-      steps.push(...this.#add(page));
+      for (const step of this.#add(page)) steps.push(step);
+      // Other work of the process runs between the pages of a long response.
+      if (++pages > 1) await nextTurn();
     }
     return steps;
   }

@@ -267,12 +267,7 @@ export class ResponseView {
   }
 
   /** Emits a part that came whole: a complete text, reasoning, a call of the caller, or a result. */
-  #whole(
-    state: FoldState,
-    item: ItemState | undefined,
-    partId: PartId,
-    part: Part,
-  ): EventBody[] {
+  #whole(state: FoldState, item: ItemState | undefined, partId: PartId, part: Part): EventBody[] {
     const known = this.#slotOfPart.get(partId);
     if (part.kind === 'tool_result') return this.#finishCall(state, part);
     if (known !== undefined) return known.status === 'open' ? this.#finish(state, known) : [];
@@ -427,8 +422,7 @@ export class ResponseView {
     const result = callId === undefined ? undefined : this.#parts.result(callId);
     const { name, arguments: given } = callFields(state, part);
     const call = { id, type: 'mcp_call', server_label: this.#agent, name, arguments: given };
-    if (result === undefined)
-      return { ...call, status: 'in_progress', output: null, error: null };
+    if (result === undefined) return { ...call, status: 'in_progress', output: null, error: null };
     const { isError, text } = result;
     return isError
       ? { ...call, status: 'failed', output: null, error: text }

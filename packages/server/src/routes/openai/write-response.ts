@@ -4,16 +4,10 @@ import { ServerError } from '../../contract/server-error.ts';
 import { type RouteContext, StreamReply } from '../../http/route.ts';
 import { writeLines } from '../../http/write-lines.ts';
 import { openAiError, openAiErrorReply } from './openai-error.ts';
+import { eventsOf, type OpenedResponse } from './response-events.ts';
 import { openStored, type Question, type ResponseLog } from './response-log.ts';
 import type { ResponseResource } from './response-resource.ts';
 import { type ResponseEvent, ResponseView } from './response-view.ts';
-
-/** A response that is being read. */
-export interface OpenedResponse {
-  readonly question: Question;
-  /** The name of the agent. */
-  readonly agent: string;
-}
 
 interface WriteOptions {
   /** Returns the texts of the data lines for an event. */
@@ -140,20 +134,6 @@ export async function whileConnected(
       if (isDeleted) await context.service.tasks.delete(question.taskId);
     }
   }
-}
-
-/** Yields all events of a response, from its start to its end. */
-export async function* eventsOf(
-  { question, agent }: OpenedResponse,
-  { log }: Pick<RouteContext, 'log'>,
-  signal: AbortSignal,
-): AsyncGenerator<ResponseEvent> {
-  const view = new ResponseView(question, agent);
-  yield* view.created();
-  const { response, steps } = await openStored(question, log);
-  for (const step of steps) yield* view.add(step);
-  if (response.end !== undefined) return;
-  for await (const more of response.follow(signal)) for (const step of more) yield* view.add(step);
 }
 
 /** Returns a response as it is now. */
