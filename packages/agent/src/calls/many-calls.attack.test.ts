@@ -9,7 +9,10 @@ import { defineTool } from '../tool/define-tool.ts';
 
 const count = 1030;
 
-function hostileAgent(execute: (signal: AbortSignal) => string | Promise<string>) {
+function hostileAgent(
+  execute: (signal: AbortSignal) => string | Promise<string>,
+  effects: 'none' | 'external' = 'external',
+) {
   const log = memoryLog();
   const calls = Array.from({ length: count }, (_, at) => toolCall('look', { at }));
   const agent = createAgent({
@@ -17,7 +20,7 @@ function hostileAgent(execute: (signal: AbortSignal) => string | Promise<string>
     approve: () => 'allow',
     tools: [
       defineTool({
-        ...{ name: 'look', description: 'Looks', input: z.looseObject({}) },
+        ...{ name: 'look', description: 'Looks', input: z.looseObject({}), effects },
         execute: async (_input, { signal }) => execute(signal),
       }),
     ],
@@ -31,11 +34,16 @@ function hostileAgent(execute: (signal: AbortSignal) => string | Promise<string>
   return { agent, results };
 }
 
-test('attack 18.414: an answer with more calls than open parts gets all results', async () => {
-  const { agent, results } = hostileAgent(() => 'ok');
+// The calls of a tool without effects start while the answer still streams.
+test.each([
+  'none',
+  'external',
+] as const)('attack 18.414: an answer with more calls than open parts gets all results (effects: %s)', async (effects) => {
+  const { agent, results } = hostileAgent(() => 'ok', effects);
   expect(await agent.run('Hi', { session: 's' }).text()).toBe('Done.');
   const all = await results();
-  expect(all.filter(({ text }) => text === 'ok')).toHaveLength(count);
+  expect(all).toHaveLength(count);
+  expect(all.every(({ text }) => text === 'ok')).toBe(true);
   expect(new Set(all.map(({ toolCallId }) => toolCallId)).size).toBe(count);
 });
 

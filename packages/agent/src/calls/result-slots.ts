@@ -15,6 +15,20 @@ import {
 /** The log accepts 1,024 open parts. A response that still streams has open parts too. */
 const maxReserved = 512;
 
+type ResultSlot = Pick<TextWriter, 'replace'> &
+  Partial<Pick<TextWriter, 'append'>> & { isOpen: boolean };
+
+/** Creates the slot of a call beyond the limit. Its part is written together with its result. */
+function lateSlot(writer: DeltaWriter): ResultSlot {
+  return {
+    isOpen: true,
+    replace(part) {
+      this.isOpen = false;
+      writer.whole(part);
+    },
+  };
+}
+
 /**
  * The results of the tool calls of one attempt. They are parts of one tool item, in the order of the calls.
  * The methods return the records to write.
@@ -22,9 +36,7 @@ const maxReserved = 512;
 export class ResultSlots {
   readonly #at: Attempt;
   readonly #ids: Ids;
-  readonly #open = new Map<ToolCallId, TextWriter>();
-  /** The calls beyond the limit of open parts. Their results are written whole. */
-  readonly #unreserved = new Set<ToolCallId>();
+  readonly #open = new Map<ToolCallId, ResultSlot>();
   #itemId: ItemId | undefined;
   #writer: DeltaWriter | undefined;
 
@@ -46,37 +58,36 @@ export class ResultSlots {
    */
   reserve(calls: readonly ToolCallPart[]): readonly DraftRecord[] {
     const { drafts, writer } = this.#start();
-    for (const { toolCallId, name } of calls) {
-      if (this.#open.has(toolCallId)) continue;
-      if (this.#open.size >= maxReserved) this.#unreserved.add(toolCallId);
-      else this.#open.set(toolCallId, writer.toolResult(toolCallId, name));
-    }
+    for (const { toolCallId, name } of calls)
+      if (!this.#open.has(toolCallId))
+        this.#open.set(
+          toolCallId,
+          this.#open.size < maxReserved ? writer.toolResult(toolCallId, name) : lateSlot(writer),
+        );
     return [...drafts, ...this.#takeDrafts()];
   }
 
   /** Returns true if the call was passed to `reserve` but has no result yet. */
   isOpen(id: ToolCallId): boolean {
-    return this.#open.get(id)?.isOpen ?? this.#unreserved.has(id);
+    return this.#open.get(id)?.isOpen ?? false;
   }
 
   /** Returns the records that append progress text to the result part of a call. */
   append(id: ToolCallId, text: string): readonly DraftRecord[] {
     const place = this.#open.get(id);
-    if (place?.isOpen) place.append(text);
+    if (place?.isOpen) place.append?.(text);
     return this.#takeDrafts();
   }
 
   /** Returns the records that store the result. The result replaces the progress text. */
   fill(part: ToolResultPart): readonly DraftRecord[] {
     this.#open.get(part.toolCallId)?.replace(part);
-    if (this.#unreserved.delete(part.toolCallId)) this.#writer?.whole(part);
     return this.#takeDrafts();
   }
 
   /** After this call, `append` and `fill` have no effect. */
   close(): void {
     this.#open.clear();
-    this.#unreserved.clear();
   }
 
   /** Returns the records that retract all results of the attempt. */
@@ -84,7 +95,7 @@ export class ResultSlots {
     const item = this.#itemId && findItem(state, this.#itemId);
     if (!item) return [];
     for (const { id } of item.parts) this.#writer?.retract(id, 'discarded');
-    this.close();
+    this.#open.clear();
     return this.#takeDrafts();
   }
 
