@@ -35,17 +35,17 @@ function hostileAgent(
 }
 
 // The calls of a tool without effects start while the answer still streams.
-test.each([
-  'none',
-  'external',
-] as const)('attack 18.414: an answer with more calls than open parts gets all results (effects: %s)', async (effects) => {
-  const { agent, results } = hostileAgent(() => 'ok', effects);
-  expect(await agent.run('Hi', { session: 's' }).text()).toBe('Done.');
-  const all = await results();
-  expect(all).toHaveLength(count);
-  expect(all.every(({ text }) => text === 'ok')).toBe(true);
-  expect(new Set(all.map(({ toolCallId }) => toolCallId)).size).toBe(count);
-});
+test.each(['none', 'external'] as const)(
+  'attack 18.414: an answer with more calls than open parts gets all results (effects: %s)',
+  async (effects) => {
+    const { agent, results } = hostileAgent(() => 'ok', effects);
+    expect(await agent.run('Hi', { session: 's' }).text()).toBe('Done.');
+    const all = await results();
+    expect(all).toHaveLength(count);
+    expect(all.every(({ text }) => text === 'ok')).toBe(true);
+    expect(new Set(all.map(({ toolCallId }) => toolCallId)).size).toBe(count);
+  },
+);
 
 test('attack 18.414: a stop ends a run with more calls than open parts', async () => {
   const { agent, results } = hostileAgent(
