@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import type { Browser } from 'playwright-core';
 import {
   emptyScreens,
+  experimentScreens,
   prepareSessions,
   type Screen,
   type Stage,
@@ -16,6 +17,7 @@ import {
 import { launchChromium } from '../apps/web/src/e2e/testing/needs-chromium.ts';
 import { PageServer } from '../apps/web/src/e2e/testing/page-server.ts';
 import { TalkServer } from '../apps/web/src/e2e/testing/talk-server.ts';
+import { ExperimentServer } from '../apps/web/src/testing/experiment-server.ts';
 
 const [given, ...names] = process.argv.slice(2);
 const folder =
@@ -47,20 +49,22 @@ async function takeShots(browser: Browser, listed: readonly Screen[], stage: Sta
       }
 }
 
-const [server, talk, locked] = await Promise.all([
+const [server, talk, lab, locked] = await Promise.all([
   PageServer.start(),
   TalkServer.start(),
+  ExperimentServer.start(30),
   PageServer.start(randomBytes(32).toString('hex')),
 ]);
 const browser = await launchChromium();
 try {
   const paths = { answer: '', tools: '', approval: '', error: '' };
-  await takeShots(browser, emptyScreens, { server, locked, talk, paths });
+  await takeShots(browser, emptyScreens, { server, locked, talk, lab, paths });
   const page = await browser.newPage();
   const prepared = await prepareSessions(page, server);
-  await takeShots(browser, [...screens, ...talkScreens], { server, locked, talk, paths: prepared });
+  const stage = { server, locked, talk, lab, paths: prepared };
+  await takeShots(browser, [...screens, ...talkScreens, ...experimentScreens], stage);
 } finally {
   await browser.close();
-  await Promise.all([server.close(), talk.close(), locked.close()]);
+  await Promise.all([server.close(), talk.close(), lab.close(), locked.close()]);
 }
 process.stdout.write(`${folder}\n`);

@@ -6,7 +6,7 @@
 // needs Debian and root. For the Temporal server, it needs Python or Go. Tests are skipped if their
 // program is missing. With MILLRACE_REQUIRE_ALL=1, they fail instead.
 import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { temporalServerPath } from '../packages/temporal/src/testing/temporal-server-path.ts';
 import { modelServers } from './real-servers/model-servers.ts';
@@ -34,6 +34,12 @@ const headlessShell = 'chromium-headless-shell';
 const frameworks = 'examples/frameworks';
 const langchain = 'examples/langchain';
 const mcpSuite = 'scripts/mcp-suite';
+
+/** The environments for packages of PyPI. Their packages need different versions of the same packages. */
+const pythonFolders = ['clients', 'agents'].map((name) => ({
+  path: `node_modules/.cache/python-${name}`,
+  file: `scripts/python-clients/${name}.txt`,
+}));
 
 const requirements: readonly Requirement[] = [
   {
@@ -130,6 +136,13 @@ const requirements: readonly Requirement[] = [
     instructions: `run npm ci --prefix ${mcpSuite}`,
     isForJob: true,
   },
+  {
+    name: 'clients and agents in Python',
+    for: 'the tests with the openai SDK, LiteLLM, LangChain, Pydantic AI and LangGraph',
+    isInstalled: () => pythonFolders.every(({ path }) => existsSync(`${path}/complete`)),
+    instructions: 'install Python 3.11 or later with pip, and run this again',
+    isForJob: true,
+  },
 ];
 
 /**
@@ -181,6 +194,16 @@ function installTemporalServer(): void {
   console.log('Building a Temporal server. This takes some minutes and is needed once.');
   const build = ['build', '-C', folder, '-trimpath', '-buildvcs=false', '-ldflags=-s -w'];
   run(go, ...build, '-o', temporalServerPath, 'github.com/temporalio/cli/cmd/temporal');
+}
+
+/** Installs the clients and agents in Python. The file `complete` shows that an installation has not failed. */
+function installPythonClients(): void {
+  for (const { path, file } of pythonFolders) {
+    const pip = ['install', '-q', '--disable-pip-version-check', '--no-compile', '-r', file];
+    if (run('python3', '-m', 'venv', path) && run(`${path}/bin/pip`, ...pip))
+      writeFileSync(`${path}/complete`, '');
+    else discard(path);
+  }
 }
 
 if (process.argv.includes('--python')) {
@@ -238,6 +261,7 @@ if (missing.some(({ name }) => name === 'LangChain'))
   run('npm', 'ci', '--prefix', langchain, '--ignore-scripts', '--no-audit', '--no-fund');
 if (missing.some(({ name }) => name === 'the conformance suite of MCP'))
   run('npm', 'ci', '--prefix', mcpSuite, '--ignore-scripts', '--no-audit', '--no-fund');
+if (missing.some(({ name }) => name === 'clients and agents in Python')) installPythonClients();
 if (!isOnlyModels && !isRest) {
   const install = ['ci', '--prefix', runtimes, '--ignore-scripts', '--no-fund', '--silent'];
   // The runtimes need 800 MB. `npm ls` fails if one is missing or has a different version than in

@@ -39,6 +39,19 @@ describe('the sessions of a store', () => {
     expect([cwds.get(session), cwds.get(child)]).toEqual([here, undefined]);
   });
 
+  test('25.4: of experiments have the variant, the case and the repeat in their title', async () => {
+    const log = memoryLog();
+    const run = 'eval/refunds/brief/late/1/0123456789abcdef';
+    for (const id of ['eval/refunds', run, `${run}/polite/0123456789abcdef/2`])
+      await finishedSession(log, id, 'The same text', { cwd: here });
+    const found = (await listSummaries(log)).map(({ title, cwd }) => [title, cwd]);
+    expect(found.toSorted()).toEqual([
+      ['Experiment refunds', undefined],
+      ['refunds: brief, late, run 1', undefined],
+      ['refunds: brief, late, run 1, vote 2 of polite', undefined],
+    ]);
+  });
+
   test('say who drives them, and that something is not finished', async () => {
     const log = memoryLog();
     await finishedSession(log, 'driven', 'One', { cwd: here });

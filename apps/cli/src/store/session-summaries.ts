@@ -1,3 +1,4 @@
+import { experimentSessionName } from '@millrace/agent/evals';
 import {
   type FilePart,
   Folder,
@@ -117,7 +118,7 @@ export function forkText({ forkOf }: Pick<SessionSummary, 'forkOf'>): string | u
 /** The data of a session that lists show. */
 export interface SessionSummary {
   readonly id: SessionId;
-  /** The user's first message, in one line. */
+  /** The user's first message in one line, or the name of a session of an experiment. */
   readonly title: string;
   /** The folder of the session. Undefined for sub-agents and for sessions of other programs. */
   readonly cwd: string | undefined;
@@ -148,11 +149,14 @@ async function summarize(
   holder: string | undefined,
 ): Promise<SessionSummary> {
   const { session: id, changedAt, through, hasWork } = info;
-  const first = info.isDamaged ? undefined : await firstUserItem(log, info);
+  // Runs of an experiment have the same first message, and the votes of its judges start with the same text.
+  const experiment = experimentSessionName(id);
+  const isNamed = info.isDamaged || experiment !== undefined;
+  const first = isNamed ? undefined : await firstUserItem(log, info);
   const cwd = first?.metadata?.['cwd'];
   return {
     id,
-    title: info.isDamaged ? '(damaged)' : titleText(first),
+    title: info.isDamaged ? '(damaged)' : (experiment ?? titleText(first)),
     cwd: typeof cwd === 'string' ? cwd : undefined,
     forkOf: info.origin?.session,
     forkThrough: info.origin?.through,

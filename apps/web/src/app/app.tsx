@@ -19,7 +19,7 @@ import { navigate, routeOf, useRoute } from './route.tsx';
 import { pageContext } from './session-link.tsx';
 import './app.css';
 
-// The page loads the overview when the user opens it. If the module is missing, the sidebar has no
+// The page loads the overview when the user opens it. The overview loads the experiments. If the module is missing, the sidebar has no
 // link to the overview.
 const modules = import.meta.glob<{ OverviewPage: React.ComponentType }>(
   '../overview/overview-page.tsx',
@@ -134,32 +134,22 @@ function Page() {
         <div className="shell-main" inert={isListOpen}>
           {route.page === 'task' && <ChatPage key={route.id} id={route.id} at={route.at} />}
           {route.page === 'task' && <OpenTask key={`open ${route.id}`} id={route.id} />}
-          {route.page === 'inspect' && (
-            <Suspense fallback={<p className="shell-wait">{t.loadingInspectorText}</p>}>
-              <InspectorPage key={`inspect ${route.id}`} id={route.id} at={route.at} />
-            </Suspense>
-          )}
-          {route.page === 'diff' && (
-            <Suspense fallback={<PageSkeleton />}>
-              <DiffPage key={`diff ${route.id}`} id={route.id} other={route.other} />
-            </Suspense>
-          )}
-          {route.page === 'branches' && (
-            <Suspense fallback={<PageSkeleton />}>
-              <BranchesPage key={`branches ${route.id}`} id={route.id} shown={route.shown} />
-            </Suspense>
-          )}
           {route.page === 'new' && <NewPage agent={route.agent} />}
-          {route.page === 'overview' && OverviewPage && (
-            <Suspense fallback={<PageSkeleton />}>
+          <Suspense fallback={<PageSkeleton />}>
+            {route.page === 'inspect' && (
+              <InspectorPage key={`inspect ${route.id}`} id={route.id} at={route.at} />
+            )}
+            {route.page === 'diff' && (
+              <DiffPage key={`diff ${route.id}`} id={route.id} other={route.other} />
+            )}
+            {route.page === 'branches' && (
+              <BranchesPage key={`branches ${route.id}`} id={route.id} shown={route.shown} />
+            )}
+            {(route.page === 'overview' || route.page === 'experiments') && OverviewPage && (
               <OverviewPage />
-            </Suspense>
-          )}
-          {route.page === 'design' && (
-            <Suspense fallback={<PageSkeleton />}>
-              <GalleryPage />
-            </Suspense>
-          )}
+            )}
+            {route.page === 'design' && <GalleryPage />}
+          </Suspense>
         </div>
       </div>
       <Suspense fallback={null}>

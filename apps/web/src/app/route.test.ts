@@ -18,6 +18,10 @@ const route: fc.Arbitrary<Route> = fc.oneof(
     agent: fc.option(name, { nil: undefined }),
     model: fc.option(name, { nil: undefined }),
   }),
+  fc.record({
+    page: fc.constant('experiments' as const),
+    path: fc.constantFrom('', '/refunds', '/refunds?variant=brief&other_experiment=refunds-2'),
+  }),
   fc.constant({ page: 'design' as const }),
 );
 

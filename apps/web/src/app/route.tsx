@@ -15,6 +15,8 @@ export type Route =
       readonly shown?: readonly string[] | undefined;
     }
   | ({ readonly page: 'overview' } & OverviewFilter)
+  /** Shows all experiments, or the experiment that the rest of the path names. The page of experiments reads it. */
+  | { readonly page: 'experiments'; readonly path?: string | undefined }
   | { readonly page: 'design' };
 
 /** The range of time, the agent, its version and the model that the charts of the overview show. */
@@ -33,57 +35,64 @@ export interface OverviewFilter {
 export function routeOf(href: string, base: string = basePath): Route {
   const { pathname, searchParams } = new URL(href, 'http://page');
   const [, app, page, id, view] = belowBase(pathname, base).split('/');
-  if (app === 'app' && page === 'overview') {
-    const read = (name: string) => searchParams.get(name) ?? undefined;
-    const [agent, version, model] = [read('agent'), read('version'), read('model')];
-    return { page, range: read('range'), agent, version, model };
-  }
-  if (app === 'app' && page === 'design') return { page };
-  if (app === 'app' && page === 'tasks' && id) {
-    if (view === 'diff')
-      return { page: 'diff', id: decoded(id), other: searchParams.get('other') ?? undefined };
-    if (view === 'branches') {
-      const shown = searchParams.getAll('with');
-      return { page: 'branches', id: decoded(id), shown: shown.length > 0 ? shown : undefined };
+  const read = (name: string) => searchParams.get(name) ?? undefined;
+  if (app === 'app') {
+    if (page === 'overview') {
+      const [agent, version, model] = [read('agent'), read('version'), read('model')];
+      return { page, range: read('range'), agent, version, model };
     }
-    const at = offsetOf(searchParams.get('at'));
-    return { page: view === 'inspect' ? 'inspect' : 'task', id: decoded(id), at };
+    if (page === 'experiments') return { page, path: href.split('/app/experiments')[1] };
+    if (page === 'design') return { page };
+    if (page === 'tasks' && id) {
+      if (view === 'diff') return { page: view, id: decoded(id), other: read('other') };
+      if (view === 'branches') {
+        const shown = searchParams.getAll('with');
+        return { page: view, id: decoded(id), shown: shown.length > 0 ? shown : undefined };
+      }
+      const at = offsetOf(searchParams.get('at'));
+      return { page: view === 'inspect' ? view : 'task', id: decoded(id), at };
+    }
   }
-  return { page: 'new', agent: searchParams.get('agent') ?? undefined };
+  return { page: 'new', agent: read('agent') };
 }
 
 export function hrefOf(route: Route, base: string = basePath): string {
+  const task = (id: string) => `${base}/app/tasks/${encodeURIComponent(id)}`;
   switch (route.page) {
-    case 'new': {
-      const query = route.agent === undefined ? '' : `?agent=${encodeURIComponent(route.agent)}`;
-      return `${base}/${query}`;
-    }
+    case 'new':
+      return withQuery(`${base}/`, [['agent', route.agent]]);
     case 'task':
-    case 'inspect': {
-      const at = route.at === undefined ? '' : `?at=${route.at}`;
-      const view = route.page === 'inspect' ? '/inspect' : '';
-      return `${base}/app/tasks/${encodeURIComponent(route.id)}${view}${at}`;
-    }
-    case 'diff': {
-      const query = route.other === undefined ? '' : `?other=${encodeURIComponent(route.other)}`;
-      return `${base}/app/tasks/${encodeURIComponent(route.id)}/diff${query}`;
-    }
-    case 'branches': {
-      const query = new URLSearchParams((route.shown ?? []).map((one) => ['with', one]));
-      const path = `${base}/app/tasks/${encodeURIComponent(route.id)}/branches`;
-      return query.size === 0 ? path : `${path}?${query}`;
-    }
-    case 'overview': {
-      const { range, agent, version, model } = route;
-      const given = Object.entries({ range, agent, version, model }).filter(
-        (entry): entry is [string, string] => entry[1] !== undefined,
+      return withQuery(task(route.id), [['at', route.at]]);
+    case 'inspect':
+      return withQuery(`${task(route.id)}/inspect`, [['at', route.at]]);
+    case 'diff':
+      return withQuery(`${task(route.id)}/diff`, [['other', route.other]]);
+    case 'branches':
+      return withQuery(
+        `${task(route.id)}/branches`,
+        (route.shown ?? []).map((one) => ['with', one]),
       );
-      const query = new URLSearchParams(given).toString();
-      return `${base}/app/overview${query === '' ? '' : `?${query}`}`;
+    case 'overview': {
+      const { page, ...filter } = route;
+      return withQuery(`${base}/app/${page}`, Object.entries(filter));
     }
+    case 'experiments':
+      return `${base}/app/${route.page}${route.path ?? ''}`;
     case 'design':
-      return `${base}/app/design`;
+      return `${base}/app/${route.page}`;
   }
+}
+
+/** Adds the parameters that have a value to a path. */
+function withQuery(
+  path: string,
+  parameters: readonly (readonly [name: string, value: string | number | undefined])[],
+): string {
+  const given = parameters.flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  const query = new URLSearchParams(given).toString();
+  return query === '' ? path : `${path}?${query}`;
 }
 
 function decoded(text: string): string {

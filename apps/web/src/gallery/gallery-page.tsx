@@ -1,5 +1,5 @@
-import { Button, Dialog } from '@millrace/react/controls';
-import { useState } from 'react';
+import { Button, Dialog, lazyView } from '@millrace/react/controls';
+import { Suspense, useState } from 'react';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { ChatSamples } from './chat-samples.tsx';
 import { ControlSamples } from './control-samples.tsx';
@@ -7,6 +7,11 @@ import { PartSamples } from './part-samples.tsx';
 import { TalkSamples } from './talk-samples.tsx';
 import { TokenSamples } from './token-samples.tsx';
 import './gallery.css';
+
+// The samples share the file of the page of experiments.
+const ExperimentSamples = lazyView(
+  async () => (await import('./experiment-samples.tsx')).ExperimentSamples,
+);
 
 const themes = ['light', 'dark'] as const;
 
@@ -34,6 +39,9 @@ export function GalleryPage() {
             <PartSamples />
             <ChatSamples theme={theme} />
             <TalkSamples theme={theme} />
+            <Suspense fallback={null}>
+              <ExperimentSamples />
+            </Suspense>
           </div>
         ))}
       </div>

@@ -6,7 +6,6 @@ export interface PageLabels extends Labels {
   readonly loadingThePage: string;
   readonly closeSessionList: string;
   readonly loadingInspector: string;
-  readonly loadingInspectorText: string;
   readonly session: string;
   readonly sessionWithId: (id: string) => string;
   readonly waitsForYouTitle: string;
@@ -163,6 +162,7 @@ export interface PageLabels extends Labels {
   // The overview
   readonly loadingTheQuestion: string;
   readonly overview: string;
+  readonly experiments: string;
   readonly loadingTheSessions: string;
   readonly noSessionsYet: string;
   readonly overviewEmpty: string;

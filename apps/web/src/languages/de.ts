@@ -8,7 +8,6 @@ export const german: PageLabels = {
   loadingThePage: 'Die Seite wird geladen',
   closeSessionList: 'Liste der Sitzungen schließen',
   loadingInspector: 'Der Inspektor wird geladen',
-  loadingInspectorText: 'Der Inspektor wird geladen …',
   session: 'Sitzung',
   sessionWithId: (id) => `Sitzung ${id}`,
   waitsForYouTitle: 'Wartet auf Sie · ',
@@ -183,6 +182,7 @@ export const german: PageLabels = {
   // The overview
   loadingTheQuestion: 'Die Frage wird geladen …',
   overview: 'Übersicht',
+  experiments: 'Experimente',
   loadingTheSessions: 'Die Sitzungen werden geladen',
   noSessionsYet: 'Noch keine Sitzungen',
   overviewEmpty:

@@ -8,7 +8,6 @@ export const english: PageLabels = {
   loadingThePage: 'Loading the page',
   closeSessionList: 'Close the list of sessions',
   loadingInspector: 'Loading the inspector',
-  loadingInspectorText: 'Loading the inspector …',
   session: 'Session',
   sessionWithId: (id) => `Session ${id}`,
   waitsForYouTitle: 'Waits for you · ',
@@ -182,6 +181,7 @@ export const english: PageLabels = {
   // The overview
   loadingTheQuestion: 'Loading the question …',
   overview: 'Overview',
+  experiments: 'Experiments',
   loadingTheSessions: 'Loading the sessions',
   noSessionsYet: 'No sessions yet',
   overviewEmpty:

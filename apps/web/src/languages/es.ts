@@ -8,7 +8,6 @@ export const spanish: PageLabels = {
   loadingThePage: 'Cargando la página',
   closeSessionList: 'Cerrar la lista de sesiones',
   loadingInspector: 'Cargando el inspector',
-  loadingInspectorText: 'Cargando el inspector …',
   session: 'Sesión',
   sessionWithId: (id) => `Sesión ${id}`,
   waitsForYouTitle: 'Le espera · ',
@@ -183,6 +182,7 @@ export const spanish: PageLabels = {
   // The overview
   loadingTheQuestion: 'Cargando la pregunta …',
   overview: 'Resumen',
+  experiments: 'Experimentos',
   loadingTheSessions: 'Cargando las sesiones',
   noSessionsYet: 'Aún no hay sesiones',
   overviewEmpty:

@@ -8,7 +8,6 @@ export const chinese: PageLabels = {
   loadingThePage: '正在加载页面',
   closeSessionList: '关闭会话列表',
   loadingInspector: '正在加载检查器',
-  loadingInspectorText: '正在加载检查器…',
   session: '会话',
   sessionWithId: (id) => `会话 ${id}`,
   waitsForYouTitle: '等待您 · ',
@@ -173,6 +172,7 @@ export const chinese: PageLabels = {
   // The overview
   loadingTheQuestion: '正在加载问题…',
   overview: '概览',
+  experiments: '实验',
   loadingTheSessions: '正在加载会话',
   noSessionsYet: '还没有会话',
   overviewEmpty:

@@ -1,9 +1,9 @@
 import type { Client } from '@millrace/client';
 import { errorText, Filled } from '@millrace/react';
-import { clockTime, pageClock, Skeleton } from '@millrace/react/controls';
-import { type ReactNode, useMemo, useSyncExternalStore } from 'react';
+import { clockTime, lazyView, pageClock, Skeleton } from '@millrace/react/controls';
+import { type ReactNode, Suspense, useMemo, useSyncExternalStore } from 'react';
 import { useApp } from '../app/app-context.ts';
-import { type OverviewFilter, useRoute } from '../app/route.tsx';
+import { Link, type OverviewFilter, useRoute } from '../app/route.tsx';
 import { pageLabels } from '../languages/page-labels.ts';
 import type { Api } from '../server/api.ts';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
@@ -14,17 +14,37 @@ import { Failures, Running } from './status-cards.tsx';
 import { UsageTable } from './usage-table.tsx';
 import './overview.css';
 
-/** The overview page of the app. */
+// The page loads the experiments and their texts when the user opens them.
+const ExperimentsPage = lazyView(async () =>
+  (await import('../experiments/experiments-page.tsx')).loadExperimentsPage(),
+);
+
+/** The overview of the app, and the experiments. */
 export function OverviewPage() {
   const t = pageLabels();
   const { client, api } = useApp();
   const route = useRoute();
+  if (route.page === 'experiments')
+    return (
+      <Suspense
+        fallback={
+          <div className="overview">
+            <Skeleton label={t.loadingThePage} bars={['short', 'block', 'block']} />
+          </div>
+        }
+      >
+        <ExperimentsPage path={route.path} />
+      </Suspense>
+    );
   const filter = route.page === 'overview' ? route : {};
   return (
     <main className="overview-page">
       <header className="overview-head">
         <SidebarButton />
         <h1>{t.overview}</h1>
+        <Link className="overview-link" to={{ page: 'experiments' }}>
+          {t.experiments}
+        </Link>
       </header>
       <Overview client={client} api={api} filter={filter} />
     </main>

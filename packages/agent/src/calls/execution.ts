@@ -110,7 +110,7 @@ async function runAndReport(
   // The code for forms loads on demand, because few tools ask the user.
   const ask: ToolContext['ask'] = async (form, signal) => {
     asker ??= import('./form-call.ts').then((forms) =>
-      forms.formAsker({ context, at, call, answers, stop }),
+      forms.formAsker({ context, at, call, answers, stop, tool }),
     );
     return (await asker)(form, signal);
   };

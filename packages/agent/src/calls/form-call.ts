@@ -10,12 +10,13 @@ import {
 import { AgentError } from '../contract/agent-error.ts';
 import type { ApprovalAnswer } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { CheckedToolCall, FormAnswer, ToolContext } from '../contract/tool.ts';
+import type { CheckedToolCall, FormAnswer, Tool, ToolContext } from '../contract/tool.ts';
 
 interface FormCallOptions {
   readonly context: RunContext;
   readonly at: Attempt;
   readonly call: CheckedToolCall['call'];
+  readonly tool: Pick<Tool, 'checksAnswers'>;
   /** The caller calls the function of a question when the question has an answer. */
   readonly answers: Map<ToolCallId, () => void>;
   /** Aborts when the run or the attempt stops. */
@@ -41,11 +42,22 @@ export function formAsker(options: FormCallOptions): NonNullable<ToolContext['as
     const stop = signal === undefined ? options.stop : AbortSignal.any([options.stop, signal]);
     stop.throwIfAborted();
     const answer = await answerTo(options, questionId(options.call, form, count), form, stop);
-    if (answer.decision === 'deny') return declined(answer);
+    if (answer.decision === 'deny') return guarded(options, declined(answer));
     const checked = checkForm(read.fields, answer.input);
     // The client of the user should have refused this answer. The user has not answered the form.
-    return checked.ok ? { action: 'accept', content: checked.content } : { action: 'cancel' };
+    if (!checked.ok) return { action: 'cancel' };
+    return guarded(options, { action: 'accept', content: checked.content });
   };
+}
+
+/** Returns the answer that the tool gets. The code of guardrails loads on demand. */
+async function guarded(
+  { context, at, tool }: FormCallOptions,
+  answer: FormAnswer,
+): Promise<FormAnswer> {
+  if (!tool.checksAnswers) return answer;
+  const { checkAnswer } = await import('../guardrails/check-answer.ts');
+  return checkAnswer(context, at, answer);
 }
 
 async function answerTo(

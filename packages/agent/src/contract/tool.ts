@@ -73,6 +73,11 @@ export interface Tool extends TypedTool {
    * error.
    */
   readonly runsAnyName?: true | undefined;
+  /**
+   * True if the tool sends the answers to its forms to a model. Input guardrails then check an answer before
+   * the tool gets it. Default: they check the result of the tool.
+   */
+  readonly checksAnswers?: true | undefined;
   /** Set if a client runs the tool and sends its output. The run then never calls `execute`. */
   readonly client?: ClientSide | undefined;
   /** Returns one line for the user that describes what the call does. */
@@ -226,7 +231,14 @@ export interface ToolNotice {
 export type FormAnswer =
   | { readonly action: 'accept'; readonly content: JsonObject }
   | { readonly action: 'decline'; readonly reason?: string }
-  | { readonly action: 'cancel' };
+  | {
+      readonly action: 'cancel';
+      /**
+       * The text of an answer that an input guardrail stopped. The tool must return it as its result, so that
+       * the guardrail blocks the run. Only tools with `checksAnswers` get it.
+       */
+      readonly stopped?: string;
+    };
 
 /** A change of one file by a tool, or the start or end of a command that changes files. */
 export interface FileChangeRecord {

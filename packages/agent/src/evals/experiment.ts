@@ -184,6 +184,8 @@ export interface ScoreSummary {
   readonly mean: number;
   /** Undefined if there are too few cases. */
   readonly interval?: Interval | undefined;
+  /** The share of the scored runs whose score is at least 0.5. */
+  readonly passRate: number;
   /** Number of cases with a score. */
   readonly cases: number;
   /** Number of runs with a score. */
@@ -210,6 +212,8 @@ export interface VariantReport {
   readonly scoreUsage: Usage;
   /** The mean duration of the runs that ended. */
   readonly meanDurationMs: number;
+  /** The 95th percentile of the durations of the runs that ended. */
+  readonly p95DurationMs: number;
   /** By the name of the scorer. */
   readonly scores: Readonly<Record<string, ScoreSummary>>;
 }

@@ -1,4 +1,12 @@
 export {
+  type CaseChange,
+  type CaseComparison,
+  type ComparedCase,
+  type ComparedVariant,
+  compareVariants,
+  type VariantComparison,
+} from './compare-cases.ts';
+export {
   caseFromRecords,
   casesFromSessions,
   type SessionCaseOptions,
@@ -24,6 +32,12 @@ export type {
   VariantReport,
 } from './experiment.ts';
 export { type JudgeOptions, judge, type PairwiseOptions, pairwise } from './judge.ts';
+export {
+  experimentFold,
+  readExperiment,
+  type StoredExperiment,
+  storedReport,
+} from './read-experiment.ts';
 export { failedGates, type Gate, type GateFailure } from './report.ts';
 export { runExperiment } from './run-experiment.ts';
 export { type ScoreSessionOptions, scoreSession } from './score-session.ts';
@@ -40,3 +54,4 @@ export {
   type TextOptions,
 } from './scorers.ts';
 export { type Interval, meanInterval, wilsonInterval } from './statistics.ts';
+export { experimentSessionName } from './stored-results.ts';

@@ -4,17 +4,33 @@ import { assertKnownOptions } from '../known-options.ts';
 import type {
   ExperimentReport,
   RunReport,
+  Score,
   ScoreDifference,
   ScoreSummary,
   VariantReport,
 } from './experiment.ts';
-import type { ExperimentPlan } from './experiment-plan.ts';
 import { type Interval, meanInterval, meanOf, wilsonInterval } from './statistics.ts';
 
-type ReportedPlan = Pick<
-  ExperimentPlan,
-  'session' | 'baseline' | 'variants' | 'scorers' | 'confidence' | 'options'
->;
+/** The matrix that a report is about. */
+export interface ReportedPlan {
+  readonly name: string;
+  readonly session: string;
+  readonly baseline: string;
+  readonly variants: readonly string[];
+  readonly scorers: readonly { readonly name: string }[];
+  readonly confidence: number;
+}
+
+/** The score of a failed run. */
+export const failedScore: Score = { value: 0, reason: 'The run failed' };
+
+/** A run passes a scorer if its score is at least this number. */
+const passingScore = 0.5;
+
+/** Returns the score of a run. A scorer can have the name of a method of objects. */
+function scoreOf({ scores }: RunReport, scorer: string): Score | undefined {
+  return Object.hasOwn(scores, scorer) ? scores[scorer] : undefined;
+}
 
 /** Creates the report of an experiment from its runs. */
 export function experimentReport(
@@ -22,10 +38,11 @@ export function experimentReport(
   runs: readonly RunReport[],
   stoppedBy: ExperimentReport['stoppedBy'],
 ): ExperimentReport {
-  const { session, baseline, variants, options } = plan;
-  const runsOf = (name: string) => runs.filter(({ variant }) => variant === name);
+  const { name: experiment, session, baseline, variants } = plan;
+  const byVariant = Map.groupBy(runs, ({ variant }) => variant);
+  const runsOf = (name: string) => byVariant.get(name) ?? [];
   return {
-    ...{ name: options.name, session, baseline, runs },
+    ...{ name: experiment, session, baseline, runs },
     variants: variants.map((name) => variantReport(name, runsOf(name), plan, runsOf(baseline))),
     isComplete: runs.every(({ status }) => status !== 'open'),
     ...(stoppedBy && { stoppedBy }),
@@ -39,28 +56,31 @@ function variantReport(
   baselineRuns: readonly RunReport[],
 ): VariantReport {
   const ended = runs.filter(({ stop }) => stop !== undefined);
-  const scores: Record<string, ScoreSummary> = {};
-  for (const { scorer } of scorers) {
-    const own = caseMeans(runs, scorer.name);
+  const durations = ended.map(({ durationMs }) => durationMs).toSorted((one, two) => one - two);
+  const scores = new Map<string, ScoreSummary>();
+  for (const { name: scorer } of scorers) {
+    const own = caseMeans(runs, scorer);
     if (own.size === 0) continue;
-    const other = name === baseline ? undefined : caseMeans(baselineRuns, scorer.name);
+    const other = name === baseline ? undefined : caseMeans(baselineRuns, scorer);
     const difference = other && differenceOf(own, other, confidence);
-    const values = [...own.values()];
-    scores[scorer.name] = {
-      mean: meanOf(values),
-      interval: scoreInterval(runs, scorer.name, values, confidence),
-      cases: own.size,
-      runs: runs.filter((run) => scorer.name in run.scores).length,
+    const values = runs.flatMap((run) => scoreOf(run, scorer)?.value ?? []);
+    const means = [...own.values()];
+    scores.set(scorer, {
+      mean: meanOf(means),
+      interval: scoreInterval(values, means, confidence),
+      passRate: values.filter((value) => value >= passingScore).length / values.length,
+      ...{ cases: own.size, runs: values.length },
       ...(difference && { difference }),
-    };
+    });
   }
   return {
-    ...{ name, runs: runs.length, scores },
+    ...{ name, runs: runs.length, scores: Object.fromEntries(scores) },
     failed: runs.filter(({ status }) => status === 'failed').length,
     open: runs.filter(({ status }) => status === 'open').length,
     usage: sumOf(runs.map(({ usage }) => usage)),
     scoreUsage: sumOf(runs.map(({ scoreUsage }) => scoreUsage)),
-    meanDurationMs: meanOf(ended.map(({ durationMs }) => durationMs)),
+    meanDurationMs: meanOf(durations),
+    p95DurationMs: durations[Math.ceil(durations.length * 0.95) - 1] ?? 0,
   };
 }
 
@@ -68,28 +88,30 @@ function variantReport(
  * Returns the mean score of each case. Repeats of a case are not independent of each other, so a case is the unit
  * of all intervals: more repeats make the value of a case more exact, and do not count as more cases.
  */
-function caseMeans(runs: readonly RunReport[], scorer: string): ReadonlyMap<string, number> {
+export function caseMeans(runs: readonly RunReport[], scorer: string): ReadonlyMap<string, number> {
   const values = new Map<string, number[]>();
-  for (const { case: id, scores } of runs) {
-    const score = scores[scorer];
-    if (score !== undefined) values.set(id, [...(values.get(id) ?? []), score.value]);
+  for (const run of runs) {
+    const score = scoreOf(run, scorer);
+    const known = values.get(run.case);
+    if (score !== undefined && known === undefined) values.set(run.case, [score.value]);
+    else if (score !== undefined) known?.push(score.value);
   }
   return new Map([...values].map(([id, all]) => [id, meanOf(all)]));
 }
 
+/** `values` are the scores of all runs, and `means` are the means of the cases. */
 function scoreInterval(
-  runs: readonly RunReport[],
-  scorer: string,
   values: readonly number[],
+  means: readonly number[],
   confidence: number,
 ): Interval | undefined {
-  const isRate = runs.every(({ scores }) => [undefined, 0, 1].includes(scores[scorer]?.value));
-  if (isRate) return wilsonInterval(meanOf(values), values.length, confidence);
-  return meanInterval(values, confidence, [0, 1]);
+  const isRate = values.every((value) => value === 0 || value === 1);
+  if (isRate) return wilsonInterval(meanOf(means), means.length, confidence);
+  return meanInterval(means, confidence, [0, 1]);
 }
 
 /** Returns the mean of the differences of the cases that both variants have. */
-function differenceOf(
+export function differenceOf(
   own: ReadonlyMap<string, number>,
   other: ReadonlyMap<string, number>,
   confidence: number,
@@ -104,7 +126,7 @@ function differenceOf(
 }
 
 function sumOf(usages: readonly Usage[]): Usage {
-  return usages.reduce(addUsage, noUsage);
+  return usages.reduce((sum, one) => (one === noUsage ? sum : addUsage(sum, one)), noUsage);
 }
 
 /** A lower limit for the mean of a score. */

@@ -8,7 +8,7 @@ import type {
   RunReport,
   Score,
 } from './experiment.ts';
-import { ExperimentLog, type StoredRun } from './experiment-log.ts';
+import { ExperimentLog } from './experiment-log.ts';
 import {
   type ExperimentPlan,
   hashOf,
@@ -16,9 +16,10 @@ import {
   type PlannedScorer,
   planExperiment,
 } from './experiment-plan.ts';
-import { experimentReport } from './report.ts';
+import { experimentReport, failedScore } from './report.ts';
 import { type EndedSession, endSession, isStopped } from './run-session.ts';
 import { checkedScore, evaluatedRun } from './score-session.ts';
+import type { StoredRun } from './stored-results.ts';
 
 /**
  * Runs an experiment: each variant answers each case, and the scorers score the answers. Each run is a session of
@@ -34,6 +35,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<Experim
   const plan = await planExperiment(options);
   const results = await ExperimentLog.open(options.log, plan.session);
   try {
+    await results.addPlan(plan.stored);
     return await new ExperimentRun(plan, results).run();
   } finally {
     await results.close().catch(() => {});
@@ -96,7 +98,8 @@ class ExperimentRun {
     if (this.#failure !== undefined) throw this.#failure.error;
     const reports: RunReport[] = [];
     for (const run of runs) reports.push(await this.#reportOf(run));
-    return experimentReport(this.#plan, reports, this.#stoppedBy);
+    const named = { ...this.#plan, name: options.name, scorers: scorers.map((one) => one.scorer) };
+    return experimentReport(named, reports, this.#stoppedBy);
   }
 
   /** Works on all runs, with several workers. A failure of the log stops all of them. */
@@ -231,20 +234,21 @@ class ExperimentRun {
       return { ...shared, ...nothing, status: 'open', session: run.session };
     }
     const { session, stop, isFailed, usage, durationMs } = stored;
-    const scores: Record<string, Score> = {};
+    const scores = new Map<string, Score>();
     let isScored = true;
     for (const planned of scorers) {
       const { name, against } = planned.scorer;
       if (against === run.variant) continue;
       const place = { planned: run.session, scorer: name, hash: await this.#hashOf(run, planned) };
       const score = isFailed ? failedScore : this.#results.score(place);
-      if (score !== undefined) scores[name] = score;
+      if (score !== undefined) scores.set(name, score);
       const isPossible = against === undefined || !this.#isOtherFailed(run, against);
       if (score === undefined && isPossible) isScored = false;
     }
     const error = isFailed ? (stored.error?.message ?? stop) : this.#problems.get(run.session);
     const status = isFailed ? 'failed' : isScored ? 'finished' : 'open';
-    return { ...shared, status, session, stop, error, usage, durationMs, scores };
+    const found = { scores: Object.fromEntries(scores) };
+    return { ...shared, ...found, status, session, stop, error, usage, durationMs };
   }
 
   /** A pair is not scored if the run of the other variant failed. */
@@ -268,8 +272,6 @@ class ExperimentRun {
     this.#stop.abort(new AgentError('left', 'The experiment was stopped', {}, { cause: error }));
   }
 }
-
-const failedScore: Score = { value: 0, reason: 'The run failed' };
 
 /** The name of a variant has no slash, so two runs never have the same text. */
 function placeOf({ variant, case: id, repeat }: RunKey): string {

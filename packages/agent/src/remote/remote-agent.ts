@@ -3,6 +3,7 @@ import {
   createProvider,
   type ModelRequest,
   ProviderError,
+  type Stream,
   type StreamContext,
   type StreamStep,
 } from '@millrace/providers';
@@ -32,9 +33,9 @@ export type RemoteAgentOptions = Pick<
  */
 export function remoteAgent(peer: RemotePeer, options: RemoteAgentOptions = {}): Agent {
   const turns = new Map<string, RemoteTurn>();
-  const provider = createProvider(peer.protocol, peer.name, (request, context) =>
-    streamStep(peer, turns, request, context),
-  );
+  const stream: Stream = (request, context) => streamStep(peer, turns, request, context);
+  // The signal of `createProvider` also aborts at the end of a step. A turn needs the signal of the run.
+  const provider = { ...createProvider(peer.protocol, peer.name, stream), stream };
   // A step cannot be sent again, because the remote agent has already worked.
   const retry = { maxAttempts: 1 };
   return createAgent({ ...options, provider, tools: [remoteTool(turns)], retry });
@@ -53,7 +54,7 @@ function remoteTool(turns: ReadonlyMap<string, RemoteTurn>): Tool {
       return { output: { text, isError: true } };
     },
   });
-  return { ...tool, runsAnyName: true };
+  return { ...tool, runsAnyName: true, checksAnswers: true };
 }
 
 const objectSchema = { type: 'object' } as const;
@@ -78,8 +79,10 @@ async function* streamStep(
   const fresh = newMessages(items);
   const start = (message: readonly Item[]): RemoteTurn => {
     const request = { session, items, message, memory };
-    const started = new RemoteTurn((stop) => peer.send({ ...request, signal: stop }));
+    const started = new RemoteTurn((stop) => peer.send({ ...request, signal: stop }), signal);
     turns.set(session, started);
+    const forget = () => turns.get(session) === started && turns.delete(session);
+    signal?.addEventListener('abort', forget, { once: true });
     return started;
   };
   let turn = continued(turns.get(session), items);
@@ -90,29 +93,28 @@ async function* streamStep(
   }
   if (turn === undefined) turn = start(fresh);
   else turn.later.push(...fresh);
-  const stop = () => turn?.stop();
-  signal?.addEventListener('abort', stop, { once: true });
-  if (signal?.aborted) stop();
+  let isWhole = false;
   try {
     for (;;) {
-      const events = [...(await turn.take())];
-      for (let event = events.shift(); event !== undefined; event = events.shift()) {
+      const events = await turn.take();
+      for (const [at, event] of events.entries()) {
         if (event.type === 'end' && writer.calls.size === 0) {
           if (event.stop.reason === 'stop' && turn.later.length > 0) {
             turn = start(turn.later);
             break;
           }
           turns.delete(session);
-          signal?.removeEventListener('abort', stop);
+          isWhole = true;
           return yield endOf(peer, writer, event);
         }
         if (!endsStep(event, turn, writer)) {
           write(event, writer);
           continue;
         }
-        turn.putBack(event.type === 'end' ? [event, ...events] : events);
+        // The next step shows a question that no call of this step asks.
+        turn.putBack(events.slice(event.type === 'result' ? at + 1 : at));
         turn.calls = writer.calls;
-        signal?.removeEventListener('abort', stop);
+        isWhole = true;
         return yield {
           deltas: writer.finish(),
           end: { stop: { reason: 'tool_use' }, usage: noUsage },
@@ -122,12 +124,12 @@ async function* streamStep(
       if (deltas.length > 0) yield { deltas };
     }
   } catch (error) {
-    turns.delete(session);
-    turn.stop();
     const problem = error instanceof Error ? error.message : String(error);
     yield failure(peer, writer, `Cannot store what the remote agent sent: ${problem}`);
   } finally {
-    signal?.removeEventListener('abort', stop);
+    // After a failed or unread step, no later step continues the turn.
+    if (!isWhole) turns.delete(session);
+    if (!isWhole) turn.stop();
   }
 }
 

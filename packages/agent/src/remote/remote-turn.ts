@@ -1,12 +1,20 @@
-import type { Item } from '@millrace/core';
+import type { Item, JsonValue } from '@millrace/core';
 import type { ToolContext, ToolOutput } from '../contract/tool.ts';
 import type { RemoteEvent } from './contract.ts';
+import { withCall } from './question-text.ts';
 
 type Question = Extract<RemoteEvent, { readonly type: 'question' }>;
 type Result = Extract<RemoteEvent, { readonly type: 'result' }>;
 
+interface MadeCall {
+  readonly name: string;
+  readonly input: JsonValue;
+}
+
 /** Maximum number of events that wait for the log. */
 const maxWaiting = 10_000;
+/** Maximum number of events that are taken without a pause. */
+const maxTaken = 100;
 /** Maximum length of the texts that wait for the log, in characters. */
 const maxWaitingLength = 16 * 2 ** 20;
 
@@ -20,9 +28,13 @@ export class RemoteTurn {
   /** The events that no step has written yet. */
   #waiting: RemoteEvent[] = [];
   #waitingLength = 0;
+  /** The number of events that were taken without a pause. */
+  #taken = 0;
   readonly #results = new Map<string, Result>();
   readonly #progress = new Map<string, string>();
   readonly #questions = new Set<Question>();
+  /** All calls that the remote agent made, by id. A question can be about each of them. */
+  readonly #made = new Map<string, MadeCall>();
   /** The calls that run as tools now. */
   readonly #served = new Set<string>();
   /** Aborts when the remote agent has ended. Open questions end then. */
@@ -33,8 +45,14 @@ export class RemoteTurn {
   /** The messages that arrived meanwhile. The remote agent gets them after this turn. */
   readonly later: Item[] = [];
 
-  constructor(start: (signal: AbortSignal) => AsyncIterable<RemoteEvent>) {
-    void this.#read(start);
+  /** The signal is that of the run. The remote agent stops when the run is stopped, and when the run ends. */
+  constructor(
+    start: (signal: AbortSignal) => AsyncIterable<RemoteEvent>,
+    run: AbortSignal | undefined,
+  ) {
+    run?.addEventListener('abort', () => this.stop(), { once: true });
+    if (run?.aborted) this.stop();
+    else void this.#read(start);
   }
 
   /** True if our side has stopped the remote agent. */
@@ -71,10 +89,11 @@ export class RemoteTurn {
       const isLong = text.length > 2 * maxWaitingLength;
       this.#progress.set(event.id, isLong ? text.slice(-maxWaitingLength) : text);
     } else {
+      if (event.type === 'call') this.#made.set(event.id, event);
       if (event.type === 'result') this.#results.set(event.id, event);
       if (event.type === 'question') this.#questions.add(event);
       this.#waiting.push(event);
-      if ('text' in event) this.#waitingLength += event.text.length;
+      this.#waitingLength += lengthOf(event);
     }
     const isTooMuch = this.#waiting.length > maxWaiting || this.#waitingLength > maxWaitingLength;
     if (isTooMuch) {
@@ -96,16 +115,26 @@ export class RemoteTurn {
     this.#changed = Promise.withResolvers();
   }
 
-  /** Returns the events since the last call. Waits for at least one event. */
+  /**
+   * Returns the next events. Waits for at least one event. After `maxTaken` events, the process does other
+   * work first, because the log needs time for each event.
+   */
   async take(): Promise<readonly RemoteEvent[]> {
+    if (this.#taken >= maxTaken) {
+      await new Promise((resolve) => setTimeout(resolve));
+      this.#taken = 0;
+    }
     while (this.#waiting.length === 0) await this.#changed.promise;
-    this.#waitingLength = 0;
-    return this.#waiting.splice(0);
+    const taken = this.#waiting.splice(0, maxTaken);
+    this.#taken += taken.length;
+    for (const event of taken) this.#waitingLength -= lengthOf(event);
+    return taken;
   }
 
   /** Puts events back that belong to the next step. */
   putBack(events: readonly RemoteEvent[]): void {
     this.#waiting.unshift(...events);
+    for (const event of events) this.#waitingLength += lengthOf(event);
   }
 
   /** Returns whether a question has no answer and is not shown. */
@@ -133,8 +162,14 @@ export class RemoteTurn {
       const changed = this.#changed.promise;
       const question = this.#takeQuestion(id);
       if (question !== undefined) {
-        const text = await ask(question, context, this.#over.signal);
-        if (isQuestionCall(id)) return { output: { text } };
+        const { text, isStopped } = await ask(
+          this.#shown(question, id),
+          context,
+          this.#over.signal,
+        );
+        // The input guardrails of the run then check the text too, and block the run.
+        if (isStopped) this.stop();
+        if (isStopped || isQuestionCall(id)) return { output: { text, isError: isStopped } };
         continue;
       }
       const progress = this.#progress.get(id);
@@ -150,15 +185,31 @@ export class RemoteTurn {
 
   /**
    * Takes a question about a call. A call also asks the questions of calls that do not run yet, because the
-   * remote agent may need their answers before it finishes this call.
+   * remote agent may need their answers before it finishes this call. A call with a result leaves a question to
+   * the call of the same step that the question is about.
    */
   #takeQuestion(id: string): Question | undefined {
-    const isOwn = ({ call }: Question) =>
-      call === id || call === undefined || !this.#served.has(call);
+    const canWait = this.#results.has(id);
+    const isOwn = ({ call }: Question) => {
+      if (call === id || call === undefined) return true;
+      return !this.#served.has(call) && !(canWait && this.calls.has(call));
+    };
     const found = [...this.#questions].find(isOwn);
     if (found !== undefined) this.#questions.delete(found);
     return found;
   }
+
+  /** Returns a question as a call asks it. The question of another call names that call and its input. */
+  #shown(question: Question, id: string): Question {
+    const { call, form } = question;
+    const about = call === undefined || call === id ? undefined : this.#made.get(call);
+    if (about === undefined) return question;
+    return { ...question, form: { ...form, message: withCall(form.message, about) } };
+  }
+}
+
+function lengthOf(event: RemoteEvent): number {
+  return 'text' in event ? event.text.length : 0;
 }
 
 /** The start of the id of a call that only asks a question. */
@@ -177,14 +228,19 @@ async function ask(
   { form, answer }: Question,
   { ask: show }: ToolContext,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<{ readonly text: string; readonly isStopped: boolean }> {
   try {
     const given = (await show?.(form, signal)) ?? { action: 'cancel' };
+    if (given.action === 'cancel') {
+      answer({ action: 'cancel' });
+      return { text: given.stopped ?? 'cancel', isStopped: given.stopped !== undefined };
+    }
     answer(given);
-    return given.action === 'accept' ? JSON.stringify(given.content) : given.action;
+    const text = given.action === 'accept' ? JSON.stringify(given.content) : given.action;
+    return { text, isStopped: false };
   } catch (error) {
     answer({ action: 'cancel' });
-    return error instanceof Error ? error.message : 'cancel';
+    return { text: error instanceof Error ? error.message : 'cancel', isStopped: false };
   }
 }
 

@@ -7,6 +7,7 @@ import type {
   RunId,
   TraceContext,
 } from '@millrace/core';
+import type { ForkOptions } from '@millrace/log';
 import type { ContentOf } from './content.ts';
 import type { PastRequestInfo } from './inspection.ts';
 import type { TaskMessage, Update } from './message.ts';
@@ -139,6 +140,15 @@ export interface TasksService {
     taskId: string,
     body: bodies.BranchTask,
     sent?: Pick<RequestMetadata, 'trace'>,
+  ): Promise<Task>;
+  /**
+   * Creates a task with a copy of the log of another task up to an offset, and with further records. The copy
+   * does nothing until it receives a command. A repeated idempotency key returns the first copy.
+   */
+  copy(
+    taskId: string,
+    copied: Omit<ForkOptions, 'into'>,
+    sent?: Pick<RequestMetadata, 'key'>,
   ): Promise<Task>;
   get(ref: Ref): Promise<TaskResponse>;
   /**

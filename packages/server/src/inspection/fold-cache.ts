@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 
@@ -10,8 +11,9 @@ const maxCached = 256;
  * Maximum number of pages that one read loads. A longer session needs several reads, and `isWhole` is false
  * until the last of them.
  */
-const maxPages = 32;
-const pageBytes = 2 ** 20;
+const maxPages = 128;
+/** The size of a page. The server handles other requests between two pages. */
+const pageBytes = 2 ** 18;
 
 /** A value that is computed from the records of a session. */
 export interface KeptValue {
@@ -64,6 +66,7 @@ export class FoldCache<Value extends KeptValue> {
       const from = state.through;
       const page = await this.#log.read(session, { from, incarnation, maxBytes: pageBytes });
       if (page.through <= state.through) break;
+      if (pages > 0) await nextTurn();
       state = { ...fold(state, page.records), through: page.through };
     }
     this.#remember(session, { incarnation, state });

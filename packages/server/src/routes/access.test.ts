@@ -50,7 +50,7 @@ test('every operation of the OpenAPI document that has a JSON body is sent an un
 const reads = guarded.filter(
   ({ method, path }) =>
     method === 'GET' &&
-    !/tokens|blobs|sub-agents|\{event_id\}|chat|mcp|a2a|agent-card|request$|\{response_id\}|\{conversation_id\}|\{model\}/.test(
+    !/tokens|blobs|sub-agents|\{event_id\}|chat|mcp|a2a|agent-card|request$|\{experiment_name\}|\{response_id\}|\{conversation_id\}|\{model\}/.test(
       path,
     ),
 );

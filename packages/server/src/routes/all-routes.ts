@@ -4,6 +4,7 @@ import { agUiRoutes } from './ag-ui/ag-ui-routes.ts';
 import { agentRoutes } from './agents.ts';
 import { chatRoutes } from './chat/chat-routes.ts';
 import { eventRoutes } from './events.ts';
+import { experimentRoutes } from './experiments/experiment-routes.ts';
 import { fileRoutes } from './files/file-routes.ts';
 import { mcpRoutes } from './mcp/mcp-routes.ts';
 import { messageRoutes } from './messages.ts';
@@ -33,6 +34,7 @@ const routes: readonly Route[] = [
   ...spanRoutes,
   ...trackerRoutes,
   ...statisticsRoutes,
+  ...experimentRoutes,
   ...tokenRoutes,
   ...chatRoutes,
   ...openAiRoutes,

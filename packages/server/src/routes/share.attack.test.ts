@@ -26,9 +26,13 @@ const named = (kind: 'reading' | 'other') =>
     .filter(({ method }) => ['GET', 'HEAD'].includes(method) === (kind === 'reading'))
     .filter(
       ({ name }) =>
-        !['GET /access', 'GET /search', 'GET /statistics/attempts', 'GET /v1/models'].includes(
-          name,
-        ),
+        ![
+          'GET /access',
+          'GET /experiments',
+          'GET /search',
+          'GET /statistics/attempts',
+          'GET /v1/models',
+        ].includes(name),
     )
     .map((operation) => [operation.name, operation] as const);
 

@@ -346,7 +346,7 @@ function statusChange(
  * Returns the id of the task for a key. The id is derived from the key, so two processes cannot create two
  * tasks for the same key. Different users can use the same key.
  */
-function keyedTaskId(agentId: string, key: string, owner: string | undefined): SessionId {
+export function keyedTaskId(agentId: string, key: string, owner: string | undefined): SessionId {
   const parts = owner === undefined ? [agentId, key] : [agentId, key, owner];
   const hash = createHash('sha256').update(JSON.stringify(parts));
   return sessionId(hash.digest('hex').slice(0, 32));

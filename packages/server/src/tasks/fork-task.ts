@@ -13,7 +13,7 @@ import {
   type TraceContext,
   toArray,
 } from '@millrace/core';
-import { type Log, snapshot } from '@millrace/log';
+import { type ForkOptions as CopyOptions, type Log, snapshot } from '@millrace/log';
 import { withFiles } from '../agents/loops/loop-commands.ts';
 import type { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
@@ -25,7 +25,7 @@ import { ServerError } from '../contract/server-error.ts';
 import type { Task } from '../contract/task.ts';
 import { convertContent } from '../messages/message-drafts.ts';
 import { createTracker } from '../stores/row-services.ts';
-import type { StoredTask } from '../stores/task-store.ts';
+import { keyedTaskId, type StoredTask } from '../stores/task-store.ts';
 import { contentToParts } from '../updates/content-parts.ts';
 
 interface ForkOptions extends RunnerOptions {
@@ -109,17 +109,44 @@ async function startFork(
   await untilStarted(run);
   const through = (await log.info(newSession))?.origin?.through;
   if (through === undefined) throw await forkError(from.id, run);
-  const branch = { of: from.id, after: await lastItem(log, sessionId(from.id), through) };
-  // Lists show a branch together with its parent. The branch therefore does not inherit pin, archive and
-  // folder.
-  const { pinned: _, archived: __, folder: ___, ...inherited } = from.task_metadata ?? {};
-  const task_metadata = { ...inherited, branch };
+  const task_metadata = await branchMetadata(log, from, through);
   const task = await tasks.adopt({ agentId, owner }, newSession, {
     ...{ params: from.params, task_metadata },
   });
   await createTracker(rows, newSession, agentId);
   loops.track(newSession, agent, run, { detach, isRunning: true });
   return task;
+}
+
+/** Creates a task with a copy of the log of another task. No run starts. */
+export async function copyTask(
+  { log, rows, tasks, ids }: RunnerOptions,
+  { task: from, agentId, owner }: StoredTask,
+  copied: Omit<CopyOptions, 'into'>,
+  key: string | undefined,
+): Promise<Task> {
+  const into =
+    key === undefined ? ids.session() : keyedTaskId(agentId, `copy:${from.id}:${key}`, owner);
+  const known = key === undefined ? undefined : await tasks.find({ id: into });
+  if (known !== undefined) return known.task;
+  if ((await log.info(into)) === undefined) await log.fork(sessionId(from.id), { into, ...copied });
+  const task_metadata = await branchMetadata(log, from, copied.through);
+  const task = await tasks.adopt({ agentId, owner }, into, { params: from.params, task_metadata });
+  await createTracker(rows, into, agentId);
+  return task;
+}
+
+/** Returns the metadata of a task that is a copy of another task up to an offset. */
+async function branchMetadata(
+  log: Log,
+  { id, task_metadata }: Pick<Task, 'id' | 'task_metadata'>,
+  through: number,
+): Promise<NonNullable<Task['task_metadata']>> {
+  const branch = { of: id, after: await lastItem(log, sessionId(id), through) };
+  // Lists show a branch together with its parent. The branch therefore does not inherit pin, archive and
+  // folder.
+  const { pinned: _, archived: __, folder: ___, ...inherited } = task_metadata ?? {};
+  return { ...inherited, branch };
 }
 
 function inputOf(

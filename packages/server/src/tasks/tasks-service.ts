@@ -1,3 +1,4 @@
+import { experimentSessionName } from '@millrace/agent/evals';
 import {
   checkForm,
   type FormQuestion,
@@ -31,7 +32,7 @@ import { createTracker } from '../stores/row-services.ts';
 import { readEvent } from '../stores/task-events.ts';
 import { assertUsable } from '../stores/task-status.ts';
 import type { StoredTask } from '../stores/task-store.ts';
-import { branchTask, forkTask } from './fork-task.ts';
+import { branchTask, copyTask, forkTask } from './fork-task.ts';
 import { lateDecision } from './late-decision.ts';
 import type { TaskStopper } from './task-stops.ts';
 
@@ -122,6 +123,10 @@ export function tasksService(options: TasksServiceOptions): TasksService {
         throw wrongMethod(info, 'branch a task', 'message/send in a new task');
       assertModel(agent, body.model);
       return branchTask(options, stored, agent, body, trace);
+    },
+    async copy(taskId, copied, { key } = {}) {
+      queues.assertOpen();
+      return copyTask(options, await tasks.get({ id: taskId }), copied, key);
     },
     async request(taskId, at) {
       const stored = await tasks.get({ id: taskId });
@@ -419,10 +424,11 @@ async function sessionWithoutTask(
   const info = await log.info(sessionId(id));
   if (info === undefined) return undefined;
   const [created_at, updated_at] = [info.createdAt, info.changedAt].map(isoTime);
+  const title = experimentSessionName(id);
   return {
     ...{ id, name: null, status: 'RUNNING', status_reason: null, params: null, agents: [] },
     ...{ created_at: created_at ?? null, updated_at: updated_at ?? null },
-    ...{ cleaned_at: null, task_metadata: null },
+    ...{ cleaned_at: null, task_metadata: title === undefined ? null : { title } },
   };
 }
 

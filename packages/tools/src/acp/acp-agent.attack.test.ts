@@ -1,9 +1,13 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { toolGuardrail } from '@millrace/agent';
 import { snapshot } from '@millrace/log';
 import { expect, onTestFinished, test } from 'vitest';
 import { childEnv } from '../../../core/src/testing/runs.ts';
 import { openAcpAgent as open, session } from '../testing/acp/open-acp-agent.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { SessionEvents } from './session-events.ts';
 
 test.each([
   ['leave', 'It exited with code 4'],
@@ -35,3 +39,67 @@ test('attack 24.8: the agent gets no keys, no files and no terminals of the serv
   const allowed = open({ allowEnv: ['MY_SECRET_TOKEN'] });
   expect(JSON.parse(await allowed.say('env'))['MY_SECRET_TOKEN']).toBe('hidden-value');
 });
+
+const hostile = fileURLToPath(new URL('../testing/acp/hostile-agent.ts', import.meta.url));
+
+test('attack 18.399: the agent is cancelled when a guardrail blocks the run', async () => {
+  const stop = { verdict: 'stop', reason: 'bad' } as const;
+  const guardrails = [toolGuardrail({ name: 'no-calls', check: () => stop })];
+  const { agent, cwd } = open({ args: [hostile], guardrails });
+  expect((await agent.run('work', { session }).result).reason).toBe('blocked');
+  await expect.poll(() => existsSync(join(cwd, 'cancelled'))).toBe(true);
+});
+
+test('attack 18.403: an update without an output does not read the output of the call again', () => {
+  const events = new SessionEvents();
+  let reads = 0;
+  const content = Array.from({ length: 100 }, () => ({
+    type: 'content',
+    get content() {
+      reads++;
+      return { type: 'text', text: 'a' };
+    },
+  }));
+  const update = { sessionUpdate: 'tool_call_update', toolCallId: 'c1' };
+  events.update({ ...update, status: 'in_progress', content });
+  const first = reads;
+  for (let count = 0; count < 100; count++) expect(events.update(update)).toEqual([]);
+  expect([first > 0, reads]).toEqual([true, first]);
+});
+
+test.each(['error', 'exit'])(
+  'attack 18.404: the value of an allowed variable is not on the log after: %s',
+  async (word) => {
+    const value = 'hidden-value-of-a-login';
+    process.env['MY_LOGIN'] = value;
+    onTestFinished(() => void delete process.env['MY_LOGIN']);
+    const { agent, log } = open({ args: [hostile], allowEnv: ['MY_LOGIN'] });
+    const { error } = await agent.run(word, { session }).result;
+    expect(error?.message).toContain('The key [masked] is invalid');
+    expect(JSON.stringify((await log.read(session)).records)).not.toContain(value);
+  },
+);
+
+test('attack 18.405: a malformed error ends the run, and the session continues', async () => {
+  const { agent, say } = open({ args: [hostile] });
+  const { error } = await agent.run('malformed', { session }).result;
+  expect(error?.message).toBe('The agent failed: It gave no reason');
+  expect(await say('Hello')).toBe('Hi');
+});
+
+test.each(['.', 'bin', ''])(
+  'attack 18.406: a search path with "%s" does not start a program of the project',
+  async (entry) => {
+    const { PATH: own = '' } = process.env;
+    process.env['PATH'] = [entry, own].join(delimiter);
+    onTestFinished(() => void Object.assign(process.env, { PATH: own }));
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'bin'));
+    for (const name of ['my-agent', 'bin/my-agent'])
+      writeFileSync(join(cwd, name), '#!/bin/sh\necho started > started\n', { mode: 0o755 });
+    const { agent } = open({ command: 'my-agent', args: [], cwd, env: {} });
+    const { error } = await agent.run('Hi').result;
+    expect(error?.message).toContain('It cannot start');
+    expect(existsSync(join(cwd, 'started'))).toBe(false);
+  },
+);

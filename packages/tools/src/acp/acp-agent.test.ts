@@ -35,6 +35,12 @@ test('24.8: parallel calls are on our log, and their permission requests are for
   ]);
 });
 
+test('24.8: a call whose input arrives later is on our log with its input', async () => {
+  const { say, shown } = open();
+  expect(await say('late input')).toBe('Read.');
+  expect(await shown()).toContain('call read {"title":"Read a.txt","input":{"path":"a.txt"}}');
+});
+
 test('24.8: a stop cancels the turn of the agent, and the same process continues', async () => {
   const { agent, cwd, say } = open();
   const run = agent.run('wait', { session });

@@ -72,6 +72,8 @@ interface ReadyProcess {
   readonly capabilities: JsonObject;
   /** The sessions of the agent that this process has opened, by our session. */
   readonly opened: Map<string, string>;
+  /** The prompts that have not ended, by the id of the agent's session. A cancelled prompt can end late. */
+  readonly prompts: Map<string, Promise<void>>;
 }
 
 /** A turn that receives the updates of its session. */
@@ -98,8 +100,6 @@ class AcpConnection {
   #ready: Promise<ReadyProcess> | undefined;
   /** The turns in progress, by the id of the agent's session. */
   readonly #turns = new Map<string, OpenTurn>();
-  /** The prompts that have not ended, by the id of the agent's session. A cancelled prompt can end late. */
-  readonly #prompts = new Map<string, Promise<unknown>>();
   #closer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: ProcessOptions, settings: Settings) {
@@ -120,7 +120,7 @@ class AcpConnection {
     const ready = await this.#start();
     const { id, isNew } = await this.#openSession(ready, request);
     yield { type: 'memory', value: { session, remote: id } };
-    await this.#prompts.get(id);
+    await ready.prompts.get(id);
     signal.throwIfAborted();
     const queue = new EventQueue();
     const events = new SessionEvents();
@@ -134,7 +134,7 @@ class AcpConnection {
         (result) => queue.push([...events.sendCalls(), endOf(textIn(result, 'stopReason'))]),
         (error: unknown) => queue.push([failure(error)]),
       );
-      this.#prompts.set(id, prompt);
+      ready.prompts.set(id, prompt);
       yield* queue.events();
     } finally {
       signal.removeEventListener('abort', cancel);
@@ -145,10 +145,10 @@ class AcpConnection {
   }
 
   /** Cancels a turn. An agent that does not end it in time is ended. */
-  async #cancel({ process: running }: ReadyProcess, id: string): Promise<void> {
+  async #cancel({ process: running, prompts }: ReadyProcess, id: string): Promise<void> {
     running.notify('session/cancel', { sessionId: id });
     const late = setTimeout(() => void running.close(), cancelTimeoutMs);
-    await this.#prompts.get(id);
+    await prompts.get(id);
     clearTimeout(late);
   }
 
@@ -170,7 +170,7 @@ class AcpConnection {
   async #open(): Promise<ReadyProcess> {
     const running = new AgentProcess(this.#options, {
       onNotification: (method, { sessionId, update }) => {
-        const turn = this.#turns.get(String(sessionId));
+        const turn = typeof sessionId === 'string' ? this.#turns.get(sessionId) : undefined;
         if (method !== 'session/update' || turn === undefined || !isJsonObject(update)) return;
         turn.push(turn.events.update(update));
       },
@@ -195,7 +195,7 @@ class AcpConnection {
       if (methodId !== undefined) await within(running.request('authenticate', { methodId }));
       const given = isJsonObject(result) ? result['agentCapabilities'] : {};
       return {
-        ...{ process: running, opened: new Map() },
+        ...{ process: running, opened: new Map(), prompts: new Map() },
         capabilities: isJsonObject(given) ? given : {},
       };
     } catch (error) {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { delimiter, isAbsolute } from 'node:path';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import {
   endGroup,
@@ -10,7 +11,9 @@ import {
   signalGroup,
   trackGroup,
 } from '../shell/child-lines.ts';
+import { secretMask } from '../shell/mask-secrets.ts';
 import { safeEnv } from '../shell/safe-env.ts';
+import { textIn } from './session-events.ts';
 
 /** The command and the environment of an ACP agent's process. */
 export interface ProcessOptions {
@@ -50,6 +53,7 @@ export class AgentProcess {
   readonly #listener: ProcessListener;
   readonly #lines = new LineSplitter(maxMessageBytes);
   readonly #stderr = new OutputTail();
+  readonly #redact: (text: string) => string;
   readonly #waiting = new Map<number, PromiseWithResolvers<JsonValue>>();
   #lastId = 0;
   #openRequests = 0;
@@ -58,8 +62,9 @@ export class AgentProcess {
   constructor(options: ProcessOptions, listener: ProcessListener) {
     const { command, args, cwd, env, allowEnv } = options;
     this.#listener = listener;
+    this.#redact = redactor(options);
     const child = spawn(command, args, {
-      ...{ cwd, env: safeEnv(process.env, { allow: allowEnv, set: env }) },
+      ...{ cwd, env: withAbsolutePath(safeEnv(process.env, { allow: allowEnv, set: env })) },
       ...{ stdio: ['pipe', 'pipe', 'pipe'], detached: hasOwnGroup, windowsHide: true },
     });
     this.#child = child;
@@ -126,17 +131,22 @@ export class AgentProcess {
     if (this.#isClosed || !parsed.ok || !isJsonObject(parsed.value)) return;
     const { id, method, params, result, error } = parsed.value;
     const given = isJsonObject(params) ? params : {};
-    if (typeof method !== 'string') this.#settle(Number(id), result, error);
+    if (typeof method !== 'string') this.#settle(id, result, error);
     else if (id === undefined) this.#listener.onNotification(method, given);
     else void this.#answer(id, method, given);
   }
 
-  #settle(id: number, result: JsonValue | undefined, error: JsonValue | undefined): void {
+  #settle(
+    id: JsonValue | undefined,
+    result: JsonValue | undefined,
+    error: JsonValue | undefined,
+  ): void {
+    if (typeof id !== 'number') return;
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
     if (!isJsonObject(error)) return waiting?.resolve(result ?? null);
-    const message = String(error['message']).slice(0, 2000);
-    const code = Number(error['code']) || -32_603;
+    const message = this.#redact(textIn(error, 'message') ?? 'It gave no reason').slice(0, 2000);
+    const code = typeof error['code'] === 'number' ? error['code'] : -32_603;
     waiting?.reject(new RpcError(code, message));
   }
 
@@ -157,9 +167,41 @@ export class AgentProcess {
   #end(reason: string): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const output = this.#stderr.text((text) => text);
+    const output = this.#stderr.text(this.#redact);
     const whole = output === '' ? reason : `${reason}. Its last output: ${output}`;
     for (const { reject } of this.#waiting.values()) reject(new Error(whole));
     this.#waiting.clear();
   }
+}
+
+/**
+ * Removes the relative folders from the search path. They count from the folder of the agent, so a program of
+ * the project would start instead of the agent.
+ */
+function withAbsolutePath(env: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(env).flatMap(([name, value]) => {
+    if (name.toUpperCase() !== 'PATH') return [[name, value] as const];
+    const folders = value.split(delimiter).filter((folder) => isAbsolute(folder));
+    // An empty search path means the folder of the agent.
+    return folders.length === 0 ? [] : [[name, folders.join(delimiter)] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+/**
+ * Returns a function that removes the values of the variables that the process gets from `allowEnv` and `env`,
+ * and keys with a known form. Agents often repeat a key that their provider rejects.
+ */
+function redactor({ allowEnv, env }: ProcessOptions): (text: string) => string {
+  const allowed = allowEnv.map((name) => [name, process.env[name] ?? ''] as const);
+  // A variable with this name counts as a secret, whatever its own name is.
+  const secrets = [...allowed, ...Object.entries(env)].map(([name, value]) => [
+    `${name}_SECRET`,
+    value,
+  ]);
+  const variables = Object.fromEntries(secrets) as Record<string, string>;
+  return (text) => {
+    const mask = secretMask(variables);
+    return Buffer.concat([mask.add(Buffer.from(text)), mask.end()]).toString('utf8');
+  };
 }

@@ -13,12 +13,19 @@ import {
 /** A call as the agent has described it so far. */
 interface CallState {
   readonly id: string;
-  fields: JsonObject;
-  /** True if the session has the call. */
-  isSent: boolean;
-  /** The output that the session has. */
+  /** The fields that `callFields` lists. */
+  readonly fields: { [name: string]: JsonValue };
+  /** The output so far. Updates without an output do not build it again. */
   output: string;
+  /** The output that the session has. */
+  sent: string;
 }
+
+const outputFields: readonly string[] = ['content', 'rawOutput'];
+/** The fields of an update that are kept. An agent can send others. */
+const callFields: readonly string[] = [
+  ...['status', 'kind', 'name', 'title', 'rawInput', 'locations', ...outputFields],
+];
 
 /** Maximum number of calls of one turn. */
 const maxCalls = 10_000;
@@ -27,6 +34,8 @@ const maxNameLength = 64;
 /** Converts the updates of one turn of an ACP agent to events. */
 export class SessionEvents {
   readonly #calls = new Map<string, CallState>();
+  /** The calls that the session does not have yet. */
+  readonly #unsent = new Set<CallState>();
   #plans = 0;
 
   /** Returns the events of an update. Updates about settings of the editor have none. */
@@ -52,49 +61,57 @@ export class SessionEvents {
   call(update: JsonObject, isNeeded = false): readonly RemoteEvent[] {
     const id = textIn(update, 'toolCallId');
     if (id === undefined || !isId(id)) return [];
-    const known = this.#calls.get(id) ?? { id, fields: {}, isSent: false, output: '' };
-    if (this.#calls.size >= maxCalls && !this.#calls.has(id)) return [];
-    this.#calls.set(id, known);
-    const given = Object.entries(update).filter(([, value]) => value !== null);
-    known.fields = { ...known.fields, ...Object.fromEntries(given) };
+    const known = this.#calls.get(id) ?? { id, fields: {}, output: '', sent: '' };
+    if (!this.#calls.has(id)) {
+      if (this.#calls.size >= maxCalls) return [];
+      this.#calls.set(id, known);
+      this.#unsent.add(known);
+    }
+    const given = callFields.filter((name) => (update[name] ?? null) !== null);
+    for (const name of given) known.fields[name] = update[name] ?? null;
+    if (given.some((name) => outputFields.includes(name))) known.output = outputOf(known.fields);
+    const { output, sent } = known;
     const { status } = known.fields;
     const isOver = status === 'completed' || status === 'failed';
-    const isReady = known.fields['rawInput'] !== undefined || status === 'in_progress';
+    const isReady = hasInput(known.fields) || status === 'in_progress';
     const events: RemoteEvent[] = [];
-    if (isReady || isOver || isNeeded) events.push(...send(known));
-    const output = outputOf(known.fields);
+    if (isReady || isOver || isNeeded) events.push(...this.#send(known));
     if (isOver) {
       this.#calls.delete(id);
       events.push({ type: 'result', id, text: output, isError: status === 'failed' });
-    } else if (known.isSent && output.startsWith(known.output) && output !== known.output) {
-      events.push({ type: 'progress', id, text: output.slice(known.output.length) });
-      known.output = output;
+    } else if (!this.#unsent.has(known) && output.length > sent.length && output.startsWith(sent)) {
+      events.push({ type: 'progress', id, text: output.slice(sent.length) });
+      known.sent = output;
     }
     return events;
   }
 
   /** Returns the calls that the session does not have yet. */
   sendCalls(): readonly RemoteEvent[] {
-    return [...this.#calls.values()].flatMap(send);
+    return [...this.#unsent].flatMap((call) => this.#send(call));
+  }
+
+  #send(call: CallState): readonly RemoteEvent[] {
+    return this.#unsent.delete(call) ? [callEvent(call)] : [];
   }
 }
 
-function send(call: CallState): readonly RemoteEvent[] {
-  if (call.isSent) return [];
-  call.isSent = true;
-  const { fields, id } = call;
+/** Returns whether a call has an input. Some agents send an empty object before the model has written it. */
+function hasInput({ rawInput }: Readonly<Record<string, JsonValue | undefined>>): boolean {
+  return isJsonObject(rawInput) ? Object.keys(rawInput).length > 0 : rawInput !== undefined;
+}
+
+function callEvent({ fields, id }: CallState): RemoteEvent {
   const { rawInput: input, kind } = fields;
   const given = textIn(fields, 'name') ?? (typeof kind === 'string' ? kind : 'other');
   const name = given.replaceAll(/[^\w.-]+/g, '_').slice(0, maxNameLength) || 'other';
   const title = textIn(fields, 'title') ?? name;
   const locations = Array.isArray(fields['locations']) ? fields['locations'] : [];
   const paths = locations.flatMap((location) => textIn(location, 'path') ?? []);
-  return [
-    {
-      ...{ type: 'call', id, name },
-      input: { title, ...(input !== undefined && { input }), ...(paths.length > 0 && { paths }) },
-    },
-  ];
+  return {
+    ...{ type: 'call', id, name },
+    input: { title, ...(input !== undefined && { input }), ...(paths.length > 0 && { paths }) },
+  };
 }
 
 function chunk(type: 'text' | 'reasoning', update: JsonObject): readonly RemoteEvent[] {

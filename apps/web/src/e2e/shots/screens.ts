@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core';
+import type { ExperimentServer } from '../../testing/experiment-server.ts';
 import { ChatTab } from '../testing/chat-tab.ts';
 import type { PageServer } from '../testing/page-server.ts';
 import type { TalkServer } from '../testing/talk-server.ts';
@@ -10,6 +11,8 @@ export interface Stage {
   readonly locked: PageServer;
   /** A server whose agent calls sub-agents, asks the user with forms, and writes pictures. */
   readonly talk: TalkServer;
+  /** A server with experiments. One of them is running. */
+  readonly lab: ExperimentServer;
   /** The paths of the prepared sessions. */
   readonly paths: Readonly<Record<SessionName, string>>;
 }
@@ -186,6 +189,33 @@ export const talkScreens: readonly Screen[] = [
       },
     }),
   ),
+];
+
+/** The screens of experiments: the list, a comparison of variants, and the votes about a case. */
+export const experimentScreens: readonly Screen[] = [
+  {
+    name: 'experiments',
+    async open(page, { lab }) {
+      await page.goto(`${lab.url}/app/experiments`);
+      await page.getByRole('region', { name: 'live' }).waitFor();
+    },
+  },
+  {
+    name: 'experiment',
+    async open(page, { lab }) {
+      await page.goto(`${lab.url}/app/experiments/refunds?variant=careful`);
+      await page.locator('.case').first().waitFor();
+    },
+  },
+  {
+    name: 'experiment-case',
+    async open(page, { lab }) {
+      await page.goto(`${lab.url}/app/experiments/refunds?variant=brief&scorer=polite`);
+      const first = page.locator('.case').first();
+      await first.getByText('Runs and votes').click();
+      await first.scrollIntoViewIfNeeded();
+    },
+  },
 ];
 
 async function openTalk(page: Page, talk: TalkServer, message: string): Promise<ChatTab> {

@@ -9,9 +9,10 @@ import {
 import type { Agent } from '../../contract/agent.ts';
 import type { FormAnswer } from '../../contract/tool.ts';
 import type { RemoteEvent, RemotePeer, RemoteRequest } from '../contract.ts';
+import { questionText, withCall } from '../question-text.ts';
 import { type RemoteAgentOptions, remoteAgent } from '../remote-agent.ts';
 import { callsOf, messagesOf } from './history.ts';
-import { type AgUiConnection, runEvents, textIn } from './read-events.ts';
+import { type AgUiConnection, runEvents, textIn, withoutSecrets } from './read-events.ts';
 import { RunReader } from './run-reader.ts';
 
 /** Options of `agUiAgent`. */
@@ -83,14 +84,23 @@ async function* sendRun(
     }
     const { end } = reader;
     if (end === undefined) throw new Error('The agent ended the stream before its run');
-    if (end.interrupts.length === 0) return yield end.event;
+    if (end.problem !== undefined) {
+      const problem = withoutSecrets(end.problem, connection);
+      return yield { type: 'end', stop: { reason: 'error' }, problem };
+    }
+    if (end.interrupts.length === 0) return yield { type: 'end', stop: end.stop };
     const answers: Promise<JsonObject>[] = [];
     for (const interrupt of end.interrupts) {
       const { promise, resolve } = Promise.withResolvers<FormAnswer>();
       const call = textIn(interrupt, 'toolCallId');
-      const form = formOf(interrupt);
+      const form = formOf(interrupt, reader.madeCall(call));
       answers.push(promise.then((answer) => entryOf(interrupt, form, answer)));
-      yield { type: 'question', call, form: form.question, answer: resolve };
+      if (form.refusal === undefined) {
+        yield { type: 'question', call, form: form.question, answer: resolve };
+        continue;
+      }
+      yield { type: 'reasoning', text: form.refusal, message: `refusal-${crypto.randomUUID()}` };
+      resolve({ action: 'cancel' });
     }
     resume = await Promise.all(answers);
     signal.throwIfAborted();
@@ -99,33 +109,60 @@ async function* sendRun(
   throw new Error(`The agent asked more than ${maxRuns} times`);
 }
 
+interface CallInQuestion {
+  readonly name: string;
+  readonly input: JsonValue;
+}
+
 interface InterruptForm {
   readonly question: FormQuestion;
   /** True if the answer is only the value of the field `answer`. */
   readonly isPlain: boolean;
+  /** The reason why nobody may answer the form. Default: none. */
+  readonly refusal?: string | undefined;
 }
 
-/** Returns the form for an interrupt. Fields that a form cannot have are left out. */
-function formOf(interrupt: JsonObject): InterruptForm {
+/**
+ * Returns the form for an interrupt, with the name and the input of the call that it is about. Fields that a
+ * form cannot have are left out.
+ */
+function formOf(interrupt: JsonObject, call: CallInQuestion | undefined): InterruptForm {
   const { responseSchema: schema } = interrupt;
   const text = textIn(interrupt, 'message') ?? textIn(interrupt, 'reason') ?? 'The agent asks';
-  const message = text.slice(0, formLimits.messageLength);
+  const hidden = hiddenCall(interrupt);
+  const about = call ?? hidden;
+  const message = about === undefined ? questionText(text) : withCall(text, about);
+  // Our log does not have the call of a sub-agent. Without its whole input, nobody can decide about it.
+  const isCut = call === undefined && hidden && !message.includes(JSON.stringify(hidden.input));
+  const refusal = isCut
+    ? `The question about a call of ${hidden.name} was refused, because its input is too long for a form.`
+    : undefined;
   const properties =
     isJsonObject(schema) && isJsonObject(schema['properties']) ? schema['properties'] : {};
-  const simple = Object.entries(properties).filter(
+  const entries = Object.entries(properties);
+  const hasFields = entries.length <= formLimits.fields;
+  const simple = (hasFields ? entries : []).filter(
     ([name, property]) =>
       readForm({ message, schema: { type: 'object', properties: { [name]: property ?? null } } })
         .ok,
   );
   const required =
     isJsonObject(schema) && Array.isArray(schema['required']) ? schema['required'] : [];
-  const isWhole = required.every((name) => simple.some(([known]) => known === name));
+  const names = new Set<JsonValue>(simple.map(([name]) => name));
+  const isWhole = required.every((name) => names.has(name));
   const shown = { type: 'object', properties: Object.fromEntries(simple), required };
   if (simple.length > 0 && isWhole && readForm({ message, schema: shown }).ok)
-    return { question: { message, schema: shown }, isPlain: false };
+    return { question: { message, schema: shown }, isPlain: false, refusal };
   const answer = { type: 'string', title: 'Answer' };
   const plain = { type: 'object', properties: { answer }, required: ['answer'] };
-  return { question: { message, schema: plain }, isPlain: true };
+  return { question: { message, schema: plain }, isPlain: true, refusal };
+}
+
+/** Returns the call of a sub-agent of a Millrace server. The messages of the thread do not contain it. */
+function hiddenCall({ metadata }: JsonObject): CallInQuestion | undefined {
+  const known = isJsonObject(metadata) ? metadata['millrace'] : undefined;
+  const input = isJsonObject(known) ? known['input'] : undefined;
+  return input === undefined ? undefined : { name: textIn(known, 'name') ?? 'Input:', input };
 }
 
 /** Returns the answer to an interrupt, as the next run contains it. */

@@ -1,16 +1,64 @@
-import { type Item, type JsonObject, type Part, toBase64 } from '@millrace/core';
+import {
+  type Item,
+  isJsonObject,
+  type JsonObject,
+  type Part,
+  type ToolResultPart,
+  toBase64,
+} from '@millrace/core';
+import { memoryPart } from '../step-writer.ts';
 import { textIn } from './read-events.ts';
+
+/** The ids of the messages that contain calls and their results, by call. */
+export class CallIds {
+  readonly ofCalls: Map<string, string> = new Map();
+  readonly ofResults: Map<string, string> = new Map();
+
+  /** Reads the ids from a message of the agent, for the given calls. */
+  read(message: JsonObject, calls: Pick<ReadonlySet<string>, 'has'>): void {
+    const id = textIn(message, 'id');
+    const { toolCalls } = message;
+    const made = Array.isArray(toolCalls) ? toolCalls.map((call) => textIn(call, 'id')) : [];
+    const result = textIn(message, 'toolCallId');
+    if (id === undefined) return;
+    for (const call of made) if (call !== undefined && calls.has(call)) this.ofCalls.set(call, id);
+    if (message['role'] === 'tool' && result !== undefined && calls.has(result))
+      this.ofResults.set(result, id);
+  }
+
+  /** The ids as JSON. The items of the session store it. */
+  get value(): JsonObject {
+    return {
+      calls: Object.fromEntries(this.ofCalls),
+      results: Object.fromEntries(this.ofResults),
+    };
+  }
+
+  /** Reads the ids that the items of a session store. */
+  static of(items: readonly Item[]): CallIds {
+    const ids = new CallIds();
+    for (const part of items.flatMap(({ parts }) => parts)) {
+      if (part.kind !== 'custom' || part.name !== memoryPart || !isJsonObject(part.value)) continue;
+      const { calls, results } = part.value;
+      for (const [map, given] of [[ids.ofCalls, calls] as const, [ids.ofResults, results] as const])
+        for (const [call, id] of Object.entries(isJsonObject(given) ? given : {}))
+          if (typeof id === 'string') map.set(call, id);
+    }
+    return ids;
+  }
+}
 
 /** Returns the messages of a session in the format of AG-UI. Each run needs all of them. */
 export function messagesOf(items: readonly Item[], own: ReadonlySet<string>): JsonObject[] {
+  const ids = CallIds.of(items);
   return items.flatMap((item): JsonObject[] => {
     const { id, kind, parts } = item;
     if (kind === 'user') return [{ id, role: 'user', content: contentOf(parts) }];
-    if (kind === 'assistant') return assistantMessages(item, own);
+    if (kind === 'assistant') return assistantMessages(item, own, ids);
     if (kind !== 'tool') return [];
     return parts.flatMap((part, index) =>
       part.kind === 'tool_result' && own.has(part.toolCallId)
-        ? [{ id: `${id}-${index}`, role: 'tool', toolCallId: part.toolCallId, content: part.text }]
+        ? [toolMessage(part, ids.ofResults.get(part.toolCallId) ?? `${id}-${index}`)]
         : [],
     );
   });
@@ -26,21 +74,30 @@ export function callsOf(items: readonly Item[]): ReadonlySet<string> {
   return new Set(calls);
 }
 
-function assistantMessages({ id, parts }: Item, own: ReadonlySet<string>): JsonObject[] {
+function toolMessage({ toolCallId, text }: ToolResultPart, id: string): JsonObject {
+  return { id, role: 'tool', toolCallId, content: text };
+}
+
+function assistantMessages(
+  { id, parts }: Item,
+  own: ReadonlySet<string>,
+  ids: CallIds,
+): JsonObject[] {
   const messages: JsonObject[] = [];
-  let calls: JsonObject[] | undefined;
   for (const [index, part] of parts.entries()) {
     if (part.kind === 'text') {
       const messageId = textIn(part.providerState?.data, 'id') ?? `${id}-${index}`;
       messages.push({ id: messageId, role: 'assistant', content: part.text });
-      calls = undefined;
     }
     if (part.kind !== 'tool_call' || !own.has(part.toolCallId)) continue;
     const { toolCallId, name, arguments: given } = part;
     const call = { id: toolCallId, type: 'function', function: { name, arguments: given } };
-    const last = messages.pop() ?? { id: `${id}-${index}`, role: 'assistant' };
-    calls = [...(calls ?? []), call];
-    messages.push({ ...last, toolCalls: calls });
+    const parent = ids.ofCalls.get(toolCallId);
+    const isNew = parent !== undefined && messages.at(-1)?.['id'] !== parent;
+    const empty: JsonObject = { id: parent ?? `${id}-${index}`, role: 'assistant' };
+    const last = (isNew ? undefined : messages.pop()) ?? empty;
+    const calls = (last['toolCalls'] as JsonObject[] | undefined) ?? [];
+    messages.push({ ...last, toolCalls: [...calls, call] });
   }
   return messages;
 }

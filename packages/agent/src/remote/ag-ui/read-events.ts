@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '@millrace/core';
-import { IdleLimit, readSseData } from '@millrace/providers';
+import { IdleLimit, readSseData, redactKeys } from '@millrace/providers';
 
 /** The address of an agent of AG-UI, and the settings of requests to it. */
 export interface AgUiConnection {
@@ -26,7 +26,10 @@ export async function* runEvents(
       signal: AbortSignal.any([signal, idle.signal]),
       headers: { accept: 'text/event-stream', 'content-type': 'application/json', ...headers },
     });
-    if (!response.ok) throw new Error(`The agent refused the run: ${await refusal(response)}`);
+    if (!response.ok) {
+      const why = withoutSecrets(await refusal(response), { url, headers });
+      throw new Error(`The agent refused the run: ${why}`);
+    }
     const onBytes = () => idle.restart();
     for await (const text of readSseData(response, { maxEventLength, onBytes })) {
       const parsed = parseJson(text);
@@ -41,6 +44,19 @@ export async function* runEvents(
   } finally {
     idle.stop();
   }
+}
+
+/**
+ * Removes the values of the headers and of the query from a text of the agent, because agents often repeat the
+ * token that they reject.
+ */
+export function withoutSecrets(
+  text: string,
+  { url, headers }: Pick<AgUiConnection, 'url' | 'headers'>,
+): string {
+  // The value can have a scheme, as in `Bearer abc`.
+  const values = Object.values(headers).flatMap((value) => [value, ...value.split(/\s+/).slice(1)]);
+  return redactKeys(text, [...values, ...new URL(url).searchParams.values()]);
 }
 
 const maxRefusalLength = 1000;

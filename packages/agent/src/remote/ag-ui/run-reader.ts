@@ -1,16 +1,26 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
+import { isJsonObject, type JsonObject, type JsonValue, type Stop } from '@millrace/core';
 import type { RemoteEvent } from '../contract.ts';
 import { inputOf } from '../step-writer.ts';
+import { CallIds } from './history.ts';
 import { textIn } from './read-events.ts';
 
 interface OpenCall {
   readonly id: string;
   readonly name: string;
+  /** The id of the message that contains the call. */
+  readonly parent: string | undefined;
   input: string;
 }
 
+interface MadeCall {
+  readonly name: string;
+  readonly input: JsonValue;
+}
+
 interface RunEnd {
-  readonly event: RemoteEvent;
+  readonly stop: Stop;
+  /** The reason of a run that failed. Default: it did not fail. */
+  readonly problem?: string | undefined;
   readonly interrupts: readonly JsonObject[];
 }
 
@@ -19,6 +29,8 @@ const maxOpenCalls = 1000;
 /** Maximum length of the arguments of a call, in characters. */
 const maxInputLength = 8 * 2 ** 20;
 const maxInterrupts = 100;
+/** Maximum number of messages, calls and results for one message. */
+const maxMessages = 10_000;
 
 /** Converts the events of the runs for one message. */
 export class RunReader {
@@ -26,16 +38,27 @@ export class RunReader {
   readonly #known: Set<string>;
   readonly #calls = new Map<string, OpenCall>();
   /** The calls of this turn that have ended, by id. */
-  readonly #made = new Set<string>();
+  readonly #made = new Map<string, MadeCall>();
+  readonly #ids = new CallIds();
   /** The last message or call of events without an id. */
   #lastMessage: string | undefined;
   #lastCall: string | undefined;
-  /** The messages of the earlier runs for the same message. The next run contains them. */
-  readonly messages: JsonObject[] = [];
+  /** The messages of the runs so far. The key of an answer is its id. */
+  readonly #messages = new Map<string, JsonObject>();
   end: RunEnd | undefined;
 
   constructor(known: Set<string>) {
     this.#known = known;
+  }
+
+  /** The messages of the earlier runs for the same message. The next run contains them. */
+  get messages(): readonly JsonObject[] {
+    return [...this.#messages.values()];
+  }
+
+  /** Returns a call of this turn that has ended. */
+  madeCall(id: string | undefined): MadeCall | undefined {
+    return this.#made.get(id ?? '');
   }
 
   /** Prepares for the next run. */
@@ -75,7 +98,7 @@ export class RunReader {
         return this.#finish(event['outcome']);
       case 'RUN_ERROR': {
         const problem = textIn(event, 'message') ?? 'The run of the agent failed';
-        this.end = { event: { type: 'end', stop: { reason: 'error' }, problem }, interrupts: [] };
+        this.end = { stop: { reason: 'error' }, problem, interrupts: [] };
         return this.#endCalls();
       }
       default:
@@ -92,20 +115,26 @@ export class RunReader {
     if (message !== undefined) this.#known.add(message);
     const state = message === undefined ? {} : { state: { id: message } };
     if (type === 'text' && message !== undefined) {
-      const at = this.messages.findIndex(({ id }) => id === message);
-      const content = `${textIn(this.messages[at], 'content') ?? ''}${text}`;
-      this.messages.splice(at < 0 ? this.messages.length : at, 1, {
-        ...{ id: message, role: 'assistant', content },
-      });
+      const known = this.#messages.get(message);
+      const content = `${textIn(known, 'content') ?? ''}${text}`;
+      this.#keep(message, { id: message, role: 'assistant', ...known, content });
     }
     return [{ type, text, message, ...state }];
+  }
+
+  #keep(key: string, message: JsonObject): void {
+    this.#messages.set(key, message);
+    if (this.#messages.size > maxMessages) throw tooManyMessages();
   }
 
   #startCall(event: JsonObject): void {
     const [id, name] = [textIn(event, 'toolCallId'), textIn(event, 'toolCallName')];
     if (id === undefined || name === undefined || this.#calls.has(id)) return;
+    // Some agents send a call again when an answer resumes it.
+    if (this.#made.has(id)) return;
     if (this.#calls.size >= maxOpenCalls) throw new Error('The agent made too many calls');
-    this.#calls.set(id, { id, name, input: '' });
+    const parent = textIn(event, 'parentMessageId');
+    this.#calls.set(id, { id, name, parent, input: '' });
     this.#lastCall = id;
   }
 
@@ -117,15 +146,21 @@ export class RunReader {
     call.input += delta;
   }
 
-  #endCall(id: string | undefined): readonly RemoteEvent[] {
-    const call = this.#calls.get(id ?? '');
+  #endCall(callId: string | undefined): readonly RemoteEvent[] {
+    const call = this.#calls.get(callId ?? '');
     if (call === undefined) return [];
     this.#calls.delete(call.id);
-    this.#made.add(call.id);
-    const { name, input } = call;
-    const given = { id: call.id, type: 'function', function: { name, arguments: input } };
-    this.messages.push({ id: `call-${call.id}`, role: 'assistant', toolCalls: [given] });
-    return [{ type: 'call', id: call.id, name, input: inputOf(input) }];
+    const { name, input: text, parent = `call-${call.id}` } = call;
+    const input = inputOf(text);
+    this.#made.set(call.id, { name, input });
+    if (this.#made.size > maxMessages) throw tooManyMessages();
+    if (call.parent !== undefined) this.#ids.ofCalls.set(call.id, call.parent);
+    const known = this.#messages.get(parent);
+    // The list grows in place, because one message can have thousands of calls.
+    const toolCalls = (known?.['toolCalls'] as JsonObject[] | undefined) ?? [];
+    toolCalls.push({ id: call.id, type: 'function', function: { name, arguments: text } });
+    this.#keep(parent, { id: parent, role: 'assistant', ...known, toolCalls });
+    return [{ type: 'call', id: call.id, name, input }];
   }
 
   #endCalls(): readonly RemoteEvent[] {
@@ -145,7 +180,9 @@ export class RunReader {
       metadata['millrace']['isError'] === true;
     const messageId = textIn(event, 'messageId') ?? `result-${id}`;
     this.#known.add(messageId);
-    this.messages.push({ id: messageId, role: 'tool', toolCallId: id, content: text });
+    this.#ids.ofResults.set(id, messageId);
+    const key = `result-${messageId}-${id}`;
+    this.#keep(key, { id: messageId, role: 'tool', toolCallId: id, content: text });
     return [...ended, { type: 'result', id, text, isError }];
   }
 
@@ -153,6 +190,9 @@ export class RunReader {
   #snapshot(given: JsonValue | undefined): readonly RemoteEvent[] {
     const messages = Array.isArray(given) ? given.filter(isJsonObject) : [];
     const from = messages.findLastIndex(({ role }) => role === 'user') + 1;
+    if (messages.length - from > maxMessages) throw tooManyMessages();
+    // The agent recognizes its messages in later runs by the ids of the snapshot.
+    for (const message of messages.slice(from)) this.#ids.read(message, this.#made);
     return messages.slice(from).flatMap((message) => {
       const id = textIn(message, 'id');
       if (message['role'] !== 'assistant' || id === undefined || this.#known.has(id)) return [];
@@ -165,9 +205,14 @@ export class RunReader {
     const list = given['type'] === 'interrupt' ? given['interrupts'] : [];
     const interrupts = Array.isArray(list) ? list.filter(isJsonObject).slice(0, maxInterrupts) : [];
     const reason = given['type'] === 'cancelled' ? 'aborted' : 'stop';
-    this.end = { event: { type: 'end', stop: { reason } }, interrupts };
-    return this.#endCalls();
+    this.end = { stop: { reason }, interrupts };
+    const ended = this.#endCalls();
+    return this.#made.size === 0 ? ended : [...ended, { type: 'memory', value: this.#ids.value }];
   }
+}
+
+function tooManyMessages(): Error {
+  return new Error(`The agent sent more than ${maxMessages} messages for one message`);
 }
 
 /** Returns the text of a content, which can have parts. */

@@ -113,7 +113,10 @@ test('24.2: interrupts of a remote agent are questions of our session, and the a
   const questions = async () => (await snapshot(log, session)).asked;
   await expect.poll(async () => (await questions()).length).toBe(1);
   const [first = expect.fail()] = await questions();
-  expect([first.from?.form?.message, first.name]).toEqual(['Refund?', 'refund']);
+  expect([first.from?.form?.message, first.name]).toEqual([
+    'Refund?\nrefund {"order":7}',
+    'refund',
+  ]);
   await agent.approve(session, first.toolCallId, { input: { approved: true } });
   await expect.poll(async () => (await questions())[0]?.from?.form?.message).toBe('Which account?');
   const [second = expect.fail()] = await questions();
@@ -129,6 +132,50 @@ test('24.2: interrupts of a remote agent are questions of our session, and the a
   expect(results.flatMap(({ parts }) => parts.map(({ part }) => part))).toMatchObject([
     { name: 'refund', text: 'refunded', isError: false },
   ]);
+});
+
+test('24.8: a call that is sent again after an answer is one call, and later runs have the ids of the agent', async () => {
+  const { url, inputs } = await serveRemoteAgUi(async ({ input, send }) => {
+    const { threadId, runId, resume, messages } = input;
+    if (messages.length > 4) {
+      send('TEXT_MESSAGE_CHUNK', { messageId: 'a2', role: 'assistant', delta: 'Bye.' });
+      return send('RUN_FINISHED', { threadId, runId });
+    }
+    // LangGraph sends the call again when the answer resumes the run.
+    const parentMessageId = resume === undefined ? 'p1' : undefined;
+    send('TOOL_CALL_START', { toolCallId: 'c1', toolCallName: 'refund', parentMessageId });
+    send('TOOL_CALL_ARGS', { toolCallId: 'c1', delta: '{"order":7}' });
+    send('TOOL_CALL_END', { toolCallId: 'c1' });
+    if (resume === undefined) {
+      const interrupts = [{ id: 'i1', reason: 'tool_call', message: 'Refund?' }];
+      return send('RUN_FINISHED', { threadId, runId, outcome: { type: 'interrupt', interrupts } });
+    }
+    send('TOOL_CALL_RESULT', { messageId: 'other', toolCallId: 'c1', content: 'refunded' });
+    send('TEXT_MESSAGE_CHUNK', { messageId: 'a1', role: 'assistant', delta: 'Done.' });
+    const call = { name: 'refund', arguments: '{"order":7}' };
+    const toolCalls = [{ id: 'c1', type: 'function', function: call }];
+    send('MESSAGES_SNAPSHOT', {
+      messages: [
+        ...messages.filter(({ role }) => role === 'user'),
+        { id: 'p1', role: 'assistant', content: '', toolCalls },
+        { id: 't1', role: 'tool', toolCallId: 'c1', content: 'refunded' },
+        { id: 'a1', role: 'assistant', content: 'Done.' },
+      ],
+    });
+    send('RUN_FINISHED', { threadId, runId });
+  });
+  const { log, agent } = await serveProxy(url);
+  const session = sessionId('s1');
+  const run = agent.run('Refund order 7', { session });
+  const questions = async () => (await snapshot(log, session)).asked;
+  await expect.poll(async () => (await questions()).length).toBe(1);
+  const [asked = expect.fail()] = await questions();
+  await agent.approve(session, asked.toolCallId, { input: { answer: 'yes' } });
+  expect((await run.result).text).toBe('Done.');
+  expect((await agent.run('Thanks', { session }).result).text).toBe('Bye.');
+  const idsOf = (index: number) => inputs[index]?.messages.map(({ id }) => id).slice(1);
+  expect(idsOf(1)).toEqual(['p1']);
+  expect(idsOf(2)?.slice(0, -1)).toEqual(['p1', 't1', 'a1']);
 });
 
 test('24.2: a stop closes the run of the remote agent, and the session continues', async () => {

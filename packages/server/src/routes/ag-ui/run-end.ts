@@ -54,12 +54,15 @@ function waiting({ asked, awaited }: FoldState): object {
 function interruptOf({ toolCallId, name, reason, from }: AskedApproval): object {
   const isCall = from === undefined;
   const what = isCall ? `The agent wants to call the tool ${name}` : `${name} needs an approval`;
+  const asked = reason === undefined ? what : `${what}: ${reason}`;
+  // The call of a sub-agent is not in the messages of this thread, so only the message can show its input.
+  const { input } = from ?? {};
+  const shown = input === undefined ? '' : `\n${name} ${JSON.stringify(input)}`;
   const edited = { editedArgs: { type: 'object', description: 'Replaces the input of the call' } };
   return {
     id: toolCallId,
     reason: isCall ? 'tool_call' : 'confirmation',
-    message: reason === undefined ? what : `${what}: ${reason}`,
-    // The call of a sub-agent is not in the messages of this thread.
+    message: `${asked}${shown}`,
     ...(isCall && { toolCallId }),
     responseSchema: {
       type: 'object',
@@ -70,7 +73,7 @@ function interruptOf({ toolCallId, name, reason, from }: AskedApproval): object 
       },
       required: ['approved'],
     },
-    metadata: { millrace: { name, ...(from?.input !== undefined && { input: from.input }) } },
+    metadata: { millrace: { name, ...(input !== undefined && { input }) } },
   };
 }
 

@@ -9,9 +9,8 @@ import {
   toBase64,
 } from '@millrace/core';
 import { openPart } from '../../messages/part-content.ts';
-import { optionsIn } from './open-response.ts';
-import { outputId } from './response-ids.ts';
 import type { OutputItem } from './response-resource.ts';
+import { optionsIn, outputId } from './response-starts.ts';
 import { contentOf, textContent } from './response-view.ts';
 
 /**

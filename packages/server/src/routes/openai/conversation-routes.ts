@@ -7,12 +7,46 @@ import { type Route, type RouteContext, route } from '../../http/route.ts';
 import { ensureSession } from '../../journal/session-lease.ts';
 import { conversationItems } from './conversation-items.ts';
 import { refused } from './input-items.ts';
-import { isOffered, notFound } from './open-response.ts';
-import { responseId } from './response-ids.ts';
-import { newestStart } from './response-starts.ts';
+import { isOffered } from './open-response.ts';
+import { notFound } from './openai-error.ts';
+import type { OutputItem } from './response-resource.ts';
+import { newestStart, responseId } from './response-starts.ts';
 
 const params = z.object({ conversation_id: z.string().min(1).max(512) });
-const itemSchema = z.looseObject({ id: z.string(), type: z.string() });
+
+/** The query of a list of items. */
+export const itemQuery = z.object({
+  limit: z.int().min(1).max(100).optional().describe('Items per page. Default: 20'),
+  order: z.enum(['asc', 'desc']).optional().describe('Default: `desc`, the newest item first'),
+  after: z.string().max(512).optional().describe('The id of the last item of the page before'),
+  include: z.array(z.string()).optional().describe('Additional content. It is ignored'),
+});
+
+/** One page of a list of items. */
+export const itemListSchema = z.object({
+  object: z.literal('list'),
+  data: z.array(z.looseObject({ id: z.string(), type: z.string() })),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
+  has_more: z.boolean(),
+});
+
+/** Returns one page of the items, which are in the order of the session. */
+export function itemPage(
+  items: readonly OutputItem[],
+  { limit = 20, order = 'desc', after }: z.output<typeof itemQuery>,
+): z.output<typeof itemListSchema> {
+  const ordered = order === 'asc' ? items : items.toReversed();
+  const at = after === undefined ? -1 : ordered.findIndex((item) => item.id === after);
+  if (after !== undefined && at < 0) throw refused('after', 'the list has no such item');
+  const data = ordered.slice(at + 1, at + 1 + limit);
+  const [first, last] = [data[0], data.at(-1)];
+  return {
+    ...{ object: 'list', data: [...data] },
+    ...{ first_id: first?.id ?? null, last_id: last?.id ?? null },
+    has_more: at + 1 + limit < ordered.length,
+  };
+}
 
 /**
  * Routes of the Conversations API that read a session. A conversation is a task, also if a page, a terminal
@@ -47,35 +81,13 @@ export const conversationRoutes: readonly Route[] = [
     path: '/v1/conversations/{conversation_id}/items',
     summary: 'List the items of a session in the format of OpenAI: messages, reasoning and calls',
     params,
-    query: z.object({
-      limit: z.int().min(1).max(100).optional().describe('Items per page. Default: 20'),
-      order: z.enum(['asc', 'desc']).optional().describe('Default: `desc`, the newest item first'),
-      after: z.string().max(512).optional().describe('The id of the last item of the page before'),
-      include: z.array(z.string()).optional().describe('Additional content. It is ignored'),
-    }),
-    reply: z.object({
-      object: z.literal('list'),
-      data: z.array(itemSchema),
-      first_id: z.string().nullable(),
-      last_id: z.string().nullable(),
-      has_more: z.boolean(),
-    }),
+    query: itemQuery,
+    reply: itemListSchema,
     async handle({ params: { conversation_id: id }, query }, context) {
-      const { limit = 20, order = 'desc', after } = query;
       const task = await findConversation(id, context);
       const state = await snapshot(context.log, task.id);
       const all = conversationItems(state, task.agents?.[0]?.name ?? 'agent');
-      const ordered = order === 'asc' ? all : all.toReversed();
-      const at = after === undefined ? -1 : ordered.findIndex((item) => item.id === after);
-      if (after !== undefined && at < 0)
-        throw refused('after', 'the conversation has no such item');
-      const data = ordered.slice(at + 1, at + 1 + limit);
-      const [first, last] = [data[0], data.at(-1)];
-      return {
-        ...{ object: 'list', data: [...data] },
-        ...{ first_id: first?.id ?? null, last_id: last?.id ?? null },
-        has_more: at + 1 + limit < ordered.length,
-      };
+      return itemPage(all, query);
     },
   }),
 ];

@@ -1,25 +1,23 @@
 import type { CallerOptions } from '@millrace/agent';
 import {
   defaultContentLimits,
-  type Item,
   isId,
   type JsonObject,
   type Part,
   sessionId,
   toArray,
 } from '@millrace/core';
-import { readBackward, snapshot } from '@millrace/log';
+import { snapshot } from '@millrace/log';
 import type { Command } from '../../contract/request-bodies.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { AgentInfo } from '../../contract/task.ts';
 import { type RouteContext, requestMetadata } from '../../http/route.ts';
 import { ensureSession } from '../../journal/session-lease.ts';
-import { readChatNear } from '../chat/chat-state.ts';
+import { findPlace } from './fork-response.ts';
 import { type InputEntry, joinItems, type NewItem, refused } from './input-items.ts';
-import { modelNotFound } from './openai-error.ts';
+import { modelNotFound, notFound } from './openai-error.ts';
 import type { DoorRequest } from './request-body.ts';
-import { parseItemId, parseResponseId, type ResponseRef } from './response-ids.ts';
-import { newestStart } from './response-starts.ts';
+import { parseItemId, parseResponseId, type ResponseRef, readOptions } from './response-starts.ts';
 
 /**
  * Sends the input of a request to its session, as commands on the log. The response is the answer to the last
@@ -35,7 +33,7 @@ export async function openResponse(
   const entries = await resolveReferences(request.entries, context);
   return task === undefined
     ? startSession(agent, model, { ...request, entries }, context)
-    : continueSession(task.id, model, { ...request, entries }, context);
+    : continueSession(task, model, { ...request, entries }, context);
 }
 
 interface ContinuedTask {
@@ -210,13 +208,18 @@ async function startSession(
 }
 
 async function continueSession(
-  taskId: string,
+  task: ContinuedTask,
   model: string | undefined,
   request: DoorRequest,
   context: RouteContext,
 ): Promise<ResponseRef> {
   const { entries, continues, caller } = request;
-  const { fold } = await readChatNear(context.log, taskId);
+  const previous = continues?.by === 'previous_response_id' ? continues.id : undefined;
+  const { fold, fork } = await findPlace({ taskId: task.id, previous, entries }, context);
+  const target = async () =>
+    fork === undefined
+      ? task.id
+      : (await context.service.tasks.copy(task.id, fork, requestMetadata(context))).id;
   const waiting = [...fold.awaited, ...fold.asked].map(({ toolCallId }) => String(toolCallId));
   const answers = entries.filter((entry) => entry.type === 'output' || entry.type === 'approval');
   const rest = entries.filter((entry) => entry.type === 'item');
@@ -224,14 +227,15 @@ async function continueSession(
     const [open] = waiting;
     if (open !== undefined) throw unanswered(open, fold.asked.length > 0);
     if (rest.length === 0) throw refused('input', 'it is empty');
-    if (continues?.by === 'previous_response_id') await assertLast(continues.id, taskId, context);
-    return sendItems({ taskId, items: withOptions(joinItems(rest), request), model }, context);
+    const items = withOptions(joinItems(rest), request);
+    return sendItems({ taskId: await target(), items, model }, context);
   }
   const answered = new Set(answers.map(({ callId }) => callId));
   const open = waiting.find((call) => !answered.has(call));
   if (open !== undefined)
     throw unanswered(open, !fold.awaited.some((one) => one.toolCallId === open));
-  await assertSameTools(taskId, caller, context);
+  await assertSameTools(task.id, caller, context, fork?.through);
+  const taskId = await target();
   // The message joins the request that follows the outputs, so it must be on the log before the last output.
   if (rest.length > 0)
     await sendItems({ taskId, items: joinItems(rest), model, isSteer: true }, context);
@@ -289,63 +293,12 @@ async function assertSameTools(
   taskId: string,
   { tools }: CallerOptions,
   context: RouteContext,
+  through: number | undefined,
 ): Promise<void> {
   if (tools === undefined) return;
-  const { caller } = await readOptions(taskId, context);
+  const { caller } = await readOptions(taskId, context, through);
   if (JSON.stringify(caller.tools ?? []) === JSON.stringify(tools)) return;
   throw refused('tools', 'they cannot change between a call and its output. Send the same tools');
-}
-
-/** The options that a caller added to a message, and the request fields that the response repeats (`echo`). */
-export interface StoredOptions {
-  readonly caller: CallerOptions;
-  readonly echo: JsonObject;
-}
-
-/** Reads the options of the last message of a user at or before an offset. */
-export async function readOptions(
-  taskId: string,
-  { log }: Pick<RouteContext, 'log'>,
-  through?: number,
-): Promise<StoredOptions> {
-  const range = through === undefined ? {} : { through };
-  for await (const records of readBackward(log, taskId, range)) {
-    const found = records.findLast(
-      ({ fact }) => fact?.type === 'item_started' && fact.kind === 'user',
-    );
-    if (found?.fact?.type === 'item_started') return optionsIn(found.fact.metadata);
-  }
-  return { caller: {}, echo: {} };
-}
-
-/** Reads the options from the metadata of an item. */
-export function optionsIn(metadata: Item['metadata']): StoredOptions {
-  const { caller = {}, openai = {} } = metadata ?? {};
-  return { caller: caller as CallerOptions, echo: openai as JsonObject };
-}
-
-/** Refuses a message to an earlier response. The answer would also depend on what came later. */
-async function assertLast(
-  id: string,
-  taskId: string,
-  { log }: Pick<RouteContext, 'log'>,
-): Promise<void> {
-  const { offset = 0 } = parseResponseId(id) ?? {};
-  const { through = 0 } = (await log.info(taskId)) ?? {};
-  if (offset > through) throw notFound('Previous response', id, 'previous_response_id');
-  const continued = () =>
-    refused(
-      'previous_response_id',
-      `the conversation continued after this response. Use the last response, or conversation: ${JSON.stringify(taskId)}`,
-    );
-  for await (const records of readBackward(log, taskId, { maxRecords: through - offset })) {
-    const later = records.find(
-      ({ fact }) => fact?.type === 'command_queued' && fact.command['type'] === 'message',
-    );
-    if (later !== undefined) throw continued();
-  }
-  const newest = await newestStart(taskId, log);
-  if (newest?.by === 'run' && newest.offset > offset) throw continued();
 }
 
 function unanswered(callId: string, isQuestion: boolean): ServerError {
@@ -355,10 +308,4 @@ function unanswered(callId: string, isQuestion: boolean): ServerError {
   const message = `No ${what} found for function call ${callId}. Send an item of the type ${type}, or cancel the response`;
   const details = { param: 'input', reason: 'unanswered_call' };
   return new ServerError('bad_state', message, {}, { details });
-}
-
-export function notFound(what: string, id: string, param: string): ServerError {
-  const message = `${what} with id ${JSON.stringify(id.slice(0, 256))} not found.`;
-  const reason = param === 'previous_response_id' ? 'previous_response_not_found' : 'not_found';
-  return new ServerError('not_found', message, {}, { details: { param, reason } });
 }

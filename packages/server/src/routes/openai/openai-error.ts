@@ -51,3 +51,10 @@ export function modelNotFound(model: string): ServerError {
   const details = { param: 'model', reason: 'model_not_found' };
   return new ServerError('not_found', message, {}, { details });
 }
+
+/** Returns the error for something that does not exist, or that the caller cannot read. */
+export function notFound(what: string, id: string, param: string): ServerError {
+  const message = `${what} with id ${JSON.stringify(id.slice(0, 256))} not found.`;
+  const reason = param === 'previous_response_id' ? 'previous_response_not_found' : 'not_found';
+  return new ServerError('not_found', message, {}, { details: { param, reason } });
+}

@@ -3,9 +3,9 @@ import { ServerError } from '../../contract/server-error.ts';
 import type { AgentInfo } from '../../contract/task.ts';
 import { type Route, type RouteContext, route } from '../../http/route.ts';
 import { CompletionView, completionOf } from './completion-view.ts';
-import { conversationRoutes } from './conversation-routes.ts';
-import { isOffered, modelsOf, notFound, openResponse } from './open-response.ts';
-import { modelNotFound } from './openai-error.ts';
+import { conversationRoutes, itemListSchema, itemPage, itemQuery } from './conversation-routes.ts';
+import { isOffered, modelsOf, openResponse } from './open-response.ts';
+import { modelNotFound, notFound } from './openai-error.ts';
 import {
   completionBodySchema,
   type DoorRequest,
@@ -14,9 +14,15 @@ import {
   responseBodySchema,
 } from './request-body.ts';
 import { eventsOf, type OpenedResponse } from './response-events.ts';
-import { parseResponseId, type ResponseRef } from './response-ids.ts';
 import { readQuestion } from './response-log.ts';
-import { readResource, sendResponse, stopResponse, streamResponse } from './write-response.ts';
+import { isOnlyResponse, parseResponseId, type ResponseRef } from './response-starts.ts';
+import {
+  inputItems,
+  readResource,
+  sendResponse,
+  stopResponse,
+  streamResponse,
+} from './write-response.ts';
 
 const responseSchema = z.looseObject({
   id: z.string(),
@@ -115,6 +121,33 @@ export const openAiRoutes: readonly Route[] = [
     },
   }),
   route({
+    method: 'GET',
+    path: '/v1/responses/{response_id}/input_items',
+    summary:
+      'List the items that a response answers: the messages, reasoning and calls of its session before the response, and the input of its request',
+    params: responseParams,
+    query: itemQuery,
+    reply: itemListSchema,
+    async handle({ params, query }, context) {
+      const opened = await find(params.response_id, context);
+      return itemPage(await inputItems(opened, context), query);
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/v1/responses/{response_id}',
+    summary:
+      'Delete a response with its session. A session with other responses is not deleted, because they depend on this one',
+    params: responseParams,
+    reply: z.object({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) }),
+    async handle({ params: { response_id: id } }, context) {
+      const { question } = await find(id, context);
+      if (!(await isOnlyResponse(question, context.log))) throw isNeeded(id, question.taskId);
+      await context.service.tasks.delete(question.taskId);
+      return { id, object: 'response', deleted: true };
+    },
+  }),
+  route({
     method: 'POST',
     path: '/v1/chat/completions',
     summary:
@@ -200,6 +233,12 @@ async function find(id: string, context: RouteContext): Promise<OpenedResponse> 
   return open(ref, context).catch((error: unknown) => {
     throw error instanceof ServerError && error.code === 'not_found' ? missing() : error;
   });
+}
+
+function isNeeded(id: string, taskId: string): ServerError {
+  const message = `Cannot delete ${JSON.stringify(id.slice(0, 256))}: other responses of the conversation ${taskId} depend on it. Delete the whole conversation with DELETE /tasks/${taskId}`;
+  const details = { param: 'response_id', reason: 'response_in_use' };
+  return new ServerError('conflict', message, {}, { details });
 }
 
 function alreadyOver(status: string): ServerError {

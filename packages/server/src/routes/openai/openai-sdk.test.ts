@@ -51,10 +51,6 @@ test('24.3: previous_response_id and conversation continue the session', async (
     ...{ model: 'helper', input: 'Three', conversation: second.conversation?.id ?? '' },
   });
   expect(third.output_text).toContain('user:Two');
-  const branch = client.responses.create({
-    ...{ model: 'helper', input: 'Four', previous_response_id: first.id },
-  });
-  await expect(branch).rejects.toThrow(/the conversation continued after this response/);
 });
 
 test('24.3: history, instructions and options of the caller reach the model', async () => {
@@ -401,7 +397,7 @@ test.each<[string, object, string]>([
   ['logit_bias', { logit_bias: { 1: 1 } }, 'logit_bias'],
   ['a penalty', { presence_penalty: 1 }, 'presence_penalty'],
   ['a hosted tool', { tools: [{ type: 'web_search' }] }, 'tools[0]'],
-  ['a format without a schema', { response_format: { type: 'json_object' } }, 'format'],
+  ['an unknown format', { response_format: { type: 'grammar' } }, 'format'],
 ])('24.3: a request with %s is refused in the format of OpenAI', async (_, more, param) => {
   const { client } = await serveOpenAi([]);
   const messages = [{ role: 'user', content: 'Hi' }];

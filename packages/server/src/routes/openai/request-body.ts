@@ -347,11 +347,19 @@ function toolOf(tool: z.output<typeof toolSchema>, place: string): readonly Call
   ];
 }
 
+/** The format `json_object`: a JSON object with any fields. */
+const anyObject = {
+  name: 'json_object',
+  schema: { type: 'object', additionalProperties: true },
+  strict: false,
+};
+
 function outputOf(format: SpecificOptions['format']) {
   if (format == null || format.type === 'text') return undefined;
+  if (format.type === 'json_object') return anyObject;
   const { name, schema, strict } = format.json_schema ?? format;
   if (format.type !== 'json_schema' || schema == null)
-    throw refused('format', `it is ${shown(format.type)}. Use text or json_schema`);
+    throw refused('format', `it is ${shown(format.type)}. Use text, json_object or json_schema`);
   return { name: name ?? 'answer', schema, ...(strict != null && { strict }) };
 }
 
@@ -370,6 +378,7 @@ function echoOf(body: CommonBody & Partial<ResponseBody>): JsonObject {
     ...(background === true && { background }),
     ...(previous != null && { previous }),
     ...(store === false && { store }),
+    ...(body.text?.format?.type === 'json_object' && { format: 'json_object' }),
     ...(body.prompt_cache_key != null && { promptCacheKey: body.prompt_cache_key }),
     ...(body.safety_identifier != null && { safetyIdentifier: body.safety_identifier }),
   };

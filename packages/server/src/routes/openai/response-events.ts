@@ -1,6 +1,6 @@
 import type { Log } from '@millrace/log';
-import { responseId } from './response-ids.ts';
 import { openStored, type Question } from './response-log.ts';
+import { responseId } from './response-starts.ts';
 import { type ResponseEvent, ResponseView } from './response-view.ts';
 
 /** A response that is being read. */

@@ -11,9 +11,15 @@ import {
   emptyChat,
   foldChat,
 } from '../chat/chat-state.ts';
-import { notFound, optionsIn, readOptions, type StoredOptions } from './open-response.ts';
-import { type ResponseRef, responseId } from './response-ids.ts';
-import { answerTypes } from './response-starts.ts';
+import { notFound } from './openai-error.ts';
+import {
+  answerTypes,
+  optionsIn,
+  type ResponseRef,
+  readOptions,
+  responseId,
+  type StoredOptions,
+} from './response-starts.ts';
 
 /** How a response ended. */
 export interface ResponseEnd {

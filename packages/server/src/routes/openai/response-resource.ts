@@ -61,7 +61,7 @@ export function resourceOf(
     tool_choice: choiceOf(request.toolChoice),
     parallel_tool_calls: true,
     truncation: 'disabled',
-    text: { format: schema ? { type: 'json_schema', strict: null, ...schema } : { type: 'text' } },
+    text: { format: formatOf(schema, echo['format']) },
     temperature: request.temperature ?? 1,
     top_p: request.topP ?? 1,
     presence_penalty: 0,
@@ -132,6 +132,13 @@ function usageOf({ input, output, cacheRead, reasoning }: Usage) {
     output_tokens_details: { reasoning_tokens: reasoning },
     total_tokens: input + output,
   };
+}
+
+function formatOf(schema: CallerOptions['output'], asked: unknown) {
+  if (schema === undefined) return { type: 'text' };
+  return asked === 'json_object'
+    ? { type: asked }
+    : { type: 'json_schema', strict: null, ...schema };
 }
 
 function toolOf({ name, description, parameters, strict }: NonNullable<CallerOptions['tools']>[0]) {

@@ -1,5 +1,41 @@
-import type { JsonObject } from '@millrace/core';
+import type { CallerOptions } from '@millrace/agent';
+import { type Item, isId, isPartId, type JsonObject } from '@millrace/core';
 import { type Log, readBackward } from '@millrace/log';
+
+/** Identifies a response: its session, and the offset of the command that the response answers. */
+export interface ResponseRef {
+  readonly taskId: string;
+  readonly offset: number;
+}
+
+/** Returns the id of a response. It contains everything that the server needs to read it from the log. */
+export function responseId({ taskId, offset }: ResponseRef): string {
+  return `resp_${taskId}_${offset}`;
+}
+
+/** Reads the id of a response. Returns undefined if the text is no such id. */
+export function parseResponseId(id: string): ResponseRef | undefined {
+  const [, taskId = '', offset = ''] = /^resp_(.+)_(\d{1,15})$/.exec(id) ?? [];
+  return isId(taskId) ? { taskId, offset: Number(offset) } : undefined;
+}
+
+/** The kinds of output items, with the prefixes of their ids. */
+const prefixes = { message: 'msg', reasoning: 'rs', function_call: 'fc', mcp_call: 'mcp' } as const;
+
+/** Returns the id of an output item. It names the part of the session that the item shows. */
+export function outputId(kind: keyof typeof prefixes, taskId: string, partId: string): string {
+  return `${prefixes[kind]}_${taskId}:${partId}`;
+}
+
+/** Reads the id of an output item. Returns undefined if the text is no such id. */
+export function parseItemId(
+  id: string,
+): { readonly taskId: string; readonly partId: string } | undefined {
+  const [start, end] = [id.indexOf('_'), id.lastIndexOf(':')];
+  if (start < 0 || end < start) return undefined;
+  const [taskId, partId] = [id.slice(start + 1, end), id.slice(end + 1)];
+  return isId(taskId) && isPartId(partId) ? { taskId, partId } : undefined;
+}
 
 /** Yields the offsets of the messages that start a run, from the newest to the oldest. */
 export async function* messagesBackward(
@@ -23,11 +59,16 @@ export interface ResponseStart {
 /** The types of the commands that answer a call. */
 export const answerTypes = ['tool_output', 'approve', 'deny'];
 
-/** Finds the newest message, answer or run of a session. Returns undefined if there is none. */
-export async function newestStart(taskId: string, log: Log): Promise<ResponseStart | undefined> {
+/** Finds the newest message, answer or run of a session, up to an offset. Returns undefined if there is none. */
+export async function newestStart(
+  taskId: string,
+  log: Log,
+  through?: number,
+): Promise<ResponseStart | undefined> {
+  const range = through === undefined ? {} : { through };
   // The records after a `run_started`, up to the first turn of that run.
   let [hasCommand, hasMessage] = [false, false];
-  for await (const records of readBackward(log, taskId))
+  for await (const records of readBackward(log, taskId, range))
     for (const { fact, offset } of records.toReversed()) {
       if (fact?.type === 'command_queued') {
         if (isStart(fact.command)) return { offset, by: 'message' };
@@ -42,6 +83,44 @@ export async function newestStart(taskId: string, log: Log): Promise<ResponseSta
   return undefined;
 }
 
+/** Returns whether a session has no other message, answer or run than the record of a response. */
+export async function isOnlyResponse(
+  { taskId, offset }: { readonly taskId: string; readonly offset: number },
+  log: Log,
+): Promise<boolean> {
+  const newest = await newestStart(taskId, log);
+  if (newest === undefined || newest.offset > offset) return false;
+  return (await newestStart(taskId, log, offset - 1)) === undefined;
+}
+
 function isStart({ type, when }: JsonObject): boolean {
   return type === 'message' && when !== 'steer';
+}
+
+/** The options that a caller added to a message, and the request fields that the response repeats (`echo`). */
+export interface StoredOptions {
+  readonly caller: CallerOptions;
+  readonly echo: JsonObject;
+}
+
+/** Reads the options of the last message of a user at or before an offset. */
+export async function readOptions(
+  taskId: string,
+  { log }: { readonly log: Log },
+  through?: number,
+): Promise<StoredOptions> {
+  const range = through === undefined ? {} : { through };
+  for await (const records of readBackward(log, taskId, range)) {
+    const found = records.findLast(
+      ({ fact }) => fact?.type === 'item_started' && fact.kind === 'user',
+    );
+    if (found?.fact?.type === 'item_started') return optionsIn(found.fact.metadata);
+  }
+  return { caller: {}, echo: {} };
+}
+
+/** Reads the options from the metadata of an item. */
+export function optionsIn(metadata: Item['metadata']): StoredOptions {
+  const { caller = {}, openai = {} } = metadata ?? {};
+  return { caller: caller as CallerOptions, echo: openai as JsonObject };
 }

@@ -15,9 +15,9 @@ import {
 } from '@millrace/core';
 import { openPart } from '../../messages/part-content.ts';
 import { PartIndex } from '../../messages/part-index.ts';
-import { outputId, responseId } from './response-ids.ts';
 import type { Question, ResponseEnd, ResponseStep } from './response-log.ts';
 import { type OutputItem, type ResponseResource, resourceOf } from './response-resource.ts';
+import { outputId, responseId } from './response-starts.ts';
 
 /** An event of the Responses API. */
 export interface ResponseEvent {

@@ -1,12 +1,15 @@
+import { sessionId } from '@millrace/core';
 import { encodeComment, encodeFrame, sseHeaders } from '@millrace/core/streams';
+import { snapshot } from '@millrace/log';
 import type { HttpResponse } from '../../contract/http.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import { type RouteContext, StreamReply } from '../../http/route.ts';
 import { writeLines } from '../../http/write-lines.ts';
+import { conversationItems } from './conversation-items.ts';
 import { openAiError, openAiErrorReply } from './openai-error.ts';
 import { eventsOf, type OpenedResponse } from './response-events.ts';
 import { openStored, type Question, type ResponseLog } from './response-log.ts';
-import type { ResponseResource } from './response-resource.ts';
+import type { OutputItem, ResponseResource } from './response-resource.ts';
 import { type ResponseEvent, ResponseView } from './response-view.ts';
 
 interface WriteOptions {
@@ -145,6 +148,25 @@ export async function readResource(
   const { response, steps } = await openStored(question, log);
   for (const step of steps) view.add(step);
   return { resource: view.resource(), response };
+}
+
+/**
+ * Returns the items that a response answers: everything in its session before its first turn. Items of its
+ * output are not part of it, for example a call that the request approves.
+ */
+export async function inputItems(
+  opened: OpenedResponse,
+  { log }: Pick<RouteContext, 'log'>,
+): Promise<readonly OutputItem[]> {
+  const { question, agent } = opened;
+  const view = new ResponseView(question, agent);
+  const { response, steps } = await openStored(question, log);
+  for (const step of steps) view.add(step);
+  const own = new Set(view.resource().output.map(({ id }) => id));
+  const turn = steps.find(({ record }) => record.fact?.type === 'turn_started');
+  const through = turn === undefined ? response.state.through : turn.record.offset;
+  const state = await snapshot(log, sessionId(question.taskId), { through });
+  return conversationItems(state, agent).filter(({ id }) => !own.has(id));
 }
 
 /** Stops a response: it withdraws a message that still waits, and aborts a run that has started. */

@@ -58,6 +58,11 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
       if ((body.results ?? []).length > 0) throw rules.forbid('replace the results of tools');
       return tasks.branch(taskId, body, sent);
     },
+    async copy(taskId, copied, sent) {
+      await rules.assertTask(taskId);
+      assertMayCreate(rules);
+      return tasks.copy(taskId, copied, sent);
+    },
     async request(taskId, at) {
       await rules.assertTask(taskId);
       return tasks.request(taskId, at);

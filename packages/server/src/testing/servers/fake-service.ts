@@ -124,6 +124,7 @@ export function fakeService({
       submit: notFound,
       fork: notFound,
       branch: notFound,
+      copy: notFound,
       request: notFound,
       get: async (ref) => taskOf(ref),
       ownerOf: async () => undefined,

@@ -50,7 +50,15 @@ async function work(
         ),
       );
   } else if (word === 'write') return writeFiles(say, write, { sessionId, client });
-  else if (word === 'leave' || word === 'flood') {
+  else if (word === 'late input') {
+    // Claude Code sends a call before the model has written its input.
+    const call = { toolCallId: 'late', kind: 'read' as const, status: 'pending' as const };
+    await say({ sessionUpdate: 'tool_call', title: 'Read', rawInput: {}, ...call });
+    const rawInput = { path: 'a.txt' };
+    await say({ sessionUpdate: 'tool_call_update', title: 'Read a.txt', rawInput, ...call });
+    await say({ sessionUpdate: 'tool_call_update', toolCallId: 'late', status: 'completed' });
+    await write('Read.');
+  } else if (word === 'leave' || word === 'flood') {
     void client
       .request(methods.client.session.requestPermission, {
         ...{ sessionId, toolCall: { toolCallId: 'c1', title: 'Leave' } },

@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { isId, type JsonObject } from '@millrace/core';
-import type { ResponseRef } from '../../openai/response-ids.ts';
 import type { Question } from '../../openai/response-log.ts';
+import type { ResponseRef } from '../../openai/response-starts.ts';
 
 /** Returns the id of a task of MCP. A task is the answer to one message of a session. */
 export function taskIdOf({ taskId, offset }: ResponseRef): string {

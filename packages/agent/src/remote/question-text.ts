@@ -1,0 +1,24 @@
+import { formLimits, type JsonValue } from '@millrace/core';
+
+const clippedText = '\n[shortened: the agent will do more than this text shows]';
+
+/** Returns the text of a question. A text that is too long for a form ends with a mark. */
+export function questionText(text: string, maxLength: number = formLimits.messageLength): string {
+  if (text.length <= maxLength) return text.toWellFormed();
+  return `${text.slice(0, maxLength - clippedText.length).toWellFormed()}${clippedText}`;
+}
+
+/**
+ * Returns the text of a question with the name and the input of the call that the question is about. Nobody
+ * can decide about a call without its input, so a long message gets at most the half that the input leaves.
+ */
+export function withCall(
+  message: string,
+  call: { readonly name: string; readonly input: JsonValue },
+): string {
+  const about = `${call.name} ${JSON.stringify(call.input)}`;
+  if (message.includes(about)) return questionText(message);
+  const limit = formLimits.messageLength - 1;
+  const shown = questionText(about, Math.max(Math.floor(limit / 2), limit - message.length));
+  return `${questionText(message, limit - shown.length)}\n${shown}`;
+}

@@ -1,0 +1,107 @@
+import type { DraftRecord, FoldState } from '@millrace/core';
+import { type ForkOptions, readBackward } from '@millrace/log';
+import { commandKey } from '../../agents/loops/loop-commands.ts';
+import { ServerError } from '../../contract/server-error.ts';
+import { type RouteContext, requestMetadata } from '../../http/route.ts';
+import { readChatNear } from '../chat/chat-state.ts';
+import type { InputEntry } from './input-items.ts';
+import { notFound } from './openai-error.ts';
+import { openStored, type ResponseStep, readQuestion } from './response-log.ts';
+import { newestStart, parseResponseId } from './response-starts.ts';
+
+/** The place in a session at which a request continues. */
+export interface Place {
+  /** The state of the session at this place. Its oldest items can be missing. */
+  readonly fold: FoldState;
+  /** What a fork of the session copies. Undefined if the request continues the session itself. */
+  readonly fork?: Omit<ForkOptions, 'into'>;
+}
+
+interface Continued {
+  readonly taskId: string;
+  /** The id of the response that the request continues. Undefined if it names only the session. */
+  readonly previous: string | undefined;
+  readonly entries: readonly InputEntry[];
+}
+
+/**
+ * Finds the place at which a request continues. It is the end of the session, or the end of an earlier response.
+ *
+ * A request forks the session if the session got another message or run after its previous response, or if it
+ * sends other outputs of tools of the caller. Answers to approvals never fork. Otherwise a second answer would
+ * run a tool of the agent again.
+ */
+export async function findPlace(
+  { taskId, previous, entries }: Continued,
+  context: RouteContext,
+): Promise<Place> {
+  const current = await readChatNear(context.log, taskId);
+  const isApproval = entries.some(({ type }) => type === 'approval');
+  if (previous === undefined || isApproval) return current;
+  const isLast = await isLastResponse(previous, taskId, context);
+  const outputs = entries.flatMap((entry) => (entry.type === 'output' ? entry.callId : []));
+  const isAnswered = !outputs.some((call) => waitsFor(current.fold, call));
+  if (isLast && (outputs.length === 0 || !isAnswered)) return current;
+  const end = await endOf(previous, context);
+  // Only outputs of calls that waited at the end of the response can be given again.
+  if (isLast && !outputs.every((call) => waitsFor(end.fold, call))) return current;
+  return end;
+}
+
+function waitsFor({ awaited }: FoldState, call: string): boolean {
+  return awaited.some(({ toolCallId }) => toolCallId === call);
+}
+
+/** Returns whether the session got no other message and no other run after a response. */
+async function isLastResponse(
+  id: string,
+  taskId: string,
+  context: Pick<RouteContext, 'log' | 'headers' | 'trace'>,
+): Promise<boolean> {
+  const { log } = context;
+  const { offset = 0 } = parseResponseId(id) ?? {};
+  const { through = 0 } = (await log.info(taskId)) ?? {};
+  if (offset > through) throw notFound('Previous response', id, 'previous_response_id');
+  const { key } = requestMetadata(context);
+  let [isLast, isRepeated] = [true, false];
+  for await (const records of readBackward(log, taskId, { maxRecords: through - offset }))
+    for (const { fact } of records) {
+      if (fact?.type !== 'command_queued' || fact.command['type'] !== 'message') continue;
+      isLast = false;
+      isRepeated ||= key !== undefined && fact.key === commandKey(key);
+    }
+  // The message of a repeated request is already in the session.
+  if (isRepeated) return true;
+  const newest = await newestStart(taskId, log);
+  return isLast && !(newest?.by === 'run' && newest.offset > offset);
+}
+
+/** Returns the place at the end of a response. Throws `bad_state` if the response has no end yet. */
+async function endOf(id: string, { log }: Pick<RouteContext, 'log'>): Promise<Required<Place>> {
+  const ref = parseResponseId(id) ?? { taskId: '', offset: 0 };
+  const { steps } = await openStored(await readQuestion(ref, log), log);
+  const last = steps.at(-1);
+  if (last?.end === undefined) throw notOver(id);
+  // The next message ends the response if the same run answers it. The fork does not get this message.
+  const { fact } = last.record;
+  const isNext = fact?.type === 'command_consumed';
+  const { fold, queue, through } = isNext ? last.before : last.after;
+  const runEnd = isNext && fold.run !== undefined ? [runFinished(last, fold.run)] : [];
+  // Other messages that waited at this moment belong to the session only.
+  const consumed = queue.map(({ key }) => draft({ type: 'command_consumed', key }));
+  return { fold, fork: { through, append: [...consumed, ...runEnd] } };
+}
+
+function runFinished({ end }: ResponseStep, runId: NonNullable<FoldState['run']>): DraftRecord {
+  return draft({ type: 'run_finished', runId, stop: end?.stop ?? { reason: 'stop' } });
+}
+
+function draft(fact: NonNullable<DraftRecord['fact']>): DraftRecord {
+  return { turn: 0, attempt: 0, fact };
+}
+
+function notOver(id: string): ServerError {
+  const message = `Cannot continue ${JSON.stringify(id.slice(0, 256))}: it is not complete, and other messages wait behind it. Wait for its end, or cancel it`;
+  const details = { param: 'previous_response_id', reason: 'response_not_complete' };
+  return new ServerError('bad_state', message, {}, { details });
+}
