@@ -17,6 +17,7 @@ import type { FrameView } from '../contract/stream.ts';
 import { styleOf, textFields } from './content-parts.ts';
 import { deltasBuildContent, deltaUpdates, reopenUpdate } from './delta-update.ts';
 import {
+  isIndexed,
   isReplaced,
   isStreaming,
   isVisible,
@@ -179,6 +180,9 @@ function updatesOfCommit(
   const open = findOpen(before, partId);
   const known = open && messageWithPart(before, findItem(before, open.begin.itemId), partId);
   if (delta.part !== undefined || known === undefined || !isVisible(before, known)) {
+    // The end of a part can also change the other messages of an item with an index: a part that ends as
+    // reasoning joins the block.
+    if (isIndexed(message.item)) return changedMessages(before, after, [message.item.id]);
     const previous = previousOf(before, message, partId);
     return compareMessages(before, after, previous === undefined ? [] : [previous], [message]);
   }
