@@ -15,14 +15,14 @@ const kilobyte = 1024;
 
 /**
  * The size limits of the code that loads at the start, in bytes, minified and compressed with gzip.
- * The goal for an agent with one provider is 80 KB. Gemini misses it by 0.8 KB, and Anthropic by
- * 1.3 KB. The wires of OpenAI need more, because they read more forms of answers and load the traits
+ * The goal for an agent with one provider is 80 KB. Gemini misses it by 1.1 KB, and Anthropic by
+ * 1.5 KB. The wires of OpenAI need more, because they read more forms of answers and load the traits
  * of all models. Each limit is a few hundred bytes above the current size, so that growth is noticed.
  * Before you raise a limit, look for code that can load on demand with `import()`.
  */
 const limits: readonly (readonly [what: string, limit: number, code: string])[] = [
-  ['agent and anthropic', 81.5 * kilobyte, agentWith('anthropic')],
-  ['agent and gemini', 81 * kilobyte, agentWith('gemini')],
+  ['agent and anthropic', 81.7 * kilobyte, agentWith('anthropic')],
+  ['agent and gemini', 81.2 * kilobyte, agentWith('gemini')],
   ['agent and openaiChat', 89 * kilobyte, agentWith('openaiChat')],
   ['agent and openaiResponses', 92.3 * kilobyte, agentWith('openaiResponses')],
   [

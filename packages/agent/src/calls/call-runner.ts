@@ -145,8 +145,8 @@ export class CallRunner {
     this.#isAdopted = true;
     await this.#write(this.#slots.reserve(calls));
     // Several calls with the same id get only one result.
-    const ids = calls.map(({ toolCallId }) => toolCallId);
-    const distinct = calls.filter(({ toolCallId }, at) => ids.indexOf(toolCallId) === at);
+    const ids = new Set<ToolCallId>();
+    const distinct = calls.filter(({ toolCallId }) => ids.size < ids.add(toolCallId).size);
     const outcomes = await Promise.all(distinct.map((call) => this.#answer(call)));
     const parked = distinct.filter((_call, at) => outcomes[at] === 'parked');
     // The user may answer while other calls run. If there is such an answer, its call can continue and the

@@ -12,6 +12,23 @@ import {
   type ToolResultPart,
 } from '@millrace/core';
 
+/** The log accepts 1,024 open parts. A response that still streams has open parts too. */
+const maxReserved = 512;
+
+type ResultSlot = Pick<TextWriter, 'replace'> &
+  Partial<Pick<TextWriter, 'append'>> & { isOpen: boolean };
+
+/** Creates the slot of a call beyond the limit. Its part is written together with its result. */
+function lateSlot(writer: DeltaWriter): ResultSlot {
+  return {
+    isOpen: true,
+    replace(part) {
+      this.isOpen = false;
+      writer.whole(part);
+    },
+  };
+}
+
 /**
  * The results of the tool calls of one attempt. They are parts of one tool item, in the order of the calls.
  * The methods return the records to write.
@@ -19,7 +36,7 @@ import {
 export class ResultSlots {
   readonly #at: Attempt;
   readonly #ids: Ids;
-  readonly #open = new Map<ToolCallId, TextWriter>();
+  readonly #open = new Map<ToolCallId, ResultSlot>();
   #itemId: ItemId | undefined;
   #writer: DeltaWriter | undefined;
 
@@ -37,17 +54,20 @@ export class ResultSlots {
 
   /**
    * Reserves a result part for each call. The results then stay in the order of the calls, whichever call
-   * finishes first.
+   * finishes first. Calls beyond the limit get their parts with their results, in the order of the results.
    */
   reserve(calls: readonly ToolCallPart[]): readonly DraftRecord[] {
     const { drafts, writer } = this.#start();
     for (const { toolCallId, name } of calls)
       if (!this.#open.has(toolCallId))
-        this.#open.set(toolCallId, writer.toolResult(toolCallId, name));
+        this.#open.set(
+          toolCallId,
+          this.#open.size < maxReserved ? writer.toolResult(toolCallId, name) : lateSlot(writer),
+        );
     return [...drafts, ...this.#takeDrafts()];
   }
 
-  /** Returns true if a result part is reserved for the call but has no result yet. */
+  /** Returns true if the call was passed to `reserve` but has no result yet. */
   isOpen(id: ToolCallId): boolean {
     return this.#open.get(id)?.isOpen ?? false;
   }
@@ -55,7 +75,7 @@ export class ResultSlots {
   /** Returns the records that append progress text to the result part of a call. */
   append(id: ToolCallId, text: string): readonly DraftRecord[] {
     const place = this.#open.get(id);
-    if (place?.isOpen) place.append(text);
+    if (place?.isOpen) place.append?.(text);
     return this.#takeDrafts();
   }
 

@@ -162,6 +162,10 @@ export function findItemOfPart(state: FoldState, id: PartId): ItemState | undefi
   return findLast(state.items, has);
 }
 
+/**
+ * Returns the part of an item with this id, or undefined. The search starts at the newest part, because most
+ * records refer to new parts.
+ */
 export function findSlot(item: ItemState | undefined, id: PartId): PartSlot | undefined {
-  return item?.parts.find((slot) => slot.id === id);
+  return item?.parts.findLast((slot) => slot.id === id);
 }

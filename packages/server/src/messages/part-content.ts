@@ -2,7 +2,7 @@ import { type FoldState, findItemOfPart, findOpen, type Part, type PartId } from
 
 /** Returns a finished part. */
 export function partOf(state: FoldState, partId: PartId): Part | undefined {
-  return findItemOfPart(state, partId)?.parts.find(({ id }) => id === partId)?.part;
+  return findItemOfPart(state, partId)?.parts.findLast(({ id }) => id === partId)?.part;
 }
 
 /** Returns an open part with the content that it has now. */

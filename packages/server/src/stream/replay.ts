@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Batch, type FoldState, isCut, type LogRecord } from '@millrace/core';
 import type { FrameView } from '../contract/stream.ts';
 import { mergeAdjacent } from './exact-batch.ts';
@@ -109,16 +110,21 @@ async function replay(
   const { later, after, end, skip, idEnd, state } = input;
   const batch = { after, through: end, records: mergeAdjacent(later) };
   const options = { pieceBytes: Number.POSITIVE_INFINITY, skip, idEnd };
-  const [chunk] = encodeChunks(view, batch, await steps(), options);
+  const folded = await steps();
+  // Other requests run between the pages of a replay.
+  await nextTurn();
+  const [chunk] = encodeChunks(view, batch, folded, options);
   return chunk ?? { after, through: end, bytes: Buffer.alloc(0) };
 
-  async function steps(): Promise<readonly Step[]> {
+  async function steps(): Promise<Iterable<Step>> {
     if (view.batch !== undefined || state === undefined) return [];
     const folder = new RunFolder(state);
     try {
-      const folded = stepsOf(folder, input, batch);
+      // The first fold checks that all records fit. Its steps are not kept, because each step of a long
+      // message has its own list of parts.
+      for (const _step of stepsOf(folder, input, batch));
       states.remember(folder.state, { isTurnOver: false });
-      return folded;
+      return stepsOf(new RunFolder(state), input, batch);
     } catch (error) {
       // A record may change an item of an earlier run. In this case the steps are computed with all items.
       if (!isCut(folder.state.items)) throw error;
@@ -128,21 +134,22 @@ async function replay(
   }
 }
 
-/** Returns the steps of a batch. Throws if a record does not fit the state. */
-function stepsOf(
+/** Yields the steps of a batch, one at a time. Throws if a record does not fit the state. */
+function* stepsOf(
   folder: RunFolder,
   { seen, after }: ReplayInput,
   { records, through }: Batch,
-): readonly Step[] {
-  const steps: Step[] = [];
+): Generator<Step> {
   for (const record of seen) folder.add(record);
   folder.advanceTo(after);
-  for (const record of records)
+  for (const record of records) {
+    let step: Step | undefined;
     folder.add(record, (before, added, next) => {
-      steps.push({ before, record: added, after: next });
+      step = { before, record: added, after: next };
     });
+    if (step !== undefined) yield step;
+  }
   folder.advanceTo(through);
-  return steps;
 }
 
 /**

@@ -53,13 +53,20 @@ export function messagesInItem(
 function findMessages(state: FoldState, item: ItemState): readonly LoggedMessage[] {
   const author = authors[item.kind];
   if (author === undefined) return [];
-  return groupsOf(state, item).map((slots, position) => ({
-    id: (position === 0 ? editedId(item) : undefined) ?? messageId(state, slots[0].id),
-    item,
-    author,
-    slots,
-    isFirst: position === 0,
-  }));
+  return groupsOf(state, item).map((slots, position) =>
+    messageOfSlots(state, item, author, slots, position === 0),
+  );
+}
+
+function messageOfSlots(
+  state: FoldState,
+  item: ItemState,
+  author: ContentAuthor,
+  slots: LoggedMessage['slots'],
+  isFirst: boolean,
+): LoggedMessage {
+  const id = (isFirst ? editedId(item) : undefined) ?? messageId(state, slots[0].id);
+  return { id, item, author, slots, isFirst };
 }
 
 function messageId({ session }: Pick<FoldState, 'session'>, id: PartId): string {
@@ -120,12 +127,38 @@ export function isVisible(state: FoldState, message: LoggedMessage): boolean {
   );
 }
 
-/** Returns the message that contains the part. */
+// Caches the messages that were found by their parts.
+const messagesByPart = new WeakMap<ItemState, Map<PartId, LoggedMessage>>();
+
+/**
+ * Returns the message of an item that contains the part. It does not build the other messages, because a
+ * message of a user can have thousands of parts.
+ */
 export function messageWithPart(
-  messages: readonly LoggedMessage[],
+  state: FoldState,
+  item: ItemState | undefined,
   id: PartId,
 ): LoggedMessage | undefined {
-  return messages.find(({ slots }) => slots.some((slot) => slot.id === id));
+  if (item === undefined) return undefined;
+  if (isIndexed(item))
+    return messagesInItem(state, item).find(({ slots }) => slots.some((slot) => slot.id === id));
+  const known = messagesByPart.get(item) ?? new Map<PartId, LoggedMessage>();
+  messagesByPart.set(item, known);
+  const message = known.get(id) ?? findMessageOfPart(state, item, id);
+  if (message !== undefined) known.set(id, message);
+  return message;
+}
+
+/** Builds the message of a part. Without an index, each part of an item is a message. */
+function findMessageOfPart(
+  state: FoldState,
+  item: ItemState,
+  id: PartId,
+): LoggedMessage | undefined {
+  const author = authors[item.kind];
+  const slot = item.parts.findLast((one) => one.id === id);
+  if (author === undefined || slot === undefined) return undefined;
+  return messageOfSlots(state, item, author, [slot], slot === item.parts[0]);
 }
 
 /** Finds a message by its id. If the message was edited, it returns the latest edit. */

@@ -17,6 +17,7 @@ import type { FrameView } from '../contract/stream.ts';
 import { styleOf, textFields } from './content-parts.ts';
 import { deltasBuildContent, deltaUpdates, reopenUpdate } from './delta-update.ts';
 import {
+  isIndexed,
   isReplaced,
   isStreaming,
   isVisible,
@@ -103,20 +104,15 @@ function updatesOfDelta(before: FoldState, delta: Delta, after: FoldState): read
   const open = findOpen(before, partId);
   // A fast path for appends. They are the most frequent records and do not change an item.
   if (delta.type === 'append_text' && open !== undefined) {
-    const growing = messageWithPart(
-      messagesInItem(before, findItem(before, open.begin.itemId)),
-      partId,
-    );
+    const growing = messageWithPart(before, findItem(before, open.begin.itemId), partId);
     if (growing !== undefined && isVisible(before, growing))
       return appendUpdates(open, delta, after, growing);
   }
   const item = findItemOfPart(after, partId);
-  const message = messageWithPart(messagesInItem(after, item), partId);
+  const message = messageWithPart(after, item, partId);
   if (message === undefined) return [];
   if (delta.type === 'commit_part') return updatesOfCommit(before, delta, after, message);
-  const previous = messagesInItem(before, findItem(before, message.item.id)).find(
-    ({ id }) => id === message.id,
-  );
+  const previous = previousOf(before, message, partId);
   if (previous === undefined || !isVisible(before, previous)) {
     return isVisible(after, message) ? restateMessage(after, message) : [];
   }
@@ -182,10 +178,13 @@ function updatesOfCommit(
 ): readonly Update[] {
   const { partId } = delta;
   const open = findOpen(before, partId);
-  const known =
-    open && messageWithPart(messagesInItem(before, findItem(before, open.begin.itemId)), partId);
+  const known = open && messageWithPart(before, findItem(before, open.begin.itemId), partId);
   if (delta.part !== undefined || known === undefined || !isVisible(before, known)) {
-    return changedMessages(before, after, [message.item.id]);
+    // The end of a part can also change the other messages of an item with an index: a part that ends as
+    // reasoning joins the block.
+    if (isIndexed(message.item)) return changedMessages(before, after, [message.item.id]);
+    const previous = previousOf(before, message, partId);
+    return compareMessages(before, after, previous === undefined ? [] : [previous], [message]);
   }
   if (isStreaming(message)) return [];
   if (!deltasBuildContent(message)) return fullUpdates(after, message);
@@ -216,6 +215,21 @@ function updatesOfFact(
   }
 }
 
+/**
+ * Returns the message as it was before a record of the part. A block of reasoning existed before its newest
+ * part.
+ */
+function previousOf(
+  before: FoldState,
+  { id, item: { id: itemId }, slots: [first] }: LoggedMessage,
+  partId: PartId,
+): LoggedMessage | undefined {
+  const item = findItem(before, itemId);
+  const isNew = first.id === partId && findOpen(before, partId) === undefined;
+  const found = isNew ? undefined : messageWithPart(before, item, first.id);
+  return found?.id === id ? found : undefined;
+}
+
 /** Returns updates that retract removed messages, and full updates of changed messages. */
 function changedMessages(
   before: FoldState,
@@ -225,20 +239,31 @@ function changedMessages(
   const ids = itemIds.filter((id) => id !== undefined);
   const previous = ids.flatMap((id) => messagesInItem(before, findItem(before, id)));
   const now = ids.flatMap((id) => messagesInItem(after, findItem(after, id)));
+  return compareMessages(before, after, previous, now);
+}
+
+function compareMessages(
+  before: FoldState,
+  after: FoldState,
+  previous: readonly LoggedMessage[],
+  now: readonly LoggedMessage[],
+): readonly Update[] {
+  // A message and its edit have the same id, in different items.
+  const keyOf = ({ id, item }: LoggedMessage) => `${item.id} ${id}`;
+  const old = new Map(previous.map((message) => [keyOf(message), message]));
+  const known = new Set(previous.map(({ id }) => id));
+  const current = new Set(now.map(({ id }) => id));
   const gone = previous.filter(
     (message) =>
-      isVisible(before, message) &&
-      !now.some(({ id }) => id === message.id) &&
-      !isReplaced(after, message),
+      isVisible(before, message) && !current.has(message.id) && !isReplaced(after, message),
   );
   const changed = now.filter(
-    (message) =>
-      isVisible(after, message) && !previous.some((previous) => isSameMessage(previous, message)),
+    (message) => isVisible(after, message) && !isSameMessage(old.get(keyOf(message)), message),
   );
   return [
     ...gone.flatMap((message) => retractUpdates(before, message)),
     ...changed.flatMap((message) => {
-      const isNew = isStreaming(message) && !previous.some(({ id }) => id === message.id);
+      const isNew = isStreaming(message) && !known.has(message.id);
       return isNew ? restateMessage(after, message) : fullUpdates(after, message);
     }),
   ];
@@ -248,9 +273,9 @@ function changedMessages(
  * Returns whether two messages are equal. The fold reuses unchanged objects, so a comparison of references is
  * enough.
  */
-function isSameMessage(a: LoggedMessage, b: LoggedMessage): boolean {
+function isSameMessage(a: LoggedMessage | undefined, b: LoggedMessage): boolean {
   const isSameSlot = (slot: LoggedMessage['slots'][number], at: number) => slot === b.slots[at];
-  return a.id === b.id && a.slots.length === b.slots.length && a.slots.every(isSameSlot);
+  return a !== undefined && a.slots.length === b.slots.length && a.slots.every(isSameSlot);
 }
 
 function fullUpdates(state: FoldState, message: LoggedMessage): readonly Update[] {

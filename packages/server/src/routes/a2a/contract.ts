@@ -75,6 +75,7 @@ export interface PushSender {
       sent: string,
     ): Promise<PushConfig>;
     get(place: TaskPlace, id: string | undefined): Promise<PushConfig>;
+    find(place: TaskPlace, id: string | undefined): Promise<PushConfig | undefined>;
     list(place: TaskPlace): Promise<readonly PushConfig[]>;
     delete(place: TaskPlace, id: string | undefined): Promise<void>;
   };

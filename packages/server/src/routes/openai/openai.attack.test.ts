@@ -1,8 +1,11 @@
+import { defineTool } from '@millrace/agent';
 import { type Log, memoryLog } from '@millrace/log';
+import { toolCall } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { withMethods } from '../../../../agent/src/testing/test-doubles.ts';
 import { serveOpenAi } from '../../testing/openai-client.ts';
-import { stepsOf } from '../../testing/servers/steps-of.ts';
+import { searchStepsOf, stepsOf } from '../../testing/servers/steps-of.ts';
 
 // A caller of the OpenAI endpoints wants to stop the server for all others, or to get around its rules.
 
@@ -42,6 +45,31 @@ test('attack 18.278: a repeated key does not delete the session of the first req
   const other = await ask('k2', false);
   expect(other.output_text).toBe('Not stored.');
   await expect(client.responses.retrieve(other.id)).rejects.toMatchObject({ status: 404 });
+});
+
+test('attack 18.413: the work to read a response grows with its calls, and not with their square', async () => {
+  const look = defineTool({
+    ...{ name: 'look', description: 'Looks', input: z.looseObject({}), execute: async () => 'ok' },
+  });
+  const respond = async (turns: number) => {
+    const calls = (turn: number) =>
+      Array.from({ length: 20 }, (_, at) => toolCall('look', { turn, at }));
+    const script = [...Array.from({ length: turns }, (_, turn) => calls(turn)), 'Done.'];
+    const { client } = await serveOpenAi(script, {
+      ...{ agent: { tools: [look], approve: () => 'allow' }, pieces: 'whole' },
+    });
+    const { id } = await client.responses.create({ model: 'helper', input: 'Hi' });
+    return async () => {
+      const { output, output_text } = await client.responses.retrieve(id);
+      expect([output.length, output_text]).toEqual([turns * 20 + 1, 'Done.']);
+      expect(output[0]).toMatchObject({ type: 'mcp_call', name: 'look', output: 'ok' });
+    };
+  };
+  const [few, many] = [await respond(5), await respond(10)];
+  for (const count of [stepsOf, searchStepsOf]) {
+    const steps = await count(few);
+    expect(await count(many)).toBeLessThan(2.5 * steps);
+  }
 });
 
 test('attack 18.411: all readers of a response that still runs share one view of its session', async () => {

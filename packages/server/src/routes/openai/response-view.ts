@@ -13,7 +13,8 @@ import {
   toArray,
   type Usage,
 } from '@millrace/core';
-import { openPart, partOf } from '../../messages/part-content.ts';
+import { openPart } from '../../messages/part-content.ts';
+import { PartIndex } from '../../messages/part-index.ts';
 import type { Question, ResponseEnd, ResponseStep } from './response-log.ts';
 import { type OutputItem, type ResponseResource, resourceOf } from './response-resource.ts';
 import { outputId, responseId } from './response-starts.ts';
@@ -43,6 +44,8 @@ interface Slot {
   /** The part that the item shows. An approval has the part of its call, or none. */
   readonly partId: PartId | undefined;
   readonly callId: string | undefined;
+  /** The index of the item in the output. */
+  readonly at: number;
   status: 'open' | 'done' | 'dropped';
   /** The item as it was when it ended, for items without a part. */
   item?: OutputItem;
@@ -60,6 +63,11 @@ export class ResponseView {
   readonly #agent: string;
   readonly #callerTools: ReadonlySet<string>;
   readonly #slots: Slot[] = [];
+  /** The first slot of each part. */
+  readonly #slotOfPart = new Map<PartId, Slot>();
+  /** The slots by their ids, kinds and calls, so that an event needs no search. */
+  readonly #slotOfCall = new Map<string, Slot>();
+  readonly #parts = new PartIndex();
   readonly #turns = new Set<number>();
   #state: FoldState | undefined;
   #end: ResponseEnd | undefined;
@@ -88,7 +96,12 @@ export class ResponseView {
     const isFirst = !this.#hasStarted;
     this.#hasStarted = true;
     const started = isFirst ? [{ type: 'response.in_progress', response: this.resource() }] : [];
+    // The events of a removal describe the parts that the record removes.
+    const removes =
+      record.delta?.type === 'retract_part' || record.fact?.type === 'attempt_superseded';
+    if (!removes) this.#parts.update(record, after.fold);
     const events = [...started, ...this.#eventsOf(before.fold, record, after.fold)];
+    if (removes) this.#parts.update(record, after.fold);
     this.#end = end;
     if (end !== undefined) events.push(...this.#ending(after.fold));
     return this.#numbered(record.offset, events);
@@ -130,7 +143,7 @@ export class ResponseView {
         return this.#begin(after, delta.partId);
       case 'append_text': {
         const open = findOpen(before, delta.partId);
-        const slot = this.#slots.find(({ partId }) => partId === delta.partId);
+        const slot = this.#slotOfPart.get(delta.partId);
         if (open === undefined || slot === undefined) return [];
         return this.#grow(slot, delta.chunk.slice(open.text.length - delta.at));
       }
@@ -159,9 +172,9 @@ export class ResponseView {
       case 'snapshot':
         return this.#settled(after, turn);
       case 'tool_execution_started':
-        return this.#startCall(after, fact.toolCallId);
+        return this.#startCall(fact.toolCallId);
       case 'approval_asked':
-        return this.#ask(after, fact);
+        return this.#ask(fact);
       default:
         return [];
     }
@@ -171,8 +184,10 @@ export class ResponseView {
   #settled(after: FoldState, turn: number): EventBody[] {
     if (!this.#turns.has(turn)) return [];
     const items = toArray(after.items).filter((item) => item.turn === turn);
-    return items.flatMap(({ parts }) =>
-      parts.flatMap(({ id, part }) => (part === undefined ? [] : this.#whole(after, id, part))),
+    return items.flatMap((item) =>
+      item.parts.flatMap(({ id, part }) =>
+        part === undefined ? [] : this.#whole(after, item, id, part),
+      ),
     );
   }
 
@@ -189,8 +204,7 @@ export class ResponseView {
 
   #open(kind: Exclude<Slot['kind'], 'mcp_approval_request'>, partId: PartId, callId?: string) {
     const id = outputId(kind, this.#question.taskId, partId);
-    const slot: Slot = { id, kind, partId, callId, status: 'open' };
-    this.#slots.push(slot);
+    const slot = this.#push({ id, kind, partId, callId, status: 'open' });
     const state = this.#state as FoldState;
     const item = { ...(this.#itemOf(state, slot) as OutputItem), ...emptyContent(kind) };
     const added = { type: 'response.output_item.added', ...this.#at(slot), item };
@@ -205,8 +219,17 @@ export class ResponseView {
     return [added, { type, ...about, summary_index: 0, part }];
   }
 
-  #at(slot: Slot): { readonly output_index: number } {
-    return { output_index: this.#slots.indexOf(slot) };
+  #push(given: Omit<Slot, 'at'>): Slot {
+    const slot: Slot = { ...given, at: this.#slots.length };
+    this.#slots.push(slot);
+    const { kind, partId, callId } = slot;
+    if (partId !== undefined && !this.#slotOfPart.has(partId)) this.#slotOfPart.set(partId, slot);
+    if (callId !== undefined) this.#slotOfCall.set(`${kind} ${callId}`, slot);
+    return slot;
+  }
+
+  #at({ at }: Slot): { readonly output_index: number } {
+    return { output_index: at };
   }
 
   #grow(slot: Slot, delta: string): EventBody[] {
@@ -232,10 +255,11 @@ export class ResponseView {
   }
 
   #commit(before: FoldState, partId: PartId, after: FoldState): EventBody[] {
-    const part = partOf(after, partId);
+    const part = this.#parts.part(partId);
     if (part === undefined) return [];
-    const slot = this.#slots.find((one) => one.partId === partId);
-    if (slot === undefined || slot.kind === 'mcp_call') return this.#whole(after, partId, part);
+    const slot = this.#slotOfPart.get(partId);
+    if (slot === undefined || slot.kind === 'mcp_call')
+      return this.#whole(after, findItemOfPart(after, partId), partId, part);
     const sent = findOpen(before, partId)?.text ?? '';
     const text = contentOf(part);
     const rest = text.startsWith(sent) ? this.#grow(slot, text.slice(sent.length)) : [];
@@ -243,11 +267,10 @@ export class ResponseView {
   }
 
   /** Emits a part that came whole: a complete text, reasoning, a call of the caller, or a result. */
-  #whole(state: FoldState, partId: PartId, part: Part): EventBody[] {
-    const known = this.#slots.find((slot) => slot.partId === partId);
+  #whole(state: FoldState, item: ItemState | undefined, partId: PartId, part: Part): EventBody[] {
+    const known = this.#slotOfPart.get(partId);
     if (part.kind === 'tool_result') return this.#finishCall(state, part);
     if (known !== undefined) return known.status === 'open' ? this.#finish(state, known) : [];
-    const item = findItemOfPart(state, partId);
     if (item?.kind !== 'assistant' || !this.#turns.has(item.turn)) return [];
     const kind = kindOf(part);
     if (kind === undefined) return [];
@@ -304,9 +327,9 @@ export class ResponseView {
   }
 
   /** Emits a call that the agent runs itself. Clients see it as a call of an MCP server. */
-  #startCall(state: FoldState, callId: string): EventBody[] {
-    if (this.#slots.some((slot) => slot.kind === 'mcp_call' && slot.callId === callId)) return [];
-    const found = findCall(state, callId);
+  #startCall(callId: string): EventBody[] {
+    if (this.#slotOfCall.has(`mcp_call ${callId}`)) return [];
+    const found = this.#parts.call(callId);
     if (found === undefined || this.#callerTools.has(found.part.name)) return [];
     const added = this.#open('mcp_call', found.partId, callId);
     const slot = this.#slots.at(-1) as Slot;
@@ -320,34 +343,27 @@ export class ResponseView {
   }
 
   #finishCall(state: FoldState, { toolCallId }: ToolResultPart): EventBody[] {
-    const isOfCaller = this.#slots.some(
-      ({ kind, callId }) => kind === 'function_call' && callId === toolCallId,
-    );
-    const found = findCall(state, toolCallId);
+    const isOfCaller = this.#slotOfCall.has(`function_call ${toolCallId}`);
+    const found = this.#parts.call(toolCallId);
     if (isOfCaller || found === undefined || this.#callerTools.has(found.part.name)) return [];
-    const started = this.#startCall(state, toolCallId);
-    const slot = this.#slots.find(
-      ({ kind, callId }) => kind === 'mcp_call' && callId === toolCallId,
-    );
+    const started = this.#startCall(toolCallId);
+    const slot = this.#slotOfCall.get(`mcp_call ${toolCallId}`);
     return slot === undefined ? started : [...started, ...this.#finish(state, slot)];
   }
 
-  #ask(
-    state: FoldState,
-    fact: Extract<LogRecord['fact'], { readonly type: 'approval_asked' }>,
-  ): EventBody[] {
+  #ask(fact: Extract<LogRecord['fact'], { readonly type: 'approval_asked' }>): EventBody[] {
     const { toolCallId: callId, name, from } = fact;
     const id = `mcpr_${callId}`;
-    if (this.#slots.some((slot) => slot.id === id && slot.status !== 'dropped')) return [];
-    const found = findCall(state, callId);
+    const asked = this.#slotOfCall.get(`mcp_approval_request ${callId}`);
+    if (asked !== undefined && asked.status !== 'dropped') return [];
+    const found = this.#parts.call(callId);
     const given = from === undefined ? found?.part.arguments : JSON.stringify(from.input);
     const item: OutputItem = {
       ...{ type: 'mcp_approval_request', id, server_label: this.#agent },
       ...{ name, arguments: given ?? '{}' },
     };
     const kind = 'mcp_approval_request';
-    const slot: Slot = { id, kind, partId: found?.partId, callId, status: 'done', item };
-    this.#slots.push(slot);
+    const slot = this.#push({ id, kind, partId: found?.partId, callId, status: 'done', item });
     const at = { ...this.#at(slot), item };
     return [
       { type: 'response.output_item.added', ...at },
@@ -378,7 +394,7 @@ export class ResponseView {
     if (slot.item !== undefined) return slot.item;
     const { id, kind, partId } = slot;
     const part =
-      partId === undefined ? undefined : (partOf(state, partId) ?? openPart(state, partId));
+      partId === undefined ? undefined : (this.#parts.part(partId) ?? openPart(state, partId));
     if (part === undefined) return undefined;
     const isOver = slot.status !== 'open';
     const status = !isOver ? 'in_progress' : part.partial === true ? 'incomplete' : 'completed';
@@ -403,13 +419,10 @@ export class ResponseView {
   }
 
   #mcpCall(state: FoldState, { id, callId }: Slot, part: Part): OutputItem {
-    const result = toArray(state.items)
-      .flatMap(({ parts }) => parts)
-      .find(({ part: one }) => one?.kind === 'tool_result' && one.toolCallId === callId)?.part;
+    const result = callId === undefined ? undefined : this.#parts.result(callId);
     const { name, arguments: given } = callFields(state, part);
     const call = { id, type: 'mcp_call', server_label: this.#agent, name, arguments: given };
-    if (result?.kind !== 'tool_result')
-      return { ...call, status: 'in_progress', output: null, error: null };
+    if (result === undefined) return { ...call, status: 'in_progress', output: null, error: null };
     const { isError, text } = result;
     return isError
       ? { ...call, status: 'failed', output: null, error: text }
@@ -464,13 +477,4 @@ function callFields({ awaited }: FoldState, part: Part) {
 function textOfItem(item: OutputItem): string {
   const [first] = (item['content'] ?? item['summary'] ?? []) as { readonly text: string }[];
   return first?.text ?? '';
-}
-
-function findCall(state: FoldState, callId: string) {
-  const has = ({ parts }: ItemState) =>
-    parts.some(({ part }) => part?.kind === 'tool_call' && part.toolCallId === callId);
-  const item = toArray(state.items).findLast(has);
-  for (const { id: partId, part } of item?.parts ?? [])
-    if (part?.kind === 'tool_call' && part.toolCallId === callId) return { partId, part };
-  return undefined;
 }

@@ -38,7 +38,7 @@ interface EncodeOptions {
 export function encodeChunks(
   view: FrameView,
   batch: Batch,
-  steps: readonly Step[],
+  steps: Iterable<Step>,
   { pieceBytes, skip, idEnd }: EncodeOptions,
 ): readonly FrameChunk[] {
   if (view.batch !== undefined) return [encodeChunk(batch, view.batch(batch), idEnd)];

@@ -60,9 +60,15 @@ export class PushConfigs {
   }
 
   async get(place: TaskPlace, id: string | undefined): Promise<PushConfig> {
+    const config = await this.find(place, id);
+    if (config === undefined) throw taskNotFound();
+    return config;
+  }
+
+  /** Returns the configuration that `create` would replace and `delete` would remove. */
+  async find(place: TaskPlace, id: string | undefined): Promise<PushConfig | undefined> {
     const row = id === undefined ? undefined : await this.#rows.get(table, rowId(place, id));
-    if (row === undefined) throw taskNotFound();
-    return fromRow(row);
+    return row && fromRow(row);
   }
 
   async list({ taskId }: TaskPlace): Promise<readonly PushConfig[]> {

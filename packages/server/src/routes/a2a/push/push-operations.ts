@@ -1,7 +1,7 @@
 import type { JsonObject } from '@millrace/core';
 import type { PushCaller, PushConfig, PushSender } from '../contract.ts';
 import { type A2aContext, type A2aTask, findTask, openView } from '../open-task.ts';
-import { a2aError, taskNotFound } from '../protocol/a2a-error.ts';
+import { a2aError, invalidParams, taskNotFound } from '../protocol/a2a-error.ts';
 import { textField } from '../protocol/messages.ts';
 import { pushConfigJson } from './push-configs.ts';
 import { statusKey } from './task-statuses.ts';
@@ -23,8 +23,8 @@ function callerOf({ caller, grant, clock }: A2aContext): PushCaller {
   return { caller, expiresAt, isRestricted: scope.kind !== 'all' };
 }
 
-/** True if a caller can read a configuration: only its creator, and callers with full access. */
-function canRead(config: PushConfig, { caller, grant }: A2aContext): boolean {
+/** True if a caller can use a configuration: only its creator, and callers with full access. */
+function canUse(config: PushConfig, { caller, grant }: A2aContext): boolean {
   return config.caller === caller || (grant.scope.kind === 'all' && !grant.isReadOnly);
 }
 
@@ -38,6 +38,9 @@ export async function addPushConfig(
   const notifier = notifierOf(context);
   const caller = callerOf(context);
   notifier.assertCapacity(caller);
+  const replaced = await notifier.configs.find(task.place, textField(params, 'id'));
+  if (replaced !== undefined && !canUse(replaced, context))
+    throw invalidParams('Cannot use id: another client has a configuration with this id');
   const { view } = await openView(task, context);
   const now = statusKey(view.task({ historyLength: 0 })['status'] as JsonObject) ?? '';
   const config = await notifier.configs.create(task.place, params, caller, sent ?? now);
@@ -55,18 +58,22 @@ export const pushOperations: Readonly<Record<string, PushOperation>> = {
   async GetTaskPushNotificationConfig(params, context) {
     const { place } = await findTask(params['taskId'], context);
     const config = await notifierOf(context).configs.get(place, textField(params, 'id'));
-    if (!canRead(config, context)) throw taskNotFound();
+    if (!canUse(config, context)) throw taskNotFound();
     return pushConfigJson(config);
   },
   async ListTaskPushNotificationConfigs(params, context) {
     const { place } = await findTask(params['taskId'], context);
     const configs = await notifierOf(context).configs.list(place);
-    const own = configs.filter((config) => canRead(config, context));
+    const own = configs.filter((config) => canUse(config, context));
     return { configs: own.map(pushConfigJson), nextPageToken: '' };
   },
   async DeleteTaskPushNotificationConfig(params, context) {
     const { place } = await findTask(params['taskId'], context);
-    await notifierOf(context).configs.delete(place, textField(params, 'id'));
+    const { configs } = notifierOf(context);
+    const id = textField(params, 'id');
+    const config = await configs.find(place, id);
+    if (config !== undefined && !canUse(config, context)) throw taskNotFound();
+    await configs.delete(place, id);
     return {};
   },
 };

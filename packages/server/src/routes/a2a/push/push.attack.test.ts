@@ -137,6 +137,28 @@ test('18.379: attack: other readers of a task read the secrets of a push configu
   expect((await ask('GET', list, bearer(operator))).json.configs).toMatchObject([{ id: 'own' }]);
 });
 
+test('18.415: attack: a token for one task replaces or deletes the push configuration of its owner', async () => {
+  const { ask, say, issue, configure } = await serveWaiting();
+  const { id, contextId } = (await say('Go', bearer(operator))).json.task;
+  const owner = 'https://example.com/owner';
+  await configure(id, bearer(operator), owner, { id: 'default' });
+  const list = `${path}/tasks/${id}/pushNotificationConfigs`;
+  const { token } = await issue({ task_id: contextId });
+  const evil = await configure(id, bearer(token), 'https://example.com/evil', { id: 'default' });
+  expect([evil.status, JSON.stringify(evil.json)]).toEqual([
+    400,
+    expect.stringContaining('another client'),
+  ]);
+  expect((await ask('DELETE', `${list}/default`, bearer(token))).status).toBe(404);
+  const { configs } = (await ask('GET', list, bearer(operator))).json;
+  expect(configs).toMatchObject([{ id: 'default', url: owner }]);
+  // The token has its own configurations, and the owner can use all of them.
+  await configure(id, bearer(token), 'https://example.com/own', { id: 'other' });
+  expect((await ask('DELETE', `${list}/other`, bearer(token))).status).toBe(200);
+  expect((await ask('DELETE', `${list}/default`, bearer(operator))).status).toBe(200);
+  expect((await ask('GET', list, bearer(operator))).json.configs).toEqual([]);
+});
+
 test('18.380: attack: a restarted server reads the runs of all configurations at once', async () => {
   const [log, rows] = [memoryLog(), memoryRows()];
   const calls = Array.from({ length: 6 }, () => toolCall('remove', {}));
