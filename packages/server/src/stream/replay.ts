@@ -110,28 +110,25 @@ async function replay(
   const { later, after, end, skip, idEnd, state } = input;
   const batch = { after, through: end, records: mergeAdjacent(later) };
   const options = { pieceBytes: Number.POSITIVE_INFINITY, skip, idEnd };
-  const folded = await steps();
+  const encode = (steps: Iterable<Step>): FrameChunk => {
+    const [chunk] = encodeChunks(view, batch, steps, options);
+    return chunk ?? { after, through: end, bytes: Buffer.alloc(0) };
+  };
   // Other requests run between the pages of a replay.
   await nextTurn();
-  const [chunk] = encodeChunks(view, batch, folded, options);
-  return chunk ?? { after, through: end, bytes: Buffer.alloc(0) };
-
-  async function steps(): Promise<Iterable<Step>> {
-    if (view.batch !== undefined || state === undefined) return [];
-    const folder = new RunFolder(state);
-    try {
-      // The first fold checks that all records fit. Its steps are not kept, because each step of a long
-      // message has its own list of parts.
-      for (const _step of stepsOf(folder, input, batch));
-      states.remember(folder.state, { isTurnOver: false });
-      return stepsOf(new RunFolder(state), input, batch);
-    } catch (error) {
-      // A record may change an item of an earlier run. In this case the steps are computed with all items.
-      if (!isCut(folder.state.items)) throw error;
-    }
-    const whole = await states.whole(state.through);
-    return stepsOf(new RunFolder(whole, { keepsItems: true }), input, batch);
+  if (view.batch !== undefined || state === undefined) return encode([]);
+  const folder = new RunFolder(state);
+  try {
+    // The steps are not kept, because each step of a long message has its own list of parts.
+    const chunk = encode(stepsOf(folder, input, batch));
+    states.remember(folder.state, { isTurnOver: false });
+    return chunk;
+  } catch (error) {
+    // A record may change an item of an earlier run. In this case the steps are computed with all items.
+    if (!isCut(folder.state.items)) throw error;
   }
+  const whole = await states.whole(state.through);
+  return encode(stepsOf(new RunFolder(whole, { keepsItems: true }), input, batch));
 }
 
 /** Yields the steps of a batch, one at a time. Throws if a record does not fit the state. */
