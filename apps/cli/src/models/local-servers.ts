@@ -242,7 +242,10 @@ export async function listModels(
   return answer !== undefined && 'models' in answer ? answer.models : undefined;
 }
 
-/** Returns true if a program listens. A custom fetch function, as in tests, needs no open port. */
+/**
+ * Returns true if a program listens at the address. With a custom `fetch`, for example in tests, the port is
+ * not checked.
+ */
 async function isThere(baseUrl: string, options: ListOptions): Promise<boolean> {
   const { timeoutMs = defaultTimeoutMs, clock = systemClock, fetch } = options;
   return fetch !== undefined || isListening(baseUrl, { clock, timeoutMs });

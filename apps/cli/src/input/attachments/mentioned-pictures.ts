@@ -81,8 +81,9 @@ async function readPicture(
 }
 
 /**
- * Returns true if a link in the folder leads out of it. An untrusted project can contain a link to
- * a private picture. A path that is outside of the folder as the user wrote it is allowed.
+ * Returns true if the path that the user wrote is inside the folder, but a link leads out of the folder. An
+ * untrusted project can contain a link to a private picture. If the user wrote a path outside of the folder,
+ * the path is allowed.
  */
 async function leavesFolder(given: string, real: string, cwd: string): Promise<boolean> {
   const root = await realpath(cwd).catch(() => cwd);
