@@ -136,7 +136,7 @@ export class AcpSession {
       answeredBy: 'you, in the editor',
       // An editor can stop only the work of a prompt.
       takesOver: () => this.isBusy,
-      // The next prompt contains the message about the end of a background command.
+      // The end of a background command starts no run. The next prompt contains the message about it.
       wakes: false,
     });
     built.setQuestionHandler(this.#questions.ask);

@@ -166,7 +166,7 @@ function noSandboxError(summary = ''): ConfigError {
 /** The parts that an agent shares with its variants (see `BuiltAgent.with`). */
 interface AgentParts {
   readonly options: BuildOptions;
-  /** Observers beside those of the options. */
+  /** Observers in addition to `options.observers`. */
   readonly observers: readonly Observer[];
   readonly workspace: Workspace;
   readonly policy: SessionPolicy;

@@ -16,8 +16,8 @@ export interface WebSearch {
 }
 
 /**
- * Returns the search tool for the setting `webSearch`. Returns undefined if nobody searches, or if the provider
- * of the model does. Throws if the key of the requested service is missing.
+ * Returns the search tool for the setting `webSearch`. Returns undefined if search is off, if the provider of
+ * the model searches, or if `auto` finds no key. Throws if the key of the requested service is missing.
  */
 export function openWebSearch(
   setting: Config['webSearch'] = 'auto',

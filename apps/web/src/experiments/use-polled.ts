@@ -4,8 +4,9 @@ import { useEffect, useState } from 'react';
 import { useApp } from '../app/app-context.ts';
 import { pageLabels } from '../languages/page-labels.ts';
 
-/** The time until the next request, in milliseconds, while results arrive, and otherwise. */
+/** The time until the next request while new results are expected. */
 const soonMs = 2000;
+/** The time until the next request in all other cases. */
 const laterMs = 10_000;
 
 interface Polled<T> {
@@ -15,8 +16,8 @@ interface Polled<T> {
 }
 
 /**
- * Requests a path again and again while the page is visible. `isLive` says whether the next reply is expected to
- * differ soon.
+ * Requests a path again and again while the page is visible. `isLive` returns true if the next reply
+ * is expected to differ soon.
  */
 export function usePolled<T>(path: string | undefined, isLive: (value: T) => boolean): Polled<T> {
   const t = pageLabels();

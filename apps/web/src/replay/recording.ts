@@ -46,7 +46,7 @@ export async function readRecording(data: string): Promise<Recording> {
   };
 }
 
-/** Decodes base64 into a buffer of its own. The types of `Blob` accept only such bytes. */
+/** Decodes base64 into a new `ArrayBuffer`. The types of `Blob` do not accept a buffer that may be shared. */
 function bytesOf(base64: string): ArrayBuffer {
   const bytes = fromBase64(base64);
   if (bytes === undefined) throw new Error('The data is not base64');

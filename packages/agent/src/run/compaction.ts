@@ -130,8 +130,8 @@ function planAfterOverflow(
 }
 
 /**
- * Returns true if the plan drops a step or makes the context shorter. Without this check, the loop could
- * repeat overflows without end.
+ * Returns true if the plan replaces items by a summary, or makes the context shorter. Any other plan would
+ * send the same request, which would overflow again, without end.
  */
 function isShorter({ covered, length }: ContextPlan, context: readonly Item[]): boolean {
   return covered.length > 0 || length < contextLength(context);

@@ -182,7 +182,7 @@ const keyEnd = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----/g;
 const maxKeyEnd = 80;
 /** Maximum length of a private key without an end marker. The text is masked up to this length. */
 const maxPrivateKey = 65_536;
-/** Maximum length of a token header. A longer text cannot be a header. */
+/** Maximum length of the header of a JSON Web Token. A longer text is not a header. */
 const maxKept = 16_384;
 
 /** Returns a step that replaces keys with a known form. */

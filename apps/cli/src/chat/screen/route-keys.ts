@@ -9,7 +9,7 @@ type KeyDialogs = Pick<DialogController, 'list' | 'sideInput' | 'read'>;
 interface KeyTargets {
   readonly prompt: (key: Key) => void;
   readonly side: (key: Key) => void;
-  /** Runs the command of an extension that has this key. Returns false if there is none. */
+  /** Runs the command that an extension has bound to this key. Returns false if there is no such command. */
   readonly command: (key: Key) => boolean;
   /** True if the prompt contains a slash command. Enter then sends it, and does not answer the dialog. */
   readonly hasCommand: () => boolean;

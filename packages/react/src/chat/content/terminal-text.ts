@@ -95,7 +95,7 @@ function styleAfter(before: TerminalStyle, codes: string): TerminalStyle {
   return style;
 }
 
-/** Maximum number of codes in one command. Programs that print colors need fewer. */
+/** Maximum number of style codes in one escape sequence. Usual programs need fewer. */
 const maxCodes = 64;
 
 /** The change of the style for each code. */
