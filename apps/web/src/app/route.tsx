@@ -15,7 +15,7 @@ export type Route =
       readonly shown?: readonly string[] | undefined;
     }
   | ({ readonly page: 'overview' } & OverviewFilter)
-  /** Shows all experiments, or the experiment that the rest of the path names. The page of experiments reads it. */
+  /** Shows the experiment that `path` names. Default: all experiments. `ExperimentsPage` parses `path`. */
   | { readonly page: 'experiments'; readonly path?: string | undefined }
   | { readonly page: 'design' };
 

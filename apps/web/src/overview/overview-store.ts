@@ -164,8 +164,8 @@ interface ListSources {
 }
 
 /**
- * Reads the lists of tasks. Running and failed tasks have their own lists, because they may have
- * changed long ago.
+ * Reads the lists of tasks. Running and failed tasks have their own lists, because the list of the newest
+ * tasks does not contain a task that changed long ago.
  */
 async function readLists({ client, api }: ListSources, signal: AbortSignal): Promise<TaskLists> {
   const list = (status?: TaskStatus) => client.tasks({ status, limit: maxTasks }, { signal });

@@ -91,6 +91,7 @@ export function laneOrder(one: Ordered, other: Ordered): number {
   if (one.b && other.b && one.b.offset !== other.b.offset) return one.b.offset - other.b.offset;
   if (one.a && other.a) return one.a.offset - other.a.offset;
   if (one.b && other.b) return 0;
-  // Each record is only in its own log. A command is more likely the cause than a missing record.
+  // The two differences have no log in common, so their offsets cannot be compared. A command comes first,
+  // because it is more likely the cause than a missing record.
   return Number(other.cause === 'command') - Number(one.cause === 'command');
 }

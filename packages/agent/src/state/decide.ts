@@ -6,7 +6,7 @@ import { isOverflow } from './fold-loop.ts';
 /** All values on which the next action depends. */
 export interface DecisionInput {
   readonly loop: LoopState;
-  /** The calls of the response without a result, in order. */
+  /** The calls of the response that have no result yet, in order. */
   readonly unanswered: readonly ToolCallPart[];
   /** True if the response has tool calls, whether they have results or not. */
   readonly hasCalls: boolean;

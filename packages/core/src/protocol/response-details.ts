@@ -16,7 +16,7 @@ export interface ResponseDetails {
   readonly serviceTier?: string;
   /** The version of the server's configuration. */
   readonly fingerprint?: string;
-  /** The stop sequence of the request that ended the answer. */
+  /** The stop sequence that ended the answer. It is one of the stop sequences of the request. */
   readonly stopSequence?: string;
   /** The stop reason of the model behind a router, as that model's provider sent it. */
   readonly nativeStop?: string;

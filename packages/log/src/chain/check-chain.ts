@@ -48,7 +48,7 @@ export interface ChainReport {
   readonly through: number;
   /** The differences that were found, at most 100. */
   readonly problems: readonly ChainProblem[];
-  /** What settling, redactions and imports took out, in order. */
+  /** The records that settling, redactions and imports removed or changed, in order. */
   readonly rewrites: readonly ChainRewrite[];
   /**
    * The offsets before the last signed head whose records a rewrite changed or removed after the signature. The
@@ -245,7 +245,8 @@ function checkRewrite(link: GroupLink, records: readonly LogRecord[], report: Re
 }
 
 /**
- * Returns the offsets through `through` that rewrites after the link `count` changed, sorted and without overlaps.
+ * Returns the offsets of the records that were rewritten after the link with the number `count`. Offsets after
+ * `through` are omitted. The ranges are sorted and do not overlap.
  */
 export function rewrittenAfter(
   rewrites: readonly ChainRewrite[],

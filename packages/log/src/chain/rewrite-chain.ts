@@ -78,7 +78,7 @@ function unreadableLink(offset: number): LogError {
   return new LogError('corrupt', message, { offset });
 }
 
-/** Returns for each record the last link that covers it. A record that no link covers is missing. */
+/** Returns the last link that covers each record, by offset. Records without a link have no entry. */
 export function governingLinks(
   records: readonly LogRecord[],
   links: readonly Link[],

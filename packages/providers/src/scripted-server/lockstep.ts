@@ -46,8 +46,8 @@ export function inLockstep(pieces: readonly Uint8Array[]): Lockstep {
 }
 
 /**
- * Returns a fetch that reports each chunk that it received. Each chunk is first put into the stream's queue,
- * because the queue keeps chunks separate.
+ * Returns a `fetch` that calls `received` after each chunk. The chunk is then already in the queue of the
+ * stream, which does not join chunks.
  */
 function notifyingFetch(received: (byteCount: number) => void): typeof globalThis.fetch {
   return async (input, init) => {

@@ -57,7 +57,7 @@ export const forkTaskSchema = closedObject({
   content: contentSchema.nullish(),
 });
 
-/** Maximum number of results, and of calls that run again, in a request for a branch. */
+/** A request for a branch can contain at most this many new results, and as many calls to run again. */
 const maxBranchCalls = 100;
 const callId = z.string().min(1).max(1024);
 

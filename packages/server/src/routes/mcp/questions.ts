@@ -123,7 +123,7 @@ export async function submitAnswers(
     const { toolCallId } = asked;
     const isShown = inputOf(asked, fold) !== undefined;
     const command = answerCommand(asked, answers.get(toolCallId), isShown, by);
-    // A repeated answer has no further effect.
+    // A repeated answer has the same idempotency key, so it has no further effect.
     const own = `${by}-answer:${asked.turn}:${toolCallId}`.slice(0, 256);
     const key = asked === answered.at(-1) ? (lastKey ?? own) : own;
     await service.tasks.submit(taskId, command, { key, trace });
