@@ -49,7 +49,7 @@ async function bundled(code: string, isWhole: boolean): Promise<OutputChunk> {
     external: [...external, /^react-dom(?:$|\/)/],
     // The directive "use client" has no meaning in a module for browsers.
     onLog: (level, log, next) => log.code === 'MODULE_LEVEL_DIRECTIVE' || next(level, log),
-    // Style sheets are files of their own.
+    // Style sheets are separate files, so they do not count.
     moduleTypes: { '.css': 'empty' },
     resolve: { conditionNames: ['@millrace/source', 'browser', 'import', 'default'] },
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },

@@ -155,7 +155,7 @@ export interface Server {
    * and limits apply.
    */
   handler(options?: HandlerOptions): NodeHandler;
-  /** Serves sessions that other programs have created on the log, and transfers their runs between processes. */
+  /** Serves sessions that other programs created on the log, and transfers their runs between processes. */
   readonly sessions: ServedSessions;
   /**
    * Closes the server. The server refuses new work, stops or suspends current work, and ends streams with a

@@ -27,7 +27,7 @@ interface Place {
   /** The key of the run. Undefined above all work with models. */
   readonly run: string | undefined;
   readonly agent: string | undefined;
-  /** True below a request. Some programs report the same request in several layers. */
+  /** True for spans below a request, because some programs report the same request in several layers. */
   readonly isInRequest: boolean;
   /** The outermost span above, which can be missing. Undefined if there is none. */
   readonly top: string | undefined;

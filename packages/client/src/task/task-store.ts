@@ -119,7 +119,7 @@ export class TaskStore implements StreamTarget {
       if (isTold) events.push(...agentEvents(before, record, after));
     });
     const { outcome } = folded;
-    // A record that does not fit may change an item that this store has not read.
+    // The record may change an item that this store has not read, so the store reads the whole session.
     if (folded.outcome === 'gap' && folded.gap.code !== 'gap' && this.#after > 0)
       return this.#readAll();
     if (outcome === 'gap') return 'gap';

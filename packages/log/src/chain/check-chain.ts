@@ -245,8 +245,8 @@ function checkRewrite(link: GroupLink, records: readonly LogRecord[], report: Re
 }
 
 /**
- * Returns the offsets of the records that were rewritten after the link with the number `count`. Offsets after
- * `through` are omitted. The ranges are sorted and do not overlap.
+ * Returns the offsets of the records that were rewritten after the link with the number `count`. Offsets
+ * after `through` are omitted. The ranges are sorted and do not overlap.
  */
 export function rewrittenAfter(
   rewrites: readonly ChainRewrite[],

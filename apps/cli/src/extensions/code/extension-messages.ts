@@ -24,7 +24,7 @@ export type ToWorker =
       readonly name: string;
       /** A JSON value: the input of a tool, the argument of a command, a result to render, or a request. */
       readonly input: unknown;
-      /** The key of a provider. */
+      /** The API key for a request of a provider. */
       readonly key?: string | undefined;
     }
   | { readonly type: 'abort'; readonly id: number };

@@ -62,9 +62,9 @@ export class KeyReader {
   }
 
   /**
-   * Decides which keys the user pressed. Keys after the end of a paste are pasted text. Keys that
-   * arrive together can be a paste of a terminal that does not mark pastes, so some of them have no
-   * effect.
+   * Decides which keys the user pressed. Keys that arrive shortly after a paste count as pasted text.
+   * Some terminals do not mark pastes, so keys that arrive together can also be a paste. Some of these
+   * keys therefore have no effect.
    */
   #judge(keys: readonly Key[], isOne: boolean, afterPaste: number | undefined): KeyRead {
     const now = (this.#options.clock ?? systemClock).now();
