@@ -210,7 +210,7 @@ class ModelWriter implements PrefetchWriter {
   }
 
   #serverTime = 0;
-  /** The time at which the current transaction began, in true time. */
+  /** The true time of the simulation at which the current transaction began. */
   #begunAt = 0;
 
   #fetch(fetched: FetchedRows, request: RowRequest): void {

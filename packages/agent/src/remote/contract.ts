@@ -55,7 +55,7 @@ export interface RemoteRequest {
   readonly signal: AbortSignal;
 }
 
-/** A protocol with which a remote agent is reached. */
+/** A remote agent, as the implementation of its protocol offers it to the loop. */
 export interface RemotePeer {
   /** The name of the protocol, for example `acp`. */
   readonly protocol: string;

@@ -41,8 +41,8 @@ async function recordedVerdict(
   );
   const { fact, producer } = records[at] ?? {};
   if (fact?.type !== 'guardrail_applied') return 'pass';
-  // The driver died before it wrote the verdict, and a later driver ran the check again. This check therefore
-  // never ends.
+  // A later driver wrote the verdict, because this driver died during the check. In the replay of this
+  // driver, the check therefore never ends.
   if (producer !== drive.producer) return playback.reached(Number.POSITIVE_INFINITY);
   const { verdict, reason } = fact;
   const failure = verdict === 'error' ? { failure: reason } : {};

@@ -63,8 +63,8 @@ export async function settle(
 }
 
 /**
- * Returns the range with a link for the rewrite, and the new session row. The range becomes longer if the link
- * of its last batch is on a later record.
+ * Adds a link for the rewrite to the hash chain. Returns the range with this link, and the new session row.
+ * If a link of the old records is on a record outside of the range, the range becomes longer.
  */
 function chainedRewrite(
   context: LogContext,

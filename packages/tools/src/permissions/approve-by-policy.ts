@@ -96,8 +96,8 @@ async function withRealPath(call: PolicyCall, kind: PathKind, root: string): Pro
 }
 
 /**
- * Returns the rule for a standing approval, and the reason to ask. It does not offer the wide rule for a risky
- * call, because an earlier approval with that rule would allow the call.
+ * Returns the rule for a standing approval, and the reason to ask. For a risky call, the rule covers only
+ * this exact call, because a wider rule would also allow other risky calls without a question.
  */
 async function suggestion(
   policy: PermissionPolicy,

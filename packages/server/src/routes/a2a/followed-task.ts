@@ -25,8 +25,8 @@ export async function* followTask(
   const { taskId, base, sessionId } = task.place;
   // The reader must see its own message, which the shared view may not contain yet.
   const { through = 0 } = (await log.info(sessionId)) ?? {};
-  // There is no `await` between here and `read`. Otherwise the last reader could leave in between, and the view
-  // would end.
+  // There is no `await` between here and `read`. Otherwise the last reader could leave in between, and the
+  // view would end.
   const tasks = tasksOf.get(log) ?? new Map<string, FollowedTask>();
   tasksOf.set(log, tasks);
   const known = tasks.get(taskId);
