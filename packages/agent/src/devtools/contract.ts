@@ -6,8 +6,8 @@ export interface DevtoolsOptions {
   /** The log that gets the sessions. The caller must close it. */
   readonly log: Log;
   /**
-   * Returns the id of the session of a run. Default: the id of the trace, and the id of the span if the span is
-   * only a part of the trace.
+   * Returns the id of the session of a run. Default: `<trace>-<span>`, or `<trace>` if the run is the whole
+   * trace.
    */
   readonly session?: ((run: TracedRun) => string) | undefined;
   /**

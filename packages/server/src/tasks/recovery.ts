@@ -63,9 +63,9 @@ export class Recovery {
     const { tasks, directory } = this.#options;
     const stored = await tasks.find({ id: session });
     const agent = stored && (await directory.find(stored.agentId))?.agent;
-    // A session needs no recovery if it has no task, or if its agent does not run in this process.
-    // The answer of `recovers` can change at any time, so the session is not skipped.
+    // The result of `recovers` can change at any time, so the next scan checks this session again.
     if (agent?.type === 'loop' && agent.recovers?.(session) === false) return;
+    // A session needs no recovery if it has no task, or if its agent does not run in this process.
     const isRecovered =
       stored !== undefined && agent !== undefined && (await this.#resume(stored, agent));
     if (isRecovered) this.#skipped.delete(session);

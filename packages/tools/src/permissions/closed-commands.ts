@@ -205,8 +205,8 @@ export function coveredPaths(
 }
 
 /**
- * Returns the name of the remote in a command, if a rule for all remotes covers the command. The caller
- * checks that this remote exists.
+ * Returns the name of the remote in a command such as `git push origin`, if the words of the rule name no
+ * remote. The caller checks that the repository has this remote.
  */
 export function namedRemote(
   ruleWords: readonly string[],

@@ -6,8 +6,8 @@ export type CommandLimits = {
 } & Pick<SandboxLimits, 'memoryBytes'>;
 
 /**
- * Returns the limits with the defaults filled in. In the closed view, nobody approved the command, so it must
- * not use up the memory of the machine.
+ * Returns the limits with the defaults filled in. A command with the view `closed` runs without an approval,
+ * so its memory is limited by default.
  */
 export function commandLimits(
   given: SandboxLimits = {},

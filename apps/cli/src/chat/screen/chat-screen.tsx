@@ -181,7 +181,7 @@ function ChatScreen(props: ChatScreenProps): ReactElement {
 interface LayoutSetting {
   readonly rows: number;
   readonly promptRows: number;
-  /** The text in the prompt. The dialog hides the prompt. */
+  /** The text in the prompt while a dialog hides the prompt, so that the dialog can show it. */
   readonly typed: string;
 }
 
