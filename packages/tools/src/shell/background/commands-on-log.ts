@@ -52,7 +52,7 @@ export function endedCommand(
   return { id, command, end };
 }
 
-/** The end of a command that the sandbox stopped. */
+/** The text of `describeEnd` for a command that the sandbox stopped. */
 export const stoppedBySandbox = 'was stopped by the sandbox';
 
 /** Describes the end of a command in a part of a sentence. */
