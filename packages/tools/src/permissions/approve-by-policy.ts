@@ -97,7 +97,7 @@ async function withRealPath(call: PolicyCall, kind: PathKind, root: string): Pro
 
 /**
  * Returns the rule for a standing approval, and the reason to ask. For a risky call, the rule covers only
- * this exact call, because a wider rule would also allow other risky calls without a question.
+ * this exact call, because the policy asks about a risky call even if a wider rule covers it.
  */
 async function suggestion(
   policy: PermissionPolicy,

@@ -304,8 +304,8 @@ function restore(
   const name = [...basename(path)].slice(0, maxKeptName).join('');
   const away = join(dirname(path), `${name}.blocked-by-sandbox-${randomUUID()}`);
   if (!moveAway(path, away)) {
-    // The command may have made the folder read-only. The folder gets write permission, then the file is
-    // renamed again.
+    // The command may have made the folder read-only. The folder gets write permission, then the rename is
+    // tried again.
     restoreModes(modes, dirname(path));
     moveAway(path, away);
   }
