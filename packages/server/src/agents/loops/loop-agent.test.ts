@@ -1,6 +1,6 @@
 import { type Agent, createAgent, defineTool, subAgent } from '@millrace/agent';
 import { type Part, sessionId, toolCallId } from '@millrace/core';
-import { type Log, memoryLog, snapshot } from '@millrace/log';
+import { type Clock, type Log, memoryLog, snapshot, systemClock } from '@millrace/log';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -87,6 +87,52 @@ describe('commands', () => {
     const answer = await harness.send('looper', id, 'And now?');
     expect(textsOf(await answer.messages())).toEqual(['The next answer']);
     const { records } = await harness.log.read(sessionId(id));
+    const starts = records.filter(({ fact }) => fact?.type === 'run_started');
+    expect(starts).toHaveLength(2);
+  });
+
+  test('24: an abort that another process reads late does not stop the next message', async () => {
+    const [stored, late] = [memoryLog(), Promise.withResolvers<void>()];
+    // The other process receives no record of other programs for some time.
+    const follow: Log['follow'] = async function* (...given) {
+      await late.promise;
+      yield* stored.follow(...given);
+    };
+    const other = createAgent({
+      ...{ provider: scriptedProvider([stalls]), log: withMethods<Log>(stored, { follow }) },
+    });
+    const opening = Promise.withResolvers<void>();
+    let ended: Promise<unknown> | undefined;
+    // A server that opens the session gets it after the other process has ended its run.
+    const open: Log['open'] = async (...given) => {
+      if (ended !== undefined) opening.resolve();
+      await ended;
+      return stored.open(...given);
+    };
+    const timers: (() => void)[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      after: (ms, run, options) => {
+        // Other idle timers, for example of caches, are longer.
+        if (!options?.isIdle || ms > 1000) return systemClock.after(ms, run, options);
+        timers.push(run);
+        return () => {};
+      },
+    };
+    const log = withMethods(stored, { open });
+    const harness = await createTaskHarness(looping(['The next answer']), { log, clock });
+    const { id } = await harness.newTask('looper');
+    const run = other.run('Hi', { session: sessionId(id) });
+    await eventually(async () => (await harness.messages(id)).length === 2);
+    await harness.service.tasks.submit(id, { type: 'abort' });
+    ended = run.result;
+    for (const fire of timers.splice(0)) fire();
+    await Promise.race([opening.promise, eventually(async () => timers.length > 0)]);
+    late.resolve();
+    expect((await run.result).reason).toBe('aborted');
+    const answer = await harness.send('looper', id, 'And now?');
+    expect(textsOf(await answer.messages())).toEqual(['The next answer']);
+    const { records } = await stored.read(sessionId(id));
     const starts = records.filter(({ fact }) => fact?.type === 'run_started');
     expect(starts).toHaveLength(2);
   });

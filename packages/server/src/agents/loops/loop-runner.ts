@@ -412,7 +412,7 @@ export class LoopRunner {
   ): Promise<void> {
     const { tasks } = this.#options;
     if (runnable.some(expectsAnswer)) return this.resume(taskId, agent);
-    if (runnable.some(isAbort)) return this.wake(taskId, agent, AbortSignal.abort());
+    if (runnable.some(isAbort)) return this.#endWork(taskId, agent, undefined);
     if ((await tasks.find({ id: taskId }))?.task.status === 'RUNNING') this.wake(taskId, agent);
   }
 
