@@ -156,7 +156,7 @@ test('hostile results on the log do not change the report or its links', async (
   const read = await readExperiment(log, 'sums');
   expect(read && asStored(read)).toEqual(asStored(report));
 
-  // A result that names the session of somebody else is not a result of the experiment.
+  // The reader ignores a result whose session does not belong to the experiment.
   const forged = { ...end, variant: 'old', case: '1+1', repeat: 1, planned: run?.session ?? '' };
   await write([{ type: 'run', ...forged, session: 'private' }]);
   expect(JSON.stringify(await readExperiment(log, 'sums'))).not.toContain('private');

@@ -13,7 +13,7 @@ import { newestStart, parseResponseId } from './response-starts.ts';
 export interface Place {
   /** The state of the session at this place. Its oldest items can be missing. */
   readonly fold: FoldState;
-  /** What a fork of the session copies. Undefined if the request continues the session itself. */
+  /** The records that a fork of the session copies. Undefined if the request continues the session itself. */
   readonly fork?: Omit<ForkOptions, 'into'>;
 }
 
