@@ -1,5 +1,6 @@
 import { availableParallelism, loadavg } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { bundledWorkers } from './scripts/bundled-workers.ts';
 import { jobFiles } from './scripts/job-files.ts';
 import { sharedFolder } from './scripts/process-folder.ts';
 import { SlowFirst } from './scripts/slow-first.ts';
@@ -18,8 +19,8 @@ const patience = Number(
 );
 
 // All tests of a run share what they build. In watch mode the sources change during the run.
-if (process.argv.includes('run'))
-  process.env['MILLRACE_TEST_RUN'] ??= `${process.pid}_${Date.now()}`;
+const isRun = process.argv.includes('run');
+if (isRun) process.env['MILLRACE_TEST_RUN'] ??= `${process.pid}_${Date.now()}`;
 
 const all = ['{packages,apps}/*/src/**/*.test.{ts,tsx}', 'scripts/*.test.ts'];
 // Tests that need a service, a browser, a terminal or minutes.
@@ -31,8 +32,8 @@ const real = ['scripts/real-servers/*.real.test.ts'];
 const outside = ['**/node_modules/**', '**/dist/**'];
 
 /**
- * The files of each mode. `npm test` runs the default mode, with a twentieth of each property's runs.
- * `npm run test:rest` runs the slow files that `npm test` leaves out, with a tenth of each property's runs
+ * The files of each mode. `npm test` runs the default mode, with at most 30 runs of each property.
+ * `npm run test:rest` runs the slow files that `npm test` leaves out, with at most 50 runs of each property
  * and a few of each list of slow cases. `npm run test:job` runs the slow files that have a job of their
  * own, in the same way. CI runs all three for each change. `npm run
  * test:full` runs everything with all runs of each property, and CI runs it every night. `npm run
@@ -52,6 +53,7 @@ export default defineConfig(({ mode }) => {
   const isQuick = name === 'quick';
   console.log(`${name} tests; random tests: SEED=${seed}`);
   return {
+    plugins: isRun ? [bundledWorkers()] : [],
     resolve: { conditions },
     ssr: { resolve: { conditions } },
     // See NODE_ENV in scripts/random-seed.ts.

@@ -13,6 +13,10 @@ const cli = join(root, 'apps/cli');
  * same for all three.
  */
 const folder = process.argv[2] ?? join(cli, 'bundle');
+const processModule = '\0/global-process.js';
+/** Characters that are a grapheme and one cell wide (see apps/cli/src/text/cells/cell-width.ts). */
+const narrow =
+  '\\u0020-\\u007E\\u00a1-\\u00ac\\u00ae-\\u02ff\\u2010-\\u2027\\u2190-\\u21ff\\u2500-\\u257f';
 
 /**
  * Bundles the command into a few files. Without a bundle, Node must find, open and link more than a
@@ -33,18 +37,58 @@ const bundle = await rolldown({
     target: 'es2024',
     define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"' },
   },
+  checks: { ineffectiveDynamicImport: false },
   // Ink imports this package only when developers work on Ink itself.
   external: ['react-devtools-core'],
   plugins: [
     { name: 'quick-start', transform: quickStart },
+    { name: 'process', resolveId: resolveProcess, load: loadProcess },
     { name: 'own-modules', transform: ownModules },
   ],
 });
 rmSync(folder, { recursive: true, force: true });
-const { output } = await bundle.write({ dir: folder, chunkFileNames: '[name]-[hash].js' });
+const { output } = await bundle.write({
+  dir: folder,
+  chunkFileNames: '[name]-[hash].js',
+  codeSplitting: { groups: startGroups() },
+  comments: false,
+});
 await bundle.close();
 const modules = output.flatMap((one) => (one.type === 'chunk' ? one.moduleIds : []));
 writeFileSync(join(folder, noticeFile), thirdPartyNotices([...modules, ...copyGrammars()]));
+
+/**
+ * Returns the files that a start of the chat loads. Each file contains its modules and all modules
+ * that these import, without the modules of the files above it. Without these groups, a start loads
+ * 200 files, because each set of commands that share a module gets a file.
+ */
+function startGroups() {
+  const files = [
+    ['version', ['global-process', 'package-files', 'make-folder']],
+    // The modules of the search worker. The worker does not load the other files.
+    [
+      'search',
+      ['search/progress-cell', 'worker/file-searcher', 'worker/grep-file', 'worker/searched-files'],
+    ],
+    ['command', ['command/run-process']],
+    [
+      'agent',
+      [
+        'command/run-agent',
+        'command/tracing',
+        'models/choose-model',
+        'agent/build-agent',
+        'store/open-store',
+        'log/src/sqlite/index',
+      ],
+    ],
+    ['chat', ['chat/run-chat', 'chat/chat-in-terminal']],
+  ] as const;
+  return files.map(([name, modules], index) => ({
+    ...{ name, priority: files.length - index },
+    test: (id: string) => modules.some((path) => new RegExp(`/${path}\\.[jt]sx?$`).test(id)),
+  }));
+}
 
 /**
  * Copies the grammars, because the program loads them one by one on demand. Returns the copied
@@ -82,19 +126,61 @@ function ownModules(code: string, id: string): string | undefined {
 }
 
 /**
- * Removes two steps that each take a tenth of the start time. Ink's layout engine calls `fetch` for
+ * Removes steps that together take a third of the start time. Ink's layout engine calls `fetch` for
  * bytes that it already has, which loads Node's whole HTTP client. The package string-width
- * compiles a pattern for 20 ms, although only emoji need this pattern.
+ * compiles a pattern for 20 ms, although only emoji need this pattern. The first `Intl.Segmenter`
+ * takes 6 ms, and the first screen needs none.
  */
 function quickStart(code: string, id: string): string | undefined {
   if (id.endsWith('/yoga-wasm-base64-esm.js')) {
     return replaced(code, 'typeof fetch', 'typeof undefined');
   }
-  if (!/\/string-width\/index\.js$/.test(id)) return undefined;
-  const lazy =
-    'test: (text) => /\\p{Emoji}/u.test(text) && (rgi ??= /^\\p{RGI_Emoji}$/v).test(text)';
+  if (/\/string-width\/index\.js$/.test(id)) return withLazySegmenter(quickWidth(code));
+  return code.includes('new Intl.Segmenter') ? withLazySegmenter(code) : undefined;
+}
+
+/**
+ * Creates the segmenter of a module when a text needs it. A module that only reads the segments in
+ * order gets those of a simple text without a segmenter.
+ */
+function withLazySegmenter(code: string): string {
+  const readsInOrder = !code.includes('.containing(');
+  const plain = `const plainText = /^[\\u001b${narrow}]*$/;
+function* plainSegments(text) {
+  for (let index = 0; index < text.length; index++) yield { segment: text[index], index };
+}`;
+  return code.replace(
+    /^const (\w+) = (new Intl\.Segmenter\([^()]*\));$/m,
+    (_, name, create) => `let segmenterOfModule;
+${readsInOrder ? plain : ''}
+const ${name} = {
+  segment: (text) => ${readsInOrder ? 'plainText.test(text) ? plainSegments(text) : ' : ''}
+    (segmenterOfModule ??= ${create}).segment(text),
+};`,
+  );
+}
+
+function quickWidth(code: string): string {
+  // Every emoji that the pattern matches has a character of this kind.
+  const isPossible = '/\\p{Emoji_Presentation}|\\ufe0f/u.test(text)';
+  const lazy = `test: (text) => ${isPossible} && (rgi ??= /^\\p{RGI_Emoji}$/v).test(text)`;
   const pattern = 'const rgiEmojiRegex = /^\\p{RGI_Emoji}$/v;';
-  return replaced(code, pattern, `let rgi;\nconst rgiEmojiRegex = { ${lazy} };`);
+  const withLazy = replaced(code, pattern, `let rgi;\nconst rgiEmojiRegex = { ${lazy} };`);
+  const isNarrow = `(ambiguousIsNarrow ? /^[${narrow}]*$/ : /^[\\u0020-\\u007E]*$/).test(string)`;
+  return replaced(withLazy, '/^[\\u0020-\\u007E]*$/.test(string)', isNarrow);
+}
+
+/**
+ * Replaces the module `node:process` by the global object. Node creates the named exports of this
+ * module from all its properties, and the list of Node's flags among them takes 8 ms.
+ */
+function resolveProcess(id: string): string | undefined {
+  return id === 'node:process' ? processModule : undefined;
+}
+
+function loadProcess(id: string): string | undefined {
+  if (id !== processModule) return undefined;
+  return 'export default globalThis.process;\nexport const { cwd, env } = globalThis.process;\n';
 }
 
 function replaced(code: string, from: string, to: string): string {

@@ -14,7 +14,7 @@ import { type Log, memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { frameRecording } from '../packages/providers/src/scripted-server/framing/frame-recording.ts';
 import { fetchOf } from '../packages/providers/src/testing/fetch-of.ts';
-import { casesOf } from '../packages/providers/src/testing/play.ts';
+import { drawnCasesOf } from '../packages/providers/src/testing/play.ts';
 import { type WireUnderTest, wireTable } from '../packages/providers/src/testing/wire-table.ts';
 
 const at = { turn: 1, attempt: 1 };
@@ -71,7 +71,7 @@ const stateAt = (session: SessionId, records: readonly LogRecord[], through: num
   }).state;
 
 describe.each(wireTable)('law 5, $wire', (under) => {
-  test.each(casesOf(under.wire))(
+  test.each(drawnCasesOf(under.wire))(
     '$name: a stream resumed after any record gives the same transcript',
     async ({ name, lines }) => {
       const { log, session } = await record(under, name, lines);

@@ -1,17 +1,10 @@
-import { afterAll, describe, expect, test } from 'vitest';
-import { runSnippets, typeErrors, writeSnippets } from './snippets/check-snippets.ts';
+import { describe, expect, test } from 'vitest';
 import { documents, readSnippets } from './snippets/read-snippets.ts';
 
 const read = documents.map(readSnippets);
 const snippets = read.flatMap(({ snippets }) => snippets);
-const written = writeSnippets(snippets);
-afterAll(() => written.remove());
 
-// Both take seconds, so they run at the same time.
-const types = typeErrors(written);
-const runs = runSnippets(written);
-runs.catch(() => undefined);
-
+// `snippets.full.test.ts` checks the types of the snippets, and runs them.
 describe('snippets of all documents', () => {
   test('follow the convention of CONTRIBUTING.md', () => {
     expect(snippets.length).toBeGreaterThan(40);
@@ -37,20 +30,6 @@ describe('snippets of all documents', () => {
       const [program, ...others] = readSnippets(path).snippets;
       return !program || others.length > 0 || program.code.trimEnd().split('\n').length > 60;
     });
-    expect(wrong).toEqual([]);
-  });
-
-  test('20.1, 20.13: have correct types under strict checking', async () => {
-    expect(await types).toEqual([]);
-  });
-
-  test('20.1: print what the document shows, and nothing else', async () => {
-    const wrong = (await runs)
-      .filter(({ printed, error, snippet }) => error !== undefined || printed !== snippet.printed)
-      .map(({ printed, error, snippet }) => ({
-        place: `${snippet.document}:${snippet.line}`,
-        ...(error === undefined ? { printed, documented: snippet.printed } : { error }),
-      }));
     expect(wrong).toEqual([]);
   });
 });

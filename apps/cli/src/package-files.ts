@@ -27,6 +27,11 @@ export function pageFolder(): string | undefined {
   return built && fileURLToPath(built);
 }
 
+/** True if this program runs in a clone of the repository, and not in an installed package. */
+export function isInClone(): boolean {
+  return existsSync(new URL('../../../scripts/bundle-cli.ts', import.meta.url));
+}
+
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**

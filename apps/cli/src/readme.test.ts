@@ -25,6 +25,15 @@ describe('the README', () => {
     expect(missing.filter((name) => !common.includes(name))).toEqual([]);
   });
 
+  test('25: names all commands', () => {
+    const [, names = ''] = /\nThe commands are (.*?)\. Each command/.exec(readme) ?? [];
+    const chat = ['run', 'print'];
+    const commands = getFlag('help').owners.filter((owner) => !chat.includes(owner));
+    expect([...names.matchAll(/`(?:millrace )?(\w+)`/g)].map(([, name]) => name).sort()).toEqual(
+      commands.toSorted(),
+    );
+  });
+
   test('has an example of a configuration that can be used', () => {
     const [, json = ''] = /```json\n([\s\S]*?)```/.exec(readme) ?? [];
     const parsed = parseJson(json);

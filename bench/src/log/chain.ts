@@ -1,10 +1,14 @@
 import { join } from 'node:path';
-import { type DraftRecord, itemId, partId, sessionId } from '@millrace/core';
-import { type Log, memoryLog } from '@millrace/log';
+import { type DraftRecord, itemId, noUsage, partId, sessionId } from '@millrace/core';
+import { type Driver, type Log, memoryLog } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 
-const batchCount = 500;
-const rounds = 80;
+/** The number of appends in one sample. A short sample is often not interrupted by other programs. */
+const appendsPerSample = 40;
+const samples = 300;
+/** The first samples are not counted, because the code is not compiled yet. */
+const warmUps = 40;
+const samplesPerSession = 20;
 const head = { turn: 1, attempt: 1 };
 const part = partId(1, 1, 'text');
 const begin: readonly DraftRecord[] = [
@@ -12,19 +16,23 @@ const begin: readonly DraftRecord[] = [
   { ...head, delta: { type: 'begin_part', partId: part, itemId: itemId('i'), kind: 'text' } },
 ];
 
-/** Returns batches of streamed text with this number of records each. */
-function batchesOf(length: number): readonly (readonly DraftRecord[])[] {
-  return Array.from({ length: batchCount }, (_, batch) =>
-    Array.from({ length }, (_one, index): DraftRecord => {
-      const at = (batch * length + index) * 4;
-      return { ...head, delta: { type: 'append_text', partId: part, at, chunk: 'word' } };
-    }),
-  );
-}
+/** Returns the drafts of a record, from the number of records before it. */
+type Content = (before: number) => DraftRecord;
+
+const contents: Readonly<Record<string, Content>> = {
+  'streamed text': (before) => ({
+    ...head,
+    delta: { type: 'append_text', partId: part, at: before * 4, chunk: 'word' },
+  }),
+  facts: (before) => ({
+    ...head,
+    fact: { type: 'usage_reported', usage: { ...noUsage, input: before } },
+  }),
+};
 
 /**
- * Measures the CPU time that the hash chain adds to an append. Each append is one transaction. Both logs run
- * in turns. The result compares the fastest tenth of the rounds, because other programs only add time.
+ * Measures the time that the hash chain adds to an append. Each append is one transaction. Both logs run in
+ * turns. The result compares the fastest tenth of the samples, because other programs only add time.
  */
 export async function compareChain(folder: string): Promise<void> {
   const open = (chain: boolean) =>
@@ -34,35 +42,66 @@ export async function compareChain(folder: string): Promise<void> {
 }
 
 async function compare(name: string, open: (chain: boolean) => Log, goal: string): Promise<void> {
-  const logs = [open(false), open(true)] as const;
-  for (const length of [1, 6, 24]) {
-    const batches = batchesOf(length);
-    const [plain, chained]: [number[], number[]] = [[], []];
-    for (let round = 0; round < rounds; round++) {
-      plain.push(await cpuUs(logs[0], `${length} ${round}`, batches));
-      chained.push(await cpuUs(logs[1], `${length} ${round}`, batches));
+  const [plain, chained] = [new Subject(open(false)), new Subject(open(true))];
+  for (const [kind, content] of Object.entries(contents))
+    for (const length of [1, 10, 100]) {
+      for (let sample = 0; sample < samples; sample++)
+        for (const subject of sample % 2 === 0 ? [plain, chained] : [chained, plain])
+          await subject.sample(`${kind} ${length}`, sample, length, content);
+      const [before, after] = [plain.take(), chained.take()];
+      const cpu = `${before.cpuUs.toFixed(1)} → ${after.cpuUs.toFixed(1)} µs of CPU`;
+      const ratio = (after.cpuUs / before.cpuUs).toFixed(3);
+      const wall = (after.wallUs / before.wallUs).toFixed(3);
+      const what = `hash chain, ${name}, appends of ${length} records of ${kind}`;
+      console.log(`${what}: ${cpu}, ${ratio} × (${wall} × of the time)${goal}`);
     }
-    const [before, after] = [fastestTenth(plain), fastestTenth(chained)];
-    const times = `${before.toFixed(1)} → ${after.toFixed(1)} µs of CPU`;
-    const ratio = (after / before).toFixed(3);
-    console.log(`hash chain, ${name}, appends of ${length} records: ${times}, ${ratio} ×${goal}`);
-  }
-  for (const log of logs) await log.close();
+  for (const subject of [plain, chained]) await subject.close();
 }
 
-/** Returns the CPU time of an append in microseconds. */
-async function cpuUs(
-  log: Log,
-  session: string,
-  batches: readonly (readonly DraftRecord[])[],
-): Promise<number> {
-  const driver = await log.open(sessionId(session));
-  await driver.append(begin);
-  const before = process.cpuUsage();
-  for (const drafts of batches) await driver.append(drafts);
-  const { user, system } = process.cpuUsage(before);
-  await driver.release();
-  return (user + system) / batches.length;
+/** A log with its samples. */
+class Subject {
+  readonly #log: Log;
+  #driver: Driver | undefined;
+  #before = 0;
+  #cpuUs: number[] = [];
+  #wallUs: number[] = [];
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  async sample(name: string, sample: number, length: number, content: Content): Promise<void> {
+    if (sample % samplesPerSession === 0) await this.#start(`${name} ${sample}`);
+    const batches = Array.from({ length: appendsPerSample }, () =>
+      Array.from({ length }, () => content(this.#before++)),
+    );
+    const [cpu, start] = [process.cpuUsage(), performance.now()];
+    for (const drafts of batches) await this.#driver?.append(drafts);
+    const { user, system } = process.cpuUsage(cpu);
+    const wallUs = (performance.now() - start) * 1000;
+    if (sample < warmUps) return;
+    this.#cpuUs.push((user + system) / appendsPerSample);
+    this.#wallUs.push(wallUs / appendsPerSample);
+  }
+
+  /** Returns the times of one append, and removes the samples. */
+  take(): { readonly cpuUs: number; readonly wallUs: number } {
+    const [cpuUs, wallUs] = [fastestTenth(this.#cpuUs), fastestTenth(this.#wallUs)];
+    [this.#cpuUs, this.#wallUs] = [[], []];
+    return { cpuUs, wallUs };
+  }
+
+  async close(): Promise<void> {
+    await this.#driver?.release();
+    await this.#log.close();
+  }
+
+  async #start(session: string): Promise<void> {
+    await this.#driver?.release();
+    this.#driver = await this.#log.open(sessionId(session));
+    await this.#driver.append(begin);
+    this.#before = 0;
+  }
 }
 
 function fastestTenth(values: readonly number[]): number {

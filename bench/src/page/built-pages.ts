@@ -8,13 +8,15 @@ export interface BuiltPages {
   readonly ours: string;
   readonly useChat: string;
   readonly assistantUi: string;
+  readonly bare: string;
 }
 
 /** Builds all pages for production. */
 export async function buildPages(): Promise<BuiltPages> {
   const useChat = await buildPeer('use-chat-page');
   const assistantUi = await buildPeer('assistant-ui-page');
-  return { ours: builtPage(), useChat, assistantUi };
+  const bare = await buildPeer('bare-page');
+  return { ours: builtPage(), useChat, assistantUi, bare };
 }
 
 async function buildPeer(name: string): Promise<string> {

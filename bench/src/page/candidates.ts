@@ -37,10 +37,12 @@ export function pageCandidates({ ours, useChat, assistantUi }: BuiltPages): read
 }
 
 /** Returns the pages and settings for the comparison of answers. The first candidate is ours. */
-export function answerCandidates({ ours, useChat, assistantUi }: BuiltPages): readonly Candidate[] {
+export function answerCandidates(pages: BuiltPages): readonly Candidate[] {
+  const { ours, useChat, assistantUi, bare } = pages;
   const throttle = { throttle: `${throttleMs}` };
   return [
     ourPage(ours),
+    onOurStream('bare page, same stream', bare),
     onOurStream('useChat, same stream', useChat),
     onOurStream(`useChat, same stream, throttle ${throttleMs}`, useChat, throttle),
     onOurStream('assistant-ui, same stream', assistantUi),

@@ -121,6 +121,7 @@ export type {
   WorkTotals,
 } from './diff/session-diff.ts';
 export { inputGuardrail, outputGuardrail, toolGuardrail } from './guardrails/define-guardrail.ts';
+export { forkSession } from './history/fork-before.ts';
 export { type PastRequest, type RequestAtOptions, requestAt } from './history/request-at.ts';
 export {
   type SubmitOptions,

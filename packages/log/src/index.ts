@@ -13,7 +13,12 @@ export type { LoadedSession, SessionFold } from './any-log/state-cache.ts';
 export type { ChainOrigin, ChainProblem, ChainReport, ChainRewrite } from './chain/check-chain.ts';
 export type { OffsetRange } from './chain/link.ts';
 export { type Ed25519Key, parseHead, type SignedHead, signHead } from './chain/signed-head.ts';
-export { type VerifyOptions, verifyExport, verifySession } from './chain/verify.ts';
+export {
+  type ExportReport,
+  type VerifyOptions,
+  verifyExport,
+  verifySession,
+} from './chain/verify.ts';
 export type { BlobRef, BlobStore } from './contract/blob-store.ts';
 export type { Bus, BusListener, BusNotice } from './contract/bus.ts';
 export { type Clock, systemClock } from './contract/clock.ts';

@@ -369,22 +369,25 @@ const flags: Readonly<Record<FlagName, Flag>> = {
   },
   agents: {
     value: '<file>',
-    owners: ['serve', 'test', 'sessions', 'report'],
+    owners: ['serve', 'test', 'sessions', 'report', 'branch'],
     help: 'Serve the agents that this module exports, instead of the coding agent and the demo',
     helpByOwner: {
       test: 'Test the agents that this module exports',
       sessions: 'With pin: the module that exports the agent of the session',
       report:
         'The module that exports the agent of the session. The report then also has the requests',
+      branch:
+        'The module that exports the agent of the session. Default: the coding agent of the terminal',
     },
   },
   agent: {
     value: '<name>',
-    owners: ['test', 'sessions', 'report'],
+    owners: ['test', 'sessions', 'report', 'branch'],
     help: 'Test this agent of the module. Default: the agent that the recording names',
     helpByOwner: {
       sessions: 'With pin: the agent of the session. Default: the only agent of the module',
       report: 'The agent of the session. Default: the only agent of the module',
+      branch: 'The agent of the session. Default: the only agent of the module',
     },
   },
   data: {

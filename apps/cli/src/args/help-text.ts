@@ -216,12 +216,16 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
   branch: {
     usage: ['millrace branch <id> --at <record> [--text | --model | --instructions | --result]'],
     about:
-      'Continues a session from any record in a copy, with another message, model, instructions or tool result, and prints the answer. The session itself does not change. Recorded calls do not run again, except those of --rerun. Files of the folder stay as they are. millrace diff compares the copy with the session.',
+      'Continues a session from any record in a copy, with another message, model, instructions or tool result, and prints the answer. The session itself does not change. Recorded calls do not run again, except those of --rerun. Files of the folder stay as they are. For a session of your own program, name the module of its agent with --agents. millrace diff compares the copy with the session.',
     flagOwners: ['branch'],
     examples: [
       ['millrace branch last --at 41 --text "Use the second file"', 'another message'],
       ['millrace branch 3f2a --at 41 --model openai/gpt-5', 'another model'],
       ['millrace branch 3f2a --at 41 --result call_1="not found"', 'another result of a call'],
+      [
+        'millrace branch trip --at 41 --rerun search_flights --agents agents.ts --store sessions.db',
+        'a session of your own program',
+      ],
     ],
   },
   diff: {

@@ -200,7 +200,13 @@ function branchArgs(line: CommandLine): PrintArgs {
   };
   const session = id === 'last' ? id : { id };
   const [json, verbose] = [hasFlag(line, 'json'), hasFlag(line, 'verbose')];
-  return { ...agentArgs(line), command: 'print', session, branch, json, verbose };
+  const [agents, agent] = [flagText(line, 'agents'), flagText(line, 'agent')];
+  if (agent !== undefined && agents === undefined)
+    throw new UsageError('--agent needs the module of the agent: --agents <file>', {
+      flag: 'agent',
+    });
+  const own = { agents, agent, json, verbose };
+  return { ...agentArgs(line), command: 'print', session, branch, ...own };
 }
 
 /** Parses `call=text`. */

@@ -237,7 +237,7 @@ export class ChatApp implements CommandContext {
     const conversation = this.#conversation;
     const { blocks, count: total } = await conversation.open();
     const { look, rows } = this.display;
-    this.print(...lastScreenful(look, blocks, { total, rows, session: conversation.session }));
+    this.print(...lastScreenful(look, blocks, { total, rows, chat: this }));
     await conversation.resumeInterrupted();
   }
 
@@ -423,7 +423,7 @@ export class ChatApp implements CommandContext {
     const { session } = this.#conversation;
     const { isStored = () => true } = this.#options;
     const isThere = (await this.log.info(session).catch(() => undefined)) !== undefined;
-    const howToReturn = this.#lastNote ?? resumeNotice(session);
+    const howToReturn = this.#lastNote ?? resumeNotice(session, this.flags);
     if (isThere) this.print(isStored() ? howToReturn : storeDeletedNotice());
     this.display.close();
   }

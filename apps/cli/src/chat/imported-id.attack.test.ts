@@ -21,7 +21,7 @@ test.for([
   ['0199aa', '0199aa'],
 ] as const)('attack 51: the id %s is printed as one word of a shell', ([id, quoted]) => {
   expect(resumeCommand({}, sessionId(id))).toBe(`millrace --resume ${quoted}`);
-  expect(JSON.stringify(resumeNotice(id))).toContain(JSON.stringify(quoted).slice(1, -1));
+  expect(JSON.stringify(resumeNotice(id, {}))).toContain(JSON.stringify(quoted).slice(1, -1));
 });
 
 test('attack 51: /export without a name writes only into the folder', async () => {

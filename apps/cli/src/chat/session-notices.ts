@@ -1,7 +1,7 @@
 import { sep } from 'node:path';
+import { commandHint, type PlaceFlags, shellQuote } from '../args/command-hint.ts';
 import type { ChosenModel } from '../contract/agent.ts';
-import { shellQuote } from '../print/closing-message.ts';
-import { shortIdLength } from '../store/session-summaries.ts';
+import { shortRandomId } from '../store/session-summaries.ts';
 import { type Block, note } from './contract/block.ts';
 import { formatCount } from './render/format-amounts.ts';
 import type { Look } from './render/look.ts';
@@ -35,9 +35,10 @@ export function welcome({
 }
 
 /** Creates a note that tells how to resume the session. */
-export function resumeNotice(session: string): Block {
-  const id = shellQuote(session.slice(0, shortIdLength));
-  return note('dim', `To continue: millrace --continue, or later: millrace --resume ${id}`);
+export function resumeNotice(session: string, flags: PlaceFlags): Block {
+  const next = commandHint(flags, '--continue');
+  const later = commandHint(flags, `--resume ${shellQuote(shortRandomId(session))}`);
+  return note('dim', `To continue: ${next}, or later: ${later}`);
 }
 
 /** Creates a note that the session file was deleted. */
@@ -55,7 +56,11 @@ interface ScreenfulOptions {
   /** Total number of blocks. */
   readonly total: number;
   readonly rows: number;
-  readonly session: string;
+  /** The open session, and the flags of the command line. */
+  readonly chat: {
+    readonly conversation: { readonly session: string };
+    readonly flags: PlaceFlags;
+  };
 }
 
 /**
@@ -65,7 +70,7 @@ interface ScreenfulOptions {
 export function lastScreenful(
   look: Look,
   blocks: readonly Block[],
-  { total, rows, session }: ScreenfulOptions,
+  { total, rows, chat }: ScreenfulOptions,
 ): readonly Block[] {
   let height = 0;
   let first = blocks.length;
@@ -76,7 +81,10 @@ export function lastScreenful(
   const shown = blocks.slice(first);
   const hidden = total - shown.length;
   if (hidden <= 0) return shown;
-  const id = shellQuote(session.slice(0, shortIdLength));
-  const text = `… ${formatCount(hidden, 'earlier block')}. Show all: millrace sessions show ${id}`;
+  const way = commandHint(
+    chat.flags,
+    `sessions show ${shellQuote(shortRandomId(chat.conversation.session))}`,
+  );
+  const text = `… ${formatCount(hidden, 'earlier block')}. Show all: ${way}`;
   return [note('dim', text), ...shown];
 }

@@ -1,11 +1,13 @@
 import { randomIds, type SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
+import type { PlaceFlags } from '../args/command-hint.ts';
 import type { SessionChoice } from '../contract/args.ts';
 import { findSession } from '../store/session-summaries.ts';
 
 interface ChooseSessionOptions {
   readonly log: Log;
   readonly cwd: string;
+  readonly flags: PlaceFlags;
 }
 
 /**
@@ -14,11 +16,12 @@ interface ChooseSessionOptions {
  */
 export async function chooseSession(
   choice: SessionChoice,
-  { log, cwd }: ChooseSessionOptions,
+  { log, cwd, flags }: ChooseSessionOptions,
 ): Promise<SessionId> {
-  if (choice === 'pick') await findSession(log, 'last', cwd);
+  const place = { cwd, flags, isFolderOnly: true };
+  if (choice === 'pick') await findSession(log, 'last', place);
   if (choice === 'new' || choice === 'pick')
     return randomIds((bytes) => crypto.getRandomValues(bytes)).session();
-  const { id } = await findSession(log, choice === 'last' ? choice : choice.id, cwd);
+  const { id } = await findSession(log, choice === 'last' ? choice : choice.id, place);
   return id;
 }

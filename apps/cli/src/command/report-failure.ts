@@ -25,7 +25,7 @@ export function describeFailure(error: unknown, env: Env): Failure {
 }
 
 /** Codes of errors that the user can fix by changing the command or the configuration. */
-const usageCodes: ReadonlySet<string> = new Set(['usage', 'bad_config']);
+const usageCodes: ReadonlySet<string> = new Set(['usage', 'bad_config', 'no_store']);
 
 function exitCodeOfError(code: string): number {
   if (code === 'stopped') return exitCodes.aborted;

@@ -33,6 +33,8 @@ async function printAnswer(args: PrintArgs, host: Host, isDemo: boolean): Promis
   const cwd = await untilStopped(signal, resolveWorkFolder(args, host.cwd));
   const config = await untilStopped(signal, loadConfig({ args, env: host.env, cwd }));
   printWarnings(config, host);
+  const { agents } = args;
+  if (agents !== undefined) return branchOfModule({ ...args, agents }, config, host, cwd);
   const extended = await untilStopped(
     signal,
     trustedExtensions(args, { env: host.env, cwd, config }),
@@ -47,6 +49,42 @@ async function printAnswer(args: PrintArgs, host: Host, isDemo: boolean): Promis
       return printRun({ args, ...run, stdin, stdout, stderr, env, cwd, signal, isKept: !isDemo });
     },
   );
+}
+
+/** Runs `millrace branch --agents`. The agent of the module continues the session, with its own tools. */
+async function branchOfModule(
+  args: PrintArgs & { readonly agents: string },
+  config: Config,
+  host: Host,
+  cwd: string,
+): Promise<number> {
+  const { stdin, stdout, stderr, env, signal } = host;
+  const loading = Promise.all([
+    import('../models/choose-model.ts'),
+    import('../print/print-run.ts'),
+    import('../recorded/find-agent.ts'),
+    import('../store/open-store.ts'),
+    import('./tracing.ts'),
+  ]);
+  const [{ chooseModel }, { printRun }, { openAgents }, { openStore }, { startTracing }] =
+    await untilStopped(signal, loading);
+  await using opened = new OpenResources();
+  const { observers, close } = startTracing(args.otlp, host);
+  opened.defer(close);
+  const store = await untilStopped(signal, openStore({ config, env, mustExist: true }));
+  opened.defer(() => store.close());
+  const { log } = store;
+  const { name, agent } = (await untilStopped(signal, openAgents(args.agents, log))).find(
+    args.agent,
+  );
+  const why = `The agent ${name} of ${args.agents} continues the session`;
+  const chosen =
+    args.model === undefined
+      ? { why, isDemo: false }
+      : await untilStopped(signal, chooseModel({ config, env, cwd }));
+  const built = { agent, problems: [] };
+  const streams = { stdin, stdout, stderr, env, cwd, signal };
+  return await printRun({ args, built, log, chosen, observers, ...streams });
 }
 
 async function openChat(args: ChatArgs, given: Host): Promise<number> {
@@ -72,7 +110,7 @@ async function openChat(args: ChatArgs, given: Host): Promise<number> {
   if (warning !== undefined) writeText(host.stderr, `${warning}\n`);
   const setup = { args, config, extensions, host, cwd, approve: 'wait', isDemo: false } as const;
   return withAgent(setup, async (run) => {
-    const session = await chooseSession(args.session, { ...run, cwd });
+    const session = await chooseSession(args.session, { ...run, cwd, flags: args });
     const { runChat } = await chatting;
     const picks = args.session === 'pick';
     const chosen = { config, session, picks, prompt: args.prompt };
@@ -134,7 +172,11 @@ async function withAgent(
   await using opened = new OpenResources();
   const { observers, close } = startTracing(args.otlp, host);
   opened.defer(close);
-  const store = isDemo ? openMemoryStore() : await untilStopped(signal, openStore({ config, env }));
+  // A run that continues a session must not create an empty store for a mistyped path.
+  const mustExist = args.session !== 'new';
+  const store = isDemo
+    ? openMemoryStore()
+    : await untilStopped(signal, openStore({ config, env, mustExist }));
   opened.defer(() => store.close());
   const { log } = store;
   const chosen = await untilStopped(signal, choosing);

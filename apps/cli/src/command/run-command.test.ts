@@ -300,7 +300,7 @@ describe('at a terminal, before the chat', () => {
   test('there has to be a session to choose', async () => {
     const { code, stderr } = await run(['--resume'], atTerminal());
     expect(code).toBe(1);
-    expect(stderr).toContain('there is none');
+    expect(stderr).toContain('There is no last session of the folder');
   });
 
   test("a project's file lists what it requests, and a user who leaves has trusted nothing", async () => {

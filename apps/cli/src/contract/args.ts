@@ -149,6 +149,10 @@ export interface PrintArgs extends RunArgs {
   readonly verbose?: boolean | undefined;
   /** Continues the session in a branch, for `millrace branch`. Default: continues the session itself. */
   readonly branch?: BranchArgs | undefined;
+  /** For `millrace branch`: the path of a module that exports the agents. Default: the agent of the terminal. */
+  readonly agents?: string | undefined;
+  /** For `millrace branch`: the name of the agent that recorded the session. Default: the only agent. */
+  readonly agent?: string | undefined;
 }
 
 /** The changes of a branch. */

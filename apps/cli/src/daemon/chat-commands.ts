@@ -1,7 +1,8 @@
+import { commandHint, shellQuote } from '../args/command-hint.ts';
 import { parseTime } from '../args/daemon-args.ts';
 import type { CommandContext, SlashCommand } from '../chat/commands/slash-command.ts';
 import { note } from '../chat/contract/block.ts';
-import { shortIdLength } from '../store/session-summaries.ts';
+import { shortRandomId } from '../store/session-summaries.ts';
 import { oneLine } from '../text/cells/printable.ts';
 
 /** Loads the code of the daemon on demand, because most chats do not use it. */
@@ -28,9 +29,9 @@ export const background: SlashCommand = {
     const { session, holder } = conversation;
     if (!conversation.isBusy)
       return print(note('dim', 'There is no run to leave. /quit leaves the chat.'));
-    const id = session.slice(0, shortIdLength);
+    const way = commandHint(context.flags, `attach ${shellQuote(shortRandomId(session))}`);
     if (holder !== undefined) {
-      const returning = `To return: millrace attach ${id}`;
+      const returning = `To return: ${way}`;
       return quit(note('mark', `${holder} drives this session and continues. ${returning}`));
     }
     const running = (context.built.background?.list(session) ?? []).filter(
@@ -58,7 +59,7 @@ export const background: SlashCommand = {
     // The daemon may have been killed meanwhile.
     await ensureDaemon(files, env);
     await askDaemon(files.socket, { type: 'resume', session });
-    quit(note('mark', `⇥ It continues in the background. To return: millrace attach ${id}`));
+    quit(note('mark', `⇥ It continues in the background. To return: ${way}`));
   },
 };
 

@@ -275,7 +275,7 @@ class Daemon {
   }
 
   async #summaryOf(session: string): Promise<SessionSummary | undefined> {
-    return findSession(this.#log, session, '').catch(() => undefined);
+    return findSession(this.#log, session, { cwd: '' }).catch(() => undefined);
   }
 
   /** Lists new sessions every 3 s, because terminals create them without a message to the daemon. */

@@ -115,7 +115,7 @@ export class FolderAgents {
   async #profileOf(session: SessionId): Promise<SessionProfile | undefined> {
     const stored = await this.storedProfile(session);
     if (stored !== undefined) return stored;
-    const { cwd } = await findSession(this.#options.log, session, '');
+    const { cwd } = await findSession(this.#options.log, session, { cwd: '' });
     return cwd === undefined ? undefined : { cwd, args: {}, isHandedOver: false };
   }
 

@@ -17,7 +17,9 @@ export async function shareCommand(args: ShareArgs, host: Host): Promise<number>
   const cwd = await untilStopped(signal, resolveWorkFolder(args, host.cwd));
   const config = await untilStopped(signal, loadConfig({ args, env, cwd }));
   const output = new Output(host.stdout);
-  const { id } = await withStore({ config, env }, ({ log }) => findWorking(log, args.session, cwd));
+  const { id } = await withStore({ config, env }, ({ log }) =>
+    findWorking(log, args.session, { cwd, flags: args, isFolderOnly: true }),
+  );
   const { canWrite, seconds, url } = args;
   const options = { session: id, canWrite, seconds, url };
   const files = daemonFiles(config, env);

@@ -1,5 +1,6 @@
 import { diffSessions } from '@millrace/agent';
 import type { SessionId } from '@millrace/core';
+import { commandHint, type PlaceFlags, shellQuote } from '../args/command-hint.ts';
 import type { DiffArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -14,9 +15,10 @@ export async function diffCommand(options: StoreCommandOptions<DiffArgs>): Promi
   const { args, stdout, env, cwd } = options;
   const output = new Output(stdout);
   await withStore(options, async ({ log }) => {
-    const first = await findSession(log, args.a, cwd);
-    const other = args.b === undefined ? undefined : await findSession(log, args.b, cwd);
-    const [a, b] = other ? [first.id, other.id] : [originOf(first), first.id];
+    const place = { cwd, flags: args };
+    const first = await findSession(log, args.a, place);
+    const other = args.b === undefined ? undefined : await findSession(log, args.b, place);
+    const [a, b] = other ? [first.id, other.id] : [originOf(first, args), first.id];
     const diff = await diffSessions({ log, session: a }, { log, session: b });
     if (args.json) return output.writeData(`${JSON.stringify(diff, undefined, 2)}\n`);
     const theme = hasColor(stdout, { env, color: args.color }) ? colorTheme : plainTheme;
@@ -28,8 +30,8 @@ export async function diffCommand(options: StoreCommandOptions<DiffArgs>): Promi
   return exitCodes.done;
 }
 
-function originOf({ id, forkOf }: SessionSummary): SessionId {
+function originOf({ id, forkOf }: SessionSummary, flags: PlaceFlags): SessionId {
   if (forkOf !== undefined) return forkOf;
-  const way = `millrace diff ${id} <id>`;
+  const way = commandHint(flags, `diff ${shellQuote(id)} <id>`);
   throw new UsageError(`Session ${id} is not a fork. Name the session to compare with: ${way}`);
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { hookSettings } from '../testing/test-agent.ts';
+import { guardScript, hookSettings } from '../testing/test-agent.ts';
 import { scriptedModel } from './testing/scripted-model.ts';
 import {
   describeInTmux,
@@ -10,16 +10,12 @@ import {
   waitForDialog,
 } from './testing/terminal-harness.ts';
 
-const guard = `input=$(cat)
-case "$input" in *secret.txt*) echo "That file is closed" >&2; exit 2;; esac
-`;
-
 const files = {
   'project/.git/HEAD': 'ref: refs/heads/main\n',
   'project/.claude/settings.json': hookSettings('PreToolUse', 'sh .claude/hooks/guard.sh', {
     matcher: 'Read|Write',
   }),
-  'project/.claude/hooks/guard.sh': guard,
+  'project/.claude/hooks/guard.sh': guardScript,
   'project/.claude/skills/report/SKILL.md':
     '---\nname: report\ndescription: Writes a report\n---\nWrite three lines.',
   'project/CLAUDE.md': 'Answer in French.',

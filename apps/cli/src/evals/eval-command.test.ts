@@ -158,6 +158,8 @@ test('mistakes have a message with the fix', async () => {
   await expect(run('missing.ts')).rejects.toThrow('the file does not exist');
   writeFileSync(join(folder(), 'empty.ts'), 'export const a = 1;');
   await expect(run('empty.ts')).rejects.toThrow('export default ({ log }) =>');
+  writeFileSync(join(folder(), 'agent.ts'), "export default { name: 'agent', run() {} };");
+  await expect(run('agent.ts')).rejects.toThrow('its default export is not an experiment');
   await expect(run(moduleOf('repeat: 3,', 'typo.ts'))).rejects.toThrow('Did you mean repeats?');
   await expect(run(moduleOf(), '--concurrency', '65')).rejects.toThrow('concurrency');
   expect(() => parseArgs(['eval'])).toThrow('millrace eval <file>');

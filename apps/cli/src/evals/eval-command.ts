@@ -9,7 +9,7 @@ import { type StoreCommandOptions, withStore } from '../store/open-store.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import { evalHtml } from './eval-html.ts';
 import { type EvalResult, evalJson, evalJunit, evalMarkdown, evalText } from './eval-report.ts';
-import { loadExperiment } from './load-experiment.ts';
+import { assertModule, loadExperiment } from './load-experiment.ts';
 
 /**
  * Runs `millrace eval`. It runs or continues the experiment of a module, and prints the scores. The exit code is 1
@@ -21,8 +21,10 @@ export async function evalCommand(options: StoreCommandOptions<EvalArgs>): Promi
   const { gates, repeats, concurrency, maxCost, retryFailed } = args;
   const output = new Output(stdout);
   const notes = new Output(stderr, { name: 'standard error' });
-  const report = await withStore(options, async ({ log }) => {
-    const experiment = await loadExperiment(resolve(cwd, args.file), log);
+  const file = resolve(cwd, args.file);
+  assertModule(file);
+  const report = await withStore({ ...options, mustExist: false }, async ({ log }) => {
+    const experiment = await loadExperiment(file, log);
     return runExperiment({
       ...experiment,
       ...(repeats !== undefined && { repeats }),

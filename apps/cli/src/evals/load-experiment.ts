@@ -9,12 +9,23 @@ import { withModule } from '../serve/served-agents.ts';
  * store and returns the object.
  */
 export async function loadExperiment(path: string, log: Log): Promise<Experiment> {
-  if (!existsSync(path)) throw noExperiment(path, 'the file does not exist');
   return withModule(path, async ({ default: given }) => {
     const made: unknown = typeof given === 'function' ? await given({ log }) : given;
-    if (typeof made !== 'object' || made === null) throw noExperiment(path, wrongExport);
-    return made as Experiment;
+    if (!isExperiment(made)) throw noExperiment(path, wrongExport);
+    return made;
   });
+}
+
+/** True for an object with a field that only experiments have. `runExperiment` checks all fields. */
+function isExperiment(value: unknown): value is Experiment {
+  if (typeof value !== 'object' || value === null) return false;
+  return ['variants', 'cases', 'scorers'].some((name) => name in value);
+}
+
+/** Throws if the module does not exist. Call it before the store is opened, because that creates the store. */
+export function assertModule(path: string): void {
+  if (existsSync(path)) return;
+  throw noExperiment(path, 'the file does not exist. Name a module: millrace eval <file>');
 }
 
 const wrongExport =

@@ -68,6 +68,24 @@ const script = (place: string, event: string, text: string, more: object = {}) =
 });
 
 describe('PreToolUse', () => {
+  test('adds the context of a hook to the result of the call, once', async () => {
+    const hook = printing({
+      hookSpecificOutput: { hookEventName: 'PreToolUse', additionalContext: 'Mind the gap.' },
+    });
+    const extended = await extendedAgent(
+      {
+        ...script('project/.claude', 'PreToolUse', hook, { matcher: 'Read' }),
+        ...{ 'project/a.txt': 'one', 'project/b.txt': 'two' },
+      },
+      [calls('read', { path: 'a.txt' }), calls('ls', { path: '.' }), 'Done.'],
+    );
+    const { results } = await run(extended);
+    expect(results).toEqual([
+      expect.stringMatching(/one[\s\S]*Mind the gap\./),
+      expect.not.stringContaining('Mind the gap.'),
+    ]);
+  });
+
   test('sends a hook the names and the fields that Claude Code uses', async () => {
     const files = {
       ...recording,

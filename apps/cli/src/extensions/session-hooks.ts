@@ -59,6 +59,8 @@ export class SessionHooks {
   readonly #decided = new Map<string, Promise<HookOutcome>>();
   /** The sessions for which SessionStart hooks have run. */
   readonly #started = new Set<string>();
+  /** The texts of PreToolUse hooks for the model, by session and call. The result of the call has them. */
+  readonly #contexts = new Map<string, readonly string[]>();
   /** The number of times that hooks have prevented the end of the current run, by session. */
   readonly #continuations = new Map<string, number>();
   /** The session of the main agent. Empty before its first message. */
@@ -135,11 +137,11 @@ export class SessionHooks {
   }
 
   /**
-   * Runs PostToolUse hooks after a tool, and adds their texts to the result. `root` is the folder of the tool.
-   * Default: the folder of the session.
+   * Runs PostToolUse hooks after a tool, and adds their texts and those of PreToolUse hooks to the result.
+   * `root` is the folder of the tool. Default: the folder of the session.
    */
   wrap(tool: Tool, root?: string): Tool {
-    if (!this.#runner.has('PostToolUse')) return tool;
+    if (!this.#runner.has('PreToolUse', 'PostToolUse')) return tool;
     const after = (input: unknown, context: ToolContext, returned: unknown) =>
       this.#afterCall(tool, root, { input, context, returned });
     const execute = (input: unknown, context: ToolContext): ToolExecution => {
@@ -252,15 +254,20 @@ export class SessionHooks {
     const place = { ...this.#options, root };
     const { toolName, names, input, manyName } = toHookCall(call.name, call.input, place);
     const fields = { tool_name: toolName, tool_input: input, tool_use_id: id };
-    const deciding = this.#run('PreToolUse', { session, names, fields, manyName });
+    const deciding = this.#run('PreToolUse', { session, names, fields, manyName }).then(
+      (outcome) => {
+        const key = contextKey(session, id);
+        this.#contexts.delete(key);
+        if (outcome.context.length > 0) keep(this.#contexts, key, outcome.context);
+        return outcome;
+      },
+    );
     this.#keepDecision(call, at, deciding);
     return deciding;
   }
 
   #keepDecision(call: CheckedToolCall, at: CallPlace, decision: Promise<HookOutcome>): void {
-    this.#decided.set(decisionKey(call, at), decision);
-    const [oldest] = this.#decided.keys();
-    if (this.#decided.size > maxKeptCalls && oldest !== undefined) this.#decided.delete(oldest);
+    keep(this.#decided, decisionKey(call, at), decision);
   }
 
   async #afterCall(tool: Tool, root: string | undefined, { input, context, returned }: EndedCall) {
@@ -276,7 +283,11 @@ export class SessionHooks {
     const outcome = await this.#run('PostToolUse', request);
     if (outcome.stopped !== undefined)
       await submitCommand(this.#options.log, session, { type: 'abort', reason: outcome.stopped });
-    const said = [...(outcome.blocked === undefined ? [] : [outcome.blocked]), ...outcome.context];
+    const key = contextKey(session, toolCallId);
+    const before = this.#contexts.get(key) ?? [];
+    this.#contexts.delete(key);
+    const blocked = outcome.blocked === undefined ? [] : [outcome.blocked];
+    const said = [...before, ...blocked, ...outcome.context];
     if (said.length === 0) return returned as JsonValue;
     const text = `${output.text}\n\n${hookText(said)}`;
     return { output: { ...output, text } };
@@ -359,6 +370,17 @@ function decisionKey(checked: CheckedToolCall, at: CallPlace): string {
   const { name, input } = checked;
   const text = JSON.stringify([callKey(checked, at), name, input]);
   return createHash('sha256').update(text).digest('base64');
+}
+
+function contextKey(session: string, toolCallId: string): string {
+  return JSON.stringify([session, toolCallId]);
+}
+
+/** Adds a value to a map that keeps the newest values. */
+function keep<Value>(kept: Map<string, Value>, key: string, value: Value): void {
+  kept.set(key, value);
+  const [oldest] = kept.keys();
+  if (kept.size > maxKeptCalls && oldest !== undefined) kept.delete(oldest);
 }
 
 function contextPart(context: readonly string[]): TextPart {

@@ -221,6 +221,7 @@ test('an output that nobody reads is no error, and one that is full is', async (
 });
 
 test('a session has to be there', async () => {
+  await record();
   const none = inspect(false, undefined, 'nope');
   await expect(none).rejects.toMatchObject({ code: 'no_such_session' });
 });

@@ -17,7 +17,7 @@ export async function inspectCommand(options: StoreCommandOptions<InspectArgs>):
   const { args, stdout, cwd } = options;
   const output = new Output(stdout);
   await withStore(options, async ({ log }) => {
-    const session = await findSession(log, args.session, cwd);
+    const session = await findSession(log, args.session, { cwd, flags: args });
     await (args.json ? writeJson(log, session, output) : writeText(log, session, output));
   });
   if (output.failure?.code === 'cannot_write') throw output.failure;

@@ -1,6 +1,6 @@
 import type { RunResult } from '@millrace/agent';
 import { isMillraceError, type SessionId } from '@millrace/core';
-import type { SharedArgs } from '../contract/args.ts';
+import { commandHint, type PlaceFlags, shellQuote } from '../args/command-hint.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import type { PendingApproval } from './pending-approvals.ts';
 
@@ -79,17 +79,6 @@ function parkedMessage({ session }: RunResult, resume: string | undefined): stri
  * Returns the command that resumes a session. It contains the flags that are needed to find the
  * session.
  */
-export function resumeCommand(
-  { cwd, config, store }: Pick<SharedArgs, 'cwd' | 'config' | 'store'>,
-  session: SessionId,
-): string {
-  const places = Object.entries({ cwd, config, store }).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name} ${shellQuote(value)}`],
-  );
-  return ['millrace', ...places, `--resume ${shellQuote(session)}`].join(' ');
-}
-
-/** Quotes a word for the shell. A word that starts with `~` or `-` is quoted too. */
-export function shellQuote(text: string): string {
-  return /^[\w./:@%+,][\w./:@%+,~-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+export function resumeCommand(flags: PlaceFlags, session: SessionId): string {
+  return commandHint(flags, `--resume ${shellQuote(session)}`);
 }

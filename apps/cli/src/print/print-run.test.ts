@@ -293,7 +293,7 @@ describe('the exit code', () => {
       args: places,
     });
     expect(elsewhere.stderr).toContain(
-      `To continue: millrace --cwd sub --store '/a b/it'\\''s.db' --resume ${elsewhere.session}\n`,
+      `To continue: millrace --resume ${elsewhere.session} --cwd sub --store '/a b/it'\\''s.db'\n`,
     );
     const cut = await runPrint({ script: [{ content: { parts: ['Yes'] }, stop: 'length' }] });
     expect(cut.code).toBe(exitCodes.limit);
@@ -332,7 +332,7 @@ describe('a session', () => {
     const before = await log.info(session);
     const nothing = runPrint({ script: [], log, args: { session: 'last', prompt: undefined } });
     await expect(nothing).rejects.toThrow(UsageError);
-    await expect(nothing).rejects.toThrow(/no unfinished work.*millrace -p --continue "/);
+    await expect(nothing).rejects.toThrow(/no unfinished work.*millrace -p "And now\?" --resume /);
     expect((await log.info(session))?.through).toBe(before?.through);
   });
 
@@ -505,7 +505,10 @@ test('25.2: a branch continues from a record with another result, and names the 
   const again = await runPrint({
     ...{ log, script: [says('Now.')], args: { session: { id: first.session }, branch: other } },
   });
-  expect(await findSession(log, again.session, '')).toMatchObject({ cwd, title: 'And now?' });
+  expect(await findSession(log, again.session, { cwd: '' })).toMatchObject({
+    cwd,
+    title: 'And now?',
+  });
   const refused = await runPrint({
     ...{
       log,

@@ -1,18 +1,25 @@
-import { branchSession, type Run, type RunResult } from '@millrace/agent';
+import { branchSession, type Observer, type Run, type RunResult } from '@millrace/agent';
 import type { Log } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
+import { commandHint, type PlaceFlags, shellQuote } from '../args/command-hint.ts';
 import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
 import type { PrintArgs, SessionChoice } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 import { exitCodeOf, exitCodes } from '../exit-code.ts';
 import { expandPrompt } from '../extensions/slash-prompts.ts';
-import { findSession, type SessionSummary, userItem } from '../store/session-summaries.ts';
+import {
+  findSession,
+  type SessionPlace,
+  type SessionSummary,
+  userItem,
+} from '../store/session-summaries.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import { AnswerStream } from './answer-stream.ts';
 import { closingMessages, resumeCommand } from './closing-message.ts';
 import { hasColor, Notes, Output, type OutputStream } from './output.ts';
 import { readOutputSchema } from './output-schema.ts';
+import { assertOwnSession } from './own-session.ts';
 import { approvePending, pendingApprovals } from './pending-approvals.ts';
 import { createRunInput, type InputStream, readPipedInput, waitingMessage } from './piped-input.ts';
 import {
@@ -28,11 +35,16 @@ import {
 export interface PrintRunOptions {
   readonly args: PrintArgs & { readonly verbose?: boolean | undefined };
   /** The agent. It must park the run when a call needs approval, because no user is present. */
-  readonly built: Pick<BuiltAgent, 'agent' | 'with' | 'problems'> &
-    Partial<Pick<BuiltAgent, 'allows' | 'mode' | 'extensions' | 'onNotice' | 'background'>>;
+  readonly built: Pick<BuiltAgent, 'agent' | 'problems'> &
+    Partial<
+      Pick<
+        BuiltAgent,
+        'with' | 'tools' | 'allows' | 'mode' | 'extensions' | 'onNotice' | 'background'
+      >
+    >;
   readonly log: Log;
   readonly chosen: Pick<ChosenModel, 'why' | 'isDemo' | 'isGuess'> &
-    Partial<Pick<ChosenModel, 'label'>>;
+    Partial<Pick<ChosenModel, 'label' | 'provider'>>;
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
@@ -41,6 +53,8 @@ export interface PrintRunOptions {
   /** Stops the run. The text up to this point is stored. */
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
+  /** Observers of the run of a branch, in addition to those of the agent. Default: none. */
+  readonly observers?: readonly Observer[] | undefined;
   /**
    * False if the session is deleted after the run. In this case, no resume command is printed.
    * Default: true.
@@ -71,10 +85,14 @@ export async function printRun(options: PrintRunOptions): Promise<number> {
   const result = await run.result;
   await printer.end(result);
   await endCommands(options, result, notes);
-  const resume = isKept ? resumeCommand(args, result.session) : undefined;
+  // Only the program of the session can continue a branch of its agent.
+  const resume =
+    isKept && args.agents === undefined ? resumeCommand(args, result.session) : undefined;
   await printClosing(result, { log, notes, output, resume });
   if (args.branch !== undefined && (await log.info(result.session)) !== undefined)
-    await notes.write(`Compare the branch with its session: millrace diff ${result.session}`);
+    await notes.write(
+      `Compare the branch with its session: ${commandHint(args, `diff ${shellQuote(result.session)}`)}`,
+    );
   return output.failure?.code === 'cannot_write' ? exitCodes.error : exitCodeOf(result.stop);
 }
 
@@ -107,11 +125,9 @@ async function startRun(
 ): Promise<Run | undefined> {
   const { args, log, stdin, cwd, clock } = options;
   const { outputSchema: file } = args;
-  const built =
-    file === undefined
-      ? options.built
-      : options.built.with({ output: await readOutputSchema(file, cwd) });
   if (args.branch !== undefined) return startBranch(options, args.branch, notes, signal);
+  const output = file === undefined ? undefined : await readOutputSchema(file, cwd);
+  const built = (output && options.built.with?.({ output })) ?? options.built;
   const onSilence = () => void notes.write(waitingMessage).catch(() => {});
   const piped = await readPipedInput(stdin, { signal, clock, onSilence });
   if (signal.aborted) return undefined;
@@ -122,9 +138,9 @@ async function startRun(
   const further = extensions === undefined ? [] : await expandPrompt(extensions, prompt);
   const home = options.env['HOME'];
   const input = await createRunInput({ args, piped, cwd, home, isPlan, further });
-  const found = await sessionFor(log, args.session, cwd);
+  const found = await sessionFor(log, args.session, { cwd, flags: args, isFolderOnly: true });
   const session = found?.id;
-  if (input === undefined && found?.hasWork === false) throw nothingToDo(found);
+  if (input === undefined && found?.hasWork === false) throw nothingToDo(found, args);
   await printIntroduction(options, notes);
   const { allows } = options.built;
   // If a different process drives the session, that process handles the approvals.
@@ -146,37 +162,41 @@ async function startBranch(
   signal: AbortSignal,
 ): Promise<Run> {
   const { args, built, log, cwd, chosen } = options;
-  const found = await sessionFor(log, args.session, cwd);
+  const found = await sessionFor(log, args.session, { cwd, flags: args });
   if (found === undefined) throw new UsageError('millrace branch needs a session');
+  if (args.agents === undefined) await assertOwnSession(log, found, { flags: args, ...built });
   await printIntroduction(options, notes);
   const outputs = Object.entries(results).map(([id, output]) => [id, { output }] as const);
   const branch = {
     ...{ at, rerun, instructions, results: Object.fromEntries(outputs) },
     // A branch at the first message has no other message, so this one must name the folder.
     ...(text !== undefined && { input: userItem([text], { cwd: found.cwd ?? cwd }) }),
-    ...(args.model !== undefined && { model: chosen.label ?? args.model }),
+    ...(args.agents !== undefined && { provider: chosen.provider }),
+    ...(args.agents === undefined &&
+      args.model !== undefined && { model: chosen.label ?? args.model }),
   };
-  return branchSession(built.agent, found.id, branch, { signal });
+  const { observers } = options;
+  return branchSession(built.agent, found.id, branch, { signal, observers, whileAsking: 'park' });
 }
 
 /**
  * Creates the error for a session that has no work. A script with an empty prompt must get this
  * error and not an empty answer.
  */
-function nothingToDo({ id }: SessionSummary): UsageError {
-  const way = 'Add a prompt: millrace -p --continue "And now?"';
+function nothingToDo({ id }: SessionSummary, flags: PlaceFlags): UsageError {
+  const way = `Add a prompt: ${commandHint(flags, `-p "And now?" --resume ${shellQuote(id)}`)}`;
   return new UsageError(`Cannot continue session ${id}: it has no unfinished work. ${way}`);
 }
 
 async function sessionFor(
   log: Log,
   choice: SessionChoice,
-  cwd: string,
+  place: SessionPlace,
 ): Promise<SessionSummary | undefined> {
   if (choice === 'new') return undefined;
   if (choice === 'pick')
     throw new UsageError('--resume needs an id with -p, because there is no user to choose one');
-  return findSession(log, choice === 'last' ? choice : choice.id, cwd);
+  return findSession(log, choice === 'last' ? choice : choice.id, place);
 }
 
 async function printIntroduction({ chosen, built }: PrintRunOptions, notes: Notes): Promise<void> {

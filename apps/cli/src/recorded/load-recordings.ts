@@ -9,8 +9,10 @@ import {
 } from '@millrace/agent/testing';
 import type { LogRecord } from '@millrace/core';
 import { type Log, readRecords } from '@millrace/log';
+import { commandHint, type PlaceFlags } from '../args/command-hint.ts';
 import { UsageError } from '../contract/errors.ts';
 import { findSession } from '../store/session-summaries.ts';
+import { addFileAdvice } from '../store/unknown-operand.ts';
 import { defaultFolder } from './pin-session-file.ts';
 
 /** A recording to test. `path` is undefined for a session of the store, which cannot be accepted. */
@@ -22,6 +24,8 @@ export interface RecordingSource {
 
 interface LoadOptions {
   readonly cwd: string;
+  /** The flags of the command. */
+  readonly flags: PlaceFlags;
   /** Opens the store. Called only if an operand is a session. */
   readonly withLog: <T>(use: (log: Log) => Promise<T>) => Promise<T>;
 }
@@ -35,13 +39,13 @@ export async function findSources(
   const found = await Promise.all(wanted.map((operand) => sourcesOf(operand, options)));
   if (found.flat().length > 0) return found.flat();
   throw new UsageError(
-    `There is no recording in ${wanted.join(', ')}. Create one: millrace sessions pin <id> --agents <file>`,
+    `There is no recording in ${wanted.join(', ')}. Create one: ${commandHint(options.flags, 'sessions pin <id> --agents <file>')}`,
   );
 }
 
 async function sourcesOf(
   operand: string,
-  { cwd, withLog }: LoadOptions,
+  { cwd, flags, withLog }: LoadOptions,
 ): Promise<readonly RecordingSource[]> {
   const path = resolve(cwd, operand);
   const place = await stat(path).catch(() => undefined);
@@ -49,7 +53,11 @@ async function sourcesOf(
   if (place !== undefined)
     return [fileSource({ path, name: basename(path).replace(recordingSuffix, '') })];
   if (operand === defaultFolder) return [];
-  const { id } = await withLog((log) => findSession(log, operand, cwd));
+  const { id } = await withLog((log) => findSession(log, operand, { cwd, flags })).catch(
+    async (error: unknown) => {
+      throw await addFileAdvice(error, { operand, cwd });
+    },
+  );
   const load = () =>
     withLog(async (log) => {
       const records: LogRecord[] = [];

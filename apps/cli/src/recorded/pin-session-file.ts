@@ -8,8 +8,10 @@ import {
 } from '@millrace/agent/testing';
 import { decodeRecord, type SessionId } from '@millrace/core';
 import { secretMasks } from '@millrace/tools';
+import { shellQuote } from '../args/command-hint.ts';
 import { UsageError } from '../contract/errors.ts';
 import { makeFolder } from '../make-folder.ts';
+import { countOf } from '../print/text-table.ts';
 import { maskedRecords, maskText } from '../sessions/masked-records.ts';
 import type { SessionsContext } from '../sessions/sessions-context.ts';
 import { findSession } from '../store/session-summaries.ts';
@@ -37,14 +39,14 @@ export async function pinnedRecording(session: PinnedSession): Promise<SessionRe
   });
 }
 
-/** Writes a recording to a new file. Throws if the file exists. `way` says what the user can do then. */
+/** Writes a recording to a new file that only its owner can read. Throws if the file exists. `way` says what the user can do then. */
 export async function writeRecording(
   path: string,
   recording: SessionRecording,
   way: string,
 ): Promise<void> {
   const text = encodeRecording(recording);
-  await writeFile(path, text, { flag: 'wx' }).catch((error: unknown) => {
+  await writeFile(path, text, { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     throw new UsageError(way, { path });
   });
@@ -57,18 +59,18 @@ export async function writeRecording(
 export async function pinSessionFile(context: SessionsContext): Promise<void> {
   const { args, log, output, notes, cwd } = context;
   const [which = 'last', folder = join(cwd, defaultFolder)] = args.operands;
-  const { id } = await findSession(log, which, cwd);
+  const { id } = await findSession(log, which, { cwd, flags: args });
   const recording = await pinnedRecording({
     ...{ id, log, env: context.env },
     ...{ agents: args.agents, agent: args.agent },
   });
   const path = join(folder, `${encodeURIComponent(id)}${recordingSuffix}`);
   makeFolder(folder, 0o755);
-  const way = `Session ${id} is pinned already. Use millrace test --accept, or delete ${path}`;
+  const way = `Session ${id} is pinned already. To record it again, use millrace test --accept, or delete the file: rm ${shellQuote(path)}`;
   await writeRecording(path, recording, way);
   const { length: requests } = recording.requests ?? [];
   await output.write(`${path}\n`);
   await notes.write(
-    `Pinned session ${id} with ${requests} requests. Look at ${relative(cwd, path)} before you publish it: only known forms of keys and passwords are masked.\n`,
+    `Pinned session ${id} with ${countOf(requests, 'request')}. Look at ${relative(cwd, path)} before you publish it: only known forms of keys and passwords are masked.\n`,
   );
 }

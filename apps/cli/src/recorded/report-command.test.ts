@@ -45,7 +45,7 @@ test('25.7: a report has no secrets, lists what it masked, and is replayed witho
   expect(text).not.toContain(key);
   expect(text).not.toContain('hunter2');
   expect(text).not.toContain('"links"');
-  expect(notes).toMatch(/^Masked \d+ secrets:\n {2}offset \d+, /);
+  expect(notes).toMatch(/^Masked \d+ secrets in \d+ texts:\n {2}offset \d+, /);
   expect(notes).toContain('My password is [masked]');
   expect(notes).toContain('Your key is sk-[masked]');
   const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()];
@@ -67,5 +67,7 @@ test('25.7: a report has no secrets, lists what it masked, and is replayed witho
 test('25.7: a report is not written without a question, and overwrites no file', async () => {
   await expect(report({ yes: false, output: 'asked.jsonl' })).rejects.toThrow('Use --yes');
   await report({ output: 'once.jsonl' });
-  await expect(report({ output: 'once.jsonl' })).rejects.toThrow('exists already');
+  await expect(report({ output: 'once.jsonl' })).rejects.toThrow(
+    /exists already.* Delete it \(rm .*once\.jsonl\), or choose another file with -o/,
+  );
 });

@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { recordingSuffix, type SessionRecording } from '@millrace/agent/testing';
 import { decodeRecord, encodeRecord, type LogRecord, type SessionId } from '@millrace/core';
 import { type Log, readRecords } from '@millrace/log';
 import { secretMasks } from '@millrace/tools';
+import { shellQuote } from '../args/command-hint.ts';
 import { askYesNo } from '../command/ask-user.ts';
 import type { ReportArgs } from '../contract/args.ts';
 import type { Config } from '../contract/config.ts';
@@ -33,11 +35,13 @@ export async function reportCommand(options: ReportCommandOptions): Promise<numb
   const output = new Output(stdout);
   const notes = new Output(stderr, { name: 'standard error' });
   const { recording, masked } = await withStore(options, async ({ log }) => {
-    const { id } = await findSession(log, args.session, cwd);
+    const { id } = await findSession(log, args.session, { cwd, flags: args });
     return sessionReport(log, id, options);
   });
   const { session, records, requests } = recording;
   const path = resolve(cwd, args.output ?? `${encodeURIComponent(session)}${recordingSuffix}`);
+  const way = `${path} exists already, and millrace report does not overwrite it. Delete it (rm ${shellQuote(path)}), or choose another file with -o <file>`;
+  if (existsSync(path)) throw new UsageError(way, { path });
   for (const line of reviewLines(masked)) await notes.write(`${line}\n`);
   const content = `${countOf(records.length, 'record')}${requests ? `, ${countOf(requests.length, 'request')}` : ''}`;
   const question = `Write ${content} of session ${session} to ${path}? All other texts of the session stay readable.`;
@@ -47,11 +51,7 @@ export async function reportCommand(options: ReportCommandOptions): Promise<numb
     const isMeant = await askYesNo({ stdin, stdout: notes.stream, signal }, question);
     if (isMeant !== true) return exitCodes.aborted;
   }
-  await writeRecording(
-    path,
-    recording,
-    `${path} exists already. Choose another file with -o <file>`,
-  );
+  await writeRecording(path, recording, way);
   await output.write(`${path}\n`);
   await notes.write('Look at the file before you send it: only known forms of keys are masked.\n');
   return exitCodes.done;
@@ -157,7 +157,7 @@ function reviewLines(masked: readonly MaskedText[]): readonly string[] {
   const count = masked.reduce((sum, one) => sum + one.count, 0);
   const more = masked.length - maxListed;
   return [
-    `Masked ${countOf(count, 'secret')}:`,
+    `Masked ${countOf(count, 'secret')} in ${countOf(masked.length, 'text')}:`,
     ...masked
       .slice(0, maxListed)
       .map(({ offset, field, excerpt }) => `  offset ${offset}, ${field}: ${excerpt}`),

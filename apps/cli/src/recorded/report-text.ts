@@ -32,13 +32,14 @@ export function textReport(report: TestReport, options: TextOptions): readonly T
     ...failed.map(({ name, error = '' }) => lineOf(`Failed: ${oneLine(`${name}: ${error}`, 500)}`)),
     ...results.flatMap(({ name, live }) => {
       if (live === undefined) return [];
-      const { fromTurn, stop, recordedCalls, unknownCalls, ranTools, diff } = live;
+      const { fromTurn, stop, error, recordedCalls, unknownCalls, ranTools, diff } = live;
       const ran = ranTools.length === 0 ? '' : `, ran ${ranTools.join(', ')}`;
       const calls = `${recordedCalls} recorded and ${unknownCalls} unknown calls${ran}`;
+      const why = error === undefined ? '' : `: ${oneLine(error, 500)}`;
       const turns = `${diff.b.turns} instead of ${diff.a.turns} turns`;
       return [
         lineOf(
-          `Live ${oneLine(name, 100)}: from turn ${fromTurn}, ${turns}, ${calls}, ended with ${stop}`,
+          `Live ${oneLine(name, 100)}: from turn ${fromTurn}, ${turns}, ${calls}, ended with ${stop}${why}`,
         ),
       ];
     }),

@@ -188,6 +188,12 @@ test('live, the model of the agent answers from the first difference on, with re
   expect(executions()).toBe(2);
 });
 
+test('25: live, the error of a run that fails is printed', async () => {
+  await pin();
+  const { stdout } = await run({ instructions: 'Be kind.', answers: [] }, { mode: 'live' });
+  expect(stdout).toMatch(/^Live monday: .* ended with error: .*script/m);
+});
+
 test('a session of the store is compared without its requests', async () => {
   await pin();
   const { code, stdout, stderr } = await run(
@@ -202,6 +208,10 @@ test('a session of the store is compared without its requests', async () => {
 test('mistakes have a message with the fix', async () => {
   await pin();
   await expect(run({}, { agents: undefined })).rejects.toThrow('--agents <file>');
+  const missing = join(folder(), 'missing.ts');
+  await expect(run({}, { agents: missing })).rejects.toThrow(
+    `Cannot load agents from ${missing}: the file does not exist. Choose another with --agents`,
+  );
   const { stdout } = await run({}, { agent: 'nobody' });
   expect(stdout).toContain(
     'Failed: monday: There is no agent nobody. The agents of the module with a loop: desk',
@@ -210,6 +220,9 @@ test('mistakes have a message with the fix', async () => {
   const damaged = await run({});
   expect(damaged.stdout).toContain('Failed: bad: Cannot read the recording');
   expect(damaged.code).toBe(exitCodes.error);
+  await expect(run({}, { operands: ['nope.jsonl'] })).rejects.toThrow(
+    /^Cannot find session nope.jsonl: .* There is no file .*nope.jsonl either$/,
+  );
   await expect(run({}, { operands: ['nothing'] })).rejects.toMatchObject({
     code: 'no_such_session',
   });

@@ -26,7 +26,7 @@ export async function testCommand(options: StoreCommandOptions<TestArgs>): Promi
   const notes = new Output(stderr, { name: 'standard error' });
   const agents = await openAgents(args.agents, memoryLog());
   const sources = await findSources(args.operands, {
-    cwd,
+    ...{ cwd, flags: args },
     withLog: (use) => withStore(options, ({ log }) => use(log)),
   });
   const newMask = secretMasks(env);

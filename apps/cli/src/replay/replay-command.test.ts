@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAgent, defineTool, systemClock } from '@millrace/agent';
 import { type AgentEvent, sessionId } from '@millrace/core';
@@ -8,6 +9,7 @@ import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import type { ReplayArgs } from '../contract/args.ts';
 import { exitCodes } from '../exit-code.ts';
+import { exportLines } from '../sessions/export-sessions.ts';
 import { openStore } from '../store/open-store.ts';
 import { userItem } from '../store/session-summaries.ts';
 import { CapturedOutput, FailingOutput } from '../testing/output-streams.ts';
@@ -165,7 +167,28 @@ describe('a session that is shown again', () => {
     await expect(full).rejects.toMatchObject({ code: 'cannot_write' });
   });
 
+  test('25: can be in a file of an export, which starts with its blobs', async () => {
+    const lines: string[] = [];
+    await record(async (log) => {
+      const blob = await log.blobs.put(new TextEncoder().encode('sun'));
+      const source = { type: 'blob', ...blob } as const;
+      const parts = [{ kind: 'media', mimeType: 'image/png', source }] as const;
+      const agent = createAgent({ provider: scriptedProvider(['I see it.']), log });
+      await agent.run({ kind: 'user', parts }, { session }).result;
+      for await (const line of exportLines(log, [session])) lines.push(line);
+    });
+    expect(lines[0]).toMatch(/^\{"hash":/);
+    const path = join(folder(), 'exported.jsonl');
+    writeFileSync(path, lines.join(''));
+    expect((await replay({ session: path })).stdout).toContain('I see it.');
+  });
+
   test('has to be there', async () => {
+    await record();
     await expect(replay({ session: 'nope' })).rejects.toMatchObject({ code: 'no_such_session' });
+    writeFileSync(join(folder(), 'agents.ts'), '');
+    await expect(replay({ session: './agents.ts' }, { cwd: folder() })).rejects.toThrow(
+      'The file of that name is no recording: its name does not end in .jsonl',
+    );
   });
 });

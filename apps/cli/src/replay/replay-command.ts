@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { Readable } from 'node:stream';
 import { systemClock } from '@millrace/agent';
 import { decodeRecording } from '@millrace/agent/testing';
 import {
@@ -10,15 +11,17 @@ import {
   type LogRecord,
   type SessionId,
 } from '@millrace/core';
-import { importSession, type Log, memoryLog, readRecords } from '@millrace/log';
+import { type Log, memoryLog, readRecords } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
 import type { ReplayArgs } from '../contract/args.ts';
-import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
 import { hasColor, Notes, Output } from '../print/output.ts';
 import { secondsText } from '../print/printer.ts';
+import { isBlob, isHeader, readError, readLines } from '../sessions/export-lines.ts';
+import { importLines } from '../sessions/import-sessions.ts';
 import { type StoreCommandOptions, withStore } from '../store/open-store.ts';
 import { findSession } from '../store/session-summaries.ts';
+import { addFileAdvice } from '../store/unknown-operand.ts';
 import { TerminalText } from '../text/terminal/terminal-gate.ts';
 import { ReplayScreen } from './replay-screen.ts';
 
@@ -34,20 +37,31 @@ export async function replayCommand(options: ReplayCommandOptions): Promise<numb
   const { args, cwd } = options;
   if (/\.jsonl$/i.test(args.session)) return replayFile(resolve(cwd, args.session), options);
   return withStore(options, async ({ log }) => {
-    const { id } = await findSession(log, args.session, cwd);
+    const { id } = await findSession(log, args.session, { cwd, flags: args }).catch(
+      async (error: unknown) => {
+        throw await addFileAdvice(error, { operand: args.session, cwd, ofFile: noRecording });
+      },
+    );
     return replay(log, id, options);
   });
 }
 
-/** Replays the file of a bug report, of a pinned session or of an export, without a store. */
+const noRecording =
+  'The file of that name is no recording: its name does not end in .jsonl. millrace report, millrace sessions pin and millrace sessions export write recordings';
+
+/**
+ * Replays the file of a bug report, of a pinned session or of an export, without a store. Of an export, it replays the
+ * first session. The others are those of its sub-agents.
+ */
 async function replayFile(path: string, options: ReplayCommandOptions): Promise<number> {
-  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new UsageError(`Cannot read ${path}`, { path }, { cause });
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw readError(path, error);
   });
   const log = memoryLog();
-  if (text.startsWith('{"millrace":"session"')) {
-    const { session } = await importSession(log, text.trimEnd().split('\n'));
-    return replay(log, session, options);
+  if (isBlob(text) || isHeader(text)) {
+    const lines = readLines(Readable.from([text]));
+    for await (const { session } of importLines(log, lines, options.cwd))
+      return replay(log, session, options);
   }
   const { session, records, about = {} } = decodeRecording(text);
   await log.restore(session, records);

@@ -45,7 +45,7 @@ describe('what a module exports', () => {
   });
 
   test.each([
-    ['nothing', {}, 'Cannot serve agents.ts: it exports nothing'],
+    ['nothing', {}, 'Cannot load agents from agents.ts: it exports nothing'],
     ['a number', { answer: 42 }, 'its export "answer" is a number. An agent is {'],
     ['null', { answer: null }, 'its export "answer" is null'],
     ['an object that is none', { answer: {} }, 'its export "answer" is not an agent'],
@@ -73,7 +73,7 @@ describe('a file of agents', () => {
   test('that does not exist or does not load is reported with its name and the problem', async () => {
     const path = join(folder(), 'none.ts');
     await expect(loadAgents(path, log)).rejects.toThrow(
-      `Cannot serve ${path}: the file does not exist`,
+      `Cannot load agents from ${path}: the file does not exist`,
     );
     const broken = join(folder(), 'broken.ts');
     writeFileSync(broken, 'throw new RangeError("no key")');

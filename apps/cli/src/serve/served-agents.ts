@@ -14,7 +14,7 @@ import { placeOfError } from './error-place.ts';
 export async function loadAgents(path: string, log: Log): Promise<readonly ServedAgent[]> {
   const fileName = basename(path);
   if (!existsSync(path)) {
-    const message = `Cannot serve ${path}: the file does not exist. Choose another with --agents <file>`;
+    const message = `Cannot load agents from ${path}: the file does not exist. Choose another with --agents <file>`;
     throw new MillraceError('no_agents', message, { path });
   }
   return withModule(path, (exports) => agentsFromExports(exports, { log, fileName }));
@@ -67,7 +67,10 @@ export async function agentsFromExports(
       agents.push(toServedAgent(one, { key, isFromFunction: isMade, ...options }));
   }
   if (agents.length > 0) return agents;
-  throw new MillraceError('no_agents', `Cannot serve ${options.fileName}: it exports nothing`);
+  throw new MillraceError(
+    'no_agents',
+    `Cannot load agents from ${options.fileName}: it exports nothing`,
+  );
 }
 
 interface ExportContext extends ExportOptions {
@@ -101,7 +104,7 @@ const agentForms =
   "An agent is { type: 'sync', name, onMessage }, { type: 'async', name, onEvent }, or a function ({ log }) => createAgent({ log, … })";
 
 function badExport({ key, fileName }: ExportContext, what: string): MillraceError {
-  const message = `Cannot serve ${fileName}: its export ${JSON.stringify(key)} ${what}`;
+  const message = `Cannot load agents from ${fileName}: its export ${JSON.stringify(key)} ${what}`;
   return new MillraceError('bad_agent', message, { export: key });
 }
 

@@ -18,7 +18,7 @@ export async function deleteSessions(context: SessionsContext): Promise<number> 
   // session.
   const found = new Map<SessionId, SessionSummary>();
   for (const which of args.operands) {
-    const session = await findSession(log, which, cwd);
+    const session = await findSession(log, which, { cwd, flags: args, isFolderOnly: true });
     found.set(session.id, session);
   }
   for (const session of found.values()) {

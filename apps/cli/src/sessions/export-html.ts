@@ -7,7 +7,7 @@ import { type Log, readRecords } from '@millrace/log';
 import { secretMasks } from '@millrace/tools';
 import { UsageError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
-import { pageFolder } from '../package-files.ts';
+import { isInClone, pageFolder } from '../package-files.ts';
 import { findChildSessions } from '../store/child-sessions.ts';
 import { maskedRecords, maskText } from './masked-records.ts';
 
@@ -133,6 +133,10 @@ function masked(bytes: Uint8Array, newMask: Parameters<typeof maskText>[1]): Uin
 }
 
 function noPageError(): UsageError {
-  const way = 'In a clone, npm run build:all builds it';
-  return new UsageError(`Cannot export as HTML: the web page is not built. ${way}`);
+  const way = isInClone()
+    ? 'Build it in the clone: npm run build:all'
+    : 'The package @millrace/cli is not complete. Install it again: npm install @millrace/cli';
+  return new UsageError(
+    `Cannot export as HTML: replay.html, the document that replays sessions, is missing. ${way}. Or export to a file that ends in .jsonl`,
+  );
 }

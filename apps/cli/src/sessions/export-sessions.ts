@@ -17,7 +17,8 @@ import type { SessionsContext } from './sessions-context.ts';
 export async function exportSessions(context: SessionsContext): Promise<void> {
   const { args, log, output, notes, cwd, env, page } = context;
   const found = new Set<SessionId>();
-  for (const which of args.operands) found.add((await findSession(log, which, cwd)).id);
+  for (const which of args.operands)
+    found.add((await findSession(log, which, { cwd, flags: args })).id);
   if (args.output === undefined) return writeAll(log, found, output);
   const html = isHtml(args.output) ? await exportHtml(log, found, { env, page }) : undefined;
   await writeToFile(args.output, (file) =>

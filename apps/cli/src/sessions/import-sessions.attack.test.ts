@@ -51,8 +51,8 @@ test('18.196: attack: an imported session does not choose the folder in which it
   );
   await run('import', target, await run('export', source));
   const { summary, ofChild, records } = await inStore(target, async (log) => ({
-    summary: await findSession(log, session, ''),
-    ofChild: await findSession(log, child, ''),
+    summary: await findSession(log, session, { cwd: '' }),
+    ofChild: await findSession(log, child, { cwd: '' }),
     records: await collect(readRecords(log, sessionId('one'))),
   }));
   expect(summary.cwd).toBe('/srv/project');

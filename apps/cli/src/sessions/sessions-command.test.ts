@@ -104,6 +104,7 @@ describe('list', () => {
   });
 
   test('as JSON is one document, also where there is none', async () => {
+    await inStore(async () => {});
     expect((await run({ json: true })).stdout).toBe('[]\n');
     await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
     const { stdout } = await run({ json: true });
@@ -111,6 +112,7 @@ describe('list', () => {
   });
 
   test('says what to do where there is none, and leaves the output empty', async () => {
+    await inStore(async () => {});
     const { stdout, stderr } = await run({});
     expect([stdout, stderr]).toEqual([
       '',
@@ -295,6 +297,7 @@ describe('export and import', () => {
     writeFileSync(file, stdout);
     const there = run({ action: 'import', operands: [file] });
     await expect(there).rejects.toMatchObject({ code: 'session_exists' });
+    await expect(there).rejects.toThrow(`millrace sessions delete ${session}, or import the file`);
     await inStore((log) => log.delete(session));
     const ran = await run({ action: 'import', operands: [file] });
     expect(ran.stdout).toBe(`${session}\n`);
@@ -331,6 +334,7 @@ describe('export and import', () => {
 
   test('leave no file where the session is not there, and none that is half', async () => {
     const output = join(folder(), 'none.jsonl');
+    await inStore(async () => {});
     const ran = run({ action: 'export', operands: ['nope'], output });
     await expect(ran).rejects.toMatchObject({ code: 'no_such_session' });
     expect(existsSync(output)).toBe(false);

@@ -31,7 +31,8 @@ export async function sessionsCommand(options: SessionsCommandOptions): Promise<
   const { args, stdin, stdout, stderr, cwd, env, signal, clock, page } = options;
   const output = new Output(stdout);
   const notes = new Output(stderr, { name: 'standard error' });
-  const code = await withStore(options, ({ log }) =>
+  const mustExist = args.action !== 'import';
+  const code = await withStore({ ...options, mustExist }, ({ log }) =>
     runAction({ args, log, output, notes, stdin, cwd, env, signal, clock, page }),
   );
   if (output.failure?.code === 'cannot_write') throw output.failure;

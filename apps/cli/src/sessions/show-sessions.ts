@@ -1,12 +1,14 @@
 import { encodeTranscript, type Item, liveTranscript, type Part } from '@millrace/core';
 import { snapshot } from '@millrace/log';
-import { textTable } from '../print/text-table.ts';
+import { commandHint } from '../args/command-hint.ts';
+import { countOf, textTable } from '../print/text-table.ts';
 import {
   findSession,
   forkText,
   listSummaries,
   type SessionSummary,
-  shortIdLength,
+  type ShortId,
+  shortIds,
 } from '../store/session-summaries.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import type { SessionsContext } from './sessions-context.ts';
@@ -22,31 +24,32 @@ export async function listSessions(context: SessionsContext): Promise<void> {
   const shown = args.all ? [...here, ...elsewhere] : here;
   if (args.json) return output.writeData(`${JSON.stringify(shown, undefined, 2)}\n`);
   const columns = output.stream.isTTY ? output.stream.columns : undefined;
-  const rows = shown.map((session) => rowOf(session, args.all));
+  const short = shortIds(all.map(({ id }) => id));
+  const rows = shown.map((session) => rowOf(session, { isWithFolder: args.all, short }));
   for (const line of textTable(rows, { columns })) await output.write(`${line}\n`);
   const left = all.length - shown.length;
-  if (shown.length === 0) await notes.write(`${emptyMessage(cwd, left)}\n`);
-  else if (left > 0) await notes.write(`${left} more in other folders: millrace sessions --all\n`);
+  const way = commandHint(args, 'sessions --all');
+  if (shown.length === 0) await notes.write(`${emptyMessage(cwd, left, way)}\n`);
+  else if (left > 0) await notes.write(`${left} more in other folders: ${way}\n`);
 }
 
-function rowOf(session: SessionSummary, isWithFolder: boolean): readonly string[] {
+interface RowOptions {
+  readonly isWithFolder: boolean;
+  readonly short: ShortId;
+}
+
+function rowOf(session: SessionSummary, { isWithFolder, short }: RowOptions): readonly string[] {
   const { id, title, cwd, changedAt } = session;
   const words = oneLine(title, 200) || '(no message)';
   const folder = isWithFolder ? [oneLine(cwd ?? '–', 200)] : [];
-  return [
-    id.slice(0, shortIdLength),
-    formatDateTime(changedAt),
-    stateText(session),
-    ...folder,
-    words,
-  ];
+  return [short(id), formatDateTime(changedAt), stateText(session, short), ...folder, words];
 }
 
-function stateText(summary: SessionSummary): string {
+function stateText(summary: SessionSummary, short: RowOptions['short']): string {
   const { holder, hasWork } = summary;
   const work = hasWork ? 'not finished' : undefined;
   const state = holder === undefined ? work : `run by ${oneLine(holder, 20)}`;
-  return [state, forkText(summary)].filter((text) => text !== undefined).join(', ');
+  return [state, forkText(summary, short)].filter((text) => text !== undefined).join(', ');
 }
 
 /** Formats a time as a local date and time, without seconds. */
@@ -54,16 +57,18 @@ function formatDateTime(ms: number): string {
   return new Date(ms).toLocaleString('sv-SE').slice(0, 16);
 }
 
-function emptyMessage(cwd: string, elsewhere: number): string {
+function emptyMessage(cwd: string, elsewhere: number, way: string): string {
   const others =
-    elsewhere === 0 ? 'Start one with millrace' : `There are ${elsewhere} in other folders: --all`;
+    elsewhere === 0
+      ? 'Start one with millrace'
+      : `The store has ${countOf(elsewhere, 'other session')}, of other folders or of programs: ${way}`;
   return `There are no sessions of ${cwd} yet. ${others}`;
 }
 
 /** Prints a transcript as Markdown. With `--json`, prints it as JSON. */
 export async function showSession({ args, log, output, cwd }: SessionsContext): Promise<void> {
   const [which = 'last'] = args.operands;
-  const session = await findSession(log, which, cwd);
+  const session = await findSession(log, which, { cwd, flags: args });
   const items = liveTranscript(await snapshot(log, session.id));
   if (args.json) return output.writeData(`${encodeTranscript(items)}\n`);
   const about = [session.cwd ?? 'no folder', formatDateTime(session.changedAt)].join(', ');

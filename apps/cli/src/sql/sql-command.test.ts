@@ -126,7 +126,18 @@ describe('millrace sql', () => {
 
   test('a wrong query is an error that names the reason', async () => {
     await expect(sql({ query: 'SELECT absent FROM attempts' })).rejects.toThrow(
-      'no such column: absent',
+      'no such column: absent. millrace sql without a query lists the tables and columns',
     );
+  });
+
+  test('25: several statements are an error, and one statement can have semicolons', async () => {
+    const two = 'SELECT 1 AS a; SELECT 2 AS b';
+    for (const query of [two, `${two};`, "SELECT '😀'; /* x */ -- y\nx", 'SELECT 1\0SELECT 2'])
+      await expect(sql({ query })).rejects.toThrow(
+        'Cannot run this query: it has several statements. Run each statement as its own query',
+      );
+    const texts = ['', ';', ' ; ;\n', ' -- a; b', '; /* a; b */ ; -- SELECT 2\n', '; /* open'];
+    for (const end of texts)
+      expect(await sql({ query: `SELECT ';😀' AS a${end}`, format: 'csv' })).toBe('a\r\n;😀\r\n');
   });
 });

@@ -6,7 +6,7 @@ import { sessionId } from '@millrace/core';
 import { LogError } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { openStore, storePath } from './open-store.ts';
+import { openStore, storePath, withStore } from './open-store.ts';
 
 const folder = temporaryFolder('store');
 const modeOf = (path: string) => statSync(path).mode & 0o777;
@@ -48,6 +48,14 @@ describe('the file of the sessions', () => {
     chmodSync(path, 0o644);
     await (await openAt(path)).close();
     expect(modeOf(path)).toBe(0o600);
+  });
+
+  test('25: keeps its mode for a command that only reads', async () => {
+    const config = { store: join(folder(), 'read.db') };
+    await (await openAt(config.store)).close();
+    chmodSync(config.store, 0o640);
+    expect(await withStore({ config, env: {} }, ({ log }) => log.list())).toEqual([]);
+    expect(modeOf(config.store)).toBe(0o640);
   });
 
   test('keeps what was written for the next who opens it', async () => {
@@ -92,6 +100,20 @@ describe('a store that cannot be used is a typed error that says what to do', ()
     const path = join(folder(), 'folder.db');
     mkdirSync(path);
     expect(await errorAt(path)).toMatchObject({ code: 'storage' });
+  });
+
+  test('25: where a command that only reads needs space or permission: it names a copy', async () => {
+    const config = { store: join(folder(), 'full.db') };
+    await (await openAt(config.store)).close();
+    const fail = async () => {
+      throw new LogError('storage_full', 'Cannot use the log: the disk is full');
+    };
+    await expect(withStore({ config, env: {} }, fail)).rejects.toThrow(
+      `Commands that only read also need write access to the file and its folder, and space on the disk. Without them, read a copy: cp ${config.store}* <folder>, then use --store <folder>/full.db`,
+    );
+    await expect(withStore({ config, env: {}, mustExist: false }, fail)).rejects.toThrow(
+      'To use another file: --store <file>',
+    );
   });
 
   test('where what stands there is no file, which stays as it was', async () => {

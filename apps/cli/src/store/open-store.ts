@@ -1,10 +1,11 @@
 import { constants } from 'node:fs';
 import { chmod, open, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { systemClock } from '@millrace/agent';
 import { MillraceError } from '@millrace/core';
 import { type Log, LogError, type LogErrorCode } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
+import { shellQuote } from '../args/command-hint.ts';
 import { userDataFolder } from '../config/config-paths.ts';
 import type { Config } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
@@ -22,23 +23,30 @@ export interface OpenStoreOptions {
   readonly config: Pick<Config, 'store' | 'chain'>;
   readonly env: Env;
   readonly clock?: Clock | undefined;
+  /**
+   * True if the command needs a store that exists. If the user names a file that does not exist, the command then
+   * fails and creates no file. The default store is always created. A store that exists keeps its mode. Default:
+   * false.
+   */
+  readonly mustExist?: boolean | undefined;
 }
 
 /**
- * Opens the session store. Creates it if it is missing. Throws a `LogError` with advice for the
- * user.
+ * Opens the session store. Creates it if it is missing, unless `mustExist` is true. Throws a
+ * `LogError` with advice for the user.
  */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
-  const { config, env, clock = systemClock } = options;
+  const { config, env, clock = systemClock, mustExist = false } = options;
   const path = storePath(config, env);
+  if (mustExist && config.store !== undefined) await assertExists(path);
   // The module is loaded on demand, because help and `--version` do not need a database.
   const { sqliteLog } = await import('@millrace/log/sqlite');
   try {
-    await ensurePrivateFile(path);
+    await ensurePrivateFile(path, { keepsMode: mustExist });
     const log = sqliteLog({ path, clock, chain: config.chain });
     return { log, path, close: () => log.close() };
   } catch (error) {
-    throw addStoreAdvice(error, path);
+    throw addStoreAdvice(error, path, mustExist);
   }
 }
 
@@ -53,16 +61,20 @@ export interface StoreCommandOptions<Args> {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Opens the store, calls `use`, and always closes the store. */
+/**
+ * Opens the store, calls `use`, and always closes the store. Most commands only read it, so by default a file that
+ * the user names must exist.
+ */
 export async function withStore<T>(
-  options: { readonly config: Pick<Config, 'store' | 'chain'>; readonly env: Env },
+  options: Pick<OpenStoreOptions, 'config' | 'env' | 'mustExist'>,
   use: (store: Store) => Promise<T>,
 ): Promise<T> {
-  const store = await openStore(options);
+  const { mustExist = true } = options;
+  const store = await openStore({ ...options, mustExist });
   try {
     return await use(store);
   } catch (error) {
-    throw error instanceof LogError ? addStoreAdvice(error, store.path) : error;
+    throw error instanceof LogError ? addStoreAdvice(error, store.path, mustExist) : error;
   } finally {
     await store.close();
   }
@@ -85,10 +97,26 @@ function dataFolder(env: Env): string {
   );
 }
 
+/** Throws if the file of the store is missing. Other problems are found when the store is opened. */
+async function assertExists(path: string): Promise<void> {
+  const isMissing = await stat(path).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => error.code === 'ENOENT',
+  );
+  if (!isMissing) return;
+  const message = `There is no session store at ${path}. Correct --store <file>, MILLRACE_STORE or "store" in the configuration. A relative path of --store starts at the folder in which you type the command. millrace, millrace -p, millrace serve, millrace eval and millrace sessions import create a store`;
+  throw new MillraceError('no_store', message, { path });
+}
+
 const ownerOnlyMode = 0o600;
 // Without O_NONBLOCK, the process would block if a FIFO is at the path of the file.
 const appendFlags =
   constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0);
+
+interface PrivateFileOptions {
+  /** If true, a file that exists keeps its mode. If false, only its owner can read it afterwards. Default: false. */
+  readonly keepsMode?: boolean | undefined;
+}
 
 /**
  * Creates the file and its folders if they are missing, so that only their owner can read them.
@@ -96,14 +124,17 @@ const appendFlags =
  * opens the file. Throws if the path is a pipe or a device. Opening it could block forever, and its
  * mode must not change.
  */
-export async function ensurePrivateFile(path: string): Promise<void> {
+export async function ensurePrivateFile(
+  path: string,
+  { keepsMode = false }: PrivateFileOptions = {},
+): Promise<void> {
   makeFolder(dirname(path));
   const found = await stat(path).catch(() => undefined);
   if (found !== undefined && !found.isFile() && !found.isDirectory()) throw notAFile(path);
   const file = await open(path, appendFlags, ownerOnlyMode);
   try {
     const { mode } = await file.stat();
-    if ((mode & 0o077) !== 0) await chmod(path, ownerOnlyMode);
+    if ((mode & 0o077) !== 0 && !keepsMode) await chmod(path, ownerOnlyMode);
   } finally {
     await file.close();
   }
@@ -116,12 +147,30 @@ function notAFile(path: string): LogError {
 }
 
 /** Adds advice about the flags of the command to an error of the log. */
-function addStoreAdvice(error: unknown, path: string): unknown {
+function addStoreAdvice(error: unknown, path: string, onlyReads: boolean): unknown {
   const known = error instanceof LogError ? error : fileError(error, path);
   const advice = known && adviceFor(known.code, path);
   if (known === undefined || advice === undefined) return error;
-  const message = `${known.message}. ${advice}`;
+  const message = `${known.message}. ${onlyReads && needsWriting(known) ? copyAdvice(path) : advice}`;
   return new LogError(known.code, message, known.place, { cause: error });
+}
+
+/** True if the file or its folder cannot be written, for example because the disk is full. */
+function needsWriting({ code, place }: LogError): boolean {
+  const { errno = '', errcode = 0 } = place;
+  return (
+    code === 'storage_full' ||
+    ['EACCES', 'EPERM', 'EROFS', 'ENOSPC'].includes(String(errno)) ||
+    unwritableCodes.has(Number(errcode) & 0xff)
+  );
+}
+
+/** SQLite's codes for missing permission, a read-only file, a full disk and a file that cannot be created. */
+const unwritableCodes: ReadonlySet<number> = new Set([3, 8, 13, 14]);
+
+function copyAdvice(path: string): string {
+  const copies = `cp ${shellQuote(path)}* <folder>`;
+  return `Commands that only read also need write access to the file and its folder, and space on the disk. Without them, read a copy: ${copies}, then use --store <folder>/${basename(path)}`;
 }
 
 function adviceFor(code: LogErrorCode, path: string): string | undefined {

@@ -93,22 +93,22 @@ describe('a session is found', () => {
 
   test('by its id, by how that begins, and as the last of its folder', async () => {
     const log = await filled();
-    expect((await findSession(log, 'abcdef', here)).id).toBe('abcdef');
-    expect((await findSession(log, 'abcx', here)).id).toBe('abcxyz');
-    expect((await findSession(log, 'last', here)).id).toBe('abcxyz');
-    expect((await findSession(log, 'last', '/there')).id).toBe('zzz');
+    expect((await findSession(log, 'abcdef', { cwd: here })).id).toBe('abcdef');
+    expect((await findSession(log, 'abcx', { cwd: here })).id).toBe('abcxyz');
+    expect((await findSession(log, 'last', { cwd: here })).id).toBe('abcxyz');
+    expect((await findSession(log, 'last', { cwd: '/there' })).id).toBe('zzz');
   });
 
   test('though another id begins with the whole of its own', async () => {
     const log = await filled();
     await finishedSession(log, 'abc', 'Short', { cwd: here });
-    expect((await findSession(log, 'abc', here)).title).toBe('Short');
+    expect((await findSession(log, 'abc', { cwd: here })).title).toBe('Short');
   });
 
   test('or an error says what there is instead', async () => {
     const log = await filled();
     const error = (which: string, cwd = here) =>
-      findSession(log, which, cwd).catch((thrown: unknown) => thrown);
+      findSession(log, which, { cwd }).catch((thrown: unknown) => thrown);
     expect(await error('abc')).toMatchObject({
       code: 'ambiguous_session',
       message: expect.stringContaining('abcdef, abcxyz'),

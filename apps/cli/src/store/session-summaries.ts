@@ -11,48 +11,128 @@ import {
   transcript,
 } from '@millrace/core';
 import { type Log, LogError, type SessionInfo } from '@millrace/log';
+import { commandHint, type PlaceFlags } from '../args/command-hint.ts';
 import { SessionLookupError } from '../contract/errors.ts';
 
-/** The number of characters of a short id in lists and messages. */
+/** The minimum number of characters of a short id in lists and messages. */
 export const shortIdLength = 8;
+
+/**
+ * Returns a function that shortens the ids of a store. A short id is the start of its id that no other id of the
+ * store has, so a command finds the session with it. An id that is the start of another id stays whole. Ids with
+ * slashes, such as those of experiments, are cut only before a slash.
+ */
+export function shortIds(ids: Iterable<SessionId>): ShortId {
+  const sorted = [...new Set(ids)].sort();
+  const lengths = new Map(
+    sorted.map((id, at) => {
+      const own = Math.max(sharedLength(id, sorted[at - 1]), sharedLength(id, sorted[at + 1])) + 1;
+      return [id, Math.max(shortIdLength, own)] as const;
+    }),
+  );
+  return (id) => {
+    const length = lengths.get(id) ?? id.length;
+    if (id.includes('/')) return id.split('/', id.slice(0, length).split('/').length).join('/');
+    // A character of two code units stays whole.
+    const short = id.slice(0, length);
+    return short.isWellFormed() ? short : id.slice(0, length + 1);
+  };
+}
+
+/** Shortens the id of a session. */
+export type ShortId = (id: SessionId) => string;
+
+/** Returns a function that shortens the ids of the sessions of a log. See `shortIds`. */
+export async function shortIdsOf(log: Pick<Log, 'list'>): Promise<ShortId> {
+  return shortIds((await log.list()).map(({ session }) => session));
+}
+
+/**
+ * Shortens an id without a list of all ids. The ids of sessions that the terminal starts are random, so their first
+ * characters differ. Other ids stay whole.
+ */
+export function shortRandomId(id: string): string {
+  return /^[0-9a-z]{24}$/.test(id) ? id.slice(0, shortIdLength) : id;
+}
+
+function sharedLength(one: string, other = ''): number {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length++;
+  return length;
+}
+
+/** The folder and the flags with which a command looks for a session. */
+export interface SessionPlace {
+  /** The folder whose last session is `last`. */
+  readonly cwd: string;
+  /** The flags of the command, for the commands in error messages. Default: none. */
+  readonly flags?: PlaceFlags | undefined;
+  /**
+   * True if `last` can only be a session of the folder. Otherwise, if the user names the store with `--store` and
+   * the folder has no session, `last` is the newest session of the store. Default: false.
+   */
+  readonly isFolderOnly?: boolean | undefined;
+}
 
 /**
  * Finds a session by its id or by the start of its id. `last` means the most recently changed
  * session of this folder.
  */
-export async function findSession(log: Log, which: string, cwd: string): Promise<SessionSummary> {
-  if (which === 'last') return findLast(log, cwd);
+export async function findSession(
+  log: Log,
+  which: string,
+  place: SessionPlace,
+): Promise<SessionSummary> {
+  if (which === 'last') return findLast(log, place);
   const exact = isId(which) ? await log.info(which as SessionId) : undefined;
-  const info = exact ?? (await findByPrefix(log, which));
+  const info = exact ?? (await findByPrefix(log, which, place));
   const drivers = await currentDrivers(log, [info]);
   return summarize(log, info, drivers.get(info.session));
 }
 
-async function findLast(log: Log, cwd: string): Promise<SessionSummary> {
-  for await (const last of newestSummaries(log, { cwd })) return last;
-  const message = `Cannot continue the last session of ${cwd}: there is none. Start one with millrace, or list all sessions with millrace sessions --all`;
+async function findLast(
+  log: Log,
+  { cwd, flags = {}, isFolderOnly = false }: SessionPlace,
+): Promise<SessionSummary> {
+  const folders = flags.store === undefined || isFolderOnly ? [cwd] : [cwd, undefined];
+  for (const folder of folders)
+    for await (const last of newestSummaries(log, { cwd: folder })) return last;
+  const list = commandHint(flags, 'sessions --all');
+  const message = folders.includes(undefined)
+    ? `There is no last session: ${flags.store} has no session`
+    : `There is no last session of the folder ${cwd}. Start one with millrace, or name the id of another session: ${list}`;
   throw new SessionLookupError('no_such_session', message, { cwd });
 }
 
-async function findByPrefix(log: Log, prefix: string): Promise<SessionInfo> {
-  const found = (await log.list()).filter(({ session }) => session.startsWith(prefix));
+async function findByPrefix(
+  log: Log,
+  prefix: string,
+  { flags = {} }: SessionPlace,
+): Promise<SessionInfo> {
+  const all = await log.list();
+  const found = all.filter(({ session }) => session.startsWith(prefix));
   const [first, ...others] = prefix === '' ? [] : found;
-  if (first === undefined) throw notFoundError(prefix);
-  if (others.length > 0) throw ambiguousError(prefix, found);
+  if (first === undefined) throw notFoundError(prefix, flags);
+  if (others.length > 0)
+    throw ambiguousError(prefix, found, shortIds(all.map(({ session }) => session)));
   return first;
 }
 
-function notFoundError(id: string): SessionLookupError {
-  const message = `Cannot find session ${id}: no session id starts with it. List them with millrace sessions --all`;
+function notFoundError(id: string, flags: PlaceFlags): SessionLookupError {
+  const message = `Cannot find session ${id}: no session id starts with it. List them with ${commandHint(flags, 'sessions --all')}`;
   return new SessionLookupError('no_such_session', message, { session: id });
 }
 
 /**
  * Creates the error for several matching sessions. Its message lists some ids, with enough
- * characters to distinguish them.
+ * characters to find the sessions with them.
  */
-function ambiguousError(prefix: string, found: readonly SessionInfo[]): SessionLookupError {
-  const named = found.slice(0, 5).map(({ session }) => session.slice(0, prefix.length + 4));
+function ambiguousError(
+  prefix: string,
+  found: readonly SessionInfo[],
+  short: ShortId,
+): SessionLookupError {
+  const named = found.slice(0, 5).map(({ session }) => short(session));
   const more = found.length > named.length ? ', …' : '';
   const message = `The session id ${prefix} is ambiguous: ${found.length} sessions start with it (${named.join(', ')}${more}). Type more of the id`;
   return new SessionLookupError('ambiguous_session', message, { session: prefix });
@@ -111,8 +191,11 @@ export async function currentDrivers(
 }
 
 /** Returns a note for lists if the session is a fork. The note distinguishes it from its parent. */
-export function forkText({ forkOf }: Pick<SessionSummary, 'forkOf'>): string | undefined {
-  return forkOf === undefined ? undefined : `fork of ${forkOf.slice(0, shortIdLength)}`;
+export function forkText(
+  { forkOf }: Pick<SessionSummary, 'forkOf'>,
+  short: ShortId,
+): string | undefined {
+  return forkOf === undefined ? undefined : `fork of ${short(forkOf)}`;
 }
 
 /** The data of a session that lists show. */

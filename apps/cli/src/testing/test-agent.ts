@@ -71,6 +71,11 @@ export function homeAndProject(files: Files) {
   return { home, env, cwd: join(outer, 'project'), config: { foldersFile } };
 }
 
+/** A hook for PreToolUse in shell. It denies calls that name `secret.txt`. */
+export const guardScript: string = `input=$(cat)
+case "$input" in *secret.txt*) echo "That file is closed" >&2; exit 2;; esac
+`;
+
 /** A settings file with one hook. */
 export function hookSettings(event: string, command: string, more: object = {}): string {
   const { matcher, ...handler } = more as { readonly matcher?: string };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { isFull } from '../../../../packages/core/src/testing/runs.ts';
 import { markdownToAnsi } from './markdown/markdown-renderer.ts';
 import { colorTheme } from './theme/theme.ts';
 
@@ -36,10 +37,13 @@ const texts: Readonly<Record<string, string>> = {
   'empty lines': '\n',
 };
 
+/** The length of the shorter text. The counts of steps do not depend on the machine, so a short text is enough. */
+const length = isFull ? 40_000 : 10_000;
+
 describe('the work of showing Markdown', () => {
   test.each(Object.entries(texts))('is twice as much for twice as much: %s', (name, piece) => {
     const start = name === 'one table' ? '| x | y |\n|---|---|\n' : '';
-    const once = start + piece.repeat(Math.ceil(40_000 / piece.length));
+    const once = start + piece.repeat(Math.ceil(length / piece.length));
     const work = workOf(once, 60);
     expect(workOf(once + once.slice(start.length), 60)).toBeLessThan(2.15 * work);
     expect(work).toBeGreaterThan(once.length);

@@ -1,8 +1,6 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { createInterface } from 'node:readline';
 import {
   type ChainReport,
   type ChainRewrite,
@@ -11,16 +9,18 @@ import {
   type SignedHead,
   signHead,
   type VerifyOptions,
-  verifyExport,
   verifySession,
 } from '@millrace/log';
+import { shellQuote } from '../args/command-hint.ts';
 import type { VerifyArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
 import { Output } from '../print/output.ts';
 import { countOf } from '../print/text-table.ts';
-import { type Store, type StoreCommandOptions, withStore } from '../store/open-store.ts';
+import { type StoreCommandOptions, withStore } from '../store/open-store.ts';
 import { findSession } from '../store/session-summaries.ts';
+import { addFileAdvice, fileExists, namesFile } from '../store/unknown-operand.ts';
+import { verifyFile } from './verify-file.ts';
 
 /**
  * Runs `millrace verify`. It checks the hash chains of sessions and of exported files. With `--sign`, it prints
@@ -34,59 +34,54 @@ export async function verifyCommand(options: StoreCommandOptions<VerifyArgs>): P
   let code: number = exitCodes.done;
   for (const operand of args.operands) {
     const isFile = namesFile(operand) && (await fileExists(resolve(cwd, operand)));
-    const { name, report, head } = isFile
+    const all: readonly Verified[] = isFile
       ? await verifyFile(operand, cwd, checks)
-      : await withStore(options, (store) => verifyStored(store, operand, options, checks));
-    if (!report.isValid) code = exitCodes.error;
-    const text = args.json
-      ? `${JSON.stringify({ session: name, ...report })}\n`
-      : `${reportLines(name, report).join('\n')}\n`;
-    if (args.sign === undefined) await (args.json ? output.writeData(text) : output.write(text));
-    else await notes.write(text);
-    if (head !== undefined) await output.writeData(`${JSON.stringify(head)}\n`);
+      : [await verifyStored(operand, options, checks)];
+    for (const verified of all) {
+      const { name, session, file, report, head } = verified;
+      if (!report.isValid) code = exitCodes.error;
+      const text = args.json
+        ? `${JSON.stringify({ session, file, ...report })}\n`
+        : `${reportLines(name, report).join('\n')}\n`;
+      if (args.sign === undefined) await (args.json ? output.writeData(text) : output.write(text));
+      else await notes.write(text);
+      if (head !== undefined) await output.writeData(`${JSON.stringify(head)}\n`);
+    }
   }
   if (output.failure?.code === 'cannot_write') throw output.failure;
   return code;
 }
 
-/**
- * True if the operand has the form of a file: a path with a slash, or a name that ends in `.jsonl`. A file of the
- * folder whose name is an id, or `last`, must not take the place of a session.
- */
-function namesFile(operand: string): boolean {
-  return /[/\\]|\.jsonl$/i.test(operand);
-}
-
-async function fileExists(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isFile() === true;
-}
-
 interface Verified {
+  /** The session, or the file, or both if the file has several sessions. */
   readonly name: string;
+  readonly session: string | undefined;
+  /** The path of the file, as the user named it. Undefined for a session of the store. */
+  readonly file?: string | undefined;
   readonly report: ChainReport;
   readonly head?: SignedHead | undefined;
 }
 
-async function verifyFile(path: string, cwd: string, checks: VerifyOptions): Promise<Verified> {
-  const input = createReadStream(resolve(cwd, path));
-  try {
-    return { name: path, report: await verifyExport(createInterface({ input }), checks) };
-  } finally {
-    input.destroy();
-  }
-}
-
 async function verifyStored(
-  { log }: Store,
-  which: string,
-  { args, cwd }: StoreCommandOptions<VerifyArgs>,
+  operand: string,
+  options: StoreCommandOptions<VerifyArgs>,
   checks: VerifyOptions,
 ): Promise<Verified> {
-  const { id } = await findSession(log, which, cwd);
-  const report = await verifySession(log, id, checks);
-  if (args.sign === undefined || !report.isValid) return { name: id, report };
-  const key = await readKey(resolve(cwd, args.sign), 'private');
-  return { name: id, report, head: await signHead(log, id, key) };
+  const { args, cwd } = options;
+  return withStore(options, async ({ log }) => {
+    const { id } = await findSession(log, operand, { cwd, flags: args }).catch(
+      async (error: unknown) => {
+        const path = shellQuote(`./${operand}`);
+        const ofFile = `To verify the file of that name: millrace verify ${path}`;
+        throw await addFileAdvice(error, { operand, cwd, ofFile });
+      },
+    );
+    const report = await verifySession(log, id, checks);
+    const found = { name: id, session: id, report };
+    if (args.sign === undefined || !report.isValid) return found;
+    const key = await readKey(resolve(cwd, args.sign), 'private');
+    return { ...found, head: await signHead(log, id, key) };
+  });
 }
 
 async function verifyOptions({ heads, key }: VerifyArgs, cwd: string): Promise<VerifyOptions> {
@@ -123,10 +118,13 @@ function reportLines(name: string, report: ChainReport): readonly string[] {
     isValid
       ? `${name}: verified${exceptText(unproven)} (${size})`
       : `${name}: NOT VERIFIED (${size})`,
-    ...problems.map(({ message, offsets }) => {
+    ...problems.map(({ message, offsets, line }) => {
       const place = offsets === undefined ? '' : ` (offsets ${offsets.join(' to ')})`;
-      return `  ${message}${place}`;
+      return `  ${line === undefined ? '' : `line ${line}: `}${message}${place}`;
     }),
+    ...(chain === undefined && problems.some(({ message }) => message === noChain)
+      ? [`  ${chainAdvice}`]
+      : []),
     ...rewrites.map((rewrite) => `  ${rewriteText(rewrite)}`),
     ...(uncovered === undefined
       ? []
@@ -136,6 +134,11 @@ function reportLines(name: string, report: ChainReport): readonly string[] {
       : [`  copied from session ${origin.session} through offset ${origin.through}`]),
   ];
 }
+
+/** The problem of a session that was recorded without a chain. */
+const noChain = 'the session has no hash chain';
+const chainAdvice =
+  'To give new sessions a chain: "chain": true in ~/.config/millrace/config.json, millrace serve --chain, or the option chain of the log in your program';
 
 /** Maximum number of ranges that the first line lists. `--json` has all of them. */
 const maxRanges = 5;

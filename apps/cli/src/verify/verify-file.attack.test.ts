@@ -34,5 +34,5 @@ test('18.358: attack: a file of the folder takes the place of the session that m
   for (const file of ['./last', './orders', 'talk.jsonl', join(folder(), 'last')])
     expect(await verify(file)).toEqual([exitCodes.error, `${file}: NOT VERIFIED`]);
   // The session of the test belongs to no folder, so there is no last one.
-  await expect(verify('last')).rejects.toThrow('the last session');
+  await expect(verify('last')).rejects.toThrow('There is no last session');
 });

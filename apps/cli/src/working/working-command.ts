@@ -1,5 +1,6 @@
 import { systemClock } from '@millrace/agent';
 import type { Log } from '@millrace/log';
+import { commandHint } from '../args/command-hint.ts';
 import { formatDuration, formatMoney, formatTokens } from '../chat/render/format-amounts.ts';
 import { resolveWorkFolder } from '../command/paths.ts';
 import { untilStopped } from '../command/stop-signals.ts';
@@ -12,7 +13,7 @@ import { listenForKeys } from '../input/keys/listen-for-keys.ts';
 import { Output } from '../print/output.ts';
 import { countOf, textTable } from '../print/text-table.ts';
 import { withStore } from '../store/open-store.ts';
-import { shortIdLength } from '../store/session-summaries.ts';
+import { type ShortId, shortIdsOf } from '../store/session-summaries.ts';
 import { clipCells } from '../text/cells/clip-text.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import { TerminalText } from '../text/terminal/terminal-gate.ts';
@@ -29,32 +30,39 @@ export async function workingCommand(args: PsArgs | TopArgs, host: Host): Promis
     if (args.command === 'top' && host.stdout.isTTY === true && host.stdin.isTTY === true)
       return showScreen(log, output, host);
     const sessions = await workingSessions(log);
+    const short = await shortIdsOf(log);
     if (args.command === 'ps' && args.json)
       return output.writeData(`${JSON.stringify(sessions, undefined, 2)}\n`);
     if (sessions.length === 0) return notes.write('No session has work.\n');
     const { isTTY, columns } = output.stream;
-    const rows = args.command === 'ps' ? psRows(sessions) : topRows(sessions);
+    const rows = args.command === 'ps' ? psRows(sessions, short) : topRows(sessions, short);
     const table = textTable(rows, { columns: isTTY ? columns : undefined });
     for (const line of table) await output.write(`${line}\n`);
     if (args.command === 'ps' && sessions.some(({ state }) => state !== 'running'))
-      await notes.write('Open one with millrace attach <session>\n');
+      await notes.write(`Open one with ${commandHint(args, 'attach <session>')}\n`);
   });
   if (output.failure?.code === 'cannot_write') throw output.failure;
   return exitCodes.done;
 }
 
-function psRows(sessions: readonly WorkingSession[]): readonly (readonly string[])[] {
+function psRows(
+  sessions: readonly WorkingSession[],
+  short: ShortId,
+): readonly (readonly string[])[] {
   const rows = sessions.map(({ id, state, driver, since, cwd, title }) => [
-    ...[id.slice(0, shortIdLength), state, oneLine(driver ?? '–', 40)],
+    ...[short(id), state, oneLine(driver ?? '–', 40)],
     new Date(since).toLocaleString('sv-SE').slice(0, 16),
     ...[oneLine(cwd ?? '–', 60), oneLine(title, 200)],
   ]);
   return [['SESSION', 'STATE', 'DRIVEN BY', 'SINCE', 'FOLDER', 'TITLE'], ...rows];
 }
 
-function topRows(sessions: readonly WorkingSession[]): readonly (readonly string[])[] {
+function topRows(
+  sessions: readonly WorkingSession[],
+  short: ShortId,
+): readonly (readonly string[])[] {
   const rows = sessions.map((session) => [
-    ...[session.id.slice(0, shortIdLength), oneLine(session.activity ?? session.state, 32)],
+    ...[short(session.id), oneLine(session.activity ?? session.state, 32)],
     formatDuration(systemClock.now() - session.since),
     ...[String(session.turn), formatTokens(session.tokens), formatMoney(session.costs) || '–'],
     ...[oneLine(session.driver ?? '–', 24), oneLine(session.title, 200)],
@@ -85,7 +93,8 @@ async function showScreen(log: Log, output: Output, host: Host): Promise<void> {
     for (;;) {
       const sessions = await workingSessions(log);
       const { columns = 80, rows = 24 } = stream;
-      await output.write(TerminalText.frame(screenLines(sessions, columns).slice(0, rows - 1)));
+      const lines = screenLines(topRows(sessions, await shortIdsOf(log)), sessions, columns);
+      await output.write(TerminalText.frame(lines.slice(0, rows - 1)));
       if (output.failure !== undefined) return;
       const frame = Promise.withResolvers<'frame'>();
       const cancel = clock.after(frameMs, () => frame.resolve('frame'));
@@ -105,11 +114,14 @@ function isClosingKey(key: Key): boolean {
   return key.type === 'text' && key.text === 'q';
 }
 
-function screenLines(sessions: readonly WorkingSession[], columns: number): readonly string[] {
+function screenLines(
+  table: readonly (readonly string[])[],
+  sessions: readonly WorkingSession[],
+  columns: number,
+): readonly string[] {
   const waiting = sessions.filter(({ state }) => state === 'waiting').length;
   const head = `${countOf(sessions.length, 'session')} with work, ${waiting} waiting for you · q closes`;
   const rightAligned = [3, 4, 5];
-  const table =
-    sessions.length === 0 ? [] : textTable(topRows(sessions), { columns, rightAligned });
-  return [head, '', ...table].map((line) => clipCells(line, columns));
+  const shown = sessions.length === 0 ? [] : textTable(table, { columns, rightAligned });
+  return [head, '', ...shown].map((line) => clipCells(line, columns));
 }

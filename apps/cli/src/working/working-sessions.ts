@@ -1,7 +1,8 @@
 import { type Cost, type FoldState, findLast, type SessionId, totalUsage } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
+import { commandHint } from '../args/command-hint.ts';
 import { SessionLookupError } from '../contract/errors.ts';
-import { findSession, type SessionSummary } from '../store/session-summaries.ts';
+import { findSession, type SessionPlace, type SessionSummary } from '../store/session-summaries.ts';
 
 /** A session with work, for `millrace ps` and `millrace top`. */
 export interface WorkingSession {
@@ -34,7 +35,7 @@ export async function workingSessions(log: Log): Promise<readonly WorkingSession
   const found: WorkingSession[] = [];
   for (const { session, hasWork, isDamaged } of await log.list()) {
     if (!hasWork || isDamaged) continue;
-    const summary = await findSession(log, session, '');
+    const summary = await findSession(log, session, { cwd: '' });
     if (summary.cwd !== undefined) found.push(await describe(log, summary));
   }
   return found.sort((one, other) => other.since - one.since);
@@ -79,14 +80,15 @@ function activityOf({ open }: FoldState): string {
 export async function findWorking(
   log: Log,
   which: string | undefined,
-  cwd: string,
+  place: SessionPlace,
 ): Promise<SessionSummary> {
-  if (which !== undefined) return findSession(log, which, cwd);
+  if (which !== undefined) return findSession(log, which, place);
   const [first] = await workingSessions(log);
-  if (first !== undefined) return findSession(log, first.id, cwd);
-  return findSession(log, 'last', cwd).catch((error: unknown) => {
+  if (first !== undefined) return findSession(log, first.id, place);
+  return findSession(log, 'last', place).catch((error: unknown) => {
     if (!(error instanceof SessionLookupError)) throw error;
-    const message = 'There is no session with work. List all sessions with millrace sessions --all';
+    const list = commandHint(place.flags ?? {}, 'sessions --all');
+    const message = `There is no session with work. List all sessions with ${list}`;
     throw new SessionLookupError('no_such_session', message, {});
   });
 }

@@ -1,10 +1,9 @@
 import { useEffect, useMemo } from 'react';
 import { useApp, useDirectory, useListedTask } from '../app/app-context.ts';
-import { Link } from '../app/route.tsx';
 import { taskTitle } from '../app/task-text.ts';
+import { SessionFrame } from '../chat/session-frame.tsx';
 import { pageLabels } from '../languages/page-labels.ts';
 import type { ListedTask } from '../server/directory.ts';
-import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { BranchColumn } from './branch-column.tsx';
 import './branches-page.css';
 
@@ -30,24 +29,8 @@ export function BranchesPage({ id, shown }: BranchesPageProps) {
     [shown, tasks, id],
   );
   useEffect(() => void directory.fetchTask(id), [directory, id]);
-  useEffect(() => {
-    document.title = `${t.branchesSideBySide} · ${title} · Millrace`;
-    return () => {
-      document.title = 'Millrace';
-    };
-  }, [title, t.branchesSideBySide]);
   return (
-    <main className="branches-page">
-      <header className="chat-header">
-        <SidebarButton />
-        <div className="chat-title">
-          <h1>{title}</h1>
-          <p>{t.branchesSideBySide}</p>
-        </div>
-        <Link className="button" data-look="plain" data-size="small" to={{ page: 'task', id }}>
-          {t.chat}
-        </Link>
-      </header>
+    <SessionFrame id={id} title={title} subject={t.branchesSideBySide}>
       {ids.length === 0 ? (
         <p className="branches-none">{t.noBranches}</p>
       ) : (
@@ -58,7 +41,7 @@ export function BranchesPage({ id, shown }: BranchesPageProps) {
           ))}
         </section>
       )}
-    </main>
+    </SessionFrame>
   );
 }
 

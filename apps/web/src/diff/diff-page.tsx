@@ -2,10 +2,9 @@ import { errorText } from '@millrace/react';
 import { Button, Skeleton } from '@millrace/react/controls';
 import { useCallback, useEffect, useState } from 'react';
 import { useApp, useListedTask } from '../app/app-context.ts';
-import { Link } from '../app/route.tsx';
 import { taskTitle } from '../app/task-text.ts';
+import { SessionFrame } from '../chat/session-frame.tsx';
 import { pageLabels } from '../languages/page-labels.ts';
-import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { DiffView } from './diff-view.tsx';
 import { FirstDifference } from './first-difference.tsx';
 import type { Divergence, TaskDiff } from './task-diff.ts';
@@ -64,27 +63,17 @@ export function DiffPage({ id, other }: DiffPageProps) {
       stop.abort();
     };
   }, [length, load]);
-  useEffect(() => {
-    document.title = `${t.compareSessions} · ${title} · Millrace`;
-    return () => {
-      document.title = 'Millrace';
-    };
-  }, [title, t.compareSessions]);
   return (
-    <main className="diff-page">
-      <header className="chat-header">
-        <SidebarButton />
-        <div className="chat-title">
-          <h1>{title}</h1>
-          <p>{t.compareSessions}</p>
-        </div>
+    <SessionFrame
+      id={id}
+      title={title}
+      subject={t.compareSessions}
+      actions={
         <Button size="small" look="quiet" onClick={() => void load()}>
           {t.compareAgain}
         </Button>
-        <Link className="button" data-look="plain" data-size="small" to={{ page: 'task', id }}>
-          {t.chat}
-        </Link>
-      </header>
+      }
+    >
       <div className="diff-body">
         {error !== undefined && <p role="alert">{error}</p>}
         {diff === undefined && first !== undefined && <FirstDifference {...first} />}
@@ -93,6 +82,6 @@ export function DiffPage({ id, other }: DiffPageProps) {
         )}
         {diff !== undefined && <DiffView diff={diff} />}
       </div>
-    </main>
+    </SessionFrame>
   );
 }

@@ -30,7 +30,8 @@ interface FoundRecord {
 describeInChromium()('branches', () => {
   const harness = useBrowserHarness();
 
-  test('25.1, 25.2: a branch from a tool result, and its comparison with the original', async () => {
+  /** Opens a new session in which a run with tools has finished, and reads its records. */
+  async function finishedSession() {
     const tab = await (await harness.visitor()).tab();
     const { page } = tab;
     await tab.send('tools');
@@ -42,6 +43,11 @@ describeInChromium()('branches', () => {
     const { records } = (await (await fetch(`${origin}/tasks/${id}/records`)).json()) as {
       readonly records: readonly FoundRecord[];
     };
+    return { page, path, origin, records };
+  }
+
+  test('25.1, 25.2: a branch from a tool result, and its comparison with the original', async () => {
+    const { page, path, origin, records } = await finishedSession();
     const end = records.find(({ fact }) => fact?.type === 'tool_execution_finished');
     const tool = end?.fact?.name ?? '';
 
@@ -69,17 +75,7 @@ describeInChromium()('branches', () => {
   });
 
   test('25.2: two branches stream side by side, get names, and one of them is kept', async () => {
-    const tab = await (await harness.visitor()).tab();
-    const { page } = tab;
-    await tab.send('tools');
-    await tab.waitForText('Done: a duplicate record');
-    await page.getByRole('button', { name: 'Send' }).waitFor();
-    const path = await tab.taskPath();
-    const { origin } = new URL(page.url());
-    const id = path.split('/').at(-1) ?? '';
-    const { records } = (await (await fetch(`${origin}/tasks/${id}/records`)).json()) as {
-      readonly records: readonly FoundRecord[];
-    };
+    const { page, path, origin, records } = await finishedSession();
     const end = records.findLast(({ fact }) => fact?.type === 'run_finished');
     await page.goto(`${origin}${path}/inspect?at=${end?.offset}`);
     await page.getByRole('button', { name: 'Branch from here' }).click();

@@ -1,11 +1,11 @@
 import { Filled } from '@millrace/react';
-import { Button, dayOrTime, Skeleton } from '@millrace/react/controls';
+import { Button, dayOrTime } from '@millrace/react/controls';
 import { useState } from 'react';
 import { useApp } from '../app/app-context.ts';
 import { Link } from '../app/route.tsx';
 import { pageLabels } from '../languages/page-labels.ts';
-import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { count, type Experiment, type ExperimentList, routeTo } from './experiment-data.ts';
+import { ExperimentsFrame } from './experiments-frame.tsx';
 import { experimentLabels } from './labels/load-labels.ts';
 import { ScoreBar } from './score-bar.tsx';
 import { usePolled } from './use-polled.ts';
@@ -30,45 +30,31 @@ export function ExperimentListPage() {
     (a, b) => Number(b.is_running) - Number(a.is_running) || b.changed_at - a.changed_at,
   );
   return (
-    <main className="overview-page">
-      <header className="overview-head">
-        <SidebarButton />
-        <h1>{t.experiments}</h1>
-        <Link className="overview-link" to={{ page: 'overview' }}>
-          {t.overview}
-        </Link>
-      </header>
-      <div className="overview">
-        {error !== undefined && (
-          <p className="overview-old" role="alert">
-            {error} {t.pageRetries}
+    <ExperimentsFrame
+      title={t.experiments}
+      parent={{ route: { page: 'overview' }, name: t.overview }}
+      error={error}
+      loading={value === undefined ? ['short', 'full', 'full'] : undefined}
+    >
+      {all.map((experiment) => (
+        <ExperimentCard key={experiment.name} experiment={experiment} />
+      ))}
+      {next != null && (
+        <p className="overview-note">
+          <Button size="small" onClick={() => void loadMore(next).catch(() => {})}>
+            {own.moreExperiments}
+          </Button>
+        </p>
+      )}
+      {value !== undefined && all.length === 0 && (
+        <div className="overview-empty">
+          <h2>{own.noExperiments}</h2>
+          <p>
+            <Filled text={own.howToRun} parts={[<code key="command">millrace eval</code>]} />
           </p>
-        )}
-        {value === undefined && error === undefined && (
-          <div className="overview-card">
-            <Skeleton label={t.loading} bars={['short', 'full', 'full']} />
-          </div>
-        )}
-        {all.map((experiment) => (
-          <ExperimentCard key={experiment.name} experiment={experiment} />
-        ))}
-        {next != null && (
-          <p className="overview-note">
-            <Button size="small" onClick={() => void loadMore(next).catch(() => {})}>
-              {own.moreExperiments}
-            </Button>
-          </p>
-        )}
-        {value !== undefined && all.length === 0 && (
-          <div className="overview-empty">
-            <h2>{own.noExperiments}</h2>
-            <p>
-              <Filled text={own.howToRun} parts={[<code key="command">millrace eval</code>]} />
-            </p>
-          </div>
-        )}
-      </div>
-    </main>
+        </div>
+      )}
+    </ExperimentsFrame>
   );
 }
 

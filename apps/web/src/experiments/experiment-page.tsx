@@ -1,11 +1,10 @@
-import { Skeleton } from '@millrace/react/controls';
 import { useEffect } from 'react';
 import { Link } from '../app/route.tsx';
 import { pageLabels } from '../languages/page-labels.ts';
-import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { Comparison } from './comparison.tsx';
 import { type ComparisonQuery, type Experiment, readQuery, routeTo } from './experiment-data.ts';
 import { Progress } from './experiment-list.tsx';
+import { ExperimentsFrame } from './experiments-frame.tsx';
 import { experimentLabels } from './labels/load-labels.ts';
 import { usePolled } from './use-polled.ts';
 import { VariantList } from './variant-list.tsx';
@@ -34,44 +33,31 @@ export function ExperimentPage({ name, query: text }: ExperimentPageProps) {
     };
   }, [name, t]);
   return (
-    <main className="overview-page">
-      <header className="overview-head">
-        <SidebarButton />
-        <h1>{name}</h1>
-        <Link className="overview-link" to={{ page: 'experiments' }}>
-          {t.experiments}
-        </Link>
-      </header>
-      <div className="overview">
-        {error !== undefined && (
-          <p className="overview-old" role="alert">
-            {error} {t.pageRetries}
-          </p>
-        )}
-        {value === undefined && error === undefined && (
-          <div className="overview-card" data-wide="">
-            <Skeleton label={t.loading} bars={['short', 'block', 'block']} />
-          </div>
-        )}
-        {value !== undefined && (
-          <>
-            <section className="overview-card" data-wide="" aria-labelledby="experiment-variants">
-              <h2 id="experiment-variants">
-                {own.variants}
-                <Link className="overview-link" to={{ page: 'task', id: value.session_id }}>
-                  {own.results}
-                </Link>
-              </h2>
-              <Progress experiment={value} />
-              {!value.is_whole && <p className="overview-note">{own.stillReading}</p>}
-              <Scorers experiment={value} query={query} />
-              <VariantList variants={value.variants} scorer={query.scorer ?? value.scorers[0]} />
-            </section>
-            {value.variants.length > 0 && <Comparison experiment={value} query={query} />}
-          </>
-        )}
-      </div>
-    </main>
+    <ExperimentsFrame
+      title={name}
+      parent={{ route: { page: 'experiments' }, name: t.experiments }}
+      error={error}
+      loading={value === undefined ? ['short', 'block', 'block'] : undefined}
+      isWide
+    >
+      {value !== undefined && (
+        <>
+          <section className="overview-card" data-wide="" aria-labelledby="experiment-variants">
+            <h2 id="experiment-variants">
+              {own.variants}
+              <Link className="overview-link" to={{ page: 'task', id: value.session_id }}>
+                {own.results}
+              </Link>
+            </h2>
+            <Progress experiment={value} />
+            {!value.is_whole && <p className="overview-note">{own.stillReading}</p>}
+            <Scorers experiment={value} query={query} />
+            <VariantList variants={value.variants} scorer={query.scorer ?? value.scorers[0]} />
+          </section>
+          {value.variants.length > 0 && <Comparison experiment={value} query={query} />}
+        </>
+      )}
+    </ExperimentsFrame>
   );
 }
 

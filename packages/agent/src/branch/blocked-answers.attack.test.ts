@@ -12,13 +12,13 @@ import { branchSession } from './branch-session.ts';
 type Check = Parameters<typeof outputGuardrail>[0]['check'];
 
 /** An agent whose first answer contains `EVIL`. Further answers are harmless. */
-function guardedAgent(check: Check) {
+function guardedAgent(check: Check, options: Partial<Parameters<typeof createAgent>[0]> = {}) {
   const log = memoryLog();
   onTestFinished(() => log.close());
   const answers = Array.from({ length: 200 }, () => 'Fine.');
   const provider = scriptedProvider(['one two EVIL three four', ...answers], { pieces: 'token' });
   const guardrails = [outputGuardrail({ name: 'calm', check })];
-  const agent = createAgent({ log, provider, guardrails });
+  const agent = createAgent({ log, provider, guardrails, ...options });
   const isShown = async (session: string) =>
     JSON.stringify(transcript(await snapshot(log, session))).includes('EVIL');
   const isSent = (from = 0) =>
@@ -72,6 +72,27 @@ test.each([
     expect(await restored('talk', 'b')).toEqual([]);
   },
 );
+
+const asks: Check = ({ text }) =>
+  text.includes('EVIL') ? { verdict: 'ask', reason: 'evil' } : 'pass';
+
+test('18.435: attack: a branch does not bring an answer back that a person refused', async () => {
+  const { agent, restored } = guardedAgent(asks, { whileAsking: 'park' });
+  const { pendingApprovals } = await agent.run('Talk', { session: 'talk' }).result;
+  await agent.deny('talk', pendingApprovals[0]?.toolCallId ?? '');
+  await agent.resume('talk').result;
+  expect(await restored('talk', 'b')).toEqual([]);
+});
+
+test('18.435: attack: a branch does not send an answer about which a guardrail still asks', async () => {
+  const { agent, isSent, restored } = guardedAgent(asks, { whileAsking: 'park' });
+  await agent.run('Talk', { session: 'talk' }).result;
+  const found = await restored('talk', 'b');
+  expect(isSent()).toBe(false);
+  // Such a branch shows the answer as the original session does: with the question of the guardrail.
+  expect(found.length).toBeGreaterThan(0);
+  expect(found.filter((branch) => !branch.endsWith(' parked'))).toEqual([]);
+});
 
 test('18.395: attack: a branch of a branch does not bring a blocked answer back', async () => {
   const { agent, endOfText, restored } = guardedAgent(stops);

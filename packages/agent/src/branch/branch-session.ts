@@ -4,13 +4,18 @@ import type { Agent, ContextOption, ForkedRunOptions } from '../contract/agent.t
 import { AgentError } from '../contract/agent-error.ts';
 import type { Run } from '../contract/run.ts';
 import type { Settings } from '../contract/settings.ts';
+import { forkSession } from '../history/fork-before.ts';
 import { assertKnownOptions } from '../known-options.ts';
-import { settingsOf } from '../run/agent-registry.ts';
+import { adaptAgents, settingsOf } from '../run/agent-registry.ts';
 import { LiveRun } from '../run/live-run.ts';
 import type { SessionBranch } from './session-branch.ts';
 
 /** Options for the run of a branch. */
-export type BranchRunOptions = Omit<ForkedRunOptions, 'into'> & ContextOption<unknown>;
+export type BranchRunOptions = Omit<ForkedRunOptions, 'into'> &
+  ContextOption<unknown> & {
+    /** Decides what the run does while a call needs an approval. Default: the agent's `whileAsking`. */
+    readonly whileAsking?: Settings['whileAsking'] | undefined;
+  };
 
 /**
  * Continues a session from any record, in a branch, with another message, another tool result, another model
@@ -29,7 +34,11 @@ export function branchSession(
 ): Run {
   assertKnownOptions('branchSession', branch, branchNames);
   assertKnownOptions('branchSession', options, runNames);
-  return startBranch(settingsOf(agent as Agent), sessionId(session), branch, options);
+  const { whileAsking } = options;
+  const own = settingsOf(agent as Agent);
+  const settings =
+    whileAsking === undefined ? own : adaptAgents(own, (one) => ({ ...one, whileAsking }));
+  return startBranch(settings, sessionId(session), branch, options);
 }
 
 /** The maximum number of branches that one call of `branchSessions` starts. */
@@ -67,7 +76,7 @@ function startBranch(
       // The code loads on demand, because few programs make branches.
       const { planBranch } = await import('./plan-branch.ts');
       const plan = await planBranch(settings, origin, session, branch);
-      await log.fork(origin, { into: session, ...plan });
+      await forkSession(log, origin, { into: session, ...plan });
     },
   });
 }
@@ -95,4 +104,5 @@ const branchNames: OptionNames<SessionBranch> = {
 
 const runNames: OptionNames<BranchRunOptions> = {
   ...{ signal: true, leave: true, trace: true, observers: true, context: true },
+  whileAsking: true,
 };

@@ -13,6 +13,7 @@ import {
 import type { Log } from '@millrace/log';
 import { emptyLoopState, type LoopState, type TurnState } from '../contract/loop-state.ts';
 import { isCheckedStop } from '../guardrails/checked-items.ts';
+import { nextRound } from '../replay/playback.ts';
 import { foldLoop } from '../state/fold-loop.ts';
 import { callsOfTurn } from '../state/turn-calls.ts';
 
@@ -70,7 +71,7 @@ async function* recordsOf(log: Log, session: SessionId): AsyncGenerator<LogRecor
     yield* page.records;
     if (page.through <= from) return;
     // Other work of the process runs between the pages of a long session.
-    if (from > 0) await new Promise((resolve) => setTimeout(resolve));
+    if (from > 0) await nextRound();
     from = page.through;
   }
 }

@@ -19,6 +19,9 @@ const form = {
   schema: { type: 'object', properties, required: ['name'] } as JsonObject,
 };
 
+/** A form without fields: the user only confirms. */
+const confirm = { message: 'Sign up?', schema: { type: 'object', properties: {} } as JsonObject };
+
 type Ask = (context: ToolContext) => Promise<FormAnswer | undefined>;
 
 /** An agent whose tool asks the user, and the answers that the tool got. */
@@ -157,6 +160,51 @@ describe('22.forms: a tool that asks the user with a form', () => {
     expect(new Set(seen).size).toBe(2);
     expect(answers).toMatchObject([{ content: { one: { name: 'N1' }, two: { name: 'N2' } } }]);
   });
+
+  test.each([
+    ['before', ['other', 'own']],
+    ['after', ['own', 'other']],
+  ] as const)(
+    '18.436: attack: the answer to a call with the id of the question is no answer to the form: %s',
+    async (_, order) => {
+      const log = memoryLog();
+      const first = asking(log, {}, async (context) => context.ask?.(confirm));
+      const run = first.agent.run('Sign me up', { session });
+      const { toolCallId: id } = await questionOf(log, run);
+      await run.abort();
+      await run.result;
+
+      const calls = { own: call('c1', 'sign_up', {}), other: call(id, 'look', {}) };
+      const parts = order.map((name) => calls[name]);
+      const look = defineTool({
+        ...{ name: 'look', description: 'Looks', input: z.object({}), execute: async () => 'seen' },
+      });
+      const seen: (FormAnswer | undefined)[] = [];
+      const signUp = defineTool({
+        ...{ name: 'sign_up', description: 'Signs somebody up', input: z.object({}) },
+        execute: async (_input, context) => {
+          // The call with the chosen id has its answer before the form is shown.
+          if (order[0] === 'other') await isAnswered.promise;
+          seen.push(await context.ask?.(confirm));
+          return 'signed up';
+        },
+      });
+      const isAnswered = Promise.withResolvers<void>();
+      const agent = createAgent({
+        ...{ log: memoryLog(), name: 'desk', tools: [look, signUp] },
+        provider: scriptedProvider([{ content: { parts } }, 'Done.']),
+        approve: ({ name }) => (name === 'look' ? 'ask' : 'allow'),
+      });
+      const attacked = agent.run('Go', { session });
+      for await (const event of attacked.events) {
+        if (event.type !== 'approval_asked') continue;
+        await attacked.approve(event.toolCallId);
+        isAnswered.resolve();
+      }
+      expect((await attacked.result).reason).toBe('stop');
+      expect(seen).toEqual([]);
+    },
+  );
 
   test('attack: a form outside of the limits reaches no user', async () => {
     const log = memoryLog();

@@ -11,6 +11,7 @@ import { AgentError } from '../contract/agent-error.ts';
 import type { ApprovalAnswer } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { CheckedToolCall, FormAnswer, Tool, ToolContext } from '../contract/tool.ts';
+import { isCallId } from '../state/turn-calls.ts';
 
 interface FormCallOptions {
   readonly context: RunContext;
@@ -68,7 +69,13 @@ async function answerTo(
 ): Promise<ApprovalAnswer> {
   const { journal, session } = context;
   const { toolCallId, name } = call;
-  if (!journal.loop.turn?.calls.get(id)?.isAsked) {
+  const known = journal.loop.turn?.calls.get(id);
+  // A provider can choose ids that look like ids of questions. The answer to the question about such a call
+  // is no answer to this form, which the user has not seen.
+  const isOther = known !== undefined && known.question?.of !== toolCallId;
+  if (isOther || isCallId(journal.state, id))
+    throw badForm({ call }, 'a call of the model has the id of this question');
+  if (!known?.isAsked) {
     const agents = [`tool ${name}`];
     const from = { toolCallId, agents, session, input: { message: form.message }, form };
     const fact = { type: 'approval_asked', toolCallId: id, name, from } as const;

@@ -10,10 +10,12 @@ import { type Log, memoryLog } from '@millrace/log';
 import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
+import { branchSession } from '../branch/branch-session.ts';
 import type { ApproveOptions, Run } from '../contract/run.ts';
 import type { ApprovalDecision } from '../contract/settings.ts';
 import type { CheckedToolCall } from '../contract/tool.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
+import { submitCommand } from '../input/submit-command.ts';
 import { findLogProblems } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
 import { useTestServer } from '../testing/test-server.ts';
@@ -98,6 +100,34 @@ describe('an approval for the session', () => {
       string | undefined
     >();
   });
+
+  test.each(['branch', 'regenerate'] as const)(
+    '18.419: attack: a revoked approval does not come back in a fork: %s',
+    async (kind) => {
+      const script = [
+        ['c1', 'One.'],
+        ['c2', 'Two.'],
+        ['c3', 'Three.'],
+      ].flatMap(([id = '', text = '']) => [calls([id, `a/${id}`]), text]);
+      const { agent, end, approve, asked, ran, log } = agentOf(script);
+      const run = agent.run('Go', { session });
+      await approve(run, 'c1', { until: 'session' });
+      await end(run);
+      await end(agent.run('More', { session }));
+      const { through = 0 } = (await log.info(session)) ?? {};
+      await submitCommand(log, session, { type: 'revoke', rule: 'write a' });
+      const fork =
+        kind === 'branch'
+          ? branchSession(agent, session, { at: through, into: 'f', input: 'Again' })
+          : agent.regenerate(session, { into: 'f' });
+      await approve(fork, 'c3');
+      await end(fork);
+      expect([asked(), ran()]).toEqual([
+        ['c1', 'c3'],
+        ['c1', 'c2', 'c3'],
+      ]);
+    },
+  );
 
   test('applies only to its rule', async () => {
     const script = [

@@ -287,7 +287,7 @@ test('reads each record of long sessions once, page by page', async () => {
 test('25: the first difference of a long session and its branch needs few records', async () => {
   const log = memoryLog();
   const counted = countingLog(log);
-  const runs = 400;
+  const runs = isFull ? 400 : 120;
   const script = Array.from({ length: runs }, (_, at) => `Answer ${at}`);
   const agent = createAgent({ log, provider: scriptedProvider(script) });
   for (let at = 0; at < runs - 1; at++) await agent.run(`Question ${at}`, { session: 'a' }).result;

@@ -1,5 +1,6 @@
 import { type Fact, type ItemId, type LogRecord, type SessionId, sessionId } from '@millrace/core';
 import { LogError } from '@millrace/log';
+import { nextRound } from '../replay/playback.ts';
 import type { RecordPlace } from './content.ts';
 import type { DiffSource } from './session-diff.ts';
 import { type OpenItem, TurnHistory } from './turn-history.ts';
@@ -51,7 +52,7 @@ export async function openTurns(
       if (page.through <= from) break;
       from = page.through;
       // Other work of the process runs between two pages.
-      await new Promise((resolve) => setTimeout(resolve));
+      await nextRound();
     }
     const last = reader.end();
     if (last !== undefined) yield last;

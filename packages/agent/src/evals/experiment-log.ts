@@ -9,7 +9,7 @@ import {
   toItem,
   type Usage,
 } from '@millrace/core';
-import { type Driver, type Log, sessionStates } from '@millrace/log';
+import { type Driver, type Log, LogError, sessionStates } from '@millrace/log';
 import { itemDrafts } from '../state/drafts.ts';
 import type { RunKey, Score } from './experiment.ts';
 import {
@@ -45,7 +45,11 @@ export class ExperimentLog {
 
   /** Takes the lease of the session and reads the results. Rejects with `held` if another process has the lease. */
   static async open(log: Log, session: string): Promise<ExperimentLog> {
-    const driver = await log.open(sessionId(session), { holder: 'experiment' });
+    const driver = await log
+      .open(sessionId(session), { holder: 'experiment' })
+      .catch((error: unknown) => {
+        throw error instanceof LogError && error.code === 'held' ? runsElsewhere(error) : error;
+      });
     const opened = new ExperimentLog(driver);
     const { state } = await sessionStates(log).load(sessionId(session));
     for (const item of toArray(state.items)) opened.#read(toItem(item));
@@ -138,4 +142,9 @@ export class ExperimentLog {
     this.#scoreUsage.set(planned, addUsage(this.scoreUsage(planned), usage));
     this.#spent = addUsage(this.#spent, usage);
   }
+}
+
+function runsElsewhere(cause: LogError): LogError {
+  const message = `Cannot run the experiment of session ${cause.place['session']}: another process runs it. Wait until that process ends, and start the experiment again. Runs that ended are not repeated`;
+  return new LogError('held', message, cause.place, { cause });
 }

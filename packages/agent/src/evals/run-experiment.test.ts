@@ -435,7 +435,12 @@ test('results on the log with a wrong form are ignored', async () => {
 test('two processes cannot run the same experiment', async () => {
   const { options, log } = setUp();
   const driver = await log.open('eval/sums');
-  await expect(runExperiment(options)).rejects.toMatchObject({ code: 'held' });
+  await expect(runExperiment(options)).rejects.toMatchObject({
+    code: 'held',
+    message: expect.stringMatching(
+      /^Cannot run the experiment of session eval\/sums: another process runs it/,
+    ),
+  });
   await driver.release();
   expect((await runExperiment(options)).isComplete).toBe(true);
 });

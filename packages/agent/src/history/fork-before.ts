@@ -1,6 +1,14 @@
-import type { ItemId, LogRecord, SessionId } from '@millrace/core';
-import { type Log, readBackward, type SessionInfo } from '@millrace/log';
+import type { DraftRecord, ItemId, LogRecord, SessionId } from '@millrace/core';
+import {
+  type ForkOptions as CopyOptions,
+  type Log,
+  readBackward,
+  type SessionInfo,
+} from '@millrace/log';
 import { AgentError } from '../contract/agent-error.ts';
+import { nextRound } from '../replay/playback.ts';
+import { decodeCommand, encodeCommand } from '../state/commands.ts';
+import { commandConsumed } from '../state/drafts.ts';
 
 interface ForkOptions {
   readonly into: SessionId;
@@ -22,7 +30,49 @@ export async function forkBefore(
       ? await findLastAnswer(log, session)
       : await findItemStart(log, session, item);
   if (start === undefined) throw noSuchItem(session, item);
-  return log.fork(session, { into, through: await cutBefore(log, session, start) });
+  const through = await cutBefore(log, session, start);
+  return forkSession(log, session, { into, through });
+}
+
+/**
+ * Forks a session, like `log.fork`. If the session revoked a standing approval after the copied records, the
+ * fork revokes it too. The fork therefore does not bring a revoked approval back.
+ *
+ * @example
+ * await forkSession(log, session, { into, through: 41 });
+ */
+export async function forkSession(
+  log: Log,
+  session: SessionId,
+  { append = [], ...options }: CopyOptions,
+): Promise<SessionInfo> {
+  const revocations = await laterRevocations(log, session, options);
+  return log.fork(session, { ...options, append: [...append, ...revocations] });
+}
+
+/** Returns the records that repeat the revocations after an offset in a fork. */
+async function laterRevocations(
+  log: Log,
+  session: SessionId,
+  { into, through }: Pick<CopyOptions, 'into' | 'through'>,
+): Promise<readonly DraftRecord[]> {
+  const rules = new Set<string>();
+  for (let from = through; ; ) {
+    const page = await log.read(session, { from });
+    for (const { fact } of page.records) {
+      const command = fact?.type === 'command_queued' ? decodeCommand(fact.command) : undefined;
+      if (command?.type === 'revoke') rules.add(command.rule);
+    }
+    if (page.through <= from) break;
+    from = page.through;
+    await nextRound();
+  }
+  return [...rules].flatMap((rule, at): readonly DraftRecord[] => {
+    const key = `revoke ${at} ${into}`;
+    const command = encodeCommand({ type: 'revoke', rule });
+    const fact = { type: 'command_queued', key, command } as const;
+    return [{ turn: 0, attempt: 0, fact }, commandConsumed(key)];
+  });
 }
 
 /** Returns the record that started an item. */

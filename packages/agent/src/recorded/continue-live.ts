@@ -40,6 +40,8 @@ export interface LiveOutcome {
   readonly fromTurn: number;
   /** The reason why the last run ended, for example `stop` or `parked`. */
   readonly stop: string;
+  /** The error with which the last run ended. Undefined if it ended without an error. */
+  readonly error?: string | undefined;
   /** The last answer. */
   readonly text: string;
   /** The number of calls that returned a recorded result. */
@@ -84,20 +86,21 @@ export async function continueLive(
   let input: readonly Item[] | undefined = hasWork ? undefined : nextInput(inputs);
   for (;;) {
     const live = new LiveRun(settings, { session, input, signal, context });
-    const { stop, text } = await live.result;
+    const { stop, text, error } = await live.result;
     const next = stop.reason === 'stop' ? nextInput(inputs) : undefined;
-    if (next === undefined) return outcome(stop.reason, text);
+    if (next === undefined)
+      return outcome({ stop: stop.reason, text, ...(error && { error: error.message }) });
     input = next;
   }
 
-  async function outcome(stop: string, text: string): Promise<LiveOutcome> {
+  async function outcome(end: Pick<LiveOutcome, 'stop' | 'text' | 'error'>): Promise<LiveOutcome> {
     const before = memoryLog();
     await before.restore(session, records);
     const diff = await diffSessions({ log: before, session }, { log, session });
     const all = await log.read(session, { maxBytes: Number.POSITIVE_INFINITY });
     const { recorded: recordedCalls, unknown: unknownCalls, ran } = calls;
     const counts = { recordedCalls, unknownCalls, ranTools: [...ran] };
-    return { fromTurn: first.turn, stop, text, ...counts, diff, records: all.records };
+    return { fromTurn: first.turn, ...end, ...counts, diff, records: all.records };
   }
 }
 

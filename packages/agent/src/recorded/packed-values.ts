@@ -15,25 +15,76 @@ const minLength = 40;
 
 /** Replaces long parts that occur in several values with references. */
 export function packValues(all: readonly JsonValue[]): PackedValues {
-  const values: JsonValue[] = [];
-  const places = new Map<string, number>();
-  const pack = (value: JsonValue): JsonValue => {
-    const short = packContent(value, pack);
-    const json = JSON.stringify(short);
-    if (json.length < minLength) return short;
-    const place = places.get(json) ?? values.length;
-    if (place === values.length) values.push(short);
-    places.set(json, place);
-    return { [key]: place };
-  };
-  return { packed: all.map((value) => packContent(value, pack)), values };
+  const packer = new ValuePacker();
+  return { packed: all.map((value) => packer.add(value).packed), values: packer.values };
 }
 
-function packContent(value: JsonValue, pack: (value: JsonValue) => JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(pack);
-  if (!isObject(value)) return value;
-  const fields = Object.entries(value).map(([name, entry]) => [name, pack(entry)] as const);
-  return Object.hasOwn(value, key) ? { [key]: fields as never } : Object.fromEntries(fields);
+/** A value in two forms. */
+interface PackedValue {
+  /** The value with references instead of long parts. */
+  readonly packed: JsonValue;
+  /** The whole value. Its long parts are the same objects as the equal parts of earlier values. */
+  readonly shared: JsonValue;
+}
+
+/**
+ * Packs values one after the other. The requests of a session repeat its history, so their copies would grow with
+ * the square of the number of turns. The packer keeps each long part once, and counts the bytes of the lines.
+ */
+export class ValuePacker {
+  /** The long parts. A part refers only to parts before it. */
+  readonly values: JsonValue[] = [];
+  readonly #shared: JsonValue[] = [];
+  readonly #places = new Map<string, number>();
+  #byteLength = 0;
+
+  /** The size of all parts and packed values as lines of a file, in bytes. */
+  get byteLength(): number {
+    return this.#byteLength;
+  }
+
+  add(value: JsonValue): PackedValue {
+    const both = this.#content(value);
+    this.#byteLength += lineLength(JSON.stringify(both.packed));
+    return both;
+  }
+
+  #pack(value: JsonValue): PackedValue {
+    const { packed, shared } = this.#content(value);
+    const json = JSON.stringify(packed);
+    if (json.length < minLength) return { packed, shared };
+    const known = this.#places.get(json);
+    const place = known ?? this.values.length;
+    if (known === undefined) {
+      this.values.push(packed);
+      this.#shared.push(shared);
+      this.#places.set(json, place);
+      this.#byteLength += lineLength(json);
+    }
+    return { packed: { [key]: place }, shared: this.#shared[place] ?? shared };
+  }
+
+  #content(value: JsonValue): PackedValue {
+    if (Array.isArray(value)) {
+      const entries = value.map((entry) => this.#pack(entry));
+      return {
+        packed: entries.map(({ packed }) => packed),
+        shared: entries.map(({ shared }) => shared),
+      };
+    }
+    if (!isObject(value)) return { packed: value, shared: value };
+    const fields = Object.entries(value).map(([name, entry]) => [name, this.#pack(entry)] as const);
+    const packed = fields.map(([name, entry]) => [name, entry.packed] as const);
+    return {
+      packed: Object.hasOwn(value, key) ? { [key]: packed as never } : Object.fromEntries(packed),
+      shared: Object.fromEntries(fields.map(([name, entry]) => [name, entry.shared])),
+    };
+  }
+}
+
+/** Returns the bytes of a text as a line of a file. */
+export function lineLength(text: string): number {
+  return new TextEncoder().encode(text).length + 1;
 }
 
 /**

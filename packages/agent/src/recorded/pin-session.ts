@@ -1,8 +1,9 @@
-import { type LogRecord, sessionId } from '@millrace/core';
+import { encodeRecord, type LogRecord, sessionId } from '@millrace/core';
 import type { Agent } from '../contract/agent.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import { readRecords } from '../history/fork-before.ts';
 import { settingsOf } from '../run/agent-registry.ts';
+import { lineLength } from './packed-values.ts';
 import { type RecordingOptions, runRecording } from './run-recording.ts';
 import { encodeRecording, type SessionRecording } from './session-recording.ts';
 
@@ -35,15 +36,26 @@ export async function pinSession(
 ): Promise<SessionRecording> {
   const id = sessionId(session);
   const found = await readRecords(settingsOf(agent).log, id);
-  const original = await runRecording(agent, { session: id, records: found }, options);
+  const masked = maskRecords?.(found);
+  const recordBytes = (masked ?? found).reduce(
+    (sum, one) => sum + lineLength(encodeRecord(one)),
+    0,
+  );
+  // A long session is refused at the request that is too much, and not after all requests are built.
+  const onBytes = (bytes: number) => {
+    if (recordBytes + bytes > maxBytes) throw tooLarge(session, maxBytes);
+  };
+  onBytes(0);
+  const limited = { ...options, onBytes };
+  const original = await runRecording(agent, { session: id, records: found }, limited);
   if (original.divergence !== undefined) throw notTheSame(session, original.divergence.message);
   const { records, requests } =
-    maskRecords === undefined
+    masked === undefined
       ? { records: found, requests: original.requests }
-      : await runMasked(agent, { session: id, records: maskRecords(found) }, options);
+      : await runMasked(agent, { session: id, records: masked }, limited);
   const recording = { session: id, agent: name, records, requests };
   const size = new TextEncoder().encode(encodeRecording(recording)).length;
-  if (size > maxBytes) throw tooLarge(session, size, maxBytes);
+  if (size > maxBytes) throw tooLarge(session, maxBytes);
   return recording;
 }
 
@@ -57,7 +69,7 @@ const maxRepairs = 50;
 async function runMasked(
   agent: Agent,
   { session, records: masked }: Pick<SessionRecording, 'session' | 'records'>,
-  options: RecordingOptions,
+  options: Parameters<typeof runRecording>[2],
 ): Promise<Required<Pick<SessionRecording, 'records' | 'requests'>>> {
   let records = masked;
   for (let repairs = 0; ; repairs++) {
@@ -87,7 +99,7 @@ function changedByMask(session: string, why: string): AgentError {
   return new AgentError('not_replayable', message, { session });
 }
 
-function tooLarge(session: string, size: number, maxBytes: number): AgentError {
-  const message = `Cannot pin session ${session}: the recording has ${size} bytes, and ${maxBytes} are allowed. Choose a shorter session, or raise maxBytes`;
+function tooLarge(session: string, maxBytes: number): AgentError {
+  const message = `Cannot pin session ${session}: the recording has more than the allowed ${maxBytes} bytes. Choose a shorter session, or raise maxBytes`;
   return new AgentError('too_large', message, { session });
 }

@@ -17,7 +17,7 @@ import { testRecordings } from './test-recordings.ts';
 
 const seeds = fewOf(
   Array.from({ length: 200 }, (_, seed) => seed),
-  4,
+  2,
 );
 
 /** All pairs of sessions and mutations take minutes. */

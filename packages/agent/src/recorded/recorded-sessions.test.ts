@@ -111,6 +111,38 @@ describe('a pinned session', () => {
     });
   });
 
+  test('25: is refused at the request that is too much, and keeps equal parts of requests once', async () => {
+    const turns = 12;
+    const log = memoryLog();
+    const lines = Array.from({ length: turns }, (_, at) => `Answer ${at}: ${'word '.repeat(20)}`);
+    const talker = agentOf({ log }, lines);
+    for (const [at] of lines.entries())
+      await talker.run(`Question ${at}: ${'word '.repeat(20)}`, { session }).result;
+    let asked = 0;
+    const instructions = () => {
+      asked++;
+      return 'Be brief.';
+    };
+    const counted = agentOf({ log, instructions });
+    const { requests = [] } = await pinSession(counted, session);
+    expect([asked, requests.length]).toEqual([turns, turns]);
+    const items = requests.flatMap(({ request }) => request['items'] as readonly JsonValue[]);
+    expect(items.length).toBeGreaterThanOrEqual(turns * turns);
+    expect(new Set(items.filter((item) => typeof item === 'object')).size).toBeLessThan(3 * turns);
+    const { records } = await log.read(session);
+    const maxBytes = records.map((one) => `${encodeRecord(one)}\n`).join('').length;
+    for (const [more, most] of [
+      [0, 1],
+      [2000, turns / 2],
+      [-1, 0],
+    ] as const) {
+      asked = 0;
+      const pinned = pinSession(counted, session, { maxBytes: maxBytes + more });
+      await expect(pinned).rejects.toMatchObject({ code: 'too_large' });
+      expect(asked).toBeLessThanOrEqual(most);
+    }
+  });
+
   test('has no secret, also in records that the loop derives from it', async () => {
     const secret = 'hunter2-hunter2';
     // The line is cut inside of the secret, so a mask cannot find it.

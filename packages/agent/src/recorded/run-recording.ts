@@ -6,6 +6,7 @@ import type { Divergence } from '../contract/replay.ts';
 import type { CapturedRequest } from '../replay/capture-requests.ts';
 import { replay } from '../replay/replay.ts';
 import { settingsOf } from '../run/agent-registry.ts';
+import { ValuePacker } from './packed-values.ts';
 import type { SentRequest, SessionRecording, WireRequest } from './session-recording.ts';
 
 /** Options of all functions that run a recording through an agent. */
@@ -19,6 +20,15 @@ export interface RecordingOptions {
   readonly policy?: 'today' | 'recorded' | undefined;
   /** Removes secrets from a text of a request. Default: texts stay as they are. */
   readonly maskText?: ((text: string) => string) | undefined;
+}
+
+/** Options of a run that has a limit. */
+interface RunLimit {
+  /**
+   * Called after each request with the size of all requests until then, in bytes of a file. If it throws, the run
+   * ends, and `runRecording` rejects with the error. Default: no limit.
+   */
+  readonly onBytes?: ((bytes: number) => void) | undefined;
 }
 
 /** What an agent does with a recording. */
@@ -36,16 +46,26 @@ export interface RecordingRun {
 export async function runRecording(
   agent: Agent,
   { session, records }: Pick<SessionRecording, 'session' | 'records'>,
-  { context, policy = 'today', maskText }: RecordingOptions = {},
+  { context, policy = 'today', maskText, onBytes }: RecordingOptions & RunLimit = {},
 ): Promise<RecordingRun> {
   const requests: SentRequest[] = [];
   const summaries = summaryItems(records);
-  const onRequest = (captured: CapturedRequest) =>
-    void requests.push(sentRequest(captured, summaries, maskText));
+  const packer = new ValuePacker();
+  const stop = new AbortController();
+  const onRequest = (captured: CapturedRequest) => {
+    if (stop.signal.aborted) return;
+    try {
+      const sent = sentRequest(captured, summaries, maskText) as unknown as JsonValue;
+      requests.push(packer.add(sent).shared as unknown as SentRequest);
+      onBytes?.(packer.byteLength);
+    } catch (error) {
+      stop.abort(error);
+    }
+  };
   // A recording has no attachments, so requests must not contain those of the agent's log.
   const settings = { ...settingsOf(agent), log: memoryLog() };
   const { divergence } = await replay(settings, session, records, {
-    ...{ context, capture: { policy, onRequest } },
+    ...{ context, capture: { policy, onRequest, signal: stop.signal } },
   });
   return { requests, divergence };
 }

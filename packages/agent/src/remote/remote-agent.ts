@@ -9,11 +9,12 @@ import {
 } from '@millrace/providers';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import type { Agent } from '../contract/agent.ts';
+import type { Guardrail } from '../contract/guardrail.ts';
 import type { Tool } from '../contract/tool.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import type { RemoteEvent, RemotePeer } from './contract.ts';
-import { questionCallId, RemoteTurn } from './remote-turn.ts';
+import { RemoteTurn } from './remote-turn.ts';
 import { memoryPart, StepWriter } from './step-writer.ts';
 
 /** Options of an agent whose work a remote agent does. */
@@ -30,6 +31,8 @@ export type RemoteAgentOptions = Pick<
  * - A call of the remote agent is a call on our log. The remote agent runs its tool itself.
  * - A question of the remote agent is a form, which any client of the session can answer.
  * - A stop reaches the remote agent.
+ * - A tool guardrail checks a call that may run already. It can stop the run, but it cannot change the call or ask
+ *   before it. The verdicts `change` and `ask` therefore stop the run.
  */
 export function remoteAgent(peer: RemotePeer, options: RemoteAgentOptions = {}): Agent {
   const turns = new Map<string, RemoteTurn>();
@@ -38,7 +41,28 @@ export function remoteAgent(peer: RemotePeer, options: RemoteAgentOptions = {}):
   const provider = { ...createProvider(peer.protocol, peer.name, stream), stream };
   // A step cannot be sent again, because the remote agent has already worked.
   const retry = { maxAttempts: 1 };
-  return createAgent({ ...options, provider, tools: [remoteTool(turns)], retry });
+  const guardrails = options.guardrails?.map(checkedWhileRunning);
+  return createAgent({ ...options, guardrails, provider, tools: [remoteTool(turns)], retry });
+}
+
+/**
+ * Returns a guardrail for calls that a remote agent runs. The remote agent may have started the call already, so
+ * no other input can run, and a question would come too late. Both verdicts become `stop`.
+ */
+function checkedWhileRunning(guardrail: Guardrail): Guardrail {
+  if (guardrail.on !== 'tool_call') return guardrail;
+  return {
+    ...guardrail,
+    check: async (call, step) => {
+      const given = await guardrail.check(call, step);
+      const { verdict, reason } = (given ?? {}) as { verdict?: unknown; reason?: unknown };
+      if (verdict !== 'change' && verdict !== 'ask') return given;
+      const why = typeof reason === 'string' ? `: ${reason}` : '';
+      const impossible = verdict === 'change' ? 'change the call' : 'ask about the call';
+      const text = `The guardrail cannot ${impossible}, because the remote agent may run it already${why}`;
+      return { verdict: 'stop', reason: text };
+    },
+  };
 }
 
 /** The tool that runs all calls of the remote agent. It waits until the remote agent reports the result. */
@@ -140,8 +164,7 @@ function endsStep(event: RemoteEvent, turn: RemoteTurn, writer: StepWriter): boo
   if (event.type !== 'question' || !turn.isOpen(event)) return false;
   // A question without a call gets one, because a form belongs to a call.
   if (writer.calls.size === 0) {
-    const id = questionCallId(crypto.randomUUID());
-    writer.call(id, 'question', { message: event.form.message });
+    writer.call(turn.newQuestionCall(), 'question', { message: event.form.message });
   }
   return true;
 }

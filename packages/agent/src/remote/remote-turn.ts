@@ -1,5 +1,6 @@
 import type { Item, JsonValue } from '@millrace/core';
 import type { ToolContext, ToolOutput } from '../contract/tool.ts';
+import { nextRound } from '../replay/playback.ts';
 import type { RemoteEvent } from './contract.ts';
 import { withCall } from './question-text.ts';
 
@@ -32,9 +33,12 @@ export class RemoteTurn {
   #taken = 0;
   readonly #results = new Map<string, Result>();
   readonly #progress = new Map<string, string>();
+  #progressLength = 0;
   readonly #questions = new Set<Question>();
   /** All calls that the remote agent made, by id. A question can be about each of them. */
   readonly #made = new Map<string, MadeCall>();
+  /** The ids of our calls that only ask a question. */
+  readonly #questionCalls = new Set<string>();
   /** The calls that run as tools now. */
   readonly #served = new Set<string>();
   /** Aborts when the remote agent has ended. Open questions end then. */
@@ -84,10 +88,12 @@ export class RemoteTurn {
   #add(event: RemoteEvent): void {
     if (event.type === 'end') return this.#end(event);
     if (event.type === 'progress') {
-      const text = (this.#progress.get(event.id) ?? '') + event.text;
+      const known = this.#progress.get(event.id) ?? '';
+      const text = known + event.text;
       // The start of a long text is cut rarely, because each cut copies the rest.
-      const isLong = text.length > 2 * maxWaitingLength;
-      this.#progress.set(event.id, isLong ? text.slice(-maxWaitingLength) : text);
+      const kept = text.length > 2 * maxWaitingLength ? text.slice(-maxWaitingLength) : text;
+      this.#progress.set(event.id, kept);
+      this.#progressLength += kept.length - known.length;
     } else {
       if (event.type === 'call') this.#made.set(event.id, event);
       if (event.type === 'result') this.#results.set(event.id, event);
@@ -95,7 +101,11 @@ export class RemoteTurn {
       this.#waiting.push(event);
       this.#waitingLength += lengthOf(event);
     }
-    const isTooMuch = this.#waiting.length > maxWaiting || this.#waitingLength > maxWaitingLength;
+    const isTooMuch =
+      this.#waiting.length > maxWaiting ||
+      this.#waitingLength > maxWaitingLength ||
+      this.#progress.size > maxWaiting ||
+      this.#progressLength > 4 * maxWaitingLength;
     if (isTooMuch) {
       this.#stop.abort();
       this.#end(failed('The remote agent sent too much while its calls ran'));
@@ -121,7 +131,7 @@ export class RemoteTurn {
    */
   async take(): Promise<readonly RemoteEvent[]> {
     if (this.#taken >= maxTaken) {
-      await new Promise((resolve) => setTimeout(resolve));
+      await nextRound();
       this.#taken = 0;
     }
     while (this.#waiting.length === 0) await this.#changed.promise;
@@ -135,6 +145,13 @@ export class RemoteTurn {
   putBack(events: readonly RemoteEvent[]): void {
     this.#waiting.unshift(...events);
     for (const event of events) this.#waitingLength += lengthOf(event);
+  }
+
+  /** Returns the id of a new call that only asks a question. */
+  newQuestionCall(): string {
+    const id = `question-${crypto.randomUUID()}`;
+    this.#questionCalls.add(id);
+    return id;
   }
 
   /** Returns whether a question has no answer and is not shown. */
@@ -169,11 +186,13 @@ export class RemoteTurn {
         );
         // The input guardrails of the run then check the text too, and block the run.
         if (isStopped) this.stop();
-        if (isStopped || isQuestionCall(id)) return { output: { text, isError: isStopped } };
+        if (isStopped || this.#questionCalls.has(id))
+          return { output: { text, isError: isStopped } };
         continue;
       }
       const progress = this.#progress.get(id);
       if (progress !== undefined) context.update(progress);
+      this.#progressLength -= progress?.length ?? 0;
       this.#progress.delete(id);
       const result = this.#results.get(id);
       if (result !== undefined) return { output: outputOf(result) };
@@ -209,19 +228,18 @@ export class RemoteTurn {
 }
 
 function lengthOf(event: RemoteEvent): number {
-  return 'text' in event ? event.text.length : 0;
-}
-
-/** The start of the id of a call that only asks a question. */
-const questionPrefix = 'question-';
-
-/** Returns the id of a call that only asks a question. */
-export function questionCallId(unique: string): string {
-  return `${questionPrefix}${unique}`;
-}
-
-function isQuestionCall(id: string): boolean {
-  return id.startsWith(questionPrefix);
+  switch (event.type) {
+    case 'text':
+    case 'reasoning':
+    case 'result':
+      return event.text.length;
+    case 'call':
+      return JSON.stringify(event.input).length;
+    case 'memory':
+      return JSON.stringify(event.value).length;
+    default:
+      return 0;
+  }
 }
 
 async function ask(

@@ -28,7 +28,8 @@ interface OpenText {
 export class StepWriter {
   readonly #writer: DeltaWriter;
   readonly #peer: Omit<ProviderState, 'data'>;
-  readonly #memory: JsonValue | undefined;
+  /** The last value on the log. */
+  #memory: JsonValue | undefined;
   #open: OpenText | undefined;
   /** The calls of this step. */
   readonly calls: Set<string> = new Set();
@@ -72,6 +73,7 @@ export class StepWriter {
 
   memory(value: JsonValue): void {
     if (JSON.stringify(value) === JSON.stringify(this.#memory)) return;
+    this.#memory = value;
     this.#close();
     this.#writer.whole({ kind: 'custom', name: memoryPart, value });
   }

@@ -19,6 +19,8 @@ export interface CapturedRequest extends Attempt {
 export interface RequestCapture {
   /** `today`: the agent's own policy decides about calls. `recorded`: the recording has the decisions. */
   readonly policy: 'today' | 'recorded';
+  /** Ends the replay, which then rejects with the reason of the signal. Default: never. */
+  readonly signal?: AbortSignal | undefined;
   onRequest(captured: CapturedRequest): void;
 }
 

@@ -12,7 +12,7 @@ import type { RequestCapture } from './capture-requests.ts';
 import { nextRound, Playback } from './playback.ts';
 import type { RecordedDrive } from './recorded-drives.ts';
 import { createRecording, type Recording } from './recording.ts';
-import { ReplayedLog } from './replayed-log.ts';
+import { aborted, ReplayedLog } from './replayed-log.ts';
 import { replayedSettings } from './replayed-settings.ts';
 
 interface CaptureOptions {
@@ -62,11 +62,14 @@ async function playDrive(
     context,
   });
   // If the driver died, its replayed run never ends, so it is not awaited.
-  const divergence = await log.finished;
+  const divergence = await Promise.race([log.finished, aborted(capture?.signal)]);
+  if (capture?.signal?.aborted) log.close();
+  capture?.signal?.throwIfAborted();
   if (divergence === undefined && hasEnded(records, drive)) await run.result;
   // The loop sends the request of the last attempt after the last record was delivered.
   if (capture !== undefined) await nextRound();
   log.close();
+  capture?.signal?.throwIfAborted();
   return divergence;
 }
 

@@ -31,6 +31,7 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
   /** Number of records that were delivered to the driver. */
   #delivered: number;
   #timeout: ReturnType<typeof setTimeout> | undefined;
+  #isClosed = false;
 
   constructor(records: readonly LogRecord[], playback: Playback, drive: RecordedDrive) {
     this.#records = records;
@@ -107,7 +108,7 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
 
   /** Accepts pending writes while they match the next records of the recording. */
   #advance(): void {
-    for (;;) {
+    while (!this.#isClosed) {
       const at = this.#playback.count;
       // A command after the end of the last run is for the next driver. This driver must not get it.
       const isOver = at >= this.#drive.ownEnd && this.#hasEnded;
@@ -188,16 +189,18 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     this.#timeout = setTimeout(() => diverge(waiting), divergeAfterMs);
   }
 
-  /** Stops the timer. Later calls of `onStuck` have no effect. */
+  /** Stops the timer. Later writes wait forever, and later calls of `onStuck` have no effect. */
   close(): void {
+    this.#isClosed = true;
     clearTimeout(this.#timeout);
     this.#playback.onStuck = () => {};
   }
 }
 
-function aborted(signal: AbortSignal | undefined): Promise<void> {
+/** Resolves when the signal aborts. */
+export function aborted(signal: AbortSignal | undefined): Promise<undefined> {
   return new Promise((resolve) =>
-    signal?.addEventListener('abort', () => resolve(), { once: true }),
+    signal?.addEventListener('abort', () => resolve(undefined), { once: true }),
   );
 }
 

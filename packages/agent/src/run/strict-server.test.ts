@@ -10,7 +10,7 @@ import {
 } from '@millrace/providers/scripted-server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { isFull } from '../../../core/src/testing/runs.ts';
+import { fewOf, isFull } from '../../../core/src/testing/runs.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
 import { defineTool } from '../tool/define-tool.ts';
 
@@ -124,7 +124,7 @@ const calls = (first: number): WireAnswer => ({
   ],
 });
 
-describe.each(models)('%s', (_name, providerAt) => {
+describe.each(fewOf(models, 6))('%s', (_name, providerAt) => {
   test('takes all requests of an agent with tools and an output schema', async () => {
     const agent = agentOf(providerAt(server.url));
     server.answer(calls(1));

@@ -36,12 +36,19 @@ export function isRepeatedCallId({ items }: FoldState, toolCallId: ToolCallId): 
   const ids = [toolCallId, `${toolCallId}${changedSuffix}`] as ToolCallId[];
   if (toolCallId.endsWith(changedSuffix))
     ids.push(toolCallId.slice(0, -changedSuffix.length) as ToolCallId);
+  return ids.reduce((found, id) => found + countCalls(items, id), 0) > 1;
+}
+
+/** Returns true if a call of the session has this id. */
+export function isCallId({ items }: FoldState, id: ToolCallId): boolean {
+  return countCalls(items, id) > 0;
+}
+
+function countCalls(items: Sequence<ItemState>, id: ToolCallId): number {
   let found = 0;
-  for (let link: Sequence<ItemState> | undefined = items; link !== undefined; link = link.before) {
-    const counts = callCountsIn(link.chunk);
-    for (const id of ids) found += counts.get(id) ?? 0;
-  }
-  return found > 1;
+  for (let link: Sequence<ItemState> | undefined = items; link !== undefined; link = link.before)
+    found += callCountsIn(link.chunk).get(id) ?? 0;
+  return found;
 }
 
 type CallCounts = ReadonlyMap<ToolCallId, number>;

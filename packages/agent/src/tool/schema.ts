@@ -31,10 +31,16 @@ export async function withoutNulls(schema: JsonObject, value: JsonValue): Promis
   return withoutOptionalNulls(schema, value);
 }
 
+/** The JSON Schemas by schema. A program often creates the same tool several times, for its sub-agents. */
+const jsonSchemas = new WeakMap<StandardSchemaV1, JsonObject>();
+
 /** Returns the JSON Schema of a schema. Returns undefined if the schema library cannot produce it. */
 export function jsonSchemaOf(schema: StandardSchemaV1): JsonObject | undefined {
+  const known = jsonSchemas.get(schema);
+  if (known !== undefined) return known;
   const { jsonSchema } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>;
   if (jsonSchema === undefined) return undefined;
   const { $schema: _dialect, ...rest } = jsonSchema.input({ target: 'draft-2020-12' });
+  jsonSchemas.set(schema, rest as JsonObject);
   return rest as JsonObject;
 }

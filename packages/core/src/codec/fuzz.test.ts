@@ -4,7 +4,7 @@ import { Folder } from '../fold/fold.ts';
 import { settleTurn } from '../fold/settle-turn.ts';
 import { transcript } from '../fold/transcript.ts';
 import { randomLog, testSession } from '../testing/random-log.ts';
-import { runs } from '../testing/runs.ts';
+import { isFull, runs } from '../testing/runs.ts';
 import type { AgentEvent } from '../views/agent-event.ts';
 import { agentEvents } from '../views/agent-events.ts';
 import { decodeEvent, encodeEvent } from '../views/event-codec.ts';
@@ -102,7 +102,7 @@ test('a document with any characters changed is decoded or refused, and nothing 
     }),
     { numRuns: runs(3000) },
   );
-  expect(seen).toEqual(new Set(['decoded', 'refused']));
+  if (isFull) expect(seen).toEqual(new Set(['decoded', 'refused']));
 });
 
 // What decoders may stumble over, besides any JSON.
@@ -149,7 +149,7 @@ test('a document with any value replaced is decoded or refused, and nothing else
     }),
     { numRuns: runs(3000) },
   );
-  expect(seen).toEqual(new Set(['decoded', 'refused']));
+  if (isFull) expect(seen).toEqual(new Set(['decoded', 'refused']));
 });
 
 test('any JSON at all, and any text at all, is decoded or refused by every decoder', () => {

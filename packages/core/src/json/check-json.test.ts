@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { defaultContentLimits } from '../limits.ts';
 import { parseReference } from '../testing/parse-reference.ts';
-import { runs } from '../testing/runs.ts';
+import { isFull, runs } from '../testing/runs.ts';
 import { checkJson } from './check-json.ts';
 
 const check = (value: unknown) => checkJson(value, defaultContentLimits);
@@ -68,7 +68,7 @@ describe('a value is JSON', () => {
       }),
       { numRuns: runs(5000) },
     );
-    expect(seen.size).toBe(2);
+    if (isFull) expect(seen.size).toBe(2);
   });
 
   test('if it came out of JSON.parse', () => {

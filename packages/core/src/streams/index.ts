@@ -25,4 +25,4 @@ export {
 } from './step-chunks.ts';
 export { encodeChunk, type UiChunk, uiDone, uiHeaders } from './ui-chunk.ts';
 export type { UiApproval, UiMessage, UiPart, UiToolPart } from './ui-message.ts';
-export { regeneratedKey, UiMessages } from './ui-messages.ts';
+export { regeneratedKey, UiMessages, uiMetadataKey } from './ui-messages.ts';

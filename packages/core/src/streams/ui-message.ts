@@ -7,6 +7,8 @@ export interface UiMessage {
   /** The id of the user's item, or the message id in the stream of the answer. */
   readonly id: string;
   readonly role: 'user' | 'assistant';
+  /** The data that the page sent with the user's message. Default: none. */
+  readonly metadata?: JsonValue;
   readonly parts: UiPart[];
 }
 

@@ -81,10 +81,10 @@ export class UiMessages {
   }
 
   #queuedMessages(items: JsonValue): readonly UiMessage[] {
-    return decodeQueued(items).flatMap(({ id, kind, parts }) => {
+    return decodeQueued(items).flatMap(({ id, kind, parts, metadata }) => {
       const slots = parts.map((part, at) => ({ id: partId(0, 0, `queued${at}`), part }));
       const shown = kind === 'user' ? userParts(this.#folder.state, slots) : [];
-      return shown.length === 0 ? [] : [{ id, role: 'user' as const, parts: shown }];
+      return shown.length === 0 ? [] : [userMessage(id, shown, metadata)];
     });
   }
 
@@ -106,7 +106,7 @@ export class UiMessages {
       // the last answer.
       const replaced = messages.findIndex(({ id }) => id === item.metadata?.[regeneratedKey]);
       if (replaced >= 0) messages.length = replaced;
-      messages.push({ id: item.id, role: 'user', parts });
+      messages.push(userMessage(item.id, parts, item.metadata));
     }
     return messages;
   }
@@ -122,6 +122,14 @@ export class UiMessages {
  * the item that it replaces in the messages of the AI SDK.
  */
 export const regeneratedKey = 'regenerates';
+
+/** The name of a metadata field of a user's item. Its value is the metadata of the message in `useChat`. */
+export const uiMetadataKey = 'ui';
+
+function userMessage(id: string, parts: UiPart[], stored: Item['metadata']): UiMessage {
+  const metadata = stored?.[uiMetadataKey];
+  return { id, role: 'user', ...(metadata !== undefined && { metadata }), parts };
+}
 
 /** Returns the items of a queued message. Returns no items if this version cannot read them. */
 function decodeQueued(items: JsonValue): readonly Item[] {

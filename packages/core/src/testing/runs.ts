@@ -1,19 +1,31 @@
 import fc from 'fast-check';
 
-/** The divisor of the number of runs in each test mode. Modes that are not listed run all. */
-const shares: Readonly<Record<string, number>> = { quick: 20, rest: 10, job: 10 };
-const share = shares[process.env['MILLRACE_TEST'] ?? 'quick'] ?? 1;
+interface Share {
+  /** The divisor of the number of runs. */
+  readonly divisor: number;
+  /** The maximum number of runs. */
+  readonly most: number;
+}
+
+/** The share of the runs in each test mode. Modes that are not listed run all. */
+const shares: Readonly<Record<string, Share>> = {
+  quick: { divisor: 20, most: 30 },
+  rest: { divisor: 10, most: 50 },
+  job: { divisor: 10, most: 50 },
+};
+const share = shares[process.env['MILLRACE_TEST'] ?? 'quick'];
 
 /** True if properties run with their full counts. With fewer runs, some rare outcomes do not occur. */
-export const isFull: boolean = share === 1;
+export const isFull: boolean = share === undefined;
 
 /**
  * Returns the number of runs of a property. `npm run test:full` runs each property `full` times.
- * `npm test` runs a twentieth of that and `npm run test:rest` a tenth, but at least 10. Each test
- * run uses a new seed.
+ * `npm test` runs a twentieth of that, from 10 to 30. `npm run test:rest` runs a tenth, from 10 to 50.
+ * Each test run uses a new seed.
  */
 export function runs(full: number): number {
-  return Math.max(Math.min(full, 10), Math.ceil(full / share));
+  if (share === undefined) return full;
+  return Math.min(share.most, Math.max(Math.min(full, 10), Math.ceil(full / share.divisor)));
 }
 
 /**

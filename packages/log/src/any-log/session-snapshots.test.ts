@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import {
@@ -15,6 +14,7 @@ import {
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { runs } from '../../../core/src/testing/runs.ts';
+import { storeTmpdir } from '../../../core/src/testing/store-tmpdir.ts';
 import type { Log } from '../contract/log.ts';
 import { sqliteLog } from '../sqlite/sqlite-log.ts';
 import { answerId, wholeItem, wholeTurn } from '../suite/drafts.ts';
@@ -23,7 +23,7 @@ import { snapshotVersion } from './session-snapshots.ts';
 import { SessionStates } from './session-states.ts';
 import type { SessionFold } from './state-cache.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'millrace-snapshots-'));
+const folder = mkdtempSync(join(storeTmpdir(), 'millrace-snapshots-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const session = sessionId('s');

@@ -1,6 +1,7 @@
 import type { LogRecord } from '@millrace/core';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { indexAfter } from '../storage/record-list.ts';
+import type { ChainHead } from '../storage/rows.ts';
 import { decodeLink, type GroupLink, type Link, type OffsetRange } from './link.ts';
 import { byLink, governingLinks, lastCovering } from './rewrite-chain.ts';
 import { commitmentOf, groupRecords, linkHash } from './seal.ts';
@@ -11,6 +12,8 @@ export interface ChainProblem {
   readonly message: string;
   /** The first and the last offset that it concerns. Undefined if it concerns the whole chain. */
   readonly offsets?: OffsetRange | undefined;
+  /** The number of the line in the lines of `verifyExport`. Undefined if it concerns no single line. */
+  readonly line?: number | undefined;
 }
 
 /** Content that a rewrite took out of the session, or replaced. */
@@ -66,9 +69,15 @@ const maxProblems = 100;
 
 /** Records of a session, and the end of the chain that its store or file gives. */
 export interface ChainedRecords {
+  /** All records of the session, or its last batches. */
   readonly records: readonly LogRecord[];
   readonly chain: NonNullable<SessionInfo['chain']>;
   readonly through: number;
+  /**
+   * The end of the chain before the records, if earlier batches are already checked. `chain.start` must then be
+   * the first offset after them. Default: the records contain the whole chain.
+   */
+  readonly before?: Pick<ChainHead, 'count' | 'hash'> | undefined;
 }
 
 /** The findings of `checkChain`. */
@@ -78,7 +87,8 @@ export interface CheckedChain extends ChainReport {
 }
 
 /** Compares records with their hash chain. */
-export function checkChain({ records, chain, through }: ChainedRecords): CheckedChain {
+export function checkChain(chained: ChainedRecords): CheckedChain {
+  const { records, chain, through } = chained;
   const problems: ChainProblem[] = [];
   const report = (message: string, offsets?: OffsetRange) => {
     if (problems.length < maxProblems) problems.push({ message, ...(offsets && { offsets }) });
@@ -88,7 +98,7 @@ export function checkChain({ records, chain, through }: ChainedRecords): Checked
   checkRanges(links, chain.start, through, report);
   // Records in a wrong order cannot be assigned to links, and the problem is already known.
   const own = isSorted ? byLink(records, governingLinks(records, links)) : new Map();
-  const hashes = isSorted ? checkLinks(links, own, chain, report) : [];
+  const hashes = isSorted ? checkLinks(links, own, chained, report) : [];
   const { start } = chain;
   if (isSorted) checkRecords(records, links, { own, start, report });
   const [first] = records;
@@ -167,25 +177,27 @@ type LinkRecords = ReadonlyMap<Link, readonly LogRecord[]>;
 function checkLinks(
   links: readonly Link[],
   own: LinkRecords,
-  chain: ChainedRecords['chain'],
+  { chain, before }: ChainedRecords,
   report: Report,
 ): readonly string[] {
   const hashes: string[] = [];
-  let expected = 1;
+  const checked = before?.count ?? 0;
+  let expected = checked + 1;
   let place: OffsetRange | undefined;
   for (const link of links) {
     const { number, previous } = link;
     if (number !== expected)
       report(`link ${expected} is expected, and link ${number} is found`, rangeOf(link));
-    else if (number > 1 && previous !== hashes.at(-1))
+    else if (number > 1 && previous !== (hashes.at(-1) ?? before?.hash))
       report(`link ${number - 1} and its records do not match link ${number}`, place);
     hashes.push(linkHash(link, own.get(link) ?? []));
     expected = number + 1;
     place = rangeOf(link);
   }
   const last = hashes.at(-1);
-  if (links.length !== chain.count)
-    report(`the chain has ${links.length} links, and ${chain.count} are expected`);
+  const count = checked + links.length;
+  if (count !== chain.count)
+    report(`the chain has ${count} links, and ${chain.count} are expected`);
   else if (last !== undefined && last !== chain.hash)
     report(`link ${chain.count} and its records do not match the end of the chain`, place);
   return hashes;

@@ -1,16 +1,10 @@
 import { encodeRecord, type LogRecord } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
+import { withoutLinks } from '../storage/record-line.ts';
 import { indexAfter } from '../storage/record-list.ts';
 import type { ChainHead } from '../storage/rows.ts';
 import { decodeLink, encodeLink, groupLinkHash, type Link, type OffsetRange } from './link.ts';
-import {
-  advance,
-  commitTo,
-  groupRecords,
-  linkHash,
-  type SealedRecords,
-  withoutLinks,
-} from './seal.ts';
+import { advance, commitTo, groupRecords, linkHash, type SealedRecords } from './seal.ts';
 
 /** A link, and the offset of the record that has it. */
 interface PlacedLink {

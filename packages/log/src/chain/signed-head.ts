@@ -88,10 +88,13 @@ function toBase64Url(bytes: Uint8Array): string {
   return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
+/** Decodes base64url. Returns undefined for a text that `toBase64Url` cannot have written. */
 function fromBase64Url(text: string) {
   try {
     const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
-    return Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
+    const bytes = Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
+    // The last letter has bits that are not part of a byte. Without this check, they could have any value.
+    return toBase64Url(bytes) === text ? bytes : undefined;
   } catch {
     return undefined;
   }

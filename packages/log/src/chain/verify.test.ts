@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { itemId, sessionId } from '@millrace/core';
 import { afterAll, describe, expect, test } from 'vitest';
+import { someOf } from '../../../core/src/testing/runs.ts';
 import type { Log } from '../contract/log.ts';
 import { memoryLog } from '../memory/memory-log.ts';
 import { textChecksum } from '../sqlite/checked-rows.ts';
@@ -11,6 +12,7 @@ import { sqliteLog } from '../sqlite/sqlite-log.ts';
 import { answerId, markers, wholeItem, wholeTurn } from '../suite/drafts.ts';
 import { exportSession } from '../transfer/export-session.ts';
 import { importSession } from '../transfer/import-session.ts';
+import { exportBlobs } from '../transfer/transfer-blobs.ts';
 import { type Ed25519Key, parseHead, signHead } from './signed-head.ts';
 import { verifyExport, verifySession } from './verify.ts';
 
@@ -210,4 +212,58 @@ test('25.6: records that a program without the chain has inserted are found', as
   const changed = JSON.stringify({ ...head, through: through + 1 });
   expect(await verifyExport([changed, ...records, more])).toMatchObject({ isValid: false });
   await log.close();
+});
+
+describe('25: an export with blobs', () => {
+  /** Returns the lines of a session with a blob: those of the blob, and those of the session. */
+  const exported = async () => {
+    const log = memoryLog({ chain: true });
+    const blob = await log.blobs.put(new TextEncoder().encode('sun'));
+    const source = { type: 'blob', ...blob } as const;
+    const driver = await log.open(session);
+    await driver.append(wholeItem('picture', { kind: 'media', mimeType: 'image/png', source }));
+    await driver.release();
+    const blobs: string[] = [];
+    for await (const line of exportBlobs(log, session)) blobs.push(line);
+    const records = await linesOf(log);
+    await log.close();
+    return { blobs, records, hash: blob.hash };
+  };
+
+  test('verifies, and names the blobs that the lines do not contain', async () => {
+    const { blobs, records, hash } = await exported();
+    expect(blobs).toHaveLength(1);
+    const whole = await verifyExport([...blobs, ...records, '']);
+    expect(whole).toMatchObject({ session, isValid: true, problems: [], missingBlobs: [] });
+    expect(await verifyExport(records)).toMatchObject({ isValid: true, missingBlobs: [hash] });
+    const twice = await verifyExport([...blobs, ...blobs, ...records]);
+    expect(twice.problems).toEqual([{ message: `the blob ${hash} occurs twice`, line: 2 }]);
+    const [header = '', ...rest] = records;
+    const cut = await verifyExport([...blobs, header, ...rest.slice(0, 1)]);
+    expect(cut.problems.map(({ message }) => message)).toContain(
+      `the session does not have the blob ${hash}`,
+    );
+    expect(await verifyExport(blobs)).toMatchObject({ session: undefined, isValid: false });
+    expect(await verifyExport([])).toMatchObject({
+      problems: [{ message: 'there is no session' }],
+    });
+  });
+
+  test('does not verify if any bit of the line of a blob changes', async () => {
+    const { blobs, records } = await exported();
+    const line = Buffer.from(blobs[0] ?? '');
+    const bits = Array.from({ length: line.length * 8 }, (_, bit) => bit);
+    for (const bit of someOf(bits)) {
+      const changed = Buffer.from(line);
+      changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      const { isValid } = await verifyExport([changed.toString(), ...records]);
+      expect([bit, isValid]).toEqual([bit, false]);
+    }
+  });
+
+  test('of a later version is an error that does not speak of an import', async () => {
+    const { records } = await exported();
+    const later = records.map((line) => line.replace('"v":1', '"v":99'));
+    await expect(verifyExport(later)).rejects.toThrow(/^Cannot verify an export: line \d: /);
+  });
 });

@@ -2,9 +2,11 @@ import { decodeRecord, encodeRecord, type LogRecord, sessionId } from '@millrace
 import { readWholeSession, requireSessionInfo } from '../any-log/read-session.ts';
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
+import { referencedBlobs } from '../storage/blob-references.ts';
 import { asLine } from '../transfer/export-session.ts';
-import { type LineSource, readLines } from '../transfer/lines.ts';
+import { isAboutLine, type LineSource, toImportError } from '../transfer/lines.ts';
 import { decodeHeader, type SessionHeader } from '../transfer/session-header.ts';
+import { BlobReader, isBlobLine } from '../transfer/transfer-blobs.ts';
 import {
   type ChainedRecords,
   type ChainProblem,
@@ -47,45 +49,148 @@ export async function verifySession(
     const { info, records } = await readWholeSession(log, id);
     const { chain, through } = await requireSessionInfo(log, id);
     if (chain?.hash !== info.chain?.hash || through !== info.through) continue;
-    return report({ records, chain, through }, options);
+    return report({ session, records, chain, through }, options);
   }
   const message = `Cannot verify session ${session}: it changed during each of ${maxReads} reads. Stop its writer first`;
   throw new LogError('held', message, { session: id });
 }
 
+/** The result of `verifyExport`. */
+export interface ExportReport extends ChainReport {
+  /** The id of the session. Undefined if the header is missing or not readable. */
+  readonly session: string | undefined;
+  /**
+   * The hashes of the blobs that the records reference, and that the lines do not contain. They are not a problem
+   * if you stored the lines of `exportBlobs` elsewhere.
+   */
+  readonly missingBlobs: readonly string[];
+}
+
 /**
- * Verifies the lines of `exportSession`, without a log. It also detects a line that has another text for the
- * same record. The header's times, its origin and `isClosed` are not covered.
+ * Verifies the lines of `exportSession`, without a log. The lines of `exportBlobs` may precede them. Then it checks
+ * the hashes of these blobs too. It also detects a line that has another text for the same record or blob. A line
+ * that is not readable is a problem of the report. The header's times, its origin and `isClosed` are not covered.
  */
 export async function verifyExport(
   lines: LineSource,
   options: VerifyOptions = {},
-): Promise<ChainReport> {
-  const records: LogRecord[] = [];
-  const changed: ChainProblem[] = [];
-  let header: SessionHeader | undefined;
-  await readLines(lines, 'a session', async (line) => {
-    if (header === undefined) {
-      header = decodeHeader(line);
+): Promise<ExportReport> {
+  const reader = new ExportReader();
+  for await (const line of typeof lines === 'string' ? lines.split('\n') : lines)
+    await reader.take(line);
+  const { header, records, problems, missingBlobs } = reader.end();
+  const { session, chain, through = 0 } = header ?? {};
+  const found =
+    header === undefined
+      ? { isValid: false, chain, through, problems: [], rewrites: [] }
+      : await report({ session: header.session, records, chain, through }, options);
+  const all = [...problems, ...found.problems];
+  return { session, ...found, isValid: all.length === 0, problems: all, missingBlobs };
+}
+
+/** Maximum number of wrong lines that a report names. */
+const maxWrongLines = 100;
+
+/** Reads the lines of one exported session. It collects what is wrong with single lines. */
+class ExportReader {
+  readonly #records: LogRecord[] = [];
+  readonly #problems: ChainProblem[] = [];
+  readonly #reader = new BlobReader({ isExact: true });
+  readonly #blobs = new Set<string>();
+  #header: SessionHeader | undefined;
+  #isInBlobs = true;
+  #line = 0;
+  #emptyAt: number | undefined;
+
+  async take(line: string): Promise<void> {
+    this.#line++;
+    // Empty lines are allowed at the end.
+    if (line.trim() === '') {
+      this.#emptyAt ??= this.#line;
       return;
     }
-    const record = decodeRecord(line);
-    if (asLine(encodeRecord(record)) !== line)
-      changed.push({
-        message: `the line of offset ${record.offset} has changed`,
-        offsets: [record.offset, record.offset],
-      });
-    records.push(record);
-  });
-  const { chain, through = 0 } = header ?? {};
-  const found = await report({ records, chain, through }, options);
-  return changed.length === 0
-    ? found
-    : { ...found, isValid: false, problems: [...changed, ...found.problems] };
+    if (this.#emptyAt !== undefined) this.#report('the line is empty', { line: this.#emptyAt });
+    this.#emptyAt = undefined;
+    try {
+      await this.#read(line);
+    } catch (error) {
+      // A file of a later version cannot be judged.
+      if (!isAboutLine(error) || error.code === 'too_new' || error.code === 'unsupported_version')
+        throw toImportError(error, this.#line, 'an export');
+      this.#report(`the line is not readable: ${error.message}`, { line: this.#line });
+    }
+  }
+
+  /** Returns what was read. */
+  end() {
+    if (this.#isInBlobs) this.#report('there is no session');
+    if (this.#reader.isInside) this.#report('the lines end inside a blob');
+    const [first, ...others] = this.#problems;
+    const isReadable = this.#header !== undefined || this.#records.length + this.#blobs.size > 0;
+    if (first !== undefined && others.length > 0 && !isReadable) {
+      const message = `this is not an export of a session: no line is readable (line ${first.line}: ${first.message})`;
+      this.#problems.splice(0, this.#problems.length, { message });
+    }
+    const referenced = new Set(referencedBlobs(this.#records));
+    for (const hash of this.#blobs)
+      if (!referenced.has(hash)) this.#report(`the session does not have the blob ${hash}`);
+    return {
+      header: this.#header,
+      records: this.#records,
+      problems: this.#problems,
+      missingBlobs: [...referenced].filter((hash) => !this.#blobs.has(hash)),
+    };
+  }
+
+  async #read(line: string): Promise<void> {
+    if (this.#isInBlobs) {
+      if (isBlobLine(line)) return this.#readBlob(line);
+      this.#isInBlobs = false;
+      this.#header = decodeHeader(line);
+      return;
+    }
+    const { record, problem } = readRecordLine(line);
+    this.#records.push(record);
+    if (problem !== undefined) {
+      const { message, ...place } = problem;
+      this.#report(message, { ...place, line: this.#line });
+    }
+  }
+
+  async #readBlob(line: string): Promise<void> {
+    const blob = await this.#reader.take(line);
+    if (blob === undefined) return;
+    if (this.#blobs.has(blob.hash))
+      this.#report(`the blob ${blob.hash} occurs twice`, { line: this.#line });
+    this.#blobs.add(blob.hash);
+  }
+
+  #report(message: string, place: Omit<ChainProblem, 'message'> = {}): void {
+    if (this.#problems.length < maxWrongLines) this.#problems.push({ message, ...place });
+  }
+}
+
+/** The record of an exported line, and a problem if the line has another text for the same record. */
+interface RecordLine {
+  readonly record: LogRecord;
+  readonly problem?: ChainProblem | undefined;
+}
+
+/** Reads the line of a record. Throws if the line is not a record. */
+export function readRecordLine(line: string): RecordLine {
+  const record = decodeRecord(line);
+  if (asLine(encodeRecord(record)) === line) return { record };
+  const { offset } = record;
+  const message = `the line of offset ${offset} has changed`;
+  return { record, problem: { message, offsets: [offset, offset] } };
+}
+
+interface ReportedSession extends Omit<ChainedRecords, 'chain'>, Pick<ChainReport, 'chain'> {
+  readonly session: string;
 }
 
 async function report(
-  { records, chain, through }: Omit<ChainedRecords, 'chain'> & Pick<ChainReport, 'chain'>,
+  { session, records, chain, through }: ReportedSession,
   options: VerifyOptions,
 ): Promise<ChainReport> {
   if (chain === undefined) {
@@ -94,7 +199,10 @@ async function report(
     return { isValid: false, chain, through, problems: [{ message }], rewrites: [] };
   }
   const { hashes, ...checked } = checkChain({ records, chain, through });
-  const problems = [...checked.problems, ...(await headProblems(hashes, chain.start, options))];
+  const problems = [
+    ...checked.problems,
+    ...(await headProblems({ session, hashes, start: chain.start }, options)),
+  ];
   const { heads = [] } = options;
   const last = heads.toSorted((a, b) => a.count - b.count).at(-1);
   const unproven = last === undefined ? [] : rewrittenAfter(checked.rewrites, last);
@@ -104,27 +212,38 @@ async function report(
   };
 }
 
+interface HeadTarget extends Pick<CheckedChain, 'hashes'> {
+  readonly session: string;
+  readonly start: number;
+}
+
 /** Returns a problem for each head that the chain does not contain. */
 async function headProblems(
-  hashes: CheckedChain['hashes'],
-  start: number,
+  { session, hashes, start }: HeadTarget,
   { heads = [], publicKey }: VerifyOptions,
 ): Promise<readonly ChainProblem[]> {
   const problems: ChainProblem[] = [];
   for (const head of heads) {
     if (publicKey === undefined)
       throw new LogError('bad_option', 'Cannot verify a signed head without the option publicKey');
-    const { count, through, session } = head;
+    const { count, through } = head;
     const offsets = [1, through] as const;
-    const name = `the signed head of session ${session} with link ${count}`;
+    const name = `the signed head of session ${head.session} with link ${count}`;
     if (!(await isSignedBy(head, publicKey)))
       problems.push({ message: `${name} has a wrong signature`, offsets });
+    else if (hashes[count - 1] === head.hash && head.start === start) continue;
+    // An imported session can have another id and the same chain. So the id explains a problem, but is none.
+    else if (head.session !== session)
+      problems.push({
+        message: `${name} belongs to another session, not to session ${session}`,
+        offsets,
+      });
     else if (hashes.length < count)
       problems.push({
         message: `${name} is later than the chain, which has ${hashes.length} links`,
         offsets,
       });
-    else if (hashes[count - 1] !== head.hash || head.start !== start)
+    else
       problems.push({
         message: `${name} is not in the chain: earlier records were changed`,
         offsets,

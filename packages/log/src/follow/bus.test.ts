@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sessionId } from '@millrace/core';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
+import { storeTmpdir } from '../../../core/src/testing/store-tmpdir.ts';
 import { LocalLog } from '../engine/local-log.ts';
 import { MemoryStore } from '../memory/memory-log.ts';
 import { sqliteLog } from '../sqlite/sqlite-log.ts';
@@ -11,10 +11,11 @@ import { marker, markers, wholeTurn } from '../suite/drafts.ts';
 import { Follower, foldedSummary, readBatches, summaryOf } from '../suite/follower.ts';
 import { type LogSubject, logCases, TestClock } from '../suite/index.ts';
 import { eventLoopSettled } from '../suite/test-clock.ts';
+import { casesBehindLayer } from '../testing/law-runs.ts';
 import { type Delivery, LossyBus } from '../testing/lossy-bus.ts';
 
 const session = sessionId('s');
-const folder = mkdtempSync(join(tmpdir(), 'millrace-bus-'));
+const folder = mkdtempSync(join(storeTmpdir(), 'millrace-bus-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /**
@@ -125,8 +126,8 @@ const onSqlite: LogSubject = {
 };
 
 describe.each([
-  ['memory', onMemory],
-  ['SQLite', onSqlite],
-])('a log in %s with a bus passes the conformance suite', (_, subject) => {
-  for (const { name, run } of logCases(subject)) test(name, run);
+  ['memory', logCases(onMemory)],
+  ['SQLite', casesBehindLayer(onSqlite)],
+])('a log in %s with a bus passes the conformance suite', (_, cases) => {
+  for (const { name, run } of cases) test(name, run);
 });

@@ -110,7 +110,7 @@ export class LogIndex {
 
   /**
    * Runs one SELECT statement. The result is complete in memory, so use LIMIT for large tables. Throws `bad_query`
-   * if SQLite refuses the statement.
+   * if SQLite refuses the statement, or if the text has several statements.
    *
    * @example index.query('SELECT * FROM calls WHERE tool = ? AND status = ?', ['bash', 'error']).rows;
    */
@@ -119,6 +119,7 @@ export class LogIndex {
       throw badQuery('a query starts with SELECT, WITH, VALUES or EXPLAIN');
     try {
       const statement = this.#database.prepare(sql);
+      assertOneStatement(sql, statement);
       const rows = Array.isArray(parameters)
         ? statement.all(...(parameters as readonly SQLInputValue[]))
         : statement.all(parameters as Record<string, SQLInputValue>);
@@ -126,6 +127,7 @@ export class LogIndex {
       // SQLite returns objects without a prototype, which print badly.
       return { columns, rows: rows.map((row) => ({ ...row })) };
     } catch (error) {
+      if (error instanceof LogError) throw error;
       throw badQuery(error instanceof Error ? error.message : String(error), error);
     }
   }
@@ -232,12 +234,21 @@ function throwUnlessGone(error: unknown): void {
 
 const startsQuery = /^\s*(?:select|with|values|explain)\b/i;
 
+/** Throws if another statement follows. SQLite prepares only the first statement, and ignores the text after it. */
+function assertOneStatement(sql: string, { sourceSQL }: StatementSync): void {
+  const rest = sql.slice(sourceSQL.length).replaceAll(betweenStatements, '');
+  if (rest !== '') throw badQuery('it has several statements. Run each statement as its own query');
+}
+
+/** Spaces, semicolons and comments. The flag `y` ends the matches before the first other text. */
+const betweenStatements = /[\s;]+|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/gy;
+
 function badOption(message: string): LogError {
   return new LogError('bad_option', message);
 }
 
 function badQuery(why: string, cause?: unknown): LogError {
-  const message = `Cannot run this query: ${why}. queryTables and millrace sql list the tables and columns`;
+  const message = `Cannot run this query: ${why}. millrace sql without a query lists the tables and columns`;
   return new LogError('bad_query', message, {}, { cause });
 }
 

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isFull, runs } from '../../../core/src/testing/runs.ts';
+import { storeTmpdir } from '../../../core/src/testing/store-tmpdir.ts';
 import type { Log } from '../contract/log.ts';
 import { memoryLog } from '../memory/memory-log.ts';
 import { sqliteLog } from '../sqlite/sqlite-log.ts';
@@ -60,7 +60,7 @@ const sqlite: LogSubject = {
   isDurable: true,
   async create(clock) {
     const prefix = `sqlite ${stores++}:`;
-    const folder = await mkdtemp(join(tmpdir(), 'millrace-bus-'));
+    const folder = await mkdtemp(join(storeTmpdir(), 'millrace-bus-'));
     return {
       open: async () => {
         const bus = await openBus(prefix);

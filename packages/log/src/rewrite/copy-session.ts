@@ -1,7 +1,7 @@
 import { type DraftRecord, type LogRecord, type SessionId, sessionId } from '@millrace/core';
 import { canHash, newChain } from '../chain/link.ts';
 import { provideChain } from '../chain/load-chain.ts';
-import { createChainCode, sealCopy, withoutLinks } from '../chain/seal.ts';
+import { createChainCode, sealCopy } from '../chain/seal.ts';
 import type { ForkOptions, RestoreOptions } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import { indexRecords, numberRecords } from '../engine/append-records.ts';
@@ -10,6 +10,7 @@ import { assertForkOptions, assertRestoreOptions } from '../engine/check-rare-op
 import { type LogContext, requireSession } from '../engine/log-context.ts';
 import { unfinishedRequests } from '../engine/producer.ts';
 import { readableDrafts } from '../engine/readable-draft.ts';
+import { withoutLinks } from '../storage/record-line.ts';
 import { isInsideSettled } from '../storage/record-list.ts';
 import type { StoreTransaction } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';

@@ -61,10 +61,11 @@ function sessionChecksum(
 ): number {
   const { id, made, rewrites, through, created_at, changed_at, is_closed } = fields;
   const { epoch, lease, open_work, queued_commands, origin, chain = null } = fields;
-  const values = [id, made, rewrites, through, created_at, changed_at, is_closed];
-  const all = [...values, epoch, lease, open_work, queued_commands, origin];
+  const values: unknown[] = [id, made, rewrites, through, created_at, changed_at, is_closed];
+  values.push(epoch, lease, open_work, queued_commands, origin);
   // A row without a chain has the same checksum as in version 2 of the tables.
-  return rowChecksum(chain === null ? all : [...all, chain]);
+  if (chain !== null) values.push(chain);
+  return rowChecksum(values);
 }
 
 /**

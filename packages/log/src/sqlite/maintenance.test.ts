@@ -52,6 +52,20 @@ async function recordsOf(log: Log, of: SessionId = session): Promise<readonly Lo
   return (await log.read(of, { maxBytes: Number.POSITIVE_INFINITY })).records;
 }
 
+test('25: only the owner can read a new file, the files beside it and a backup', async () => {
+  const log = openLog();
+  await (await log.open(session)).append([marker('a')]);
+  const copy = join(folder, 'copy.db');
+  await log.backup(copy);
+  const modes = readdirSync(folder).map((name) => [
+    name,
+    statSync(join(folder, name)).mode & 0o777,
+  ]);
+  expect(modes).toEqual(
+    ['copy.db', 'log.db', 'log.db-mark', 'log.db-shm', 'log.db-wal'].map((name) => [name, 0o600]),
+  );
+});
+
 describe('the WAL', () => {
   test('is truncated by an explicit checkpoint', async () => {
     const log = openLog();

@@ -5,6 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../contract/clock.ts';
 import { LogError } from '../contract/log-error.ts';
 import { backupIncarnation } from './file/lineage.ts';
+import { createPrivateFile } from './open-database.ts';
 import { singleValue } from './schema.ts';
 
 /** The number of pages that one step frees. Other processes can write between two steps. */
@@ -61,6 +62,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   // The copy uses a separate read-only connection in a worker thread, so the log can continue to work.
   const source = new DatabaseSync(from, { readOnly: true });
   try {
+    createPrivateFile(unfinished);
     await backup(source, unfinished, { rate: allPages });
     markAsBackup(unfinished);
     linkIntoPlace(unfinished, to);

@@ -1,16 +1,16 @@
 import { mkdtempSync, rmSync, watch } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Batch, type DraftRecord, sessionId } from '@millrace/core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { fewOf } from '../../../core/src/testing/runs.ts';
+import { storeTmpdir } from '../../../core/src/testing/store-tmpdir.ts';
 import { type RemoteLog, type RemoteOptions, startRemoteLog } from '../testing/remote-log.ts';
 import { startProcess } from '../testing/start-process.ts';
 import { sqliteLog } from './sqlite-log.ts';
 
 let folder: string;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'processes-'));
+  folder = mkdtempSync(join(storeTmpdir(), 'processes-'));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 

@@ -13,7 +13,10 @@ import { SqliteStore } from './sqlite-store.ts';
 /** Options of `sqliteLog`. */
 export interface SqliteLogOptions
   extends Pick<LocalLogOptions, 'clock' | 'commitIntervalMs' | 'bus' | 'chain' | 'onPoint'> {
-  /** Path of the file. The file is created if it does not exist. Its folder must exist. */
+  /**
+   * Path of the file. If the file does not exist, it is created, and only its owner can read it (0600). A file that
+   * exists keeps its mode. The folder must exist.
+   */
   readonly path: string;
   /**
    * The kind of crash that committed records survive. `process`: a crash of the program. `power`: also a
@@ -41,7 +44,8 @@ export interface SqliteLog extends Log {
 
   /**
    * Copies the log into a new file, which can be opened as a log. The copy contains the state of one
-   * moment. Drivers and followers can continue. The WAL grows until the copy is complete.
+   * moment. Drivers and followers can continue. The WAL grows until the copy is complete. Only the owner of the copy
+   * can read it (0600).
    */
   backup(path: string): Promise<void>;
 

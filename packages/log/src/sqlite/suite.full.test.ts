@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isFull } from '../../../core/src/testing/runs.ts';
+import { storeTmpdir } from '../../../core/src/testing/store-tmpdir.ts';
 import { type LogSubject, logCases, requiredOutcomes } from '../suite/index.ts';
 import { modelRuns, resumeRuns } from '../testing/law-runs.ts';
 import { sqliteLog } from './sqlite-log.ts';
@@ -10,7 +10,7 @@ import { sqliteLog } from './sqlite-log.ts';
 const sqlite: LogSubject = {
   isDurable: true,
   async create(clock) {
-    const folder = await mkdtemp(join(tmpdir(), 'millrace-suite-'));
+    const folder = await mkdtemp(join(storeTmpdir(), 'millrace-suite-'));
     return {
       open: async () => sqliteLog({ path: join(folder, 'log.sqlite'), clock }),
       remove: () => rm(folder, { recursive: true }),

@@ -1,10 +1,4 @@
-import {
-  decodeRecord,
-  encodeRecord,
-  isMillraceError,
-  type LogRecord,
-  type Snapshot,
-} from '@millrace/core';
+import { decodeRecord, isMillraceError, type LogRecord, type Snapshot } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
 import {
   type AppendRecord,
@@ -13,6 +7,7 @@ import {
   encodeRun,
   linkedRunVersion,
 } from './append-run.ts';
+import { encodeLine } from './record-line.ts';
 import { settledRanges } from './record-list.ts';
 
 interface EncodedChunk {
@@ -60,7 +55,7 @@ class ChunkEncoder {
     if (isAppend(record)) this.#append(record);
     else {
       this.#endRun();
-      const line = encodeRecord(record);
+      const line = encodeLine(record);
       this.#lines.push(line);
       this.#length += line.length;
     }

@@ -1,11 +1,11 @@
 import { type ChildProcess, type SpawnSyncOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, globSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { buildOnce } from '../../../../scripts/process-folder.ts';
+import { storeTmpdir } from '../../../core/src/testing/store-tmpdir.ts';
 import { freePort, isRequirementMissing } from './external-programs.ts';
 
 /** A Postgres server for tests, in a temporary folder. */
@@ -43,7 +43,7 @@ export function describeOnPostgres(): (name: string, tests: () => void) => void 
 
 /** Starts a Postgres server. With `isSafe: true`, every commit is synced to the disk. Default: false. */
 export async function startPostgres({ isSafe = false } = {}): Promise<TestPostgres> {
-  const home = mkdtempSync(join(tmpdir(), 'millrace-postgres-'));
+  const home = mkdtempSync(join(storeTmpdir(), 'millrace-postgres-'));
   const user = unprivileged();
   if (user.uid !== undefined && user.gid !== undefined) chownSync(home, user.uid, user.gid);
   const data = join(home, 'data');

@@ -171,7 +171,7 @@ async function assertBlobs(log: Log, blobs: ReadonlyMap<string, number>): Promis
 }
 
 function targetExists(session: SessionId): LogError {
-  const message = `Cannot import session ${session}: it already exists. Import it with another id, or delete the existing session`;
+  const message = `Cannot import session ${session}: it already exists. Delete the existing session, or import it with another id (the option into)`;
   return new LogError('session_exists', message, { session });
 }
 

@@ -3,6 +3,7 @@ import {
   isMillraceError,
   type JsonObject,
   type JsonValue,
+  type MillraceError,
   parseJson,
 } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
@@ -16,7 +17,7 @@ export type LineSource = AsyncIterable<string> | Iterable<string> | string;
  */
 export async function readLines(
   lines: LineSource,
-  what: string,
+  what: LineContent,
   take: (line: string) => void | Promise<void>,
 ): Promise<number> {
   let number = 0;
@@ -38,7 +39,7 @@ export async function readLines(
 async function takeLine(
   line: string,
   number: number,
-  what: string,
+  what: LineContent,
   take: (line: string) => void | Promise<void>,
 ): Promise<void> {
   try {
@@ -49,16 +50,28 @@ async function takeLine(
 }
 
 /** Converts an error about a line to a `LogError` with the line number. Returns other errors unchanged. */
-export function toImportError(error: unknown, line: number, what: string): unknown {
-  const isAboutLine =
-    error instanceof BadLineError || (isMillraceError(error) && !(error instanceof LogError));
-  if (!isAboutLine) return error;
+export function toImportError(error: unknown, line: number, what: LineContent): unknown {
+  if (!isAboutLine(error)) return error;
   const isNewer = error.code === 'unsupported_version' || error.code === 'too_new';
   const advice = isNewer ? 'Use a later version of the program' : 'Export it again';
-  const left = what === 'blobs' ? 'The blobs before it are stored' : 'Nothing was imported';
-  const message = `Cannot import ${what}: line ${line}: ${error.message}. ${left}. ${advice}`;
+  const { task, effect } = tasks[what];
+  const message = `${task}: line ${line}: ${error.message}. ${effect}${advice}`;
   const place = { ...error.place, line };
   return new LogError(isNewer ? 'too_new' : 'bad_records', message, place, { cause: error });
+}
+
+/** The content of the lines that are read. */
+export type LineContent = 'a session' | 'blobs' | 'an export';
+
+const tasks: Readonly<Record<LineContent, { readonly task: string; readonly effect: string }>> = {
+  'a session': { task: 'Cannot import a session', effect: 'Nothing was imported. ' },
+  blobs: { task: 'Cannot import blobs', effect: 'The blobs before it are stored. ' },
+  'an export': { task: 'Cannot verify an export', effect: '' },
+};
+
+/** True if an error says what is wrong with a line. */
+export function isAboutLine(error: unknown): error is BadLineError | MillraceError {
+  return error instanceof BadLineError || (isMillraceError(error) && !(error instanceof LogError));
 }
 
 /** Thrown for an invalid line. The caller adds the line number. */

@@ -36,9 +36,12 @@ export async function* exportBlobs(log: Log, id: string): AsyncGenerator<string>
 function* pieces(hash: string, bytes: Uint8Array): Generator<string> {
   const { length } = bytes;
   for (let at = 0; at === 0 || at < length; at += pieceBytes) {
-    const piece = toBase64(bytes.subarray(at, at + pieceBytes));
-    yield JSON.stringify({ hash, length, at, bytes: piece });
+    yield encodePiece({ hash, length, at, bytes: bytes.subarray(at, at + pieceBytes) });
   }
+}
+
+function encodePiece({ hash, length, at, bytes }: Piece): string {
+  return JSON.stringify({ hash, length, at, bytes: toBase64(bytes) });
 }
 
 function missingBlob(session: SessionId, hash: string): LogError {
@@ -55,18 +58,54 @@ function missingBlob(session: SessionId, hash: string): LogError {
  */
 export async function importBlobs(log: Log, lines: LineSource): Promise<readonly BlobRef[]> {
   const stored: BlobRef[] = [];
-  let growing: BlobAssembler | undefined;
+  const reader = new BlobReader();
   const last = await readLines(lines, 'blobs', async (line) => {
-    const piece = decodePiece(line);
-    growing ??= new BlobAssembler(piece);
-    growing.add(piece);
-    if (!growing.isWhole) return;
-    stored.push(await log.blobs.put(await growing.bytes()));
-    growing = undefined;
+    const whole = await reader.take(line);
+    if (whole !== undefined) stored.push(await log.blobs.put(whole.bytes));
   });
-  if (growing !== undefined)
+  if (reader.isInside)
     throw toImportError(new BadLineError('the file ends inside a blob'), last + 1, 'blobs');
   return stored;
+}
+
+/** True if a line of an exported file is a line of `exportBlobs`. */
+export function isBlobLine(line: string): boolean {
+  return line.startsWith('{"hash":');
+}
+
+/** Reads the lines of `exportBlobs` one by one, and checks the hash of each blob. */
+export class BlobReader {
+  readonly #isExact: boolean;
+  #growing: BlobAssembler | undefined;
+
+  /** `isExact`: true if each line must be exactly the text that `exportBlobs` writes. Default: false. */
+  constructor({ isExact = false }: { readonly isExact?: boolean } = {}) {
+    this.#isExact = isExact;
+  }
+
+  /** True if the last line does not end its blob. */
+  get isInside(): boolean {
+    return this.#growing !== undefined;
+  }
+
+  /**
+   * Reads a line. Returns the blob that ends with it. Throws a `BadLineError` if the line is wrong. The next line
+   * then starts a new blob.
+   */
+  async take(
+    line: string,
+  ): Promise<{ readonly hash: string; readonly bytes: Uint8Array } | undefined> {
+    const before = this.#growing;
+    this.#growing = undefined;
+    const piece = decodePiece(line);
+    if (this.#isExact && encodePiece(piece) !== line)
+      throw new BadLineError('its text has changed');
+    const growing = before ?? new BlobAssembler(piece);
+    growing.add(piece);
+    if (growing.isWhole) return { hash: piece.hash, bytes: await growing.bytes() };
+    this.#growing = growing;
+    return undefined;
+  }
 }
 
 interface Piece {

@@ -1,5 +1,4 @@
 import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import {
@@ -16,6 +15,7 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
 import { someOf } from '../../../core/src/testing/runs.ts';
+import { storeTmpdir } from '../../../core/src/testing/store-tmpdir.ts';
 import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import { memoryLog } from '../memory/memory-log.ts';
@@ -37,7 +37,7 @@ import { exportBlobs, importBlobs } from './transfer-blobs.ts';
 
 let folder: string;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'transfer-'));
+  folder = mkdtempSync(join(storeTmpdir(), 'transfer-'));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { someOf } from '../../../core/src/testing/runs.ts';
 import { frameRecording } from '../scripted-server/framing/frame-recording.ts';
 import { outcomeOf } from '../testing/outcome.ts';
-import { casesOf, play } from '../testing/play.ts';
+import { drawnCasesOf, play } from '../testing/play.ts';
 import { wireTable } from '../testing/wire-table.ts';
 
 describe.each(wireTable)('law 6, $wire: a response cut before its terminal signal', (under) => {
-  test.each(casesOf(under.wire))(
+  test.each(drawnCasesOf(under.wire))(
     '$name is not a success after any event',
     async ({ name, lines }) => {
       for (const count of someOf([...lines.keys()])) {

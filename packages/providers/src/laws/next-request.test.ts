@@ -4,7 +4,7 @@ import { someOf } from '../../../core/src/testing/runs.ts';
 import { wireFraming } from '../scripted-server/framing/frame-recording.ts';
 import { sseFrames } from '../scripted-server/framing/sse-frames.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
-import { casesOf, play } from '../testing/play.ts';
+import { casesOf, drawnCasesOf, play } from '../testing/play.ts';
 import { type WireUnderTest, wireTable } from '../testing/wire-table.ts';
 
 const userItem = (id: string, text: string): Item => ({
@@ -54,7 +54,7 @@ describe.each(wireTable)('$wire: the next request', (under) => {
     expect(under.faults(body, under.read(lines), name)).toEqual([]);
   });
 
-  test.each(casesOf(under.wire))(
+  test.each(drawnCasesOf(under.wire))(
     'after $name, aborted at any event, is valid',
     async ({ name, lines }) => {
       const frames = sseFrames(lines, { ...wireFraming[under.wire], done: false });

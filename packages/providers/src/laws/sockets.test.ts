@@ -4,7 +4,7 @@ import { splitEvery } from '../scripted-server/framing/sse-frames.ts';
 import { inLockstep } from '../scripted-server/lockstep.ts';
 import { recordingReply, streamReply } from '../scripted-server/replies.ts';
 import { type ScriptedServer, startScriptedServer } from '../scripted-server/scripted-server.ts';
-import { casesOf, play } from '../testing/play.ts';
+import { casesOf, drawnCasesOf, play } from '../testing/play.ts';
 import { wireTable } from '../testing/wire-table.ts';
 
 /** A fetch that sends the provider's requests to the scripted server. */
@@ -19,7 +19,7 @@ const readLength = 97;
 describe.each(wireTable)('$wire over TCP', (under) => {
   test('each recording gives the same result with and without a real socket', async () => {
     await using server = await startScriptedServer();
-    for (const { name, lines } of casesOf(under.wire)) {
+    for (const { name, lines } of drawnCasesOf(under.wire)) {
       const expected = await play(under, name, [frameRecording(under.wire, lines)]);
       server.reply(recordingReply(under.wire, lines));
       const { deltas, completion } = await play(under, name, [], redirected(server));

@@ -1,4 +1,5 @@
 import { countingIds, type Delta } from '@millrace/core';
+import { fewOf } from '../../../core/src/testing/runs.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Completion } from '../contract/provider.ts';
 import { fetchOf } from './fetch-of.ts';
@@ -25,6 +26,14 @@ export function casesOf(wire: Wire): readonly RecordingCase[] {
       isOwn: origin === 'own',
     })),
   );
+}
+
+/**
+ * Returns the responses for a law that plays each of them many times. `npm run test:full` plays all, the other
+ * modes draw some of each wire. `recordings.test.ts` plays all in every mode.
+ */
+export function drawnCasesOf(wire: Wire): readonly RecordingCase[] {
+  return fewOf(casesOf(wire), 15);
 }
 
 interface Played {

@@ -2,7 +2,7 @@ import { constants, gzipSync } from 'node:zlib';
 import { countingIds } from '@millrace/core';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { runs } from '../../../core/src/testing/runs.ts';
+import { runs, someOf } from '../../../core/src/testing/runs.ts';
 import type { Completion } from '../contract/provider.ts';
 import type { ChatOptions } from '../openai-chat/options.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
@@ -76,7 +76,7 @@ const answer = sseText(textEvent('Grüße '), textEvent('😀'), finishEvent(), 
 describe('§1.1 text is decoded across reads', () => {
   test('wherever the bytes are cut, also within a character', async () => {
     const bytes = utf8(answer);
-    for (let at = 1; at < bytes.length; at++) {
+    for (const at of someOf([...bytes.keys()].slice(1))) {
       const { fetch } = fetchOf(splitAt(bytes, [at]));
       expect(ends(await complete({ fetch }))).toEqual(whole);
     }
@@ -107,7 +107,7 @@ describe('§1.2 lines', () => {
     ['CR', '\r'],
   ])('end in %s, however the bytes are cut', async (_, lineEnd) => {
     const bytes = utf8(answer.replaceAll('\n', lineEnd));
-    for (let at = 1; at < bytes.length; at++) {
+    for (const at of someOf([...bytes.keys()].slice(1))) {
       const { fetch } = fetchOf(splitAt(bytes, [at]));
       expect(ends(await complete({ fetch }))).toEqual(whole);
     }

@@ -1,4 +1,4 @@
-import { useEffect, useId, useMemo, useState } from 'react';
+import { useId, useLayoutEffect, useMemo, useState } from 'react';
 import { useHeldText } from './extras.ts';
 import { FootnoteContext } from './footnote-view.tsx';
 import { NodesView } from './node-view.tsx';
@@ -22,7 +22,7 @@ export function MarkdownView({ text, isOpen }: MarkdownViewProps) {
   const scope = useMemo(() => ({ footnotes, prefix, isOpen }), [footnotes, prefix, isOpen]);
   const shown = useHeldText(text);
   const nodes = tree.read(shown, !isOpen && shown.length === text.length);
-  useEffect(() => footnotes.publish());
+  useLayoutEffect(() => footnotes.publish());
   return (
     <FootnoteContext value={scope}>
       <div className="markdown" data-open={isOpen || undefined}>

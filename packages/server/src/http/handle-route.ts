@@ -43,11 +43,15 @@ export async function handleRoute(
   options: HandleRouteOptions,
 ): Promise<void> {
   const input = readInput(route, raw, options.limits);
+  exchange.assertReader();
   const result = await route.handle(input, createContext(route, exchange, raw, options));
-  if (result instanceof StreamReply) {
+  const isStream = result instanceof StreamReply;
+  // A request that has already changed data must be answered, so the limits do not apply to it.
+  const isRefusable = route.method === 'GET' || (isStream && result.isRefusable);
+  if (isRefusable) exchange.assertReader();
+  if (isStream) {
     const { openStreams } = options;
-    // A request that has already changed data must be answered, so the limit does not apply to it.
-    if (route.method === 'GET' || result.isRefusable) {
+    if (isRefusable) {
       openStreams.assertCapacity(exchange.caller);
       const restricted = restrictedName(exchange.grant);
       if (result.isReplay && restricted !== undefined)
@@ -88,20 +92,19 @@ function createContext(
   { bytes, query: rawQuery }: RawInput,
   options: HandleRouteOptions,
 ): RouteContext {
-  const { request, grant, caller, toServerError } = exchange;
+  const { request, grant, caller, drained, toServerError } = exchange;
   const { service, streams, tokens, log, clock, limits, closing, storage, mcp, a2a, push } =
     options;
-  const { stallTimeoutMs } = options;
   return {
     service: scopedService(service, grant),
     grant,
     caller,
     restricted: restrictedName(grant),
+    drained,
     streams,
     tokens,
     log,
     clock,
-    stallTimeoutMs,
     limits,
     closing,
     storage,

@@ -19,7 +19,7 @@ import {
 import { handleRoute } from './handle-route.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { HttpLimits } from './http-limits.ts';
-import type { OpenStreams } from './open-connections.ts';
+import type { OpenStreams, UnreadReplies } from './open-connections.ts';
 import { pageRoutes } from './page-files.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Route, RouteServices } from './route.ts';
@@ -29,6 +29,7 @@ interface HttpAppOptions extends RouteServices {
   readonly limits: HttpLimits;
   readonly requestLog: RequestLog;
   readonly openStreams: OpenStreams;
+  readonly unreadReplies: UnreadReplies;
   readonly access: AccessPolicy;
   readonly page?: string | undefined;
   /** Resolves when the services are ready. The app calls it for each request that passed the access check. */

@@ -5,8 +5,10 @@ import type { HttpRequest, HttpResponse } from '../contract/http.ts';
 import type { ServerError } from '../contract/server-error.ts';
 import { fullGrant, type Grant } from '../contract/service.ts';
 import type { StorageHealth } from '../stores/storage-health.ts';
+import { restrictedName } from './access/fair-share.ts';
 import type { IsUserAdmitted } from './access/user-checks.ts';
 import { asServerError, errorReply, internalError } from './error-reply.ts';
+import type { UnreadReplies } from './open-connections.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Reply, StreamReply } from './route.ts';
 
@@ -43,6 +45,7 @@ export function acceptsEncoding(
 interface ExchangeOptions {
   readonly clock: Pick<Clock, 'now'>;
   readonly requestLog: RequestLog;
+  readonly unreadReplies: UnreadReplies;
   /** Receives all errors and selects the storage errors. */
   readonly storage?: Pick<StorageHealth, 'report'> | undefined;
 }
@@ -73,6 +76,7 @@ export class HttpExchange {
   formatError: (error: ServerError) => Reply = errorReply;
   readonly #log: RequestLog;
   readonly #storage: ExchangeOptions['storage'];
+  readonly #unread: UnreadReplies;
 
   constructor(request: HttpRequest, response: HttpResponse, options: ExchangeOptions) {
     this.id = (++requests).toString(36).padStart(6, '0');
@@ -81,6 +85,7 @@ export class HttpExchange {
     this.address = request.address;
     this.#log = options.requestLog;
     this.#storage = options.storage;
+    this.#unread = options.unreadReplies;
     const { clock } = options;
     const startedAt = clock.now();
     const { method, url } = request;
@@ -150,6 +155,20 @@ export class HttpExchange {
       ...headers,
     });
     this.response.end(bytes);
+    this.#watchReader();
+  }
+
+  /** Throws `rate_limited` if the caller has too many replies that it has not read. */
+  assertReader(): void {
+    this.#unread.assertCapacity(restrictedName(this.grant));
+  }
+
+  /** Waits until the client has read what was written. Disconnects a client that stops reading. */
+  drained = (response: HttpResponse): Promise<void> =>
+    this.#unread.drained(response, restrictedName(this.grant));
+
+  #watchReader(): void {
+    this.#unread.watch(this.response, restrictedName(this.grant));
   }
 
   /**
@@ -159,6 +178,7 @@ export class HttpExchange {
   async stream({ write }: StreamReply): Promise<void> {
     try {
       await write(this.response);
+      this.#watchReader();
     } catch (error) {
       const refusal = this.toServerError(error);
       if (this.response.headersSent) this.response.destroy();

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '@millrace/log';
 import { ServerError } from '../contract/server-error.ts';
+import { defaultStreamLimits } from '../stream/stream-limits.ts';
 import type { Authorize } from './access/authorized-user.ts';
 import { type ClientAddress, callerOfToken, tokenOfCaller } from './access/check-access.ts';
 import { isLoopback } from './access/host-and-origin.ts';
@@ -11,7 +12,7 @@ import { fromNodeRequest } from './adapters/node-request.ts';
 import { fromWebRequest, WebResponse } from './adapters/web-exchange.ts';
 import { HttpApp } from './http-app.ts';
 import { defaultHttpLimits, type HttpLimits } from './http-limits.ts';
-import { OpenStreams, RequestsAhead } from './open-connections.ts';
+import { OpenStreams, RequestsAhead, UnreadReplies } from './open-connections.ts';
 import { RequestLog, type RequestLogOptions } from './request-log.ts';
 import type { RouteServices } from './route.ts';
 import { checkBasePath } from './router.ts';
@@ -20,6 +21,8 @@ export interface HttpServerOptions extends RouteServices {
   readonly hosts?: readonly string[] | undefined;
   readonly origins?: readonly string[] | undefined;
   readonly limits?: Partial<HttpLimits> | undefined;
+  /** Maximum time in which a client reads nothing of its reply, in milliseconds. Default: 60,000. */
+  readonly stallTimeoutMs?: number | undefined;
   readonly requestLog?: RequestLogOptions | undefined;
   readonly page?: string | undefined;
   readonly basePath?: string | undefined;
@@ -64,6 +67,7 @@ export class HttpServer {
   constructor(options: HttpServerOptions) {
     this.#options = options;
     const { clock, tokens, hosts = [], origins = [], authorize, clientAddress } = options;
+    const { stallTimeoutMs = defaultStreamLimits.stallTimeoutMs } = options;
     this.#limits = { ...defaultHttpLimits, ...options.limits };
     this.#basePath = checkBasePath(options.basePath ?? '');
     this.#hosts = new Set(hosts.map((host) => host.toLowerCase()));
@@ -78,6 +82,7 @@ export class HttpServer {
       limits: this.#limits,
       requestLog: new RequestLog(options.requestLog, clock),
       openStreams,
+      unreadReplies: new UnreadReplies(clock, stallTimeoutMs),
       closing,
       access: {
         hosts: this.#hosts,
@@ -110,8 +115,9 @@ export class HttpServer {
   handler({ basePath = this.#basePath }: HandlerOptions = {}): NodeHandler {
     const path = checkBasePath(basePath);
     return (request, response) => {
-      if (!this.#requestsAhead.accept(request, response)) return;
-      void this.#app.handle(fromNodeRequest(request, path), response);
+      this.#requestsAhead.add(request, response, () => {
+        void this.#app.handle(fromNodeRequest(request, path), response);
+      });
     };
   }
 

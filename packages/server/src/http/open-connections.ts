@@ -130,28 +130,120 @@ export class OpenStreams {
   }
 }
 
+/** Maximum number of bytes in the replies that the callers with the same restricted rights have not read. */
+const maxUnreadBytes = 64 * 2 ** 20;
+
+/**
+ * The replies that clients have not read completely. A reply waits in the memory of the server, so a client
+ * that reads nothing for some time is disconnected. Callers without full access have a limit for all their
+ * unread replies together.
+ */
+export class UnreadReplies {
+  readonly #clock: Clock;
+  readonly #stallTimeoutMs: number;
+  /** The number of unread bytes of each restricted caller. */
+  readonly #bytes = new Map<string, number>();
+
+  constructor(clock: Clock, stallTimeoutMs: number) {
+    this.#clock = clock;
+    this.#stallTimeoutMs = stallTimeoutMs;
+  }
+
+  /** Throws `rate_limited` if a restricted caller has too many unread replies. */
+  assertCapacity(restricted: string | undefined): void {
+    if (restricted === undefined || (this.#bytes.get(restricted) ?? 0) < maxUnreadBytes) return;
+    const message = `Cannot send another reply: ${maxUnreadBytes / 2 ** 20} MiB of earlier replies were not read. Read them first`;
+    throw new ServerError('rate_limited', message, {}, { retryAfterMs: 1000 });
+  }
+
+  /** Counts the unread bytes of a complete reply. Disconnects the client if it stops reading. */
+  watch(response: HttpResponse, restricted: string | undefined): void {
+    if (response.destroyed || response.writableLength === 0) return;
+    response.once('close', this.#hold(response, restricted));
+  }
+
+  /** Waits until the client has read. Meanwhile it does the same as `watch`. */
+  drained(response: HttpResponse, restricted: string | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const release = this.#hold(response, restricted);
+      const settle = () => {
+        release();
+        response.off('drain', settle);
+        response.off('close', settle);
+        resolve();
+      };
+      response.on('drain', settle);
+      response.on('close', settle);
+      if (response.destroyed) settle();
+    });
+  }
+
+  /** Counts the unread bytes, and checks at intervals whether the client reads, until the result is called. */
+  #hold(response: HttpResponse, restricted: string | undefined): () => void {
+    let unread = response.writableLength;
+    const release = restricted === undefined ? () => {} : this.#count(restricted, unread);
+    let stop = () => {};
+    const wait = () => {
+      stop = this.#clock.after(this.#stallTimeoutMs, check, { isIdle: true });
+    };
+    const check = () => {
+      const left = response.writableLength;
+      if (left >= unread) return void response.destroy();
+      unread = left;
+      wait();
+    };
+    wait();
+    return () => {
+      stop();
+      release();
+    };
+  }
+
+  #count(restricted: string, bytes: number): () => void {
+    this.#bytes.set(restricted, (this.#bytes.get(restricted) ?? 0) + bytes);
+    return () => {
+      const left = (this.#bytes.get(restricted) ?? 0) - bytes;
+      if (left > 0) this.#bytes.set(restricted, left);
+      else this.#bytes.delete(restricted);
+    };
+  }
+}
+
 /** Maximum number of requests that a connection can send before the first of them is answered. */
 const maxRequestsAhead = 100;
 
 /**
- * Counts the unanswered requests of each connection. Browsers and HTTP libraries wait for an answer before
- * they send the next request. If a client sends thousands of requests without reading the answers, its
- * connection is closed. Otherwise the client would keep the server busy and fill its memory.
+ * Answers the requests of each connection one after the other. Browsers and HTTP libraries wait for an answer
+ * before they send the next request. A client that sends requests and does not read the answers would
+ * otherwise keep the server busy and fill its memory. If it sends too many of them, its connection is closed.
  */
 export class RequestsAhead {
-  readonly #counts = new WeakMap<Socket, number>();
+  /** The requests of each connection that wait for the answer to an earlier request. */
+  readonly #waiting = new WeakMap<Socket, (() => void)[]>();
 
-  /** Counts a request. Returns false if the connection is closed and the request needs no answer. */
-  accept({ socket }: IncomingMessage, response: ServerResponse): boolean {
-    if (socket.destroyed) return false;
-    const count = this.#counts.get(socket) ?? 0;
-    if (count >= maxRequestsAhead) {
-      socket.destroy();
-      return false;
+  /** Calls `answer` when all earlier requests of the connection are answered. */
+  add(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
+    const { socket } = request;
+    // The answers of HTTP/2 do not wait for each other.
+    if (request.httpVersionMajor > 1) return answer();
+    if (socket.destroyed) return;
+    const start = () => {
+      response.once('close', () => this.#next(socket));
+      answer();
+    };
+    const waiting = this.#waiting.get(socket);
+    if (waiting === undefined) {
+      this.#waiting.set(socket, []);
+      return start();
     }
-    this.#counts.set(socket, count + 1);
-    response.once('close', () => this.#counts.set(socket, (this.#counts.get(socket) ?? 1) - 1));
-    return true;
+    if (waiting.length + 1 >= maxRequestsAhead) socket.destroy();
+    else waiting.push(start);
+  }
+
+  #next(socket: Socket): void {
+    const next = this.#waiting.get(socket)?.shift();
+    if (next === undefined || socket.destroyed) this.#waiting.delete(socket);
+    else next();
   }
 }
 

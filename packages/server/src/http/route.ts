@@ -23,8 +23,6 @@ export interface RouteServices {
   readonly tokens: TokenStore;
   readonly log: Log;
   readonly clock: Clock;
-  /** Maximum time in which the client of a stream reads nothing, in milliseconds. Default: 60,000. */
-  readonly stallTimeoutMs?: number | undefined;
   /** Reports whether the stores accept writes. Default: unknown; the server then counts as ready. */
   readonly storage?: Pick<StorageHealth, 'report' | 'assertWritable'> | undefined;
   /** Receives a span for each request that can start work. */
@@ -45,6 +43,8 @@ export interface RouteContext extends RouteServices {
   readonly caller: string;
   /** Identifies the resources of a caller without full access. Undefined for full access. */
   readonly restricted: string | undefined;
+  /** Waits until the client has read what was written. Disconnects a client that stops reading. */
+  readonly drained: (response: HttpResponse) => Promise<void>;
   readonly headers: IncomingHttpHeaders;
   /** The trace context from the header `traceparent`. Undefined if the header is missing or invalid. */
   readonly trace: TraceContext | undefined;
@@ -196,6 +196,11 @@ const headerDocs = {
     description:
       'The id of the last received event. The stream continues after it. Takes precedence over `from`',
     schema: { type: 'string', maxLength: 64 },
+  },
+  'millrace-on-close': {
+    description:
+      'What a closed connection does: `continue` leaves the agent running, `stop` stops the answer of this request. Default: `continue`',
+    schema: { type: 'string', enum: ['continue', 'stop'] },
   },
   range: {
     description: 'One range of bytes, for example `bytes=0-1023`. Default: all bytes',

@@ -2,7 +2,6 @@ import type { Clock } from '@millrace/log';
 import { AbortRace, abandoned } from '../agents/abort-race.ts';
 import type { HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
-import { defaultStreamLimits } from '../stream/stream-limits.ts';
 
 interface LineOptions<T> {
   readonly context: LineContext;
@@ -16,9 +15,9 @@ interface LineOptions<T> {
 }
 
 interface LineContext {
-  readonly clock: Clock;
   readonly closing: AbortSignal;
-  readonly stallTimeoutMs?: number | undefined;
+  /** Waits until the client has read. */
+  readonly drained: (response: HttpResponse) => Promise<void>;
 }
 
 interface Heartbeat {
@@ -28,9 +27,8 @@ interface Heartbeat {
 }
 
 /**
- * Writes values to a response as they arrive. It waits while the client reads too slowly. If the client reads
- * nothing for `stallTimeoutMs`, the server disconnects it. If the client disconnects, the writing stops, but
- * the source continues its work.
+ * Writes values to a response as they arrive. It waits while the client reads too slowly. If the client
+ * disconnects, the writing stops, but the source continues its work.
  */
 export async function writeLines<T>(
   response: HttpResponse,
@@ -51,7 +49,7 @@ export async function writeLines<T>(
       const next = await watch.raceAbort(iterator.next());
       if (next === abandoned) return endEarly(response, errorLine);
       if (next.done === true) return void response.end();
-      if (!response.write(line(next.value))) await watch.raceAbort(drained(response, context));
+      if (!response.write(line(next.value))) await watch.raceAbort(context.drained(response));
     }
   } catch (error) {
     if (!response.destroyed) response.end(errorLine(error));
@@ -87,22 +85,4 @@ function endEarly(response: HttpResponse, errorLine: LineOptions<never>['errorLi
   const message =
     'Cannot send the rest: the server is closing. The task continues; request it again in a moment';
   response.end(errorLine(new ServerError('unavailable', message)));
-}
-
-/** Waits until the client has read. Disconnects a client that reads nothing until the timeout. */
-function drained(
-  response: HttpResponse,
-  { clock, stallTimeoutMs = defaultStreamLimits.stallTimeoutMs }: LineContext,
-): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = clock.after(stallTimeoutMs, () => response.destroy(), { isIdle: true });
-    const settle = () => {
-      stop();
-      response.off('drain', settle);
-      response.off('close', settle);
-      resolve();
-    };
-    response.on('drain', settle);
-    response.on('close', settle);
-  });
 }

@@ -2,6 +2,7 @@ import { type FoldState, sessionId, toArray } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import type { ContentHit, ContentSearch, ContentSearchResult } from '../contract/inspection.ts';
 import type { TasksService } from '../contract/service.ts';
+import { type FoundText, TextSearch } from './text-search.ts';
 
 /** Maximum numbers for one request. The cursor of the result continues the search. */
 const maxTasks = 50;
@@ -19,7 +20,7 @@ export async function searchContent(
   { text, cursor }: ContentSearch,
   { tasks, log }: { readonly tasks: Pick<TasksService, 'list'>; readonly log: Log },
 ): Promise<ContentSearchResult> {
-  const pattern = new RegExp(escaped(text), 'giu');
+  const search = new TextSearch(text);
   const data: ContentSearchResult['data'][number][] = [];
   let next: string | null = cursor ?? null;
   let [records, count] = [0, 0];
@@ -35,7 +36,7 @@ export async function searchContent(
       if (info === undefined) continue;
       records += info.through;
       count++;
-      const hits = hitsIn(await snapshot(log, session), pattern);
+      const hits = await hitsIn(await snapshot(log, session), search);
       if (hits.length > 0) data.push({ task_id: task.id, hits });
     }
     next = page.next;
@@ -44,33 +45,26 @@ export async function searchContent(
   return { data, searched: count, next };
 }
 
-/** Returns a text as a pattern that matches this text. Spaces match any white space. */
-function escaped(text: string): string {
-  const words = text.trim().split(/\s+/u);
-  return words.map((word) => word.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('\\s+');
-}
-
 /** The kinds of items whose texts are messages. */
 const messageKinds: ReadonlySet<string> = new Set(['user', 'assistant', 'notification']);
 
 /** Finds the latest matches in the messages of a session. */
-function hitsIn({ items }: FoldState, pattern: RegExp): ContentHit[] {
+async function hitsIn({ items }: FoldState, search: TextSearch): Promise<ContentHit[]> {
   const hits: ContentHit[] = [];
   for (const { id, kind, parts, redacted } of toArray(items).toReversed()) {
     if (redacted || !messageKinds.has(kind)) continue;
     for (const { part } of parts) {
       if (part?.kind !== 'text') continue;
-      pattern.lastIndex = 0;
-      const found = pattern.exec(part.text);
-      if (found === null) continue;
-      hits.push({ item_id: id, kind, ...excerpt(part.text, found.index, found[0].length) });
+      const found = await search.find(part.text);
+      if (found === undefined) continue;
+      hits.push({ item_id: id, kind, ...excerpt(part.text, found) });
       if (hits.length >= maxHitsPerTask) return hits;
     }
   }
   return hits;
 }
 
-function excerpt(text: string, at: number, length: number) {
+function excerpt(text: string, { at, length }: FoundText) {
   const end = at + length;
   const before = text.slice(Math.max(0, at - charactersBefore), at).toWellFormed();
   const after = text.slice(end, end + charactersAfter).toWellFormed();

@@ -57,10 +57,10 @@ export const subAgentRoutes: readonly Route[] = [
     reply: z.string(),
     replyType: 'application/octet-stream',
     headers: ['range'],
-    async handle({ params: asked }, { service, log, headers }) {
-      const { id: task } = await service.tasks.get({ id: asked.task_id });
-      const session = await subAgentSession(log, task, asked.session_id);
-      return sendReferencedBlob(log, session, asked.hash, headers);
+    async handle({ params: asked }, context) {
+      const { id: task } = await context.service.tasks.get({ id: asked.task_id });
+      const session = await subAgentSession(context.log, task, asked.session_id);
+      return sendReferencedBlob(session, asked.hash, context);
     },
   }),
 ];

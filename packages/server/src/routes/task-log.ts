@@ -186,9 +186,9 @@ export const taskLogRoutes: readonly Route[] = [
     reply: z.string(),
     replyType: 'application/octet-stream',
     headers: ['range'],
-    async handle({ params: { task_id: task, hash } }, { service, log, headers }) {
-      const { id } = await service.tasks.get({ id: task });
-      return sendReferencedBlob(log, id, hash, headers);
+    async handle({ params: { task_id: task, hash } }, context) {
+      const { id } = await context.service.tasks.get({ id: task });
+      return sendReferencedBlob(id, hash, context);
     },
   }),
   /**
@@ -303,13 +303,12 @@ interface ReferencedBlob {
 
 /** Returns a blob that the transcript of a session references, as a reply. Throws `not_found` otherwise. */
 export async function sendReferencedBlob(
-  log: Log,
   task: string,
   hash: string,
-  headers: RouteContext['headers'],
+  context: Parameters<typeof sendBlob>[1],
 ): ReturnType<Route['handle']> {
-  const found = await referencedBlob(log, task, hash);
-  const reply = found && (await sendBlob({ ...found, hash }, log, headers));
+  const found = await referencedBlob(context.log, task, hash);
+  const reply = found && (await sendBlob({ ...found, hash }, context));
   if (reply !== undefined) return reply;
   const message = `Cannot find this blob in task ${task}: no message of the task refers to it`;
   throw new ServerError('not_found', message, { task });

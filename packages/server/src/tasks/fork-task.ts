@@ -2,6 +2,7 @@ import {
   branchSession,
   type ClientToolResult,
   type ForkedRunOptions,
+  forkSession,
   type Run,
 } from '@millrace/agent';
 import {
@@ -11,9 +12,8 @@ import {
   type SessionId,
   sessionId,
   type TraceContext,
-  toArray,
 } from '@millrace/core';
-import { type ForkOptions as CopyOptions, type Log, snapshot } from '@millrace/log';
+import { type ForkOptions as CopyOptions, type Log, readBackward } from '@millrace/log';
 import { withFiles } from '../agents/loops/loop-commands.ts';
 import type { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
@@ -129,7 +129,8 @@ export async function copyTask(
     key === undefined ? ids.session() : keyedTaskId(agentId, `copy:${from.id}:${key}`, owner);
   const known = key === undefined ? undefined : await tasks.find({ id: into });
   if (known !== undefined) return known.task;
-  if ((await log.info(into)) === undefined) await log.fork(sessionId(from.id), { into, ...copied });
+  if ((await log.info(into)) === undefined)
+    await forkSession(log, sessionId(from.id), { into, ...copied });
   const task_metadata = await branchMetadata(log, from, copied.through);
   const task = await tasks.adopt({ agentId, owner }, into, { params: from.params, task_metadata });
   await createTracker(rows, into, agentId);
@@ -184,9 +185,22 @@ async function forkError(taskId: string, run: Run): Promise<ServerError> {
   return new ServerError(isInvalid ? 'invalid' : 'not_found', message, { task: taskId });
 }
 
-/** Returns the id of the last item that both tasks contain. Returns null if they share no item. */
-async function lastItem(log: Log, session: SessionId, through: number): Promise<string | null> {
-  if (through === 0) return null;
-  const { items } = await snapshot(log, session, { through });
-  return toArray(items).at(-1)?.id ?? null;
+/**
+ * Returns the id of the last item that both tasks contain. Returns null if they share no item. It reads backward
+ * up to this item, because the state of a long session takes seconds to fold.
+ */
+export async function lastItem(
+  log: Log,
+  session: SessionId,
+  through: number,
+): Promise<string | null> {
+  const superseded = new Set<string>();
+  for await (const records of readBackward(log, session, { through }))
+    for (const { fact, turn, attempt } of records.toReversed()) {
+      const tried = `${turn}.${attempt}`;
+      if (fact?.type === 'attempt_superseded') superseded.add(tried);
+      // A superseded attempt leaves no item. A redacted item stays, without its content.
+      if (fact?.type === 'item_started' && !superseded.has(tried)) return fact.itemId;
+    }
+  return null;
 }

@@ -9,12 +9,27 @@ export class CuttingProxy {
   /** The number of bytes that each connection has passed, in the order of the connections. */
   readonly passed: number[] = [];
 
-  private constructor(targetPort: number) {
-    this.#server = createServer((client) => this.#join(client, targetPort));
+  readonly #onCut: () => void;
+
+  private constructor(target: () => Promise<number>, onCut: () => void) {
+    this.#onCut = onCut;
+    this.#server = createServer((client) => {
+      // A client that leaves while the target starts needs no connection to the target.
+      client.on('error', () => {});
+      void target().then((port) => !client.destroyed && this.#join(client, port));
+    });
   }
 
-  static async before(targetPort: number): Promise<CuttingProxy> {
-    const proxy = new CuttingProxy(targetPort);
+  /**
+   * Starts a proxy before the port of a server. The port can be a function, because a server that is started
+   * again has another port. `onCut` is called at each cut, before the client notices the cut.
+   */
+  static async before(
+    target: number | (() => Promise<number>),
+    onCut: () => void = () => {},
+  ): Promise<CuttingProxy> {
+    const port = typeof target === 'number' ? async () => target : target;
+    const proxy = new CuttingProxy(port, onCut);
     await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
     return proxy;
   }
@@ -56,6 +71,7 @@ export class CuttingProxy {
       if (data.length < left) return void client.write(part);
       // The client still receives the bytes before the cut.
       target.destroy();
+      this.#onCut();
       client.end(part);
     });
   }

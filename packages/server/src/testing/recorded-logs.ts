@@ -26,7 +26,7 @@ const session = sessionId('recorded');
 let logsPromise: Promise<readonly RecordedLog[]> | undefined;
 
 /** The recordings of each provider that a mode with fewer runs draws. */
-const recordingsPerWire = 12;
+const recordingsPerWire = 6;
 
 /**
  * Returns one log per recording of every provider, and one per scenario of the agent loop. The tests of the

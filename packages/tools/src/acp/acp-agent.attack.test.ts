@@ -80,6 +80,21 @@ test.each(['error', 'exit'])(
   },
 );
 
+test.each([
+  ['growing input', 'ls; rm x\n{"command":"ls; rm x"}'],
+  ['no input', 'Terminal\nThe agent has not sent the input of this call.'],
+])(
+  'attack 18.437: the question about a call shows its newest input: %s',
+  async (prompt, described) => {
+    const { agent, next } = open({ args: [hostile] });
+    const run = agent.run(prompt, { session });
+    const { from } = await next(1);
+    expect(from?.form?.message).toBe(`The agent asks for permission: ${described}`);
+    run.abort();
+    await run.result;
+  },
+);
+
 test('attack 18.405: a malformed error ends the run, and the session continues', async () => {
   const { agent, say } = open({ args: [hostile] });
   const { error } = await agent.run('malformed', { session }).result;

@@ -18,7 +18,9 @@ test('24.8: parallel calls are on our log, and their permission requests are for
   const { agent, cwd, next, shown } = open();
   const run = agent.run('write', { session });
   const first = await next(2);
-  expect(first.from?.form?.message).toMatch(/: Write a\.txt\n.*a\.txt:\nthe text of a\.txt$/);
+  expect(first.from?.form?.message).toMatch(
+    /: Write a\.txt\n\{"name":"a\.txt"\}\n.*a\.txt:\nthe text of a\.txt$/,
+  );
   await agent.approve(session, first.toolCallId, { input: { answer: 'yes' } });
   const second = await next(1);
   await agent.deny(session, second.toolCallId, { reason: 'Not this one' });

@@ -235,14 +235,14 @@ class AcpConnection {
       throw new RpcError(-32_601, `The client does not offer ${method}`);
     const turn = this.#turns.get(textIn(params, 'sessionId') ?? '');
     if (turn === undefined) return { outcome: { outcome: 'cancelled' } };
-    const { form, outcome } = permissionForm(params);
-    const { promise, resolve: answer } = Promise.withResolvers<JsonValue>();
     const { toolCall } = params;
     const call = textIn(toolCall, 'toolCallId');
-    turn.push([
-      ...(isJsonObject(toolCall) ? turn.events.call(toolCall, true) : []),
-      { type: 'question', call, form, answer: (given) => answer(outcome(given)) },
-    ]);
+    if (isJsonObject(toolCall)) turn.push(turn.events.call(toolCall, true));
+    // The request can leave out what the agent said before, so the form shows the newest description.
+    const about = turn.events.described(call) ?? toolCall ?? null;
+    const { form, outcome } = permissionForm({ ...params, toolCall: about });
+    const { promise, resolve: answer } = Promise.withResolvers<JsonValue>();
+    turn.push([{ type: 'question', call, form, answer: (given) => answer(outcome(given)) }]);
     return promise;
   }
 }

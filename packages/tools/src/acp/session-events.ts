@@ -86,6 +86,11 @@ export class SessionEvents {
     return events;
   }
 
+  /** Returns everything that the agent has said about a call that is not over. */
+  described(id: string | undefined): JsonObject | undefined {
+    return id === undefined ? undefined : this.#calls.get(id)?.fields;
+  }
+
   /** Returns the calls that the session does not have yet. */
   sendCalls(): readonly RemoteEvent[] {
     return [...this.#unsent].flatMap((call) => this.#send(call));
@@ -162,7 +167,10 @@ export interface PermissionForm {
   outcome(answer: FormAnswer): JsonObject;
 }
 
-/** Converts a permission request. Throws if it has no options. */
+/**
+ * Converts a permission request about a call. The message contains what the agent last said about the call,
+ * because the session may have an earlier input. Throws if the request has no options.
+ */
 export function permissionForm({ toolCall, options }: JsonObject): PermissionForm {
   const offered = (Array.isArray(options) ? options : []).flatMap((option) => {
     const [id, kind] = [textIn(option, 'optionId'), textIn(option, 'kind')];
@@ -176,7 +184,9 @@ export function permissionForm({ toolCall, options }: JsonObject): PermissionFor
   const { rawInput } = about;
   const input = rawInput === undefined ? '' : JSON.stringify(rawInput);
   // Some agents send the change of a file only with the question.
-  const details = [title, input, outputOf({ content: about['content'] ?? null })];
+  const content = outputOf({ content: about['content'] ?? null });
+  const isKnown = hasInput(about) || content !== '';
+  const details = [title, input, content, isKnown ? '' : unknownInput];
   const message = clipped(
     `The agent asks for permission: ${details.filter((text) => text !== '').join('\n')}`,
   );
@@ -205,6 +215,7 @@ export function permissionForm({ toolCall, options }: JsonObject): PermissionFor
   };
 }
 
+const unknownInput = 'The agent has not sent the input of this call.';
 const clippedText = '\n[shortened: the agent will do more than this text shows]';
 
 function clipped(text: string): string {

@@ -8,7 +8,7 @@ import type { PermissionPolicy } from './permission-policy.ts';
 import type { PermissionRule } from './permission-rule.ts';
 import type { ReadOnlyCommand, ReadPath } from './read-only/read-only-command.ts';
 import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
-import { linkedProtectedName, nameThatGitObeys } from './repository-protection.ts';
+import { judgedText, linkedProtectedName, nameThatGitObeys } from './repository-protection.ts';
 import { standingRuleText } from './standing-rule.ts';
 import { suggestRule, withAllChanges } from './suggest-rule.ts';
 import { isPathKind, isRemoteTool, type PathKind, toolKindOf } from './tool-kinds.ts';
@@ -66,7 +66,10 @@ export function approveByPolicy(
     const ruling = await decide(pending, resolved);
     // The tool refuses the call if the path leads to a different file when the tool runs. `judged` is empty
     // if the real path is unknown.
-    return { ...ruling, judged: resolved.leadsTo ?? '' };
+    const { leadsTo } = resolved;
+    if (leadsTo === undefined) return { ...ruling, judged: '' };
+    const judged = kind === 'write' ? judgedText(workspace.root, leadsTo) : leadsTo;
+    return { ...ruling, judged };
   };
 }
 

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, isAbsolute, relative, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
+import { completesBare } from '../git/repositories/read-folder.ts';
 import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { gitPlaces } from '../sandbox/git-places.ts';
 import { followLinks, isBelow, realPathOf } from '../sandbox/protected-paths.ts';
@@ -12,8 +13,8 @@ const searches = new Map<string, RepositorySearch>();
 
 /**
  * Returns the segment of a path that makes git execute the file or read it as settings. It is the folder of
- * `core.hooksPath`, a repository with a name other than `.git`, or a file that settings include. The name
- * alone does not show this purpose. Both paths must be real paths.
+ * `core.hooksPath`, a repository with a name other than `.git`, a file that settings include, or a folder that
+ * a new file makes a repository. The name alone does not show this purpose. Both paths must be real paths.
  *
  * If not all repositories can be found, every file counts as such a file.
  */
@@ -22,11 +23,48 @@ export function nameThatGitObeys(root: string, path: string): string | undefined
     const place = gitPlaces(root, searchOf(root)).guarded.find((one) =>
       [one, realPathOf(one)].some((at) => isAtOrBelow(at, path)),
     );
-    return place && basename(place);
+    return place === undefined ? newRepositoryOf(root, path) : basename(place);
   } catch (error) {
     if (error instanceof SandboxError) return basename(path);
     throw error;
   }
+}
+
+/**
+ * Returns the name of the folder that a new file makes a repository. Git then obeys the settings that are in
+ * the folder already. A folder that cannot be listed counts as such a folder. Both paths must be real paths.
+ */
+export function newRepositoryOf(root: string, path: string): string | undefined {
+  const inside = relative(root, path);
+  if (inside.startsWith('..') || isAbsolute(inside)) return undefined;
+  try {
+    return completesBare(root, inside.split(sep).join('/'));
+  } catch {
+    return basename(path);
+  }
+}
+
+/**
+ * Returns the text that a decision about a file is about (`judged`). It is the real path. If the file makes a
+ * folder a repository, the text says so, because a decision about an ordinary file does not cover this.
+ */
+export function judgedText(root: string, path: string): string {
+  return newRepositoryOf(root, path) === undefined ? path : `${repositoryMark}${path}`;
+}
+
+/** No real path starts with this text, because real paths are absolute. */
+const repositoryMark = 'a new git repository: ';
+
+/** Returns the real path of a decision, and whether the decision covers a new repository. */
+export function readJudged(judged: string): {
+  readonly path: string;
+  readonly coversRepository: boolean;
+} {
+  const coversRepository = judged.startsWith(repositoryMark);
+  return {
+    path: coversRepository ? judged.slice(repositoryMark.length) : judged,
+    coversRepository,
+  };
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { FileVersion } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
 import { WorkspaceError } from '../contract/workspace-error.ts';
+import { judgedText } from '../permissions/repository-protection.ts';
 import { maxStoredBytes } from '../workspace/record-change.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { currentVersion, type FilePlan, type FileStep } from './plan-file-changes.ts';
@@ -33,24 +34,26 @@ export async function applyFilePlan(
   );
   try {
     for (const step of deletedFirst) {
-      await applyStep(workspace, step, contents);
+      await applyStep(workspace.boundTo(step.path), step, contents);
       done.push(step);
     }
   } catch (error) {
-    for (const { path, from, to } of done.toReversed())
-      await applyStep(workspace, { path, from: to, to: from }, contents).catch(() => {});
+    for (const { path, from, to } of done.toReversed()) {
+      // The previous state can contain a repository, which may be restored.
+      const bound = workspace.boundTo(judgedText(workspace.root, path));
+      await applyStep(bound, { path, from: to, to: from }, contents).catch(() => {});
+    }
     throw error;
   }
 }
 
 async function applyStep(
-  workspace: Workspace,
+  bound: Workspace,
   { path, from, to }: FileStep,
   contents: ReadonlyMap<string, Uint8Array>,
 ): Promise<void> {
-  if ((await currentVersion(workspace, path))?.hash !== from?.hash)
+  if ((await currentVersion(bound, path))?.hash !== from?.hash)
     throw conflictError(path, 'Somebody else changed it just now.');
-  const bound = workspace.boundTo(path);
   if (to === undefined) return void (await bound.remove(path));
   const bytes = contents.get(to.hash) ?? new Uint8Array();
   const isNew = from === undefined;

@@ -35,6 +35,12 @@ const keysInHome: readonly string[] = [
   ...['.s3cfg', '.config/rclone', '.terraform.d', '.terraformrc', '.config/gh', '.config/hub'],
   ...['.config/glab-cli', '.config/doctl', '.config/heroku', '.fly', '.config/stripe', '.vercel'],
   ...['.config/netlify', '.config/configstore', '.config/helm', '.wrangler', '.config/.wrangler'],
+  ...['.config/vercel', '.local/share/com.vercel.cli', '.netlify', '.supabase', '.pulumi', '.tsh'],
+  ...['.minikube', '.databrickscfg', '.snowflake', '.config/snowflake', '.kaggle'],
+  ...['.cache/huggingface/token', '.cache/huggingface/stored_tokens', '.huggingface'],
+  // Copies of `.ssh`, and wallets.
+  ...['.ssh-backup', '.ssh.bak', '.ssh.old'],
+  ...['.config/solana', '.ethereum', '.bitcoin', '.electrum'],
   // Credentials of package registries.
   ...['.npmrc', '.yarnrc.yml', '.pypirc', '.gem/credentials', '.cargo/credentials'],
   ...['.cargo/credentials.toml', '.m2/settings.xml', '.m2/settings-security.xml'],
@@ -42,6 +48,7 @@ const keysInHome: readonly string[] = [
   ...['.config/composer/auth.json', '.config/pypoetry/auth.toml'],
   // The settings of other coding agents. They can contain keys.
   ...['.claude', '.claude.json', '.codex', '.gemini', '.cursor', '.config/github-copilot'],
+  ...['.local/share/opencode', '.config/goose', '.aider', '.config/Code/User/globalStorage'],
   // Histories of shells and interpreters.
   ...['.bash_history', '.zsh_history', '.zhistory', '.sh_history', '.histfile', '.python_history'],
   ...[

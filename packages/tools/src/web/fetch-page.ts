@@ -1,5 +1,4 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import type { IncomingMessage } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
@@ -73,7 +72,7 @@ const pageRequest: PageRequest = {
   agent: 'web_fetch',
 };
 
-function send(
+async function send(
   url: URL,
   { signal, lookup, request: { method, headers: own, body, agent } = pageRequest }: FetchLimits,
 ): Promise<IncomingMessage> {
@@ -84,7 +83,10 @@ function send(
     'user-agent': `millrace (${agent})`,
     ...own,
   };
-  const start = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  // Node loads its whole HTTP client for this import, so a start without requests does not import it.
+  const { request: start } = await (url.protocol === 'https:'
+    ? import('node:https')
+    : import('node:http'));
   // The connection is not reused, because a reused connection would skip the check of its address.
   const options = { method, headers, signal, lookup, agent: false, maxHeaderSize: 65_536 } as const;
   const request = start(url, options, resolve);

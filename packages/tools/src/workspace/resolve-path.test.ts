@@ -2,6 +2,7 @@ import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { isFull } from '../../../core/src/testing/runs.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { realPathOf, resolvePath } from './resolve-path.ts';
 
@@ -52,7 +53,7 @@ test('a path leads where the kernel finds it', async () => {
       if (kernel !== undefined) found++;
     }),
   );
-  expect(found).toBeGreaterThan(5);
+  if (isFull) expect(found).toBeGreaterThan(5);
 });
 
 test('a path is inside exactly if the kernel finds it inside', async () => {

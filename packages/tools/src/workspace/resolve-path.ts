@@ -2,7 +2,11 @@ import { lstat, readlink } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { errorCodeOf, fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
 import { writeProtection } from '../permissions/protected-paths.ts';
-import { nameThatGitObeys } from '../permissions/repository-protection.ts';
+import {
+  nameThatGitObeys,
+  newRepositoryOf,
+  readJudged,
+} from '../permissions/repository-protection.ts';
 
 /**
  * A path that was resolved at the time of the call. Functions that open it go through `segments` and follow
@@ -88,9 +92,28 @@ export function protectedLinkError(place: ResolvedPath): WorkspaceError | undefi
  * it is opened. `judged` is undefined if the path was not checked.
  */
 export function assertJudged({ given, real }: ResolvedPath, judged: string | undefined): void {
-  if (judged === undefined || real === judged) return;
-  const was = judged === '' ? 'led nowhere' : `led to ${displayOnOneLine(judged)}`;
+  if (judged === undefined) return;
+  const { path } = readJudged(judged);
+  if (real === path) return;
+  const was = path === '' ? 'led nowhere' : `led to ${displayOnOneLine(path)}`;
   const state = `it ${was} when the call was allowed, and now it leads to ${displayOnOneLine(real)}. Nothing was done. Make the call again`;
+  throw new WorkspaceError('changed', given, state);
+}
+
+/**
+ * Throws if a new file makes a folder a git repository, and the decision about the call (`judged`) does not
+ * cover this. Several calls are decided before the first of them runs, so the decision may know nothing of the
+ * other parts of the repository.
+ */
+export function assertNoNewRepository(
+  root: string,
+  { given, real }: ResolvedPath,
+  judged: string | undefined,
+): void {
+  if (judged === undefined || readJudged(judged).coversRepository) return;
+  const folder = newRepositoryOf(root, real);
+  if (folder === undefined) return;
+  const state = `it would now make the folder ${displayOnOneLine(folder)} a git repository, and git can run programs from the settings there. Nothing was done. Make the call again`;
   throw new WorkspaceError('changed', given, state);
 }
 

@@ -1,5 +1,6 @@
 import { AgentError } from '@millrace/agent';
 import { fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
+import { isPartOfRepository } from '../git/repositories/read-folder.ts';
 import { assertKnownOptions } from '../known-options.ts';
 import { folderOpener, realFolderPath } from './folder.ts';
 import { type FolderListing, listFolder } from './list-folder.ts';
@@ -9,6 +10,7 @@ import type { OpenRoot } from './open-folder.ts';
 import { type ChangeLog, modeOf, readOldFile, recordChange } from './record-change.ts';
 import {
   assertJudged,
+  assertNoNewRepository,
   protectedLinkError,
   type ResolvedPath,
   type ResolveOptions,
@@ -205,8 +207,9 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
     write: async (path, bytes, options = {}) => {
       if (/\/\.{0,2}$/.test(path)) throw namesFolderError(path);
       const place = await resolveForWriting(path);
-      return withPathLock(place.real, async () => {
+      return withPathLock(lockOf(place), async () => {
         options.signal?.throwIfAborted();
+        assertNoNewRepository(root, place, judged);
         const recorded = await record(place, bytes, options);
         const expected = options.expected ?? recorded.expected;
         return put(place, bytes, { ...options, ...recorded, expected });
@@ -215,7 +218,7 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
     remove: async (path, { signal } = {}) => {
       if (/\/\.{0,2}$/.test(path)) throw namesFolderError(path);
       const place = await resolveForWriting(path, { keepsLink: true });
-      return withPathLock(place.real, async () => {
+      return withPathLock(lockOf(place), async () => {
         signal?.throwIfAborted();
         // Deleting a link does not delete its target, so there is no content to record.
         if (place.linkTarget === undefined) await record(place, undefined);
@@ -225,7 +228,7 @@ function workspaceAt(root: string, openRoot: OpenRoot, binding: CallBinding): Wo
     },
     change: async (path, change, { maxBytes, ...options }) => {
       const place = await resolveForWriting(path);
-      return withPathLock(place.real, async () => {
+      return withPathLock(lockOf(place), async () => {
         options.signal?.throwIfAborted();
         const old = await readPlace(place, maxBytes);
         const after = change({ place, bytes: old.bytes });
@@ -260,22 +263,30 @@ function invalidRootError(given: string, cause?: unknown): AgentError {
   return new AgentError('bad_option', message, { path: given }, { cause });
 }
 
-// The last work on each path. All workspaces of the process share this map, because the root of one workspace
+// The last work of each lock. All workspaces of the process share this map, because the root of one workspace
 // may be inside a second workspace.
-const lastWorkByPath = new Map<string, Promise<unknown>>();
+const lastWork = new Map<string, Promise<unknown>>();
+
+/**
+ * Returns the name of the lock of a path. All parts of repositories have one lock. Otherwise two writes at the
+ * same time could create the last two parts, and neither of them would see the other part.
+ */
+function lockOf({ real }: ResolvedPath): string {
+  return real.split('/').some(isPartOfRepository) ? 'parts of repositories' : real;
+}
 
 /** Runs work on a path exclusively. Later calls for the same path wait in order. */
-async function withPathLock<T>(real: string, work: () => Promise<T>): Promise<T> {
-  const before = lastWorkByPath.get(real);
+async function withPathLock<T>(lock: string, work: () => Promise<T>): Promise<T> {
+  const before = lastWork.get(lock);
   const mine = (async () => {
     await before;
     return work();
   })();
   const settled = mine.catch(() => {});
-  lastWorkByPath.set(real, settled);
+  lastWork.set(lock, settled);
   try {
     return await mine;
   } finally {
-    if (lastWorkByPath.get(real) === settled) lastWorkByPath.delete(real);
+    if (lastWork.get(lock) === settled) lastWork.delete(lock);
   }
 }

@@ -1,4 +1,5 @@
 import { relative } from 'node:path';
+import { forkSession } from '@millrace/agent';
 import type { SessionId } from '@millrace/core';
 import {
   applyFilePlan,
@@ -9,7 +10,7 @@ import {
   planFileChanges,
   readFileChanges,
 } from '@millrace/tools';
-import { shortIdLength } from '../../store/session-summaries.ts';
+import { shortRandomId } from '../../store/session-summaries.ts';
 import { type Block, note } from '../contract/block.ts';
 import { formatAge } from '../render/format-amounts.ts';
 import { type RewindPoint, rewindPoints } from '../session/rewind-points.ts';
@@ -118,17 +119,14 @@ export async function chooseFiles(
 async function goBack(context: CommandContext, { through, text }: RewindPoint): Promise<void> {
   const { log, conversation } = context;
   const into = context.newSession();
-  await log.fork(conversation.session, { into, through });
+  await forkSession(log, conversation.session, { into, through });
   await context.open(into);
   context.print(backNote(conversation.session));
   context.putBack(text);
 }
 
 function backNote(before: SessionId): Block {
-  return note(
-    'dim',
-    `You went back. /redo returns, also /resume ${before.slice(0, shortIdLength)}.`,
-  );
+  return note('dim', `You went back. /redo returns, also /resume ${shortRandomId(before)}.`);
 }
 
 /**

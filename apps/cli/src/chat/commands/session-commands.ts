@@ -1,9 +1,12 @@
+import { commandHint } from '../../args/command-hint.ts';
 import { sessionNames } from '../../store/session-names.ts';
 import {
   findSession,
   forkText,
   type SessionSummary,
-  shortIdLength,
+  type ShortId,
+  shortIdsOf,
+  shortRandomId,
 } from '../../store/session-summaries.ts';
 import { note } from '../contract/block.ts';
 import type { ChatState } from '../contract/chat-state.ts';
@@ -25,14 +28,18 @@ export const listSessions: SlashCommand = {
   description: 'List the sessions of this folder',
   async run(context) {
     const found = await sessionsOfFolder(context);
+    const short = await shortIdsOf(context.log);
     if (found.length === 0) return context.print(note('dim', 'This folder has no sessions yet.'));
     const rows = found.slice(0, maxListed).map(({ summary, depth, label }) => {
       const here = summary.id === context.conversation.session ? '›' : ' ';
-      const name = `${here} ${summary.id.slice(0, shortIdLength)}  ${aboutSession(summary)}`;
+      const name = `${here} ${short(summary.id)}  ${aboutSession(summary, short)}`;
       return [name, `${treeIndent(depth)}${label}`] as const;
     });
     const more = found.length - rows.length;
-    const rest = more > 0 ? [[`… and ${more} more: millrace sessions`, ''] as const] : [];
+    const rest =
+      more > 0
+        ? [[`… and ${more} more: ${commandHint(context.flags, 'sessions')}`, ''] as const]
+        : [];
     context.print({ type: 'rows', rows: [...rows, ...rest] });
   },
 };
@@ -44,7 +51,9 @@ export const resumeSession: SlashCommand = {
   onlyWhenIdle: true,
   async run(context, argument) {
     if (argument !== '')
-      return context.open((await findSession(context.log, argument, context.cwd)).id);
+      return context.open(
+        (await findSession(context.log, argument, { ...context, isFolderOnly: true })).id,
+      );
     const isOffered = await pickSession(context, {});
     if (!isOffered) context.print(note('dim', 'This folder has no other session.'));
   },
@@ -65,13 +74,14 @@ export async function pickSession(
   { onOpened, onCancel }: PickSessionOptions,
 ): Promise<boolean> {
   const rows = await sessionsOfFolder(context);
+  const short = await shortIdsOf(context.log);
   const others = rows.filter(({ summary }) => summary.id !== context.conversation.session);
   if (others.length === 0) return false;
   context.pick({
     title: 'Which session?',
     items: others.map(({ summary, depth, label }) => ({
       label: `${ageOf(summary, context.clock.now())}  ${treeIndent(depth)}${label}`,
-      detail: `${summary.id.slice(0, shortIdLength)}, ${aboutSession(summary)}`,
+      detail: `${short(summary.id)}, ${aboutSession(summary, short)}`,
     })),
     onPick: async (index) => {
       const id = others[index]?.summary.id;
@@ -114,7 +124,7 @@ export const forkSession: SlashCommand = {
     context.print(
       note(
         'dim',
-        `This is a copy. /resume ${conversation.session.slice(0, shortIdLength)} returns to the original.`,
+        `This is a copy. /resume ${shortRandomId(conversation.session)} returns to the original.`,
       ),
     );
   },
@@ -132,11 +142,11 @@ async function sessionsOfFolder(context: CommandContext): Promise<readonly Sessi
   return sessionRows({ log, cwd, names: await sessionNames(config, env).read() });
 }
 
-function aboutSession(summary: SessionSummary): string {
+function aboutSession(summary: SessionSummary, short: ShortId): string {
   const { changedAt, hasWork, holder } = summary;
   const when = new Date(changedAt).toLocaleString('sv-SE').slice(0, 16);
   const state = holder === undefined ? (hasWork ? 'unfinished' : undefined) : `driven by ${holder}`;
-  return [when, forkText(summary), state].filter((text) => text !== undefined).join(', ');
+  return [when, forkText(summary, short), state].filter((text) => text !== undefined).join(', ');
 }
 
 export const compact: SlashCommand = {

@@ -2,8 +2,9 @@ import { diffSessions } from '@millrace/agent';
 import type { SessionId } from '@millrace/core';
 import type { SessionInfo } from '@millrace/log';
 import { readFileChanges } from '@millrace/tools';
+import { commandHint, shellQuote } from '../../args/command-hint.ts';
 import { sessionNames } from '../../store/session-names.ts';
-import { shortIdLength } from '../../store/session-summaries.ts';
+import { shortRandomId } from '../../store/session-summaries.ts';
 import { note } from '../contract/block.ts';
 import { lastMessage } from '../session/rewind-points.ts';
 import { agoText, changesAfter, chooseFiles, firstLine } from './rewind-commands.ts';
@@ -67,12 +68,14 @@ async function compare(context: CommandContext, origin: SessionId): Promise<void
   const { log, conversation } = context;
   const { session } = conversation;
   const { divergence } = await diffSessions({ log, session: origin }, { log, session });
-  const id = session.slice(0, shortIdLength);
   if (divergence === undefined)
     return context.print(note('dim', 'This copy does not differ from its original.'));
   context.print(
     note('mark', divergence.message),
-    note('dim', `All differences: millrace diff ${id}`),
+    note(
+      'dim',
+      `All differences: ${commandHint(context.flags, `diff ${shellQuote(shortRandomId(session))}`)}`,
+    ),
   );
 }
 

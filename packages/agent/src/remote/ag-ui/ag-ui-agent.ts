@@ -7,6 +7,7 @@ import {
   readForm,
 } from '@millrace/core';
 import type { Agent } from '../../contract/agent.ts';
+import { AgentError } from '../../contract/agent-error.ts';
 import type { FormAnswer } from '../../contract/tool.ts';
 import type { RemoteEvent, RemotePeer, RemoteRequest } from '../contract.ts';
 import { questionText, withCall } from '../question-text.ts';
@@ -17,7 +18,7 @@ import { RunReader } from './run-reader.ts';
 
 /** Options of `agUiAgent`. */
 export interface AgUiAgentOptions extends RemoteAgentOptions {
-  /** The address to which runs are sent. */
+  /** The address to which runs are sent, without a user name and a password. */
   readonly url: string;
   /** Headers of all requests, for example `{ authorization: 'Bearer …' }`. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -34,7 +35,7 @@ export interface AgUiAgentOptions extends RemoteAgentOptions {
  * to our log.
  *
  * - An interrupt is a form, which any client of the session can answer. The answer resumes the run.
- * - A stop closes the connection of the run.
+ * - A stop closes the connection of the run. If the agent waits for an answer, the next message cancels the question.
  * - The id of the thread is the id of our session. Each run contains the messages of the session.
  *
  * @example
@@ -49,12 +50,18 @@ export function agUiAgent(options: AgUiAgentOptions): Agent {
     fetch: send,
     ...rest
   } = options;
+  const { username, password, host } = new URL(url);
+  if (username !== '' || password !== '') {
+    const message =
+      'Cannot use the option url of agUiAgent: it has a user name or a password. Send them in headers.authorization';
+    throw new AgentError('bad_option', message, { of: 'agUiAgent', option: 'url' });
+  }
   const connection: AgUiConnection = {
     ...{ url, headers, idleTimeoutMs },
     fetch: send ?? ((input, init) => fetch(input, init)),
   };
   const peer: RemotePeer = {
-    ...{ protocol: 'ag-ui', name: new URL(url).host },
+    ...{ protocol: 'ag-ui', name: host },
     send: (request) => sendRun(connection, request, forwardedProps),
   };
   return remoteAgent(peer, rest);
@@ -65,12 +72,13 @@ const maxRuns = 100;
 
 async function* sendRun(
   connection: AgUiConnection,
-  { session: threadId, items, signal }: RemoteRequest,
+  { session: threadId, items, memory, signal }: RemoteRequest,
   forwardedProps: JsonValue | undefined,
 ): AsyncGenerator<RemoteEvent> {
   const messages = messagesOf(items, callsOf(items));
   const reader = new RunReader(new Set(messages.map(({ id }) => String(id))));
-  let resume: JsonObject[] = [];
+  // The last message may have ended while the agent waited for answers.
+  let resume: JsonObject[] = openInterrupts(memory).map(cancelled);
   for (let runs = 0; runs < maxRuns; runs++) {
     const input: JsonObject = {
       ...{ threadId, runId: crypto.randomUUID(), protocolVersion: '1.0', state: {} },
@@ -104,7 +112,7 @@ async function* sendRun(
     }
     resume = await Promise.all(answers);
     signal.throwIfAborted();
-    reader.next();
+    yield reader.next();
   }
   throw new Error(`The agent asked more than ${maxRuns} times`);
 }
@@ -172,11 +180,21 @@ function entryOf(
   answer: FormAnswer,
 ): JsonObject {
   const interruptId = textIn(interrupt, 'id') ?? '';
-  if (answer.action !== 'accept') return { interruptId, status: 'cancelled' };
+  if (answer.action !== 'accept') return cancelled(interruptId);
   const { content } = answer;
   return {
     interruptId,
     status: 'resolved',
     payload: isPlain ? (content['answer'] ?? null) : content,
   };
+}
+
+function cancelled(interruptId: string): JsonObject {
+  return { interruptId, status: 'cancelled' };
+}
+
+/** Returns the ids of the interrupts that had no answer when the last message ended. */
+function openInterrupts(memory: JsonValue | undefined): readonly string[] {
+  const ids = isJsonObject(memory) ? memory['interrupts'] : undefined;
+  return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : [];
 }

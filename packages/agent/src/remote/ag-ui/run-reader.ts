@@ -32,6 +32,11 @@ const maxInterrupts = 100;
 /** Maximum number of messages, calls and results for one message. */
 const maxMessages = 10_000;
 
+/** Maximum length of all texts, arguments, results and ids that are kept for one message, in characters. */
+const maxKeptLength = 32 * 2 ** 20;
+/** The memory that a kept piece needs besides its characters, as a number of characters. */
+const pieceLength = 16;
+
 /** Converts the events of the runs for one message. */
 export class RunReader {
   /** The ids of the messages that the session has. */
@@ -45,6 +50,7 @@ export class RunReader {
   #lastCall: string | undefined;
   /** The messages of the runs so far. The key of an answer is its id. */
   readonly #messages = new Map<string, JsonObject>();
+  #keptLength = 0;
   end: RunEnd | undefined;
 
   constructor(known: Set<string>) {
@@ -61,9 +67,17 @@ export class RunReader {
     return this.#made.get(id ?? '');
   }
 
-  /** Prepares for the next run. */
-  next(): void {
+  /** Prepares for the next run, which answers the interrupts. */
+  next(): RemoteEvent {
     this.end = undefined;
+    return this.#memory([]);
+  }
+
+  /** Returns what the next message needs. An interrupt without an answer is cancelled then. */
+  #memory(interrupts: readonly JsonObject[]): RemoteEvent {
+    const open = interrupts.flatMap((one) => textIn(one, 'id') ?? []);
+    const value = { ...this.#ids.value, ...(open.length > 0 && { interrupts: open }) };
+    return { type: 'memory', value };
   }
 
   add(event: JsonObject): readonly RemoteEvent[] {
@@ -112,14 +126,30 @@ export class RunReader {
     text: string,
   ): readonly RemoteEvent[] {
     if (text === '') return [];
-    if (message !== undefined) this.#known.add(message);
+    if (message !== undefined) this.#know(message);
     const state = message === undefined ? {} : { state: { id: message } };
     if (type === 'text' && message !== undefined) {
+      this.#count(text);
       const known = this.#messages.get(message);
       const content = `${textIn(known, 'content') ?? ''}${text}`;
       this.#keep(message, { id: message, role: 'assistant', ...known, content });
     }
     return [{ type, text, message, ...state }];
+  }
+
+  #know(message: string): void {
+    if (this.#known.has(message)) return;
+    this.#count(message);
+    this.#known.add(message);
+  }
+
+  /** Counts pieces before they are kept. Throws if all kept pieces together are too long. */
+  #count(...pieces: readonly (string | undefined)[]): void {
+    for (const piece of pieces) this.#keptLength += pieceLength + (piece?.length ?? 0);
+    if (this.#keptLength > maxKeptLength)
+      throw new Error(
+        `The agent sent more than ${maxKeptLength} characters of texts, calls and results for one message`,
+      );
   }
 
   #keep(key: string, message: JsonObject): void {
@@ -134,6 +164,7 @@ export class RunReader {
     if (this.#made.has(id)) return;
     if (this.#calls.size >= maxOpenCalls) throw new Error('The agent made too many calls');
     const parent = textIn(event, 'parentMessageId');
+    this.#count(id, name, parent);
     this.#calls.set(id, { id, name, parent, input: '' });
     this.#lastCall = id;
   }
@@ -143,6 +174,7 @@ export class RunReader {
     if (call === undefined) return;
     if (call.input.length + delta.length > maxInputLength)
       throw new Error('The agent made a call whose arguments are too long');
+    this.#count(delta);
     call.input += delta;
   }
 
@@ -179,7 +211,8 @@ export class RunReader {
       isJsonObject(metadata['millrace']) &&
       metadata['millrace']['isError'] === true;
     const messageId = textIn(event, 'messageId') ?? `result-${id}`;
-    this.#known.add(messageId);
+    this.#count(text);
+    this.#know(messageId);
     this.#ids.ofResults.set(id, messageId);
     const key = `result-${messageId}-${id}`;
     this.#keep(key, { id: messageId, role: 'tool', toolCallId: id, content: text });
@@ -192,7 +225,10 @@ export class RunReader {
     const from = messages.findLastIndex(({ role }) => role === 'user') + 1;
     if (messages.length - from > maxMessages) throw tooManyMessages();
     // The agent recognizes its messages in later runs by the ids of the snapshot.
-    for (const message of messages.slice(from)) this.#ids.read(message, this.#made);
+    for (const message of messages.slice(from)) {
+      this.#count(textIn(message, 'id'));
+      this.#ids.read(message, this.#made);
+    }
     return messages.slice(from).flatMap((message) => {
       const id = textIn(message, 'id');
       if (message['role'] !== 'assistant' || id === undefined || this.#known.has(id)) return [];
@@ -207,7 +243,8 @@ export class RunReader {
     const reason = given['type'] === 'cancelled' ? 'aborted' : 'stop';
     this.end = { stop: { reason }, interrupts };
     const ended = this.#endCalls();
-    return this.#made.size === 0 ? ended : [...ended, { type: 'memory', value: this.#ids.value }];
+    if (this.#made.size === 0 && interrupts.length === 0) return ended;
+    return [...ended, this.#memory(interrupts)];
   }
 }
 

@@ -2,6 +2,7 @@ import type { Client, LiveItem, TaskHandle } from '@millrace/client';
 import type { AgentEvent, FoldState, ItemId, Part, PartId } from '@millrace/core';
 import type { ChatSource } from './chat-source.ts';
 import { FactIndex } from './fact-index.ts';
+import { pacedUpdates } from './paced-updates.ts';
 
 /**
  * The current state of a task. It reads facts from the events of the task handle. Create it before
@@ -13,6 +14,10 @@ export class LiveSource implements ChatSource {
   /** The events in `#facts`, while the handle has only the recent records. */
   #recent: AgentEvent[] = [];
   readonly #listeners = new Set<() => void>();
+  readonly #requestUpdate = pacedUpdates(() => {
+    for (const listener of [...this.#listeners]) listener();
+  });
+  #unsubscribe: (() => void) | undefined;
   #isReading = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -69,14 +74,16 @@ export class LiveSource implements ChatSource {
     this.#read();
     const own = () => listener();
     this.#listeners.add(own);
-    const unsubscribe = this.handle.subscribe(() => {
+    this.#unsubscribe ??= this.handle.subscribe(() => {
       this.#read();
-      own();
+      this.#requestUpdate();
     });
     return () => {
-      unsubscribe();
       this.#listeners.delete(own);
-      if (!this.hasListeners) this.#onUnused();
+      if (this.hasListeners) return;
+      this.#unsubscribe?.();
+      this.#unsubscribe = undefined;
+      this.#onUnused();
     };
   };
 
@@ -121,12 +128,8 @@ export class LiveSource implements ChatSource {
       this.#timer = undefined;
       // While the handle catches up, this source does not notify. The handle notifies its listeners
       // after that, and they then read all facts.
-      if (!this.handle.snapshot().isCatchingUp) this.#notify();
+      if (!this.handle.snapshot().isCatchingUp) this.#requestUpdate();
     });
-  }
-
-  #notify(): void {
-    for (const listener of [...this.#listeners]) listener();
   }
 }
 

@@ -161,6 +161,7 @@ function AssistantItem({ source, item }: { readonly source: ChatSource; readonly
       aria-label={item.author?.name ?? t.agentMessage}
       aria-busy={item.isOpen}
     >
+      {item.isOpen && <span className="item-flow" aria-hidden="true" />}
       <div className="item-parts">
         {groupParts(source, item.partIds).map((part) =>
           typeof part === 'string' ? (

@@ -25,8 +25,15 @@ interface PressedElement {
   readonly top: number;
 }
 
-/** Keeps the end of a growing list visible until the user scrolls up. */
-export function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknown): StickyEnd {
+/**
+ * Keeps the end of a growing list visible until the user scrolls up. `rest` contains the content after
+ * the rows.
+ */
+export function useStickyEnd(
+  scroller: RefObject<HTMLElement | null>,
+  rest: RefObject<HTMLElement | null>,
+  of: unknown,
+): StickyEnd {
   const [isAtEnd, setAtEnd] = useState(true);
   const isSticky = useRef(true);
   const pauses = useRef(0);
@@ -53,8 +60,6 @@ export function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknow
     const { current: element } = scroller;
     if (element === null) return;
     if (pressed.current === undefined) {
-      // The observer below reports the new height of the list one frame too late, because the list is
-      // an ancestor of its rows.
       if (isSticky.current) element.scrollTop = element.scrollHeight;
     } else if (pressed.current.element.isConnected) {
       // The virtual list scrolls when a row above the visible area grows. For some time after a
@@ -111,9 +116,11 @@ export function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknow
     const onMove = ({ buttons }: PointerEvent) => {
       if (buttons === 0) onRelease();
     };
+    // `onResize` covers the rows. An observer of the whole list would report a new row height one frame
+    // too late, because the list is an ancestor of its rows, and would cause a second frame.
     const observer = new ResizeObserver(scrollToEnd);
     observer.observe(element);
-    for (const child of element.children) observer.observe(child);
+    if (rest.current !== null) observer.observe(rest.current);
     const controller = new AbortController();
     const options = { passive: true, signal: controller.signal } as const;
     element.addEventListener('scroll', onScroll, options);
@@ -127,7 +134,7 @@ export function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknow
       observer.disconnect();
       controller.abort();
     };
-  }, [scroller]);
+  }, [scroller, rest]);
 
   return { isAtEnd, goToEnd, pause, onResize };
 }

@@ -40,9 +40,14 @@ export function TranscriptView({
 }: TranscriptViewProps) {
   const t = useLabels();
   const scroller = useRef<HTMLElement>(null);
+  const rest = useRef<HTMLDivElement>(null);
   const rows = useRows(source);
   const isExtended = useIsExtended(rows);
-  const { isAtEnd, goToEnd, pause, onResize } = useStickyEnd(scroller, `${source.id} ${sentCount}`);
+  const { isAtEnd, goToEnd, pause, onResize } = useStickyEnd(
+    scroller,
+    rest,
+    `${source.id} ${sentCount}`,
+  );
   const [kept, keepRow] = useKeptRows(rows, pause);
   const [isHeld, hold] = useHeldRows(source.id, rows.length);
   return (
@@ -68,7 +73,7 @@ export function TranscriptView({
               </HoldTexts>
             </KeepRow>
           </SubAgentView>
-          {children}
+          <div ref={rest}>{children}</div>
         </div>
       </section>
       {!isAtEnd && (

@@ -79,14 +79,24 @@ function costOf(block: Block): number {
     case 'heading':
     case 'paragraph':
     case 'html_line':
-      return addMarks(1 + block.within.length, block.text);
+      return addMarks(boxCost(block), block.text);
     case 'rule':
-      return 1 + block.within.length;
+      return boxCost(block);
   }
 }
 
+/** Returns the cost of the elements around a text. A footnote has four more elements than other containers. */
+function boxCost({ within }: Block): number {
+  return within.reduce((cost, { kind }) => cost + (kind === 'footnote' ? 5 : 1), 1);
+}
+
+/** A reference to a footnote has three elements, and subscribes to its footnote. */
+const referenceCost = 7 * markCost;
+const references = /\[\^/g;
+
 function addMarks(cost: number, text: string): number {
-  return cost + markCost * (text.match(marks)?.length ?? 0);
+  const count = (pattern: RegExp) => text.match(pattern)?.length ?? 0;
+  return cost + markCost * count(marks) + referenceCost * count(references);
 }
 
 /** Returns the source of a block, with the line break before it. */

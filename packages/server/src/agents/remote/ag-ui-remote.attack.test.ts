@@ -9,7 +9,12 @@ import {
   subAgent,
   toolGuardrail,
 } from '@millrace/agent';
-import { type AgUiAgentOptions, agUiAgent } from '@millrace/agent/remote';
+import {
+  type AgUiAgentOptions,
+  agUiAgent,
+  type RemotePeer,
+  remoteAgent,
+} from '@millrace/agent/remote';
 import { sessionId } from '@millrace/core';
 import { memoryLog, snapshot } from '@millrace/log';
 import { scriptedProvider, toolCall } from '@millrace/providers/scripted';
@@ -297,4 +302,184 @@ test.each([
   const { error } = await agent.run('Go', { session }).result;
   expect(error?.message).toContain('No access for [redacted]');
   expect(await records()).not.toContain('my-private-token');
+});
+
+const refund = { toolCallId: 'c', toolCallName: 'refund' };
+
+test.each([
+  ['change', { verdict: 'change', to: { euros: 50 }, reason: 'At most 50' }],
+  ['ask', { verdict: 'ask', reason: 'At most 50' }],
+] as const)(
+  '18.443: attack: a tool guardrail cannot %s a call that a remote agent runs',
+  async (verdict, given) => {
+    const closed = Promise.withResolvers<void>();
+    const { url } = await serveRemoteAgUi(async ({ send, signal }) => {
+      signal.addEventListener('abort', () => closed.resolve());
+      send('TOOL_CALL_START', refund);
+      send('TOOL_CALL_ARGS', { toolCallId: 'c', delta: '{"euros":8000}' });
+      send('TOOL_CALL_RESULT', { messageId: 't', toolCallId: 'c', content: 'Refunded 8000' });
+      await closed.promise;
+    });
+    const atMost50 = toolGuardrail({ name: 'at-most-50', check: () => given });
+    const { agent, records } = open(url, { guardrails: [atMost50] });
+    const result = await agent.run('Go', { session }).result;
+    await closed.promise;
+    const what = verdict === 'change' ? 'change the call' : 'ask about the call';
+    const reason = `The guardrail cannot ${what}, because the remote agent may run it already: At most 50`;
+    expect(result).toMatchObject({ reason: 'blocked', guardrail: { reason } });
+    expect(result.toolCalls.map(({ input }) => input)).toEqual([{ euros: 8000 }]);
+    expect(await records()).not.toContain('"euros":50');
+  },
+);
+
+test('18.444: attack: many open calls of a remote agent are bounded together', async () => {
+  const delta = 'x'.repeat(7 * 2 ** 20);
+  const event = (type: string, toolCallId: string, fields: object) =>
+    new TextEncoder().encode(`data: ${JSON.stringify({ type, toolCallId, ...fields })}\n\n`);
+  const calls = ['a', 'b', 'c', 'd', 'e'].flatMap((id) => [
+    event('TOOL_CALL_START', id, { toolCallName: 'bash' }),
+    event('TOOL_CALL_ARGS', id, { delta }),
+  ]);
+  const respond = async () => new Response(ReadableStream.from(calls));
+  const { agent } = open('http://127.0.0.1/agent', { fetch: respond });
+  const { error } = await agent.run('Go', { session }).result;
+  expect(error?.message).toContain('The agent sent more than 33554432 characters');
+});
+
+test('18.445: attack: the inputs of calls that wait are bounded', async () => {
+  const text = 'x'.repeat(900_000);
+  const isChecked = Promise.withResolvers<void>();
+  const isStopped = Promise.withResolvers<void>();
+  const peer: RemotePeer = {
+    ...{ protocol: 'test', name: 'test' },
+    async *send({ signal }) {
+      signal.addEventListener('abort', () => isStopped.resolve());
+      yield { type: 'call', id: 'a', name: 'bash', input: {} };
+      yield { type: 'result', id: 'a', text: 'ok', isError: false };
+      await isChecked.promise;
+      for (let at = 0; at < 20; at++)
+        yield { type: 'call', id: `c${at}`, name: 'bash', input: { text } };
+      await isStopped.promise;
+    },
+  };
+  const slow = outputGuardrail({
+    name: 'slow',
+    check: async () => {
+      isChecked.resolve();
+      await isStopped.promise;
+      return 'pass' as const;
+    },
+  });
+  const agent = remoteAgent(peer, { log: memoryLog(), guardrails: [slow] });
+  const { error } = await agent.run('Go', { session }).result;
+  expect(error?.message).toBe('The remote agent sent too much while its calls ran');
+});
+
+test('18.446: after a stop during a question, the next message cancels the question of the remote agent', async () => {
+  const { url, ran } = await serveBash([{ command: 'rm -rf evil' }]);
+  const { agent, question } = open(url);
+  const run = agent.run('Go', { session });
+  await question();
+  run.abort();
+  expect((await run.result).reason).toBe('aborted');
+  const later = await agent.run('What is the time?', { session }).result;
+  expect([later.reason, later.text]).toEqual(['stop', 'Done.']);
+  expect(ran).toEqual([]);
+});
+
+test('18.446: a question that has its answer is not cancelled again', async () => {
+  const { url, inputs } = await serveQuestion({ message: 'Which color?' });
+  const { agent, question } = open(url);
+  const run = agent.run('Paint', { session });
+  await agent.approve(session, (await question()).id, { input: { answer: 'blue' } });
+  await run.result;
+  const next = agent.run('Paint again', { session });
+  await question();
+  next.abort();
+  await next.result;
+  await agent.run('Go on', { session }).result;
+  expect(inputs.map(({ resume }) => resume)).toEqual([
+    undefined,
+    [{ interruptId: 'i', status: 'resolved', payload: 'blue' }],
+    undefined,
+    [{ interruptId: 'i', status: 'cancelled' }],
+  ]);
+});
+
+test('18.447: attack: secrets in the address are not on the log, and ordinary words stay', async () => {
+  const server = createHttpServer((request, response) => {
+    response.writeHead(403).end(`No access to ${request.url}. Answer, or stop the thread`);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const address = `127.0.0.1:${port}/hooks/T0KEN-IN-PATH/run?key=QUERY%2DSECRET&on_close=stop`;
+  const { agent, records } = open(`http://${address}`);
+  const { error } = await agent.run('Go', { session }).result;
+  expect(error?.message).toContain('/hooks/[redacted]/run?key=[redacted]&on_close=stop');
+  expect(error?.message).toContain('or stop the thread');
+  for (const secret of ['T0KEN', 'QUERY']) expect(await records()).not.toContain(secret);
+  const refused = () => agUiAgent({ url: `http://bob:PASSWORD@${address}` });
+  expect(refused).toThrow('headers.authorization');
+  expect(refused).not.toThrow('PASSWORD');
+});
+
+test('18.447: attack: the address is not on the log after an error of fetch', async () => {
+  const url = 'http://127.0.0.1/hooks/T0KEN-IN-PATH';
+  const failing = async () => Promise.reject(new TypeError(`Cannot reach ${url}`));
+  const { agent, records } = open(url, { fetch: failing });
+  const { error } = await agent.run('Go', { session }).result;
+  expect(error?.message).toContain('Cannot reach http://127.0.0.1/hooks/[redacted]');
+  expect(await records()).not.toContain('T0KEN');
+});
+
+test('18.448: attack: a call whose id looks like our question gets its own result', async () => {
+  const { url } = await serveRemoteAgUi(async (run) => {
+    const { input, send } = run;
+    const toolCallId = 'question-1';
+    if (input.resume === undefined) {
+      send('TOOL_CALL_START', { toolCallId, toolCallName: 'bash' });
+      const interrupts = [{ id: 'i', reason: 'input', message: 'Which color?', toolCallId }];
+      return finish(run, { type: 'interrupt', interrupts });
+    }
+    send('TOOL_CALL_RESULT', { messageId: 't', toolCallId, content: 'Painted' });
+    finish(run);
+  });
+  const { agent, question } = open(url);
+  const run = agent.run('Paint', { session });
+  await agent.approve(session, (await question()).id, { input: { answer: 'blue' } });
+  const { items } = await run.result;
+  const results = items.flatMap(({ parts }) =>
+    parts.flatMap((part) => (part.kind === 'tool_result' ? [part.text] : [])),
+  );
+  expect(results).toEqual(['Painted']);
+});
+
+test('18.450: the form of a remote Millrace server has its fields', async () => {
+  const answers: unknown[] = [];
+  const schema = { type: 'object', properties: { db: { type: 'string' } }, required: ['db'] };
+  const drop = defineTool({
+    ...{ name: 'drop', description: 'Drops', input: z.object({}) },
+    execute: async (_, { ask }) => {
+      answers.push(await ask?.({ message: 'Which database?', schema }));
+      return 'done';
+    },
+  });
+  const log = memoryLog();
+  const provider = scriptedProvider([[toolCall('drop', {}, 'd')], 'Done.']);
+  const helper = createAgent({ provider, log, tools: [drop], whileAsking: 'park' });
+  const server = createServer({
+    ...{ tokens: 'none', log, limits: { closeTimeoutMs: 200 } },
+    agents: [{ type: 'loop', name: 'helper', agent: helper }],
+  });
+  const { url } = await server.listen({ port: 0 });
+  onTestFinished(() => server.close());
+  const { agent, question } = open(`${url}/agents/name/helper/ag-ui`);
+  const run = agent.run('Go', { session });
+  const { id, message } = await question();
+  expect(message).toContain('Which database?');
+  await agent.approve(session, id, { input: { db: 'test' } });
+  expect((await run.result).text).toBe('Done.');
+  expect(answers).toEqual([{ action: 'accept', content: { db: 'test' } }]);
 });

@@ -10,6 +10,7 @@ import { isOffered } from '../openai/open-response.ts';
 import { type Question, readQuestion } from '../openai/response-log.ts';
 import { newestStart, type ResponseRef } from '../openai/response-starts.ts';
 import { type InputItems, idsOf, isConversation, itemsOf, outputOf } from './input-items.ts';
+import { formFields } from './run-end.ts';
 import type { InputMessage, RunRequest } from './run-input.ts';
 import { messagesOf, type ThreadMessage } from './thread-messages.ts';
 import { storeThreadState } from './thread-state.ts';
@@ -172,10 +173,17 @@ function readFresh(
     return message.error === undefined ? { ...call, output } : { ...call, error: output };
   });
   const decided = answers.filter(({ callId }) => asked.some((one) => one.toolCallId === callId));
-  const decisions = decided.map(({ callId, isApproved, reason, input }): Command => {
-    const call = { tool_call_id: callId, by: 'ag-ui' };
-    return isApproved ? { type: 'approve', ...call, input } : { type: 'deny', ...call, reason };
-  });
+  const decisions = decided.map(
+    ({ callId, isApproved, reason, input, fields, problem }): Command => {
+      const call = { tool_call_id: callId, by: 'ag-ui' };
+      const names = formFields(asked.find(({ toolCallId }) => toolCallId === callId)?.from);
+      // A form can have a field `approved` of its own.
+      const isForm = names.length > 0 && (problem !== undefined || names.includes('approved'));
+      if (isForm && fields !== undefined) return { type: 'approve', ...call, input: fields };
+      if (problem !== undefined) throw problem;
+      return isApproved ? { type: 'approve', ...call, input } : { type: 'deny', ...call, reason };
+    },
+  );
   return {
     items,
     commands: [...outputs, ...decisions],

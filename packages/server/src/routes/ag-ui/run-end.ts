@@ -1,4 +1,4 @@
-import type { AskedApproval, FoldState, Usage } from '@millrace/core';
+import { type AskedApproval, type FoldState, isJsonObject, type Usage } from '@millrace/core';
 import type { ResponseEnd } from '../openai/response-log.ts';
 
 /** An event of AG-UI. */
@@ -51,6 +51,12 @@ function waiting({ asked, awaited }: FoldState): object {
   return { type: 'success', pendingToolCallIds: awaited.map(({ toolCallId }) => toolCallId) };
 }
 
+/** Returns the names of the fields of a question that is a form. */
+export function formFields(from: AskedApproval['from']): readonly string[] {
+  const properties = from?.form?.schema['properties'];
+  return isJsonObject(properties) ? Object.keys(properties) : [];
+}
+
 function interruptOf({ toolCallId, name, reason, from }: AskedApproval): object {
   const isCall = from === undefined;
   const what = isCall ? `The agent wants to call the tool ${name}` : `${name} needs an approval`;
@@ -64,15 +70,18 @@ function interruptOf({ toolCallId, name, reason, from }: AskedApproval): object 
     reason: isCall ? 'tool_call' : 'confirmation',
     message: `${asked}${shown}`,
     ...(isCall && { toolCallId }),
-    responseSchema: {
-      type: 'object',
-      properties: {
-        approved: { type: 'boolean' },
-        ...(isCall && edited),
-        reason: { type: 'string' },
-      },
-      required: ['approved'],
-    },
+    responseSchema:
+      formFields(from).length > 0
+        ? from?.form?.schema
+        : {
+            type: 'object',
+            properties: {
+              approved: { type: 'boolean' },
+              ...(isCall && edited),
+              reason: { type: 'string' },
+            },
+            required: ['approved'],
+          },
     metadata: { millrace: { name, ...(input !== undefined && { input }) } },
   };
 }

@@ -89,6 +89,10 @@ interface InterruptAnswer {
   readonly reason: string | undefined;
   /** Replaces the input of the call. */
   readonly input: JsonValue | undefined;
+  /** The payload, if it can be the fields of a form. */
+  readonly fields?: JsonObject | undefined;
+  /** The reason why the payload only fits to a form. Default: it fits to every interrupt. */
+  readonly problem?: Error | undefined;
 }
 
 /** A request that starts a run, in the words of Millrace. */
@@ -165,7 +169,7 @@ function stateOf(state: JsonValue | null | undefined): JsonObject | undefined {
   return Object.keys(state).length === 0 ? undefined : (state as JsonObject);
 }
 
-/** Reads the answer to an interrupt: `{ approved, editedArgs, reason }` or a boolean. */
+/** Reads the answer to an interrupt: `{ approved, editedArgs, reason }`, a boolean, or the fields of a form. */
 function answerOf(
   { interruptId, status, payload }: z.output<typeof resumeSchema>,
   place: string,
@@ -175,9 +179,13 @@ function answerOf(
   if (typeof payload === 'boolean') return { ...answer, isApproved: payload };
   const given = typeof payload === 'object' ? (payload as JsonObject | null) : null;
   const { approved, editedArgs, reason } = given ?? {};
-  if (typeof approved !== 'boolean')
-    throw refused(place, 'it must be { approved: true } or { approved: false }');
+  if (typeof approved !== 'boolean') {
+    const problem = refused(place, 'it must be { approved: true } or { approved: false }');
+    if (given === null || Array.isArray(given)) throw problem;
+    return { ...answer, isApproved: true, fields: given, problem };
+  }
   if (reason !== undefined && (typeof reason !== 'string' || reason.length > 4096))
     throw refused(place, 'its reason must be a text of at most 4096 characters');
-  return { ...answer, isApproved: approved, reason, input: editedArgs };
+  const fields = given ?? undefined;
+  return { ...answer, isApproved: approved, reason, input: editedArgs, fields };
 }

@@ -34,7 +34,7 @@ const name = z
 const message = closedObject({
   id: name.optional(),
   role: z.enum(['system', 'user', 'assistant']),
-  /** Data that the web page stores with the message. The server ignores it. */
+  /** Data of the web page about the message. The task keeps it, and the model does not see it. */
   metadata: jsonValueSchema.optional(),
   parts: checkedList(part, 10_000),
 });
@@ -42,6 +42,7 @@ const message = closedObject({
 export const chatMessageSchema = z.object({
   id: z.string(),
   role: z.enum(['user', 'assistant']),
+  metadata: jsonValueSchema.optional(),
   parts: z.array(z.looseObject({ type: z.string() })),
 });
 
@@ -71,6 +72,8 @@ export type ChatInput =
       readonly text: string;
       /** The files of the message, in their order. */
       readonly files: readonly (MediaPart | FilePart)[];
+      /** Data of the web page about the message. Only agent loops keep it. */
+      readonly metadata: JsonValue | undefined;
       readonly isRegenerate: boolean;
     }
   /**
@@ -104,7 +107,10 @@ export function readChatInput({ messages, trigger }: ChatBody): ChatInput {
   const last = messages.at(-1);
   const isRegenerate = trigger === 'regenerate-message';
   if (last?.role === 'user') {
-    return { kind: 'message', id: last.id, ...contentIn(last.parts), isRegenerate };
+    const { id, metadata } = last;
+    if (JSON.stringify(metadata ?? null).length > maxMetadataLength)
+      throw unusable(`metadata of more than ${maxMetadataLength} characters`);
+    return { kind: 'message', id, metadata, ...contentIn(last.parts), isRegenerate };
   }
   const parts = isRegenerate || last?.role !== 'assistant' ? [] : last.parts;
   const answers = approvalAnswersIn(parts);
@@ -138,6 +144,9 @@ function contentIn(parts: Parts) {
   if (files.length === 0 && texts.every((one) => one === '')) throw unusable('no text');
   return { text, files };
 }
+
+/** Maximum length of the metadata of a message, as JSON. It is read with every list of messages. */
+const maxMetadataLength = 16_384;
 
 /** Maximum number of files per message. */
 const maxFiles = 100;

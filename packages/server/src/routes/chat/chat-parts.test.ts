@@ -67,6 +67,25 @@ test('22.6: files of a message reach the model, and are there after a reload', a
   ]);
 });
 
+test('24.7: the metadata of a message is there after a reload, and the model does not see it', async () => {
+  const seen: unknown[] = [];
+  const listen: ScriptEntry = ({ items }) => {
+    seen.push(items.map(({ parts }) => parts));
+    return 'Yes.';
+  };
+  const { open, reload } = await serve([listen, listen]);
+  const chat = open();
+  const metadata = { page: 'orders', at: 7 };
+  await chat.sendMessage({ text: 'Well?', metadata });
+  expect((await reload()).map((message) => message.metadata)).toEqual([metadata, undefined]);
+  await chat.regenerate();
+  expect((await reload()).map((message) => message.metadata)).toEqual([metadata, undefined]);
+  expect(JSON.stringify(seen)).not.toContain('orders');
+  const large = open();
+  await large.sendMessage({ text: 'Well?', metadata: 'x'.repeat(20_000) });
+  expect(large.error?.message).toContain('metadata of more than 16384 characters');
+});
+
 test('22.6: a file that cannot be read is refused with the reason', async () => {
   const echo = async () => agentText('Yes');
   const { open } = await serve(['No'], {}, [{ type: 'sync', name: 'echo', onMessage: echo }]);

@@ -9,7 +9,7 @@ import {
   sessionId,
   toArray,
 } from '@millrace/core';
-import { regeneratedKey } from '@millrace/core/streams';
+import { regeneratedKey, uiMetadataKey } from '@millrace/core/streams';
 import { type Log, readBackward } from '@millrace/log';
 import { findKeyedRun } from '../../agents/handlers/keyed-messages.ts';
 import { type Content, contentSchema } from '../../contract/content.ts';
@@ -30,7 +30,7 @@ type ChatMessage = Extract<ChatInput, { readonly kind: 'message' }>;
  */
 export async function sendChatMessage(
   chat: Chat,
-  { id, text, files, isRegenerate }: ChatMessage,
+  { id, text, files, metadata: own, isRegenerate }: ChatMessage,
   context: RouteContext,
 ): Promise<AnswerStream> {
   const key = isRegenerate || id === undefined ? undefined : `chat:${id}`;
@@ -43,8 +43,11 @@ export async function sendChatMessage(
   if (files.length > 0 && chat.kind !== 'loop') throw textOnly(chat);
   const content = contentSchema.parse({ type: 'text', author: 'user', content: text });
   const isKnown = history.known !== undefined;
-  const metadata =
-    isRegenerate && history.lastId !== undefined ? { [regeneratedKey]: history.lastId } : undefined;
+  const fields = {
+    ...(isRegenerate && history.lastId !== undefined && { [regeneratedKey]: history.lastId }),
+    ...(own !== undefined && chat.kind === 'loop' && { [uiMetadataKey]: own }),
+  };
+  const metadata = Object.keys(fields).length === 0 ? undefined : fields;
   const extras = { files, metadata };
   const sending = { content, key, isKnown, extras, before: history.before };
   return chat.kind === 'sync'
@@ -244,6 +247,7 @@ async function sendToQueue(
   return {
     from: isNew ? before : await start(),
     isStart: (step) => isAnswerStart(chat, sequence_id, step),
+    ...(key !== undefined && { key: `event:${key}` }),
   };
 }
 

@@ -41,21 +41,41 @@ export interface AnswerStream {
   readonly answeredCalls?: ReadonlySet<string> | undefined;
   /** The calls that were denied before the state `from`. Default: none. */
   readonly denied?: DeniedCalls | undefined;
+  /** The key of the queued message that the answer belongs to. Default: the message was not queued. */
+  readonly key?: string | undefined;
+}
+
+/** Options for an answer whose client disconnects. */
+interface StreamOptions {
+  /** Stops the answer. It is called only if the client disconnects before the stream has ended. */
+  readonly onLeave?: ((left: LeftAnswer) => Promise<void>) | undefined;
+}
+
+/** An answer whose client has disconnected. */
+export interface LeftAnswer {
+  /** True if the agent has started to answer. */
+  readonly isStarted: boolean;
 }
 
 /**
  * Streams an answer in the AI SDK's format. The stream ends when the message is complete, or when it waits
  * for an approval.
  */
-export function streamAnswer(answer: AnswerStream, context: RouteContext): StreamReply {
-  const { log, clock, toServerError } = context;
+export function streamAnswer(
+  answer: AnswerStream,
+  { onLeave }: StreamOptions,
+  context: RouteContext,
+): StreamReply {
+  const { log, clock, closing, toServerError } = context;
   return new StreamReply(
-    (response) => {
+    async (response) => {
+      const progress = { isStarted: false, isOver: false };
       response.writeHead(200, { ...uiHeaders });
       response.flushHeaders();
       const disconnected = new AbortController();
       response.once('close', () => disconnected.abort());
-      return writeLines(response, linesOf(log, answer, disconnected.signal), {
+      if (response.destroyed) disconnected.abort();
+      await writeLines(response, linesOf(log, answer, progress, disconnected.signal), {
         context,
         heartbeat: { clock, everyMs: heartbeatMs, text: `${encodeComment('ping')}\n` },
         line: (data) => encodeFrame({ data }),
@@ -64,6 +84,9 @@ export function streamAnswer(answer: AnswerStream, context: RouteContext): Strea
           return encodeFrame({ data: JSON.stringify({ type: 'error', errorText }) });
         },
       });
+      // A server that closes does not stop the answer, because the answer continues after the restart.
+      if (disconnected.signal.aborted && !progress.isOver && !closing.aborted)
+        await onLeave?.(progress);
     },
     { isReplay: true },
   );
@@ -74,10 +97,16 @@ const heartbeatMs = 15_000;
 async function* linesOf(
   log: Log,
   answer: AnswerStream,
+  progress: { isStarted: boolean; isOver: boolean },
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  for await (const chunks of chunksOf(log, answer, signal)) yield* chunks.map(encodeChunk);
-  if (!signal.aborted) yield uiDone;
+  for await (const chunks of chunksOf(log, answer, signal)) {
+    progress.isStarted = true;
+    yield* chunks.map(encodeChunk);
+  }
+  if (signal.aborted) return;
+  progress.isOver = true;
+  yield uiDone;
 }
 
 async function* chunksOf(

@@ -17,6 +17,8 @@ interface BlobReplyOptions {
   /** The header `if-range`. The server ignores the range if this is not the etag of the blob. */
   readonly ifRange: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  /** Waits until the client has read what was written. */
+  readonly drained: (response: HttpResponse) => Promise<void>;
 }
 
 /**
@@ -51,7 +53,7 @@ export async function blobReply(options: BlobReplyOptions): Promise<StreamReply 
       if (bytes?.length !== expected) throw new Error(`the blob ${hash} ended at byte ${at}`);
       at += expected;
       if (at >= end) return void response.end(bytes);
-      if (!response.write(bytes)) await drainedOrClosed(response);
+      if (!response.write(bytes)) await options.drained(response);
       if (!response.destroyed) bytes = await blobs.slice(hash, at, Math.min(end, at + sliceBytes));
     }
   });
@@ -75,16 +77,4 @@ function parseRange(text: string, length: number): ByteRange | 'unsatisfiable' |
   const end = to === '' ? length : Math.min(length, Number(to) + 1);
   if (to !== '' && Number(to) < start) return undefined;
   return start < length ? { start, end } : 'unsatisfiable';
-}
-
-function drainedOrClosed(response: HttpResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      response.off('drain', done);
-      response.off('close', done);
-      resolve();
-    };
-    response.once('drain', done);
-    response.once('close', done);
-  });
 }

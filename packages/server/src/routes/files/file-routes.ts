@@ -1,9 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Log } from '@millrace/log';
 import { z } from 'zod';
 import { attachmentSchema } from '../../contract/content.ts';
 import { ServerError } from '../../contract/server-error.ts';
-import { type Route, route, type StreamReply } from '../../http/route.ts';
+import { type Route, type RouteContext, route, type StreamReply } from '../../http/route.ts';
 import { taskIdParams } from '../route-schemas.ts';
 import { blobReply } from './blob-reply.ts';
 
@@ -42,10 +41,10 @@ export const fileRoutes: readonly Route[] = [
     reply: z.string(),
     replyType: 'application/octet-stream',
     headers: ['range'],
-    async handle({ params: { task_id: task, file_id } }, { service, log, headers }) {
+    async handle({ params: { task_id: task, file_id } }, context) {
+      const { service } = context;
       const { mimeType, source } = await service.files.get(task, file_id);
-      const reply =
-        source.type === 'blob' && (await sendBlob({ ...source, mimeType }, log, headers));
+      const reply = source.type === 'blob' && (await sendBlob({ ...source, mimeType }, context));
       if (reply) return reply;
       const message = `Cannot find the content of this file of task ${task}: it was uploaded too long ago. Upload it again`;
       throw new ServerError('not_found', message, { task });
@@ -62,18 +61,19 @@ interface SentBlob {
   readonly mimeType: string;
 }
 
+type BlobContext = Pick<RouteContext, 'log' | 'headers' | 'drained'>;
+
 /**
  * Returns a reply with the bytes of a blob. A type that a browser could run as code is sent as a download.
  * Returns undefined if the blob does not exist.
  */
 export function sendBlob(
   { hash, length, mimeType }: SentBlob,
-  { blobs }: Pick<Log, 'blobs'>,
-  headers: IncomingHttpHeaders,
+  { log: { blobs }, headers, drained }: BlobContext,
 ): Promise<StreamReply | undefined> {
   const isInline = inlineTypes.test(mimeType);
   return blobReply({
-    ...{ blobs, hash, length, range: headers.range, ifRange: ifRange(headers) },
+    ...{ blobs, hash, length, range: headers.range, ifRange: ifRange(headers), drained },
     headers: {
       'content-type': isInline ? mimeType : 'application/octet-stream',
       'content-disposition': isInline ? 'inline' : 'attachment',

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DraftRecord, FoldState } from '@millrace/core';
 import { type ForkOptions, readBackward } from '@millrace/log';
 import { commandKey } from '../../agents/loops/loop-commands.ts';
@@ -7,7 +8,7 @@ import { readChatNear } from '../chat/chat-state.ts';
 import type { InputEntry } from './input-items.ts';
 import { notFound } from './openai-error.ts';
 import { openStored, type ResponseStep, readQuestion } from './response-log.ts';
-import { newestStart, parseResponseId } from './response-starts.ts';
+import { parseResponseId, StartFinder } from './response-starts.ts';
 
 /** The place in a session at which a request continues. */
 export interface Place {
@@ -33,26 +34,29 @@ interface Continued {
  */
 export async function findPlace(
   { taskId, previous, entries }: Continued,
-  context: RouteContext,
+  context: Pick<RouteContext, 'log' | 'headers' | 'trace'>,
 ): Promise<Place> {
-  const current = await readChatNear(context.log, taskId);
+  const { log } = context;
   const isApproval = entries.some(({ type }) => type === 'approval');
-  if (previous === undefined || isApproval) return current;
-  const isLast = await isLastResponse(previous, taskId, context);
+  if (previous === undefined || isApproval) return readChatNear(log, taskId);
+  // A fork does not need the end of the session, so it is not read.
+  if (!(await isLastResponse(previous, taskId, context))) return endOf(previous, context);
+  const current = await readChatNear(log, taskId);
   const outputs = entries.flatMap((entry) => (entry.type === 'output' ? entry.callId : []));
-  const isAnswered = !outputs.some((call) => waitsFor(current.fold, call));
-  if (isLast && (outputs.length === 0 || !isAnswered)) return current;
+  if (outputs.length === 0 || outputs.some((call) => waitsFor(current.fold, call))) return current;
   const end = await endOf(previous, context);
   // Only outputs of calls that waited at the end of the response can be given again.
-  if (isLast && !outputs.every((call) => waitsFor(end.fold, call))) return current;
-  return end;
+  return outputs.every((call) => waitsFor(end.fold, call)) ? end : current;
 }
 
 function waitsFor({ awaited }: FoldState, call: string): boolean {
   return awaited.some(({ toolCallId }) => toolCallId === call);
 }
 
-/** Returns whether the session got no other message and no other run after a response. */
+/**
+ * Returns whether the session got no other message and no other run after a response. It reads each record after
+ * the response at most once.
+ */
 async function isLastResponse(
   id: string,
   taskId: string,
@@ -63,17 +67,21 @@ async function isLastResponse(
   const { through = 0 } = (await log.info(taskId)) ?? {};
   if (offset > through) throw notFound('Previous response', id, 'previous_response_id');
   const { key } = requestMetadata(context);
-  let [isLast, isRepeated] = [true, false];
-  for await (const records of readBackward(log, taskId, { maxRecords: through - offset }))
-    for (const { fact } of records) {
+  const finder = new StartFinder();
+  let isLast = true;
+  for await (const records of readBackward(log, taskId, { maxRecords: through - offset })) {
+    for (const record of records.toReversed()) {
+      const { fact } = record;
+      finder.add(record);
       if (fact?.type !== 'command_queued' || fact.command['type'] !== 'message') continue;
+      // The message of a repeated request is already in the session.
+      if (key !== undefined && fact.key === commandKey(key)) return true;
       isLast = false;
-      isRepeated ||= key !== undefined && fact.key === commandKey(key);
     }
-  // The message of a repeated request is already in the session.
-  if (isRepeated) return true;
-  const newest = await newestStart(taskId, log);
-  return isLast && !(newest?.by === 'run' && newest.offset > offset);
+    if (!isLast && key === undefined) return false;
+    await nextTurn();
+  }
+  return isLast && finder.newest?.by !== 'run';
 }
 
 /** Returns the place at the end of a response. Throws `bad_state` if the response has no end yet. */

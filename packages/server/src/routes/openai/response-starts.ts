@@ -1,5 +1,12 @@
 import type { CallerOptions } from '@millrace/agent';
-import { type Item, isId, isPartId, type JsonObject } from '@millrace/core';
+import {
+  type Fact,
+  type Item,
+  isId,
+  isPartId,
+  type JsonObject,
+  type LogRecord,
+} from '@millrace/core';
 import { type Log, readBackward } from '@millrace/log';
 
 /** Identifies a response: its session, and the offset of the command that the response answers. */
@@ -59,27 +66,47 @@ export interface ResponseStart {
 /** The types of the commands that answer a call. */
 export const answerTypes = ['tool_output', 'approve', 'deny'];
 
+/** Finds the newest message, answer or run in records that it gets from the newest to the oldest. */
+export class StartFinder {
+  #newest: ResponseStart | undefined;
+  // These fields say which commands the records between a `run_started` and its first turn contain.
+  #hasCommand = false;
+  #hasMessage = false;
+
+  /** Undefined if the records up to now contain no start. */
+  get newest(): ResponseStart | undefined {
+    return this.#newest;
+  }
+
+  add({ fact, offset }: LogRecord): void {
+    const by = fact && this.#startBy(fact);
+    if (by !== undefined) this.#newest ??= { offset, by };
+    if (fact?.type === 'turn_started' || fact?.type === 'run_started')
+      [this.#hasCommand, this.#hasMessage] = [false, false];
+    this.#hasCommand ||= fact?.type === 'command_consumed';
+    this.#hasMessage ||= fact?.type === 'item_started' && fact.kind === 'user';
+  }
+
+  #startBy(fact: Fact): ResponseStart['by'] | undefined {
+    if (fact.type === 'run_started')
+      return this.#hasMessage && !this.#hasCommand ? 'run' : undefined;
+    if (fact.type !== 'command_queued') return undefined;
+    if (isStart(fact.command)) return 'message';
+    return answerTypes.includes(String(fact.command['type'])) ? 'answer' : undefined;
+  }
+}
+
 /** Finds the newest message, answer or run of a session, up to an offset. Returns undefined if there is none. */
 export async function newestStart(
   taskId: string,
   log: Log,
   through?: number,
 ): Promise<ResponseStart | undefined> {
-  const range = through === undefined ? {} : { through };
-  // The records after a `run_started`, up to the first turn of that run.
-  let [hasCommand, hasMessage] = [false, false];
-  for await (const records of readBackward(log, taskId, range))
-    for (const { fact, offset } of records.toReversed()) {
-      if (fact?.type === 'command_queued') {
-        if (isStart(fact.command)) return { offset, by: 'message' };
-        if (answerTypes.includes(String(fact.command['type']))) return { offset, by: 'answer' };
-      }
-      if (fact?.type === 'run_started' && hasMessage && !hasCommand) return { offset, by: 'run' };
-      if (fact?.type === 'turn_started' || fact?.type === 'run_started')
-        [hasCommand, hasMessage] = [false, false];
-      hasCommand ||= fact?.type === 'command_consumed';
-      hasMessage ||= fact?.type === 'item_started' && fact.kind === 'user';
-    }
+  const finder = new StartFinder();
+  for await (const records of readBackward(log, taskId, { through })) {
+    for (const record of records.toReversed()) finder.add(record);
+    if (finder.newest !== undefined) return finder.newest;
+  }
   return undefined;
 }
 

@@ -329,8 +329,8 @@ export class ResponseView {
   /** Emits a call that the agent runs itself. Clients see it as a call of an MCP server. */
   #startCall(callId: string): EventBody[] {
     if (this.#slotOfCall.has(`mcp_call ${callId}`)) return [];
-    const found = this.#parts.call(callId);
-    if (found === undefined || this.#callerTools.has(found.part.name)) return [];
+    const found = this.#ownCall(callId);
+    if (found === undefined) return [];
     const added = this.#open('mcp_call', found.partId, callId);
     const slot = this.#slots.at(-1) as Slot;
     const about = { item_id: slot.id, ...this.#at(slot) };
@@ -342,10 +342,16 @@ export class ResponseView {
     ];
   }
 
+  /** Returns a call that the agent runs itself. Calls in the input of the caller belong to no turn. */
+  #ownCall(callId: string): ReturnType<PartIndex['call']> {
+    const found = this.#parts.call(callId);
+    if (found === undefined || this.#callerTools.has(found.part.name)) return undefined;
+    return attemptOf(found.partId).turn === 0 ? undefined : found;
+  }
+
   #finishCall(state: FoldState, { toolCallId }: ToolResultPart): EventBody[] {
     const isOfCaller = this.#slotOfCall.has(`function_call ${toolCallId}`);
-    const found = this.#parts.call(toolCallId);
-    if (isOfCaller || found === undefined || this.#callerTools.has(found.part.name)) return [];
+    if (isOfCaller || this.#ownCall(toolCallId) === undefined) return [];
     const started = this.#startCall(toolCallId);
     const slot = this.#slotOfCall.get(`mcp_call ${toolCallId}`);
     return slot === undefined ? started : [...started, ...this.#finish(state, slot)];

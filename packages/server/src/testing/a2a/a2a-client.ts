@@ -23,7 +23,7 @@ interface ClientOptions {
   readonly binding?: (typeof a2aBindings)[number] | undefined;
   readonly token?: string | undefined;
   readonly agent?: string | undefined;
-  /** Replaces the origin of all requests, for example by the origin of a proxy. */
+  /** Replaces the origin of all requests after the card, for example by the origin of a proxy. */
   readonly through?: string | undefined;
 }
 
@@ -36,10 +36,8 @@ export function a2aClient(url: string, options: ClientOptions = {}): Promise<Cli
     // Each request through a proxy has its own connection, so that the proxy can cut it.
     if (through !== undefined) headers.set('connection', 'close');
     const target = String(input);
-    return fetch(through === undefined ? target : target.replace(url, through), {
-      ...init,
-      headers,
-    });
+    const isDirect = through === undefined || target.endsWith('agent-card.json');
+    return fetch(isDirect ? target : target.replace(url, through), { ...init, headers });
   };
   const factory = new ClientFactory(
     ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { lstatSync, readdirSync } from 'node:fs';
-import { join, sep } from 'node:path';
+import { basename, join, sep } from 'node:path';
 import { SandboxError } from '../../contract/sandbox.ts';
 import { errorCodeOf } from '../../contract/workspace-error.ts';
 
@@ -44,14 +44,30 @@ function looksBare(names: ReadonlySet<string>): boolean {
  * path is relative to `root`. A file in a `.git` also counts.
  */
 export function completesRepository(root: string, path: string): boolean {
-  const names = path.split('/').map(usualName);
-  return names.some((name, depth) => {
-    if (name === '.git') return true;
-    if (!knownNames.has(foldCase(name))) return false;
-    const folder = join(root, ...path.split('/').slice(0, depth));
+  return (
+    path.split('/').some((name) => usualName(name) === '.git') ||
+    completesBare(root, path) !== undefined
+  );
+}
+
+/**
+ * Returns the name of the folder that a new file makes a bare repository, because the other parts of the
+ * repository exist. The path is relative to `root`.
+ */
+export function completesBare(root: string, path: string): string | undefined {
+  const names = path.split('/');
+  for (const [depth, name] of names.entries()) {
+    if (!isPartOfRepository(name)) continue;
+    const folder = join(root, ...names.slice(0, depth));
     const there = new Set(namesIn(folder).map(usualName));
-    return !looksBare(there) && looksBare(there.add(name));
-  });
+    if (!looksBare(there) && looksBare(there.add(usualName(name)))) return basename(folder);
+  }
+  return undefined;
+}
+
+/** True if git uses an entry with this name to recognize a repository. */
+export function isPartOfRepository(name: string): boolean {
+  return knownNames.has(foldCase(name));
 }
 
 function namesIn(folder: string): readonly string[] {

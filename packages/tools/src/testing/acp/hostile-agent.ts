@@ -13,6 +13,14 @@ function say(update: object): void {
   write({ method: 'session/update', params: { sessionId, update } });
 }
 
+const call = { sessionUpdate: 'tool_call_update', toolCallId: 'c1', kind: 'execute' };
+
+function askFor(toolCallId: string): void {
+  const options = [{ optionId: 'yes', name: 'Allow', kind: 'allow_once' }];
+  const params = { sessionId, toolCall: { toolCallId }, options };
+  write({ id: 'ask', method: 'session/request_permission', params });
+}
+
 const results: Readonly<Record<string, object>> = {
   initialize: { protocolVersion: 1, agentCapabilities: { loadSession: true } },
   'session/new': { sessionId },
@@ -26,6 +34,14 @@ function prompt(id: number, text: string): void {
       say({ sessionUpdate: 'tool_call', toolCallId: 'c1', title: 'Work', status: 'in_progress' });
       say({ sessionUpdate: 'tool_call_update', toolCallId: 'c1', status: 'completed' });
       return;
+    case 'growing input':
+      // The agent reports the input of its call piece by piece, and then asks with the id only.
+      say({ ...call, sessionUpdate: 'tool_call', title: 'ls', rawInput: { command: 'ls' } });
+      say({ ...call, title: 'ls; rm x', rawInput: { command: 'ls; rm x' } });
+      return askFor(call.toolCallId);
+    case 'no input':
+      say({ ...call, sessionUpdate: 'tool_call', title: 'Terminal', status: 'in_progress' });
+      return askFor(call.toolCallId);
     case 'malformed':
       return write({ id, error: { code: {}, message: { toString: 1 } } });
     case 'error':

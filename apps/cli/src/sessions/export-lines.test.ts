@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { collect } from '../testing/sessions.ts';
-import { LineCursor, readLines } from './import-sessions.ts';
+import { LineCursor, readLines } from './export-lines.ts';
 
 const line = fc.string({ unit: fc.constantFrom('a', 'é', '😀', '"', ' ', '\u2028') });
 

@@ -52,6 +52,26 @@ test('has no syntax that Node 22 cannot read', () => {
   expect(texts.filter((text) => /^\s*(?:await )?using \w+ =/m.test(text))).toEqual([]);
 });
 
+test('a start of the chat loads few files, and no slow modules of Node', () => {
+  const names = globSync('*.js', { cwd: join(folder, 'bundle') });
+  const parts = ['run-process', 'run-agent', 'run-chat', 'chat-in-terminal', 'build-agent'];
+  const loaded = new Set(['main.js']);
+  for (const part of [...parts, 'choose-model', 'open-store', 'sqlite', 'tracing'])
+    for (const name of names) if (name.startsWith(`${part}-`)) loaded.add(name);
+  const modules = new Set<string>();
+  for (const name of loaded) {
+    const text = readFileSync(join(folder, 'bundle', name), 'utf8');
+    for (const [, from = ''] of text.matchAll(/^(?:import|export) [^;]*?"([^"]+)";$/gm))
+      if (from.startsWith('./')) loaded.add(from.slice(2));
+      else modules.add(from);
+  }
+  expect(loaded.size).toBeLessThan(30);
+  expect(modules).toContain('node:fs');
+  // Node needs more than 8 ms to create the exports of each of these modules.
+  for (const slow of ['node:http', 'node:https', 'node:process'])
+    expect(modules).not.toContain(slow);
+});
+
 test('contains the licences of its dependencies', () => {
   const text = readFileSync(join(folder, 'bundle/THIRD-PARTY.txt'), 'utf8');
   expect(text).toMatch(/^react [\d.]+ \(MIT\)\n\nMIT License/m);
