@@ -40,6 +40,8 @@ interface Attack {
   readonly script?: (server: ScriptedServer) => void;
   /** Commands for the shell. Each command ends before the next one starts. */
   readonly run?: readonly string[];
+  /** Text of a command that does not end by itself. When it is shown, the user presses Ctrl-C. */
+  readonly stopAfter?: string;
   /** The actions of a user in the chat. The chat is opened in the project folder. */
   readonly chat?: (terminal: TestTerminal) => Promise<void>;
   /** Matches the final output. Default: the visible form of the attack. */
@@ -173,7 +175,8 @@ const attacks: readonly Attack[] = [
   {
     title: 'the folder of the data in the start lines of serve',
     files: { [`project/in${hostileName}/a.txt`]: 'x' },
-    run: ['cd in*', 'timeout 5 millrace serve --port 0 --store "$PWD/data"'],
+    run: ['cd in*; millrace serve --port 0 --store "$PWD/data"'],
+    stopAfter: 'Try it:',
   },
   {
     title: 'a folder and settings in the trust question',
@@ -207,6 +210,10 @@ describeInTmux().concurrent('text that is not ours', () => {
     for (const [index, command] of (attack.run ?? []).entries()) {
       // The echo of the typed command must not match the text that marks its end.
       await terminal.send(`${command}; echo DONE''-${index}`);
+      if (attack.stopAfter !== undefined) {
+        await terminal.waitForPrinted(attack.stopAfter);
+        await terminal.press('C-c');
+      }
       await terminal.waitForPrinted(`DONE-${index}`);
     }
     if (attack.chat !== undefined) {

@@ -92,6 +92,7 @@ describeInChromium()('an approval card', () => {
   });
 
   test('a call that is stopped while it runs has not failed', async () => {
+    harness.server.send('hold');
     const tab = await (await harness.visitor()).tab();
     await tab.send('tools');
     await tab.page.getByRole('group', { name: 'Tool run: running' }).waitFor();

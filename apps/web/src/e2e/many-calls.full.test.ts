@@ -7,6 +7,7 @@ describeInChromium()('many tool calls of a turn', () => {
   const harness = useBrowserHarness();
 
   test('are one row that opens by keyboard, and a failure and the running call are visible', async () => {
+    harness.server.send('hold');
     const tab = await (await harness.visitor()).tab();
     await tab.send('many');
     const group = tab.page.locator('.tool-group');
@@ -16,6 +17,7 @@ describeInChromium()('many tool calls of a turn', () => {
     await call(/^Tool run: running/).waitFor();
     await call(/^Tool patch: failed/).waitFor();
     expect(await call(/^Tool read/).count()).toBe(0);
+    harness.server.send('go');
     await tab.waitForText('one edit failed');
     const all = group.getByRole('button', { name: 'Read 4 files, ran 1 command' });
     await all.waitFor();

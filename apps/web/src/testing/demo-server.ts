@@ -18,7 +18,7 @@ function demoServer({ page, ...options }: DemoServerOptions = {}): Server {
   const agent = createAgent({
     name: 'builder',
     provider: demoProvider(options),
-    tools: demoTools,
+    tools: demoTools(),
     log,
     approve: ({ call: { name } }) =>
       name === 'write'

@@ -12,19 +12,21 @@ const read = defineTool({
     `${path}\n1  import { apply } from './apply.ts';\n2  \n3  // Folds a log.`,
 });
 
-const run = defineTool({
-  name: 'run',
-  description: 'Runs a program',
-  input: z.object({ command: z.string(), timeout_ms: z.number() }),
-  async *execute({ command }, { signal }) {
-    yield `$ ${command}\n`;
-    for (let at = 1; at <= 12; at++) {
-      await setTimeout(150, undefined, { signal });
-      yield `test ${at} of 12 … ${at === 7 ? 'FAILED: gap at 41' : 'ok'}\n`;
-    }
-    return 'Tests: 11 passed, 1 failed\n  fold.test.ts: a duplicate record has no effect';
-  },
-});
+const createRun = (isHeld: () => boolean) =>
+  defineTool({
+    name: 'run',
+    description: 'Runs a program',
+    input: z.object({ command: z.string(), timeout_ms: z.number() }),
+    async *execute({ command }, { signal }) {
+      yield `$ ${command}\n`;
+      for (let at = 1; at <= 12; at++) {
+        do await setTimeout(150, undefined, { signal });
+        while (at > 1 && isHeld());
+        yield `test ${at} of 12 … ${at === 7 ? 'FAILED: gap at 41' : 'ok'}\n`;
+      }
+      return 'Tests: 11 passed, 1 failed\n  fold.test.ts: a duplicate record has no effect';
+    },
+  });
 
 const change = defineTool({
   name: 'patch',
@@ -88,7 +90,13 @@ const draw = defineTool({
   },
 });
 
-export const demoTools: readonly Tool[] = [read, run, change, write, draw];
+/**
+ * Creates the tools of the demo agent. While `isHeld` returns true, the program of `run` waits after
+ * its first test. Default: it does not wait.
+ */
+export function demoTools(isHeld: () => boolean = () => false): readonly Tool[] {
+  return [read, createRun(isHeld), change, write, draw];
+}
 
 const patch: string = `--- a/src/fold.ts
 +++ b/src/fold.ts

@@ -4,8 +4,11 @@ import { type ScriptedContent, scriptedProvider } from '@millrace/providers/scri
 import { hostilePayloads } from '../../../../../packages/react/src/testing/hostile-payloads.ts';
 import { demoProvider } from '../../testing/demo-provider.ts';
 
-/** A command that a test sends to the model while the model streams. */
-export type ModelCommand = 'go' | 'enough';
+/**
+ * A command that a test sends to the model while the model streams. `hold` stops the program of the
+ * tool `run` after its first test, until the next command.
+ */
+export type ModelCommand = 'go' | 'enough' | 'hold';
 
 interface ControlledProviderOptions {
   readonly pauseMs: number;

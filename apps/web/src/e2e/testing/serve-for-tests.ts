@@ -23,7 +23,7 @@ const log = sqliteLog({ path: join(data, 'log.db') });
 const agent = createAgent({
   name: 'builder',
   provider: controlledProvider({ pauseMs: Number(pauseMs), command: () => command }),
-  tools: [...demoTools, hostileTool],
+  tools: [...demoTools(() => command === 'hold'), hostileTool],
   log,
   approve: ({ call: { name } }) =>
     name === 'write'
