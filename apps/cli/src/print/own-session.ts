@@ -1,6 +1,6 @@
 import { type Log, readRecords } from '@millrace/log';
 import { isReservedToolName } from '@millrace/tools';
-import { commandHint, type PlaceFlags, shellQuote } from '../args/command-hint.ts';
+import { commandHint, type PlaceFlags } from '../args/command-hint.ts';
 import type { BuiltAgent } from '../contract/agent.ts';
 import { UsageError } from '../contract/errors.ts';
 import { type SessionSummary, shortRandomId } from '../store/session-summaries.ts';
@@ -24,7 +24,7 @@ export async function assertOwnSession(
   const why = signOfOtherProgram(session, own.flags) ?? (await signOfOtherTools(log, session, own));
   if (why === undefined) return;
   const { id } = session;
-  const way = commandHint(own.flags, `branch ${shellQuote(id)} --at <record> --agents agents.ts`);
+  const way = commandHint(own.flags, 'branch --at <record> --agents agents.ts', id);
   const message = `Cannot branch session ${id} with the coding agent of the terminal: another agent recorded it, because ${why}. Name the module that exports the agent of the session: ${way}`;
   throw new UsageError(message, { flag: 'agents' });
 }

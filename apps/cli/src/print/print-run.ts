@@ -1,7 +1,7 @@
 import { branchSession, type Observer, type Run, type RunResult } from '@millrace/agent';
 import type { Log } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
-import { commandHint, type PlaceFlags, shellQuote } from '../args/command-hint.ts';
+import { commandHint, type PlaceFlags, resumeHint } from '../args/command-hint.ts';
 import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
 import type { PrintArgs, SessionChoice } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
@@ -91,7 +91,7 @@ export async function printRun(options: PrintRunOptions): Promise<number> {
   await printClosing(result, { log, notes, output, resume });
   if (args.branch !== undefined && (await log.info(result.session)) !== undefined)
     await notes.write(
-      `Compare the branch with its session: ${commandHint(args, `diff ${shellQuote(result.session)}`)}`,
+      `Compare the branch with its session: ${commandHint(args, 'diff', result.session)}`,
     );
   return output.failure?.code === 'cannot_write' ? exitCodes.error : exitCodeOf(result.stop);
 }
@@ -184,7 +184,7 @@ async function startBranch(
  * error and not an empty answer.
  */
 function nothingToDo({ id }: SessionSummary, flags: PlaceFlags): UsageError {
-  const way = `Add a prompt: ${commandHint(flags, `-p "And now?" --resume ${shellQuote(id)}`)}`;
+  const way = `Add a prompt: ${resumeHint(flags, id, '-p "And now?"')}`;
   return new UsageError(`Cannot continue session ${id}: it has no unfinished work. ${way}`);
 }
 

@@ -2,7 +2,7 @@ import { diffSessions } from '@millrace/agent';
 import type { SessionId } from '@millrace/core';
 import type { SessionInfo } from '@millrace/log';
 import { readFileChanges } from '@millrace/tools';
-import { commandHint, shellQuote } from '../../args/command-hint.ts';
+import { commandHint } from '../../args/command-hint.ts';
 import { sessionNames } from '../../store/session-names.ts';
 import { shortRandomId } from '../../store/session-summaries.ts';
 import { note } from '../contract/block.ts';
@@ -74,7 +74,7 @@ async function compare(context: CommandContext, origin: SessionId): Promise<void
     note('mark', divergence.message),
     note(
       'dim',
-      `All differences: ${commandHint(context.flags, `diff ${shellQuote(shortRandomId(session))}`)}`,
+      `All differences: ${commandHint(context.flags, 'diff', shortRandomId(session))}`,
     ),
   );
 }
