@@ -64,8 +64,8 @@ interface PlaceOptions {
   /** If true, the function creates missing folders. Git accepts empty folders. Default: false. */
   readonly creates?: boolean | undefined;
   /**
-   * If true, the result contains folders that do not exist, such as the hooks of a repository without hooks. The
-   * sandbox of Linux cannot guard such a path, so it creates the folder instead. Default: false.
+   * If true, the result contains the folders `hooks`, `modules` and `worktrees` of repositories without them. The
+   * sandbox of Linux cannot guard a missing path, so it creates these folders instead. Default: false.
    */
   readonly hasMissing?: boolean | undefined;
   /** The repositories in `node_modules` folders. Default: none. */
@@ -159,7 +159,7 @@ function addRepository(git: string, worktree: string, search: Search): void {
   for (const name of ['config', 'commondir', 'remotes', 'branches']) found.add(at(name));
   // When a rebase in progress continues, git runs the commands in its list.
   for (const name of ['rebase-merge', 'rebase-apply', 'config.worktree'])
-    if (hasMissing || entryOf(at(name)) !== undefined) found.add(at(name));
+    if (entryOf(at(name)) !== undefined) found.add(at(name));
   const text = contentOf(at('config'));
   if (text === undefined ? entryOf(at('config')) !== undefined : /worktreeconfig/i.test(text))
     found.add(at('config.worktree'));
