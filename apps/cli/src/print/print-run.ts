@@ -8,6 +8,7 @@ import { UsageError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 import { exitCodeOf, exitCodes } from '../exit-code.ts';
 import { expandPrompt } from '../extensions/slash-prompts.ts';
+import { assertOwnSession, refusalToResume } from '../store/own-session.ts';
 import {
   findSession,
   type SessionPlace,
@@ -19,7 +20,6 @@ import { AnswerStream } from './answer-stream.ts';
 import { closingMessages, resumeCommand } from './closing-message.ts';
 import { hasColor, Notes, Output, type OutputStream } from './output.ts';
 import { readOutputSchema } from './output-schema.ts';
-import { assertOwnSession } from './own-session.ts';
 import { approvePending, pendingApprovals } from './pending-approvals.ts';
 import { createRunInput, type InputStream, readPipedInput, waitingMessage } from './piped-input.ts';
 import {
@@ -140,6 +140,8 @@ async function startRun(
   const input = await createRunInput({ args, piped, cwd, home, isPlan, further });
   const found = await sessionFor(log, args.session, { cwd, flags: args, isFolderOnly: true });
   const session = found?.id;
+  const refusal = session && (await refusalToResume(log, session, { flags: args, built }));
+  if (refusal !== undefined) throw refusal;
   if (input === undefined && found?.hasWork === false) throw nothingToDo(found, args);
   await printIntroduction(options, notes);
   const { allows } = options.built;
@@ -164,7 +166,7 @@ async function startBranch(
   const { args, built, log, cwd, chosen } = options;
   const found = await sessionFor(log, args.session, { cwd, flags: args });
   if (found === undefined) throw new UsageError('millrace branch needs a session');
-  if (args.agents === undefined) await assertOwnSession(log, found, { flags: args, ...built });
+  if (args.agents === undefined) await assertOwnSession(log, found, { flags: args, built });
   await printIntroduction(options, notes);
   const outputs = Object.entries(results).map(([id, output]) => [id, { output }] as const);
   const branch = {

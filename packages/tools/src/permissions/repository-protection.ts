@@ -21,7 +21,7 @@ const searches = new Map<string, RepositorySearch>();
  */
 export function nameThatGitObeys(root: string, path: string): string | undefined {
   try {
-    const place = gitPlaces(root, searchOf(root)).guarded.find((one) =>
+    const place = gitPlaces(root, searchOf(root), { hasMissing: true }).guarded.find((one) =>
       [one, realPathOf(one)].some((at) => isAtOrBelow(at, path)),
     );
     return place === undefined ? newRepositoryOf(root, path) : basename(place);
