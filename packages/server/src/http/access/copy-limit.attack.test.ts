@@ -31,7 +31,7 @@ async function serveLongTask({ copiedBytesPerHour, ahead = { ms: 0 } }: ServedOp
     headers: Record<string, string> = {},
   ) =>
     fetch(`${url}${path}`, {
-      ...{ method, body: typeof body === 'object' ? JSON.stringify(body) : body },
+      ...{ method, body: typeof body === 'object' ? JSON.stringify(body) : (body ?? null) },
       headers: {
         authorization: `Bearer ${token}`,
         'content-type': 'application/json',
