@@ -125,6 +125,8 @@ class SqliteStoreLog extends LocalLog implements SqliteLog {
     this.#clock = clock;
     // An earlier process may have been killed before its checkpoint removed redacted or deleted data.
     if (store.hasErasures) idleCheckpoint.noteErasure();
+    // It may also have been killed during a fork. Its copy is removed in the background.
+    if (store.hasHidden) this.removeAbandonedCopies().catch(() => {});
   }
 
   async backup(path: string): Promise<void> {
@@ -138,6 +140,7 @@ class SqliteStoreLog extends LocalLog implements SqliteLog {
 
   async vacuum(): Promise<number> {
     const store = this.#requireOpen();
+    await this.removeAbandonedCopies();
     store.deleteForgottenBlobs(this.#clock.now() - unreferencedBlobMs);
     return store.vacuum();
   }

@@ -9,7 +9,7 @@ import type {
   StoreTransaction,
 } from '../storage/record-store.ts';
 import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
-import { newSession } from '../storage/session-row.ts';
+import { isHidden, newSession } from '../storage/session-row.ts';
 import { BlobTable } from './blob-table.ts';
 import {
   checkedCommand,
@@ -156,6 +156,12 @@ export class SqliteStore implements RecordStore, StoreTransaction {
    */
   get hasErasures(): boolean {
     return this.#guard(() => this.#erasures() > 0);
+  }
+
+  /** True if the file has hidden sessions, which belong to forks that are not complete. */
+  get hasHidden(): boolean {
+    for (const { session } of this.sessions({ limit: 1 })) return isHidden(session);
+    return false;
   }
 
   #erasures(): number {
@@ -379,6 +385,15 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     const key = this.#key(session);
     const replaced = this.#chunks.replace({ session, key }, first, last, records);
     this.#blobs.replace(key, replaced, records);
+  }
+
+  renameSession(from: SessionId, into: SessionId): void {
+    this.#flush();
+    const key = this.#key(from);
+    this.#statements.renameSession.run(into, key);
+    this.#keys.delete(from);
+    this.#keys.set(into, key);
+    this.#readRows.delete(from);
   }
 
   deleteSession(session: SessionId): void {

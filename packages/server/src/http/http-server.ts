@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '@millrace/log';
 import { ServerError } from '../contract/server-error.ts';
 import { defaultStreamLimits } from '../stream/stream-limits.ts';
+import { CopyLimits } from './access/copy-limit.ts';
 import type { Authorize } from './access/authorized-user.ts';
 import { type ClientAddress, callerOfToken, tokenOfCaller } from './access/check-access.ts';
 import { isLoopback } from './access/host-and-origin.ts';
@@ -80,6 +81,7 @@ export class HttpServer {
     this.#app = new HttpApp({
       ...options,
       limits: this.#limits,
+      copyLimits: new CopyLimits(clock, this.#limits.copiedBytesPerHour),
       requestLog: new RequestLog(options.requestLog, clock),
       openStreams,
       unreadReplies: new UnreadReplies(clock, stallTimeoutMs),
