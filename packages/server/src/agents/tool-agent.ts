@@ -13,10 +13,15 @@ export interface ToolAgentOptions
   /** The tools that clients can call. */
   readonly tools: readonly Tool[];
   /**
-   * The names of the tools that take long. A client with the tasks extension of MCP gets a task for their
-   * calls. Default: none.
+   * The tools that take long. A client with the tasks extension of MCP gets a task for their calls. Default:
+   * none.
    */
-  readonly longTools?: readonly string[] | undefined;
+  readonly longTools?: LoopAgent['longTools'];
+  /**
+   * What a client must be able to do, by the names of the tools. The server refuses calls of other clients.
+   * Default: nothing.
+   */
+  readonly needs?: LoopAgent['needs'];
 }
 
 /**
@@ -28,10 +33,10 @@ export interface ToolAgentOptions
  * const server = createServer({ tokens: [createToken()], log, agents: [tools] });
  */
 export function toolAgent(options: ToolAgentOptions): LoopAgent {
-  const { name, description, tools, longTools, ...rest } = options;
+  const { name, description, tools, longTools, needs, ...rest } = options;
   const provider = toolCallProvider();
   const agent = createAgent({ whileAsking: 'park', ...rest, name, tools: [...tools], provider });
-  return { type: 'loop', name, description, agent, offers: tools, longTools };
+  return { type: 'loop', name, description, agent, offers: tools, longTools, needs };
 }
 
 /** A call of a tool as the text of a message. */
