@@ -4,7 +4,7 @@ import { type JsonObject, type Part, toolCallPart } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import { createProvider, type ModelRequest, type Provider } from '@millrace/providers';
 import { scriptedProvider } from '@millrace/providers/scripted';
-import { createServer, type Server, toolAgent } from '@millrace/server';
+import { createServer, type Server, type Task, toolAgent } from '@millrace/server';
 import { connectMcp, type McpTools } from '@millrace/tools/mcp';
 import { registerAppResource, registerAppTool } from '@modelcontextprotocol/ext-apps/server';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
@@ -20,7 +20,7 @@ const mimeType = 'text/html;profile=mcp-app';
 
 /**
  * A server whose agent uses an MCP server with apps. A message `show Bern` shows the weather, and a message
- * `attack` with a document in its further lines shows that document as an app.
+ * `attack` with a document shows that document as an app. The answer to `say` is the rest of the message.
  */
 export class AppServer {
   readonly #server: Server;
@@ -82,6 +82,13 @@ export class AppServer {
     return operator;
   }
 
+  /** Returns the tasks of an agent, the newest first. */
+  async tasks(agent: string): Promise<readonly Pick<Task, 'id' | 'task_metadata'>[]> {
+    const headers = { authorization: `Bearer ${operator}` };
+    const response = await fetch(`${this.#url}/tasks?agent_name=${agent}`, { headers });
+    return (await response.json()) as Task[];
+  }
+
   async close(): Promise<void> {
     await this.#server.close();
     await this.#connected.close();
@@ -140,6 +147,7 @@ function weatherModel(requests: ModelRequest[], setDocument: (html: string) => v
     const callOf = (name: string, input: JsonObject) =>
       toolCallPart(context.ids.toolCall(), name, input);
     let part: Part | string = 'Here you are.';
+    if (word === 'say') part = text.slice(word.length);
     if (word === 'show') part = callOf('weather_show', { city: rest[0] ?? '' });
     if (word === 'attack') {
       setDocument(text.slice(word.length));

@@ -32,8 +32,7 @@ onPress('grow', async () => {
 });
 onPress('load', async () => (await fetch('https://api.weather.example/now')).text());
 
-app.connect().then(() => {
-  const { theme, locale } = app.getHostContext() ?? {};
-  say('theme', `theme ${theme}`);
-  say('host', `${app.getHostVersion()?.name} ${locale}`);
-});
+await app.connect();
+const { theme, locale } = app.getHostContext() ?? {};
+say('theme', `theme ${theme}`);
+say('host', `${app.getHostVersion()?.name} ${locale}`);

@@ -38,7 +38,7 @@ interface Content {
 export function AppView({ source, call, result }: AppViewProps) {
   const t = useLabels();
   const { framesUrl } = useMillrace();
-  const app = useMemo(() => storedApp(result), [result]);
+  const app = useStoredApp(result);
   const content = useContent(source, app, result);
   const [isAgreed, setAgreed] = useState(false);
   const [isClosed, setClosed] = useState(false);
@@ -86,15 +86,28 @@ function queryOf({ connect, resource }: StoredApp): string {
   return `?${query}`;
 }
 
+/**
+ * Returns the app of a result. It is the same object while the page shows other moments of the session, so that
+ * the app does not start again.
+ */
+function useStoredApp(result: ToolResultPart): StoredApp | undefined {
+  const key = JSON.stringify(result.metadata);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key contains everything that is read
+  return useMemo(() => storedApp(result), [key]);
+}
+
 /** Loads the document and the result from the log. */
 function useContent(source: ChatSource, app: StoredApp | undefined, result: ToolResultPart) {
   const [content, setContent] = useState<Content | 'failed'>();
+  const stored = useRef({ source, result });
+  stored.current = { source, result };
   useEffect(() => {
     if (app === undefined) return;
     let isOver = false;
     const load = async () => {
-      const html = await (await source.blob(app.document)).text();
-      return { html, result: await resultForApp(source, result) };
+      const { source: from, result: part } = stored.current;
+      const html = await (await from.blob(app.document)).text();
+      return { html, result: await resultForApp(from, part) };
     };
     load().then(
       (loaded) => !isOver && setContent(loaded),
@@ -103,7 +116,7 @@ function useContent(source: ChatSource, app: StoredApp | undefined, result: Tool
     return () => {
       isOver = true;
     };
-  }, [source, app, result]);
+  }, [app]);
   return content;
 }
 
@@ -160,8 +173,9 @@ function AppFrame(props: AppFrameProps) {
   const [question, setQuestion] = useState<LinkQuestion>();
   const refusals = useRef(0);
   // The host reads the newest values, but it exists as long as the document in the frame.
-  const now = useRef({ isInUse, question, callTool });
-  now.current = { isInUse, question, callTool };
+  const values = { source, call, isInUse, question, callTool, locale: t.locale };
+  const now = useRef(values);
+  now.current = values;
   // A layout effect runs before the frame can load. A later effect could miss its first message.
   useLayoutEffect(() => {
     const post = (message: object) =>
@@ -170,9 +184,9 @@ function AppFrame(props: AppFrameProps) {
     const host = new AppHost({
       ...{ post, onHeight, onAbuse: onClosed },
       tools: now.current.callTool === undefined ? [] : app.tools,
-      context: () => hostContext(app, call, frame.current, t.locale),
+      context: () => hostContext(app, now.current.call, frame.current, now.current.locale),
       onInitialized: () => {
-        const input = call.input ?? {};
+        const input = now.current.call.input ?? {};
         host.notify('ui/notifications/tool-input', { arguments: input });
         host.notify('ui/notifications/tool-result', content.result);
       },
@@ -188,8 +202,9 @@ function AppFrame(props: AppFrameProps) {
         // While the user works in the app, the message field has no focus. So no key press of the user can
         // send the text before the user has seen it.
         if (!now.current.isInUse || now.current.callTool === undefined) return false;
-        if (drafts.read(source.id).length > maxDraftLength) return false;
-        drafts.add(source.id, text);
+        const { id } = now.current.source;
+        if (drafts.read(id).length > maxDraftLength) return false;
+        drafts.add(id, text);
         return true;
       },
       callTool: (name, given) =>
@@ -216,7 +231,7 @@ function AppFrame(props: AppFrameProps) {
       stopWatching();
       window.removeEventListener('message', receive);
     };
-  }, [source, call, app, content, onClosed, onHeight, t.locale]);
+  }, [app, content, onClosed, onHeight]);
   const answer = (isOpened: boolean) => {
     if (question === undefined) return;
     if (isOpened) window.open(question.url, '_blank', 'noopener,noreferrer');
