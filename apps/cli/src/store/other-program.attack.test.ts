@@ -74,7 +74,7 @@ test.each([
     const { code, stdout, stderr } = await run('-p', 'And now?', ...way, ...argv);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(`Cannot continue session ${session} ${refused}, because ${why}`);
-    expect(stderr).toContain(`millrace branch ${session} --at ${through} --text`);
+    expect(stderr).toContain(`millrace branch --at ${through} --text "And now?" --agents agents.ts ${session}`);
   }
   // The session can be read, and it is unchanged.
   const { stdout } = await run('sessions', 'show', session, '--store', store);

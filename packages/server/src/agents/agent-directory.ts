@@ -50,6 +50,7 @@ export class AgentDirectory {
         kind: type,
         ...(models && { models }),
         ...(accepts && { caller_options: 'accept' }),
+        ...(agent.type === 'loop' && agent.appAgent && { app_agent: agent.appAgent }),
         ...(agent.type === 'loop' && agent.offers && { tools: offeredTools(agent) }),
       };
       await this.#options.rows.registerLocal({

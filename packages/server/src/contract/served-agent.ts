@@ -70,6 +70,12 @@ export interface LoopAgent extends NamedAgent {
    */
   readonly offers?: readonly Tool[] | undefined;
   /**
+   * The name of the served agent that runs the tool calls of MCP apps. Create it with `toolAgent`, from
+   * `appTools` of the connected MCP servers and the permission policy of this agent. Every client that can
+   * write to a task of this agent can then call these tools. Default: apps cannot call tools.
+   */
+  readonly appAgent?: string | undefined;
+  /**
    * The tools in `offers` that take long. A client with the tasks extension of MCP gets a task for their calls.
    * Default: none.
    */

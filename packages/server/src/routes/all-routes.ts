@@ -2,6 +2,7 @@ import type { Route } from '../http/route.ts';
 import { a2aRoutes } from './a2a/a2a-routes.ts';
 import { agUiRoutes } from './ag-ui/ag-ui-routes.ts';
 import { agentRoutes } from './agents.ts';
+import { appCallRoutes } from './app-calls.ts';
 import { chatRoutes } from './chat/chat-routes.ts';
 import { eventRoutes } from './events.ts';
 import { experimentRoutes } from './experiments/experiment-routes.ts';
@@ -27,6 +28,7 @@ const routes: readonly Route[] = [
   ...taskRoutes,
   ...taskLogRoutes,
   ...subAgentRoutes,
+  ...appCallRoutes,
   ...fileRoutes,
   ...messageRoutes,
   ...eventRoutes,

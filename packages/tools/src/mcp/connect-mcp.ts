@@ -26,6 +26,11 @@ export interface McpTools {
    */
   readonly tools: readonly Tool[];
   /**
+   * The tools that apps of the server can call. Some of them are not in `tools`, because the server hides them
+   * from models. Default: the list is empty without the option `apps`.
+   */
+  readonly appTools: readonly Tool[];
+  /**
    * Instructions of the server for the model. They are untrusted text. Check them before you send them to a
    * model.
    */
@@ -59,7 +64,7 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
     ...{ trustAnnotations: true, negotiate: true, connectTimeoutMs: true, timeoutMs: true },
     ...{ totalTimeoutMs: true, graceMs: true, maxMessageBytes: true, maxAttachmentBytes: true },
     ...{ maxDescriptionLength: true, maxOutputLength: true, onChange: true, onProblem: true },
-    beforeStart: true,
+    ...{ beforeStart: true, apps: true, maxAppBytes: true },
   });
   const settings = resolveMcpOptions(options, server.http !== undefined);
   const { connectTimeoutMs: timeoutMs } = settings;
@@ -132,6 +137,9 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
   return {
     get tools() {
       return remoteTools.tools;
+    },
+    get appTools() {
+      return settings.apps ? remoteTools.appTools : [];
     },
     get prompts() {
       return remotePrompts.prompts;
