@@ -72,10 +72,7 @@ async function compare(context: CommandContext, origin: SessionId): Promise<void
     return context.print(note('dim', 'This copy does not differ from its original.'));
   context.print(
     note('mark', divergence.message),
-    note(
-      'dim',
-      `All differences: ${commandHint(context.flags, 'diff', shortRandomId(session))}`,
-    ),
+    note('dim', `All differences: ${commandHint(context.flags, 'diff', shortRandomId(session))}`),
   );
 }
 
