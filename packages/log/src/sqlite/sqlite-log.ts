@@ -5,6 +5,7 @@ import { LogError } from '../contract/log-error.ts';
 import { assertNames } from '../engine/check-options.ts';
 import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
 import { currentProcess, isProcessAlive, machineClock } from '../storage/process-identity.ts';
+import { isHidden } from '../storage/session-row.ts';
 import type { RewindEvent, RewindReason } from './file/lineage.ts';
 import { IdleCheckpoint } from './maintenance.ts';
 import { assertFileOptions, type Durability, filePath } from './open-database.ts';
@@ -126,7 +127,9 @@ class SqliteStoreLog extends LocalLog implements SqliteLog {
     // An earlier process may have been killed before its checkpoint removed redacted or deleted data.
     if (store.hasErasures) idleCheckpoint.noteErasure();
     // It may also have been killed during a fork. Its copy is removed in the background.
-    if (store.hasHidden) this.removeAbandonedCopies().catch(() => {});
+    const [first] = store.sessions({ limit: 1 });
+    if (first !== undefined && isHidden(first.session))
+      this.removeAbandonedCopies().catch(() => {});
   }
 
   async backup(path: string): Promise<void> {

@@ -9,7 +9,7 @@ import type {
   StoreTransaction,
 } from '../storage/record-store.ts';
 import type { CommandRow, ProducerRow, SessionRow } from '../storage/rows.ts';
-import { isHidden, newSession } from '../storage/session-row.ts';
+import { newSession } from '../storage/session-row.ts';
 import { BlobTable } from './blob-table.ts';
 import {
   checkedCommand,
@@ -156,12 +156,6 @@ export class SqliteStore implements RecordStore, StoreTransaction {
    */
   get hasErasures(): boolean {
     return this.#guard(() => this.#erasures() > 0);
-  }
-
-  /** True if the file has hidden sessions, which belong to forks that are not complete. */
-  get hasHidden(): boolean {
-    for (const { session } of this.sessions({ limit: 1 })) return isHidden(session);
-    return false;
   }
 
   #erasures(): number {
