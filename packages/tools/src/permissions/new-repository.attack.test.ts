@@ -26,6 +26,8 @@ let root: string;
 beforeEach(() => {
   root = temporaryFolder();
   writeTree(root, { 'm/HEAD': 'ref: refs/heads/main\n', 'm/config': settings });
+  // This name begins like the path of the parent folder.
+  writeTree(root, { '..m/HEAD': 'ref: refs/heads/main\n', '..m/config': settings });
 });
 
 /** Creates an agent whose model makes all these writes in one turn. */
@@ -45,6 +47,7 @@ test.for([
   ['m/refs/x', 'm/objects/x'],
   ['m/REFS/x', 'm/objects/x'],
   ['m/commondir', 'm/other'],
+  ['..m/refs/x', '..m/objects/x'],
 ])(
   '18.440: attack: a broad rule writes %s, which makes a folder a repository',
   async ([path, other]) => {

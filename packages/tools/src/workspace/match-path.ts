@@ -17,10 +17,20 @@ export interface LexicalPath {
 /** Resolves a path by its text alone. */
 export function lexicalPath(root: string, given: string): LexicalPath {
   const absolute = resolve(root, given);
-  const inside = relative(root, absolute);
-  const isInside = inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
-  const shown = isInside ? inside.split(sep).join('/') || '.' : absolute;
-  return { shown, absolute, isInside };
+  const inside = isInside(root, absolute);
+  const shown = inside ? relative(root, absolute).split(sep).join('/') || '.' : absolute;
+  return { shown, absolute, isInside: inside };
+}
+
+/** True if a path is a folder or below it. The function compares the texts and does not follow links. */
+export function isInside(folder: string, path: string): boolean {
+  const inside = relative(folder, path);
+  return inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
+}
+
+/** True if a path is below a folder. False for the folder itself. */
+export function isBelow(folder: string, path: string): boolean {
+  return relative(folder, path) !== '' && isInside(folder, path);
 }
 
 interface MatchOptions {
