@@ -76,8 +76,8 @@ const byteOrderMark = 0xef;
 /**
  * Returns a function that quickly tests whether the files of a batch can match. Returns undefined if such a
  * test cannot reject a file. The test reads many small files into the same memory, each with one call. Then it
- * searches the whole memory at once, because for a small file the call of a search takes longer than the
- * search. Most files of a search have no match, so most files need no further work.
+ * searches the whole memory at once, so that a file without a match needs no search of its own. Most files of a
+ * search have no match, so most files need no further work.
  */
 function batchPrefilter(
   regex: RegExp,
