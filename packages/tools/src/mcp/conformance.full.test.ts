@@ -34,8 +34,6 @@ async function runSuite(revision: string) {
 
 /** Extensions of MCP that no revision requires, and that this client does not have. */
 const extensions = [
-  // Logins of programs without a user.
-  ...['auth/client-credentials-jwt', 'auth/client-credentials-basic'],
   // Logins through the identity provider of a company.
   'auth/enterprise-managed-authorization',
   // Tokens that are bound to a key of the client.
