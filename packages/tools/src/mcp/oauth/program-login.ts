@@ -80,6 +80,7 @@ const assertionLifeS = 300;
 /** Returns a signed text with which the client proves its identity to one issuer (RFC 7523). */
 function assertion(clientId: string, issuer: string, pem: string): string {
   const key = readKey(pem);
+  if (key === undefined) throw new Error('the privateKey is not a private key in the PEM format');
   const now = Math.floor(Date.now() / 1000);
   const claims = {
     ...{ iss: clientId, sub: clientId, aud: issuer, jti: randomUUID() },
@@ -92,12 +93,12 @@ function assertion(clientId: string, issuer: string, pem: string): string {
   return `${head}.${signature.toString('base64url')}`;
 }
 
-function readKey(pem: string): KeyObject {
+/** Reads a key. The error of Node is left out, because it can contain parts of the key. */
+function readKey(pem: string): KeyObject | undefined {
   try {
     return createPrivateKey(pem);
   } catch {
-    // The original message can contain parts of the key.
-    throw new Error('the privateKey is not a private key in the PEM format');
+    return undefined;
   }
 }
 

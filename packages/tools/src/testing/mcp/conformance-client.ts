@@ -41,7 +41,11 @@ const watchedFetch: typeof fetch = async (input, init) => {
 
 const server = await connectMcp(
   { name: 'suite', http: { url, oauth, fetch: watchedFetch } },
-  { onProblem: (problem) => console.error(problem) },
+  // The suite starts all scenarios at the same time, so a client can be slow. The limits protect only against hangs.
+  {
+    onProblem: (problem) => console.error(problem),
+    ...{ connectTimeoutMs: 300_000, timeoutMs: 300_000 },
+  },
 );
 const calls =
   toolCalls.length > 0
