@@ -150,9 +150,11 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
   };
 }
 
-/** Returns a function that logs the user in. Returns undefined if nobody can open the login page. */
+/** Returns a function that logs in. Returns undefined if a user has to log in, and nobody can open the page. */
 function loginFunction(server: McpServer, closing: AbortSignal): LogIn | undefined {
-  if (!hasLogin(server) || server.http.oauth.openPage === undefined) return undefined;
+  if (!hasLogin(server)) return undefined;
+  const { openPage, as } = server.http.oauth;
+  if (openPage === undefined && as !== 'program') return undefined;
   let running: Promise<void> | undefined;
   return async (challenge, signal) => {
     // Calls that fail at the same time share one login page.
