@@ -96,7 +96,7 @@ test.each([
   await record(store, session, { cwd: store === undefined ? folder() : undefined, tools });
   const { log, close } = await openStore({ config: { store: file }, env: env() });
   const input = z.object({});
-  const lookup = defineTool({ name: 'lookup', description: '', input, execute: () => '' });
+  const lookup = defineTool({ name: 'lookup', description: '', input, execute: async () => '' });
   const built = { tools: [lookup], mode: () => 'ask' as const };
   expect(await refusalToResume(log, sessionId(session), { flags: { store: file }, built })).toBe(undefined);
   await close();
