@@ -174,7 +174,11 @@ export function testArgs(line: CommandLine): TestArgs {
       outputs,
     },
     ...{ agents: flagText(line, 'agents'), agent: flagText(line, 'agent') },
-    ...{ accept: hasFlag(line, 'accept'), json: hasFlag(line, 'json'), force: hasFlag(line, 'force') },
+    ...{
+      accept: hasFlag(line, 'accept'),
+      json: hasFlag(line, 'json'),
+      force: hasFlag(line, 'force'),
+    },
   };
 }
 

@@ -134,7 +134,12 @@ describe('millrace sql', () => {
     const comments = ['-- a; b\n', '/* DELETE */', '\n-- a\n\t/* b\n*/ ', '/**/--\n'];
     for (const start of comments)
       expect(await sql({ query: '-', format: 'csv' }, `${start}SELECT 1 AS a`)).toBe('a\r\n1\r\n');
-    const others = ['-- SELECT 1', '/* SELECT 1', '-- a\nDELETE FROM sessions', '/* SELECT */ PRAGMA a'];
+    const others = [
+      '-- SELECT 1',
+      '/* SELECT 1',
+      '-- a\nDELETE FROM sessions',
+      '/* SELECT */ PRAGMA a',
+    ];
     for (const query of others)
       await expect(sql({ query })).rejects.toThrow('a query starts with SELECT');
     const start = ' '.repeat(100_000);

@@ -65,22 +65,28 @@ test.each([
   ['without a folder', 'monday', {}, 'its first message names no folder'],
   ['with a name', 'trip', { cwd: true }, 'the terminal does not give such ids'],
   ['with other tools', randomId, { cwd: true, tools: ['search_flights'] }, 'it ran the tool'],
-] as const)('18.480: attack: -p --resume continues a session %s of another program', async (what, session, { cwd = false, tools }: { cwd?: boolean; tools?: readonly string[] }, why) => {
-  const store = `refused-${session}.db`;
-  const { through } = await record(store, session, { cwd: cwd ? folder() : undefined, tools });
-  const argv = ['--store', store, '--model', 'demo'];
-  const ways = [['--resume', session], ...(what === 'without a folder' ? [] : [['--continue']])];
-  for (const way of ways) {
-    const { code, stdout, stderr } = await run('-p', 'And now?', ...way, ...argv);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(`Cannot continue session ${session} ${refused}, because ${why}`);
-    expect(stderr).toContain(`millrace branch ${session} --at ${through} --text`);
-  }
-  // The session can be read, and it is unchanged.
-  const { stdout } = await run('sessions', 'show', session, '--store', store);
-  expect(stdout).toContain('I booked it.');
-  expect(stdout).not.toContain('And now?');
-});
+] as const)(
+  '18.480: attack: -p --resume continues a session %s of another program',
+  async (what, session, {
+    cwd = false,
+    tools,
+  }: { cwd?: boolean; tools?: readonly string[] }, why) => {
+    const store = `refused-${session}.db`;
+    const { through } = await record(store, session, { cwd: cwd ? folder() : undefined, tools });
+    const argv = ['--store', store, '--model', 'demo'];
+    const ways = [['--resume', session], ...(what === 'without a folder' ? [] : [['--continue']])];
+    for (const way of ways) {
+      const { code, stdout, stderr } = await run('-p', 'And now?', ...way, ...argv);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain(`Cannot continue session ${session} ${refused}, because ${why}`);
+      expect(stderr).toContain(`millrace branch ${session} --at ${through} --text`);
+    }
+    // The session can be read, and it is unchanged.
+    const { stdout } = await run('sessions', 'show', session, '--store', store);
+    expect(stdout).toContain('I booked it.');
+    expect(stdout).not.toContain('And now?');
+  },
+);
 
 test.each([
   ['of the terminal', {}],
@@ -98,7 +104,9 @@ test.each([
   const input = z.object({});
   const lookup = defineTool({ name: 'lookup', description: '', input, execute: async () => '' });
   const built = { tools: [lookup], mode: () => 'ask' as const };
-  expect(await refusalToResume(log, sessionId(session), { flags: { store: file }, built })).toBe(undefined);
+  expect(await refusalToResume(log, sessionId(session), { flags: { store: file }, built })).toBe(
+    undefined,
+  );
   await close();
 });
 

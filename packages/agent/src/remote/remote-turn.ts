@@ -104,7 +104,8 @@ export class RemoteTurn {
       this.#progressLength += kept.length - known.length;
     } else {
       if (event.type === 'call') this.#keep(this.#made, event);
-      if (event.type === 'result' && !this.#finished.has(event.id)) this.#keep(this.#results, event);
+      if (event.type === 'result' && !this.#finished.has(event.id))
+        this.#keep(this.#results, event);
       if (event.type === 'question') this.#questions.add(event);
       this.#waiting.push(event);
       this.#waitingLength += lengthOf(event);
@@ -283,7 +284,9 @@ function lengthOf(event: RemoteEvent): number {
 /** Returns the length of a call or of a result with its attachments. */
 function keptLengthOf(event: Call | Result): number {
   const attachments = (event.type === 'result' && event.attachments) || [];
-  const bytes = attachments.map(({ source }) => (source.type === 'bytes' ? source.bytes.length : 0));
+  const bytes = attachments.map(({ source }) =>
+    source.type === 'bytes' ? source.bytes.length : 0,
+  );
   return bytes.reduce((length, one) => length + one, lengthOf(event));
 }
 

@@ -455,7 +455,8 @@ export class Conversation {
     if (this.#run !== undefined) return false;
     this.#holder = holder;
     this.#options.onChange();
-    if (holder !== undefined || !hasWork || this.#refusal !== undefined) return holder !== undefined;
+    if (holder !== undefined || !hasWork || this.#refusal !== undefined)
+      return holder !== undefined;
     if (this.#options.takesOver?.() === false) return false;
     if (this.#hasOpenRun) {
       const text = '↻ the process that drove this session has ended: it continues here';

@@ -9,32 +9,35 @@ const session = sessionId('s1');
 test.each([
   ['results of unknown calls', 'error', false],
   ['calls with results', 'stop', true],
-] as const)('18.445: attack: many long %s are bounded together', async (_what, reason, hasCalls) => {
-  const long = 'x'.repeat(5 * 2 ** 20);
-  const written = Array.from({ length: 16 }, () => Promise.withResolvers<void>());
-  const onRecord = ({ delta }: LogRecord) => {
-    if (delta?.type === 'append_text') written[Number(delta.chunk)]?.resolve();
-  };
-  const peer: RemotePeer = {
-    ...{ protocol: 'test', name: 'test' },
-    async *send() {
-      for (const [at, { promise }] of written.entries()) {
-        if (hasCalls) yield { type: 'call', id: `c${at}`, name: 'bash', input: { at } };
-        yield { type: 'result', id: `c${at}`, text: long, isError: false };
-        yield { type: 'text', text: String(at), message: `m${at}` };
-        // Our log has everything before the next result arrives.
-        await promise;
-      }
-      yield { type: 'end', stop: { reason: 'stop' } };
-    },
-  };
-  const agent = remoteAgent(peer, { log: memoryLog(), observers: [onRecord] });
-  const result = await agent.run('Go', { session }).result;
-  expect(result.reason).toBe(reason);
-  expect(result.error?.message).toBe(
-    hasCalls ? undefined : 'The remote agent sent too much while its calls ran',
-  );
-});
+] as const)(
+  '18.445: attack: many long %s are bounded together',
+  async (_what, reason, hasCalls) => {
+    const long = 'x'.repeat(5 * 2 ** 20);
+    const written = Array.from({ length: 16 }, () => Promise.withResolvers<void>());
+    const onRecord = ({ delta }: LogRecord) => {
+      if (delta?.type === 'append_text') written[Number(delta.chunk)]?.resolve();
+    };
+    const peer: RemotePeer = {
+      ...{ protocol: 'test', name: 'test' },
+      async *send() {
+        for (const [at, { promise }] of written.entries()) {
+          if (hasCalls) yield { type: 'call', id: `c${at}`, name: 'bash', input: { at } };
+          yield { type: 'result', id: `c${at}`, text: long, isError: false };
+          yield { type: 'text', text: String(at), message: `m${at}` };
+          // Our log has everything before the next result arrives.
+          await promise;
+        }
+        yield { type: 'end', stop: { reason: 'stop' } };
+      },
+    };
+    const agent = remoteAgent(peer, { log: memoryLog(), observers: [onRecord] });
+    const result = await agent.run('Go', { session }).result;
+    expect(result.reason).toBe(reason);
+    expect(result.error?.message).toBe(
+      hasCalls ? undefined : 'The remote agent sent too much while its calls ran',
+    );
+  },
+);
 
 test('18.446: the next message replaces a cancellation that the remote agent does not end', async () => {
   const closed = Promise.withResolvers<void>();
