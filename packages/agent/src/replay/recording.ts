@@ -29,7 +29,7 @@ export interface Recording {
 }
 
 /** A request that started, or a retry that was scheduled. */
-export interface RecordedRequest {
+interface RecordedRequest {
   readonly fact: Extract<Fact, { readonly type: 'response_started' | 'retry_scheduled' }>;
   readonly turn: number;
   /** The name of the agent that sent the request. */
