@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AppServer } from './testing/app-server.ts';
+import { AppServer } from './testing/apps/app-server.ts';
 import { useBrowserHarnessFor } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 import type { WatchedBrowser } from './testing/watched-browser.ts';

@@ -1,7 +1,7 @@
 import { sessionId, transcript } from '@millrace/core';
 import { snapshot } from '@millrace/log';
 import { expect, test } from 'vitest';
-import { AppServer } from './testing/app-server.ts';
+import { AppServer } from './testing/apps/app-server.ts';
 import { axeFaults } from './testing/axe-faults.ts';
 import { useBrowserHarnessFor } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';

@@ -27,7 +27,7 @@ export interface McpTools {
   readonly tools: readonly Tool[];
   /**
    * The tools that apps of the server can call. Some of them are not in `tools`, because the server hides them
-   * from models. Default: the list is empty without the option `apps`.
+   * from models. The list is empty without the option `apps`, and if no tool of the server has an app.
    */
   readonly appTools: readonly Tool[];
   /**

@@ -62,11 +62,13 @@ export class RemoteTools {
     );
     const used = offered.slice(0, maxTools);
     const nameOf = ({ name }: RemoteTool) => names.get(name) ?? name;
-    const forApps = used.filter((tool) => canCall('app', tool) && !isOwnTool(tool));
+    const forApps = hasApps(used)
+      ? used.filter((tool) => canCall('app', tool) && !isOwnTool(tool))
+      : [];
     const appTools = new Map(forApps.map((tool) => [tool.name, nameOf(tool)]));
     const all = used.map((of) => ({
       of,
-      tool: remoteTool(this.#remote, nameOf(of), of, hasApps(used) ? appTools : noTools),
+      tool: remoteTool(this.#remote, nameOf(of), of, appTools),
     }));
     this.#tools = all.filter(({ of }) => canCall('model', of)).map(({ tool }) => tool);
     this.#appTools = all.filter(({ of }) => appTools.has(of.name)).map(({ tool }) => tool);
@@ -93,8 +95,6 @@ export class RemoteTools {
     return isBounded;
   }
 }
-
-const noTools: ReadonlyMap<string, string> = new Map();
 
 /** Returns whether a tool of the server has an app. Without an app, nothing is kept for apps. */
 function hasApps(tools: readonly RemoteTool[]): boolean {

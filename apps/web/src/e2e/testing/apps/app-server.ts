@@ -10,7 +10,7 @@ import { registerAppResource, registerAppTool } from '@modelcontextprotocol/ext-
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { build } from 'vite';
 import { z } from 'zod';
-import { builtPage } from './built-page.ts';
+import { builtPage } from '../built-page.ts';
 
 const operator = 'mr_0123456789abcdefghijklmnopqrstuvwxyz';
 const city = z.object({ city: z.string() });

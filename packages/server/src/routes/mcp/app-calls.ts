@@ -2,14 +2,14 @@ import { createHash, randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject, sessionId, transcript } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import { z } from 'zod';
-import { callMessage } from '../agents/tool-agent.ts';
-import { closedObject } from '../contract/closed-object.ts';
-import { jsonObjectSchema } from '../contract/content.ts';
-import { ServerError } from '../contract/server-error.ts';
-import type { AgentInfo } from '../contract/task.ts';
-import { type Route, type RouteContext, requestMetadata, route } from '../http/route.ts';
-import { id, taskIdParams } from './route-schemas.ts';
-import { isNotFound } from './scoped/scope-rules.ts';
+import { callMessage } from '../../agents/tool-agent.ts';
+import { closedObject } from '../../contract/closed-object.ts';
+import { jsonObjectSchema } from '../../contract/content.ts';
+import { ServerError } from '../../contract/server-error.ts';
+import type { AgentInfo } from '../../contract/task.ts';
+import { type Route, type RouteContext, requestMetadata, route } from '../../http/route.ts';
+import { id, taskIdParams } from '../route-schemas.ts';
+import { isNotFound } from '../scoped/scope-rules.ts';
 
 const callSchema = closedObject({
   /** The tool call whose result shows the app. */
