@@ -69,7 +69,7 @@ export function connectionSession(connection: string, { restricted }: RouteConte
 }
 
 /** Reads what the client has set for its connection. */
-export async function readConnection(
+async function readConnection(
   { connection }: McpCaller,
   context: RouteContext,
 ): Promise<ConnectionState> {
