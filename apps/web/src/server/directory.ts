@@ -34,6 +34,8 @@ const taskPageSize = 200;
 const maxTasks = 1000;
 /** Maximum number of pinned tasks and tasks in folders. */
 const maxKept = 500;
+/** Maximum number of pages that one request for tasks reads. */
+const maxPages = 4;
 const maxOthers = 100;
 
 const empty: DirectoryState = {
@@ -124,18 +126,30 @@ export class Directory {
   async #fetchLists(): Promise<void> {
     const limit = this.#limit;
     try {
-      const relationships = 'relationships=agents&relationships=work';
-      const list = (place: string, count: number) =>
-        this.#api.get(`/tasks?place=${place}&limit=${count}&${relationships}`);
       const [agents, recent, kept] = await Promise.all([
         this.#api.get('/agents?limit=1000'),
-        list('recent', limit),
-        list('kept', maxKept),
+        this.#list('recent', limit),
+        this.#list('kept', maxKept),
       ]);
       this.#set(agents, recent, kept, limit);
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  /** Lists tasks of one place. A page of the server ends early if its tasks are large. */
+  async #list(place: string, count: number): Promise<JsonValue> {
+    const relationships = 'relationships=agents&relationships=work';
+    const tasks: JsonValue[] = [];
+    let after = '';
+    for (let pages = 0; pages < maxPages && tasks.length < count; pages++) {
+      const path = `/tasks?place=${place}&limit=${count - tasks.length}&${relationships}${after}`;
+      const { data, next } = await this.#api.page(path);
+      tasks.push(...(data as readonly JsonValue[]));
+      if (next === undefined) break;
+      after = `&cursor=${encodeURIComponent(next)}`;
+    }
+    return tasks;
   }
 
   #pollIfVisible(): void {

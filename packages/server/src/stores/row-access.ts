@@ -18,6 +18,8 @@ interface RowList<T> {
   /** An additional condition that the row store cannot check. Default: all rows match. */
   readonly matches?: ((row: Row) => boolean) | undefined;
   readonly toItem: (row: Row) => T;
+  /** Returns the part of a row that replies contain. It counts for the size of a page. Default: the document. */
+  readonly shown?: ((row: Row) => unknown) | undefined;
 }
 
 /** Maximum number of rows in one query. */
@@ -38,7 +40,7 @@ const skipSize = 5_000;
  */
 export async function listRows<T>(
   rows: Rows,
-  { table, where, matches, toItem }: RowList<T>,
+  { table, where, matches, toItem, shown = ({ data }) => data }: RowList<T>,
   page: PageQuery,
 ): Promise<ListPage<T>> {
   const { limit, pageNumber, cursor, direction } = page;
@@ -62,7 +64,7 @@ export async function listRows<T>(
       const isMatch = matches === undefined || matches(row);
       const isShown = isMatch && skipped === 0;
       const isFull = data.length === limit;
-      const isEnd = isShown && (isFull || !pageSize.accepts(row.data));
+      const isEnd = isShown && (isFull || !pageSize.accepts(shown(row)));
       if (isEnd && after !== undefined) {
         if (!isFull && isByNumber) throw pageTooLarge();
         return { data, next: encodeCursor(after) };

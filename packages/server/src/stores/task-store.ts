@@ -155,6 +155,8 @@ export class TaskStore {
         where: { ...ownerFilter, agent_id: agentId, ...statusFilter },
         matches: metadata === undefined && search === undefined ? undefined : matches,
         toItem: storedTask,
+        // A list of tasks does not contain their params.
+        shown: ({ data: { params: _, ...data } }) => data,
       },
       page,
     );
