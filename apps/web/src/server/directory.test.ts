@@ -82,7 +82,7 @@ test('older tasks are read in steps, up to the limit of the server', async () =>
   expect(directory.state().hasMore).toBe(false);
 });
 
-test('18.493: pages that end early, because their tasks are large, are read up to four', async () => {
+test('18.493: pages that end early, because their tasks are large, are read one after another', async () => {
   const { directory, requests, answerAll } = await setUp(500, {}, 60);
   const ids = () => directory.state().tasks.map(({ id }) => id);
   for (let round = 0; round < 4; round++) await answerAll();
@@ -90,8 +90,18 @@ test('18.493: pages that end early, because their tasks are large, are read up t
   expect(directory.state()).toMatchObject({ hasMore: true, error: undefined });
   expect(requests.filter((path) => path.includes('place=recent'))).toHaveLength(4);
   void directory.loadMore();
-  for (let round = 0; round < 5; round++) await answerAll();
-  expect(ids()).toHaveLength(240);
+  for (let round = 0; round < 8; round++) await answerAll();
+  expect(ids()).toHaveLength(400);
+});
+
+test('18.493: attack: very large tasks shorten the list, and the next step reads more of them', async () => {
+  const { directory, answerAll } = await setUp(500, {}, 3);
+  for (let round = 0; round < 4; round++) await answerAll();
+  expect(directory.state().tasks).toHaveLength(12);
+  expect(directory.state().hasMore).toBe(true);
+  void directory.loadMore();
+  for (let round = 0; round < 8; round++) await answerAll();
+  expect(directory.state().tasks).toHaveLength(24);
 });
 
 test('pinned sessions and those in folders are in the list, each once and in order', async () => {

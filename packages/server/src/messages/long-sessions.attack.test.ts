@@ -1,12 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type DraftRecord, type FoldState, type ItemState, itemId, partId } from '@millrace/core';
-import { memoryLog, systemClock } from '@millrace/log';
+import { type DraftRecord, type FoldState, type ItemState, itemId, partId, sessionId } from '@millrace/core';
+import { memoryLog, sessionStates, systemClock } from '@millrace/log';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { TaskMessage } from '../contract/message.ts';
 import type { MessageFilter } from '../contract/request-bodies.ts';
 import type { TaskService } from '../contract/service.ts';
 import type { TaskJournal } from '../contract/task-journal.ts';
+import { asServerError } from '../http/error-reply.ts';
 import { JournalPool } from '../journal/journal-pool.ts';
+import { LocalJournal } from '../journal/local-journal.ts';
 import { scopedService } from '../routes/scoped/scoped-service.ts';
 import { createTaskHarness, ids, textsOf, userText } from '../testing/servers/task-harness.ts';
 import { messageService } from './message-service.ts';
@@ -146,11 +148,11 @@ test('18.490: a batch edits several messages of one item, and a batch with an un
 });
 
 /** Returns the records of an item with several messages. The item is not finished. */
-function itemOfParts(count: number): readonly DraftRecord[] {
+function itemOfParts(count: number, text = 'x'): readonly DraftRecord[] {
   const at = { turn: 0, attempt: 0 };
   const id = itemId('parts');
   const parts = Array.from({ length: count }, (_, n): DraftRecord => {
-    const part = { kind: 'text', text: 'x' } as const;
+    const part = { kind: 'text', text } as const;
     return {
       ...at,
       delta: { type: 'commit_part', partId: partId(0, 0, `p${n}`), itemId: id, part },
@@ -197,4 +199,19 @@ test('18.491: attack: many filters do not convert every message to JSON, and oth
   expect(textsOf(result.data)).toEqual(['no7']);
   expect(characters).toBeLessThan(2 ** 20);
   expect(turns).toBeGreaterThanOrEqual(4);
+});
+
+test('18.494: attack: a session that is too large to read is answered with 413', async () => {
+  const { service, newTask, log } = await createTaskHarness([quiet]);
+  const { id } = await newTask('listener');
+  await service.close();
+  const driver = await log.open(id, { takeOver: true });
+  await driver.append(itemOfParts(60, 'x'.repeat(1000)));
+  await driver.release();
+  // A new service has nothing of the session in memory.
+  sessionStates(log, { maxSessionBytes: 2 ** 14 }).forget(sessionId(id));
+  const journal = new LocalJournal(id, { log, clock: systemClock, ids });
+  onTestFinished(() => journal.close());
+  const refused = await journal.state().then(() => undefined, asServerError);
+  expect(refused).toMatchObject({ code: 'too_large', status: 413 });
 });

@@ -111,7 +111,7 @@ function taskIdOf(id: string): string {
 }
 
 /** Maximum number of messages that one append edits. Other requests run between two appends. */
-const editsPerAppend = 50;
+const editsPerAppend = 16;
 
 type EditOptions = Pick<MessageEdit, 'isOpen'> & { readonly ids: Ids };
 

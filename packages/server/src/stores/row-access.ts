@@ -20,6 +20,8 @@ interface RowList<T> {
   readonly toItem: (row: Row) => T;
   /** Returns the part of a row that replies contain. It counts for the size of a page. Default: the document. */
   readonly shown?: ((row: Row) => unknown) | undefined;
+  /** Maximum length of a page, in characters of JSON. Default: 16 Mi. */
+  readonly maxLength?: number | undefined;
 }
 
 /** Maximum number of rows in one query. */
@@ -40,14 +42,14 @@ const skipSize = 5_000;
  */
 export async function listRows<T>(
   rows: Rows,
-  { table, where, matches, toItem, shown = ({ data }) => data }: RowList<T>,
+  { table, where, matches, toItem, shown = ({ data }) => data, maxLength }: RowList<T>,
   page: PageQuery,
 ): Promise<ListPage<T>> {
   const { limit, pageNumber, cursor, direction } = page;
   const orderBy = page.orderBy === 'created_at' ? 'createdAt' : 'updatedAt';
   const query = { where: definedKeys(where), orderBy, direction, maxLength: batchLength } as const;
   const isByNumber = cursor === undefined && pageNumber > 1;
-  const pageSize = new PageSizeLimit();
+  const pageSize = new PageSizeLimit(maxLength);
   const data: T[] = [];
   let skipped = cursor === undefined ? (pageNumber - 1) * limit : 0;
   let after = cursor === undefined ? undefined : decodeCursor(cursor);
@@ -66,7 +68,7 @@ export async function listRows<T>(
       const isFull = data.length === limit;
       const isEnd = isShown && (isFull || !pageSize.accepts(shown(row)));
       if (isEnd && after !== undefined) {
-        if (!isFull && isByNumber) throw pageTooLarge();
+        if (!isFull && isByNumber) throw pageTooLarge(maxLength);
         return { data, next: encodeCursor(after) };
       }
       after = { at: row[orderBy], id: row.id };
@@ -166,7 +168,12 @@ const maxPageLength = 16 * 2 ** 20;
 
 /** Limits the total size of a page. */
 export class PageSizeLimit {
+  readonly #maxLength: number;
   #length = 0;
+
+  constructor(maxLength: number = maxPageLength) {
+    this.#maxLength = maxLength;
+  }
 
   /**
    * Counts a value. Returns false if the page would be too large with it. The first value of a page is always
@@ -175,13 +182,13 @@ export class PageSizeLimit {
   accepts(value: unknown): boolean {
     const isFirst = this.#length === 0;
     this.#length += JSON.stringify(value as JsonValue).length;
-    return isFirst || this.#length <= maxPageLength;
+    return isFirst || this.#length <= this.#maxLength;
   }
 }
 
 /** Returns the error for a page that is too large and was selected by its number. */
-export function pageTooLarge(): ServerError {
-  const message = `Cannot return this page: it has over ${maxPageLength} characters. Use a smaller limit, or pass the header \`x-next-cursor\` of each page as \`cursor\` of the next one`;
+export function pageTooLarge(maxLength: number = maxPageLength): ServerError {
+  const message = `Cannot return this page: it has over ${maxLength} characters. Use a smaller limit, or pass the header \`x-next-cursor\` of each page as \`cursor\` of the next one`;
   return new ServerError('too_large', message);
 }
 

@@ -157,6 +157,7 @@ export class TaskStore {
         toItem: storedTask,
         // A list of tasks does not contain their params.
         shown: ({ data: { params: _, ...data } }) => data,
+        maxLength: maxListLength,
       },
       page,
     );
@@ -397,6 +398,11 @@ export function placeOf({ task_metadata }: Pick<Task, 'task_metadata'>): TaskPla
 
 /** Maximum lengths of the fields of a task, in characters of JSON. Each list of tasks contains the metadata. */
 const maxLengths = { task_metadata: 64 * 2 ** 10, params: 256 * 2 ** 10 };
+/**
+ * Maximum length of a page of tasks, in characters of JSON. The page in the browser and the client library read
+ * at most 8 Mi characters, and each task of a list also has its agents.
+ */
+const maxListLength = 4 * 2 ** 20;
 /** The number of characters by which a request can enlarge a field that is already too long. */
 const allowedGrowth = 1024;
 
