@@ -1,5 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type DraftRecord, type FoldState, type ItemState, itemId, partId, sessionId } from '@millrace/core';
+import {
+  type DraftRecord,
+  type FoldState,
+  type ItemState,
+  itemId,
+  partId,
+  sessionId,
+} from '@millrace/core';
 import { memoryLog, sessionStates, systemClock } from '@millrace/log';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { TaskMessage } from '../contract/message.ts';
