@@ -23,8 +23,8 @@ export class Api {
     return this.#json(path, { ...(signal && { signal }) });
   }
 
-  async page(path: string, signal: AbortSignal): Promise<ListPage> {
-    const response = await this.#send(path, { signal });
+  async page(path: string, signal?: AbortSignal): Promise<ListPage> {
+    const response = await this.#send(path, { ...(signal && { signal }) });
     const next = response.headers.get('x-next-cursor') ?? undefined;
     return { data: await readJson(response), next };
   }

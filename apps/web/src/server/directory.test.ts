@@ -6,8 +6,15 @@ import { openDomPage } from '../../../../packages/react/src/testing/dom-page.ts'
 import type { Api } from './api.ts';
 import { Directory } from './directory.ts';
 
-/** Creates a fake server with this many tasks. It answers when the test calls `answerAll`. */
-async function setUp(count: number, places: Readonly<Record<string, JsonValue>> = {}) {
+/**
+ * Creates a fake server with this many tasks. It answers when the test calls `answerAll`. A page has at most
+ * `pageLength` tasks.
+ */
+async function setUp(
+  count: number,
+  places: Readonly<Record<string, JsonValue>> = {},
+  pageLength = 1000,
+) {
   await openDomPage('http://localhost/');
   const requests: string[] = [];
   const waiting: (() => void)[] = [];
@@ -22,7 +29,9 @@ async function setUp(count: number, places: Readonly<Record<string, JsonValue>> 
     if (pathname !== '/tasks') return { id: pathname.slice('/tasks/'.length), agents: [] };
     const place = searchParams.get('place') ?? '';
     if (place in places) return places[place] ?? [];
-    return place === 'kept' ? [] : all.slice(0, Number(searchParams.get('limit')));
+    const from = Number(searchParams.get('cursor') ?? 0);
+    const limit = Math.min(pageLength, Number(searchParams.get('limit')));
+    return place === 'kept' ? [] : all.slice(from, from + limit);
   };
   const get = (path: string) => {
     if (!path.startsWith('/agents')) requests.push(path);
@@ -30,7 +39,12 @@ async function setUp(count: number, places: Readonly<Record<string, JsonValue>> 
     waiting.push(resolve);
     return promise.then(() => answer(path));
   };
-  const directory = new Directory({ get } as unknown as Api);
+  const page = async (path: string) => {
+    const data = (await get(path)) as readonly { readonly id: string }[];
+    const end = Number(data.at(-1)?.id.slice(1) ?? count) + 1;
+    return { data, next: end < count ? `${end}` : undefined };
+  };
+  const directory = new Directory({ get, page } as unknown as Api);
   onTestFinished(directory.subscribe(() => {}));
   const answerAll = async () => {
     for (const one of waiting.splice(0)) one();
@@ -66,6 +80,28 @@ test('older tasks are read in steps, up to the limit of the server', async () =>
   }
   expect(directory.state().tasks).toHaveLength(1000);
   expect(directory.state().hasMore).toBe(false);
+});
+
+test('18.493: pages that end early, because their tasks are large, are read one after another', async () => {
+  const { directory, requests, answerAll } = await setUp(500, {}, 60);
+  const ids = () => directory.state().tasks.map(({ id }) => id);
+  for (let round = 0; round < 4; round++) await answerAll();
+  expect(ids()).toEqual(Array.from({ length: 200 }, (_, at) => `t${at}`));
+  expect(directory.state()).toMatchObject({ hasMore: true, error: undefined });
+  expect(requests.filter((path) => path.includes('place=recent'))).toHaveLength(4);
+  void directory.loadMore();
+  for (let round = 0; round < 8; round++) await answerAll();
+  expect(ids()).toHaveLength(400);
+});
+
+test('18.493: attack: very large tasks shorten the list, and the next step reads more of them', async () => {
+  const { directory, answerAll } = await setUp(500, {}, 3);
+  for (let round = 0; round < 4; round++) await answerAll();
+  expect(directory.state().tasks).toHaveLength(12);
+  expect(directory.state().hasMore).toBe(true);
+  void directory.loadMore();
+  for (let round = 0; round < 8; round++) await answerAll();
+  expect(directory.state().tasks).toHaveLength(24);
 });
 
 test('pinned sessions and those in folders are in the list, each once and in order', async () => {

@@ -34,6 +34,8 @@ const taskPageSize = 200;
 const maxTasks = 1000;
 /** Maximum number of pinned tasks and tasks in folders. */
 const maxKept = 500;
+/** Minimum number of tasks on an average page. Pages with fewer tasks shorten the list. */
+const minPageLength = 50;
 const maxOthers = 100;
 
 const empty: DirectoryState = {
@@ -124,18 +126,30 @@ export class Directory {
   async #fetchLists(): Promise<void> {
     const limit = this.#limit;
     try {
-      const relationships = 'relationships=agents&relationships=work';
-      const list = (place: string, count: number) =>
-        this.#api.get(`/tasks?place=${place}&limit=${count}&${relationships}`);
       const [agents, recent, kept] = await Promise.all([
         this.#api.get('/agents?limit=1000'),
-        list('recent', limit),
-        list('kept', maxKept),
+        this.#list('recent', limit),
+        this.#list('kept', maxKept),
       ]);
-      this.#set(agents, recent, kept, limit);
+      this.#set(agents, recent, kept.tasks, limit);
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  /** Lists tasks of one place. A page of the server ends early if its tasks are large. */
+  async #list(place: string, count: number): Promise<TaskList> {
+    const relationships = 'relationships=agents&relationships=work';
+    const tasks: JsonValue[] = [];
+    let after = '';
+    for (let left = count / minPageLength; left > 0 && tasks.length < count; left--) {
+      const path = `/tasks?place=${place}&limit=${count - tasks.length}&${relationships}${after}`;
+      const { data, next } = await this.#api.page(path);
+      tasks.push(...(data as readonly JsonValue[]));
+      if (next === undefined) return { tasks, hasMore: false };
+      after = `&cursor=${encodeURIComponent(next)}`;
+    }
+    return { tasks, hasMore: true };
   }
 
   #pollIfVisible(): void {
@@ -144,18 +158,18 @@ export class Directory {
 
   readonly #onVisible = (): void => this.#pollIfVisible();
 
-  #set(agents: JsonValue, recent: JsonValue, kept: JsonValue, limit: number): void {
+  #set(agents: JsonValue, recent: TaskList, kept: JsonValue, limit: number): void {
     // If the response did not change, the state stays the same object and no component renders.
-    const response = JSON.stringify([agents, recent, kept]);
+    const response = JSON.stringify([agents, recent.tasks, kept]);
     if (response === this.#response && this.#state.error === undefined) return;
     this.#response = response;
-    const listed = recent as unknown as readonly ListedTask[];
+    const listed = recent.tasks as unknown as readonly ListedTask[];
     this.#change({
       ...this.#state,
       isLoaded: true,
       agents: agents as unknown as readonly AgentInfo[],
       tasks: merged(listed, kept as unknown as readonly ListedTask[]),
-      hasMore: listed.length >= limit && limit < maxTasks,
+      hasMore: recent.hasMore && limit < maxTasks,
       error: undefined,
     });
   }
@@ -173,6 +187,11 @@ export class Directory {
     this.#state = state;
     for (const listener of [...this.#listeners]) listener();
   }
+}
+
+interface TaskList {
+  readonly tasks: readonly JsonValue[];
+  readonly hasMore: boolean;
 }
 
 /**

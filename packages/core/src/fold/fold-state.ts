@@ -162,8 +162,15 @@ export function findItem(state: FoldState, id: ItemId): ItemState | undefined {
 /** Returns the item that contains the part, open or committed. */
 export function findItemOfPart(state: FoldState, id: PartId): ItemState | undefined {
   const { turn } = attemptOf(id);
-  const has = (item: ItemState) => item.turn === turn && findSlot(item, id) !== undefined;
-  return findLast(state.items, has);
+  // These are loops without functions, because an edit of an old message reads all newer items.
+  for (let link: FoldState['items'] | undefined = state.items; link; link = link.before) {
+    for (let at = link.chunk.length - 1; at >= 0; at--) {
+      const item = link.chunk[at];
+      if (item?.turn !== turn) continue;
+      for (const slot of item.parts) if (slot.id === id) return item;
+    }
+  }
+  return undefined;
 }
 
 /**

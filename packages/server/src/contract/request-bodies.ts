@@ -23,8 +23,8 @@ const time = z.string().refine(isTime, 'it is not an ISO 8601 time').transform(w
 
 export const createTaskSchema = closedObject({
   name: name.nullish(),
-  params: object.nullish(),
-  task_metadata: object.nullish(),
+  params: object.nullish().meta({ description: 'At most 262,144 characters of JSON' }),
+  task_metadata: object.nullish().meta({ description: 'At most 65,536 characters of JSON' }),
 });
 
 const task = { task_id: id.nullish(), task_name: name.nullish() };

@@ -55,6 +55,12 @@ export interface RowQuery {
   readonly direction?: 'asc' | 'desc' | undefined;
   /** Maximum number of rows. Default: 50. */
   readonly limit?: number | undefined;
+  /**
+   * Maximum length of the documents, in characters of JSON. The page ends before the row with which it would be
+   * longer, but has at least one row. A store that ignores it must hold `limit` large rows in memory. Default:
+   * no limit.
+   */
+  readonly maxLength?: number | undefined;
   /** Number of rows to skip. Default: 0. */
   readonly offset?: number | undefined;
   /**

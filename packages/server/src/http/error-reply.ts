@@ -50,6 +50,7 @@ const serverCodes: Readonly<Record<string, Readonly<Record<string, ServerErrorCo
     bad_offset: 'gone',
     rewound: 'rewound',
     bad_records: 'invalid',
+    too_large: 'too_large',
     closed: 'unavailable',
   },
   AgentError: { no_such_call: 'bad_state', already_decided: 'conflict', run_over: 'bad_state' },

@@ -217,7 +217,7 @@ const parameterDocs: Readonly<Record<string, string>> = {
   file_id: 'The id of the uploaded file',
   name: 'The name of the file',
   type: 'The media type of the file',
-  limit: 'Maximum number of entries on the page',
+  limit: 'Maximum number of entries on the page. A page of large entries can have fewer',
   page_number: 'The number of the page, starting with 1. `cursor` is faster for long lists',
   order_by: 'The time by which the list is sorted',
   order_direction: '`desc` lists the newest entry first, `asc` the oldest',

@@ -8,12 +8,13 @@ import {
 } from '@millrace/core';
 import type { Content } from '../contract/content.ts';
 import { contentToParts } from '../updates/content-parts.ts';
-import { findMessage, type LoggedMessage } from '../updates/logged-message.ts';
+import type { LoggedMessage } from '../updates/logged-message.ts';
 import { messageRow } from '../updates/task-messages.ts';
 import { convertContent, messageDrafts } from './message-drafts.ts';
 
-interface MessageEdit {
-  readonly id: string;
+/** A change of the content of a message. */
+export interface MessageEdit {
+  readonly message: LoggedMessage;
   readonly content: Content;
   /** True if the message continues to stream after the edit. */
   readonly isOpen: boolean;
@@ -22,15 +23,13 @@ interface MessageEdit {
 /**
  * Returns the records that change the content of a message. If the message has one part and still streams,
  * the new content finishes it. Otherwise the old parts are retracted, and a new item takes over the message's
- * id and time. Returns undefined if the message does not exist.
+ * id and time.
  */
 export function editDrafts(
   state: FoldState,
-  { id, content, isOpen }: MessageEdit,
+  { message, content, isOpen }: MessageEdit,
   ids: Pick<Ids, 'item' | 'part' | 'toolCall'>,
-): readonly DraftRecord[] | undefined {
-  const message = findMessage(state, id);
-  if (message === undefined) return undefined;
+): readonly DraftRecord[] {
   const [slot, ...others] = message.slots;
   const open = findOpen(state, slot.id);
   const parts = convertContent(() => contentToParts(content));

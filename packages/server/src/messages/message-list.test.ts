@@ -103,7 +103,7 @@ test('21.F: a page of messages is a slice of all messages in the order of their 
         const known = at && all[at.place % Math.max(1, all.length)];
         const last = known && at.isGone ? { ...known, id: `${task_id}.1.1.gone` } : known;
         const cursor = last && Buffer.from(`${last.created_at} ${last.id}`).toString('base64url');
-        const { data, next } = listMessages(state, { ...query, cursor });
+        const { data, next } = await listMessages(state, { ...query, cursor });
         const expected = expectedPage(all, query, last);
         expect({ data, hasMore: next !== null }).toEqual(expected);
       }

@@ -1,11 +1,19 @@
-import type { FoldState, ItemState, JsonValue } from '@millrace/core';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { FoldState, ItemState } from '@millrace/core';
 import type { TaskMessage } from '../contract/message.ts';
 import type { MessageFilter } from '../contract/request-bodies.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { ListPage } from '../contract/service.ts';
-import { PageSizeLimit } from '../stores/row-access.ts';
-import { editedId, isIndexed, isStreaming, messagesInItem } from '../updates/logged-message.ts';
-import { createdAt, messageRow, messagesOf } from '../updates/task-messages.ts';
+import { PageSizeLimit, pageTooLarge } from '../stores/row-access.ts';
+import { hasFields } from '../stores/same-json.ts';
+import {
+  editedId,
+  isIndexed,
+  isStreaming,
+  type LoggedMessage,
+  messagesInItem,
+} from '../updates/logged-message.ts';
+import { createdAt, currentMessages, messageRow } from '../updates/task-messages.ts';
 
 /** Selects a page of the messages of a task. */
 export interface MessageQuery {
@@ -19,8 +27,18 @@ export interface MessageQuery {
   readonly skip?: number | undefined;
 }
 
-/** Returns a page of the messages of a task. */
-export function listMessages(state: FoldState, query: MessageQuery): ListPage<TaskMessage> {
+/** The number of messages that a list reads before the other work of the process runs. */
+const messagesPerTurn = 16;
+
+/**
+ * Returns a page of the messages of a task. The page ends early if it becomes too large, and `next` continues
+ * it. Throws `too_large` if such a page was selected by its number, because the next number would skip
+ * messages.
+ */
+export async function listMessages(
+  state: FoldState,
+  query: MessageQuery,
+): Promise<ListPage<TaskMessage>> {
   const { limit, direction, filters, skip = 0 } = query;
   const cursor = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
   const list = orderedMessages(state);
@@ -31,19 +49,21 @@ export function listMessages(state: FoldState, query: MessageQuery): ListPage<Ta
   if (cursor !== undefined) position = list.positionAfter(cursor, direction);
   else if (filters.length === 0) [position, left] = [position + step * skip, 0];
   const data: TaskMessage[] = [];
-  let hasMore = false;
-  for (; !hasMore; position += step) {
+  const pageSize = new PageSizeLimit();
+  for (let read = 1; ; position += step, read++) {
+    if (read % messagesPerTurn === 0) await nextTurn();
     const message = list.at(position);
-    if (message === undefined) break;
+    if (message === undefined) return { data, next: null };
     if (!isIncluded(message)) continue;
     if (left-- > 0) continue;
-    if (data.length === limit) hasMore = true;
-    else data.push(message);
+    const last = data.at(-1);
+    const isFull = data.length === limit || !pageSize.accepts(message.content);
+    if (isFull && last !== undefined) {
+      if (data.length < limit && cursor === undefined && skip > 0) throw pageTooLarge();
+      return { data, next: encodeCursor(last) };
+    }
+    data.push(message);
   }
-  const pageSize = new PageSizeLimit();
-  for (const { content } of data) pageSize.add(content);
-  const last = data.at(-1);
-  return { data, next: hasMore && last !== undefined ? encodeCursor(last) : null };
 }
 
 /** The messages of a task in the order of their creation. Position 0 is the oldest message. */
@@ -58,15 +78,17 @@ interface OrderedMessages {
 function orderedMessages(state: FoldState): OrderedMessages {
   return summaryOf(state, state.items).isOrdered
     ? new MessagesInOrder(state)
-    : new SortedMessages(messagesOf(state));
+    : new SortedMessages(state);
 }
 
 /** Messages that need sorting, because some messages were edited or have their own creation time. */
 class SortedMessages implements OrderedMessages {
-  readonly #messages: readonly TaskMessage[];
+  readonly #state: FoldState;
+  readonly #messages: readonly LoggedMessage[];
 
-  constructor(messages: readonly TaskMessage[]) {
-    this.#messages = messages;
+  constructor(state: FoldState) {
+    this.#state = state;
+    this.#messages = currentMessages(state);
   }
 
   get length(): number {
@@ -74,12 +96,13 @@ class SortedMessages implements OrderedMessages {
   }
 
   at(position: number): TaskMessage | undefined {
-    return this.#messages[position];
+    const message = this.#messages[position];
+    return message === undefined ? undefined : messageRow(this.#state, message);
   }
 
   positionAfter({ time, id }: Cursor, direction: MessageQuery['direction']): number {
     const position = this.#messages.findIndex((message) => message.id === id);
-    const createdOf = ({ created_at }: TaskMessage) => created_at ?? '';
+    const createdOf = ({ item }: LoggedMessage) => createdAt(item) ?? '';
     if (direction === 'newer') {
       if (position >= 0) return position + 1;
       const next = this.#messages.findIndex((message) => createdOf(message) > time);
@@ -216,12 +239,7 @@ function matchesFilter(
 ): boolean {
   if (streaming_status != null && message.streaming_status !== streaming_status) return false;
   if (content == null) return true;
-  const has = message.content as Readonly<Record<string, JsonValue>>;
-  return Object.entries(content).every(([key, value]) => isEqual(has[key], value));
-}
-
-function isEqual(a: JsonValue | undefined, b: JsonValue): boolean {
-  return a === b || (a !== undefined && JSON.stringify(a) === JSON.stringify(b));
+  return hasFields(message.content, content);
 }
 
 /**

@@ -1,12 +1,14 @@
-import type { DraftRecord, FoldState, Ids } from '@millrace/core';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { DraftRecord, FoldState, Ids, ItemId } from '@millrace/core';
 import type { Content } from '../contract/content.ts';
 import type { TaskMessage } from '../contract/message.ts';
 import { ServerError } from '../contract/server-error.ts';
 import type { MessageService } from '../contract/service.ts';
 import type { TaskJournal } from '../contract/task-journal.ts';
 import { isoTime, notFoundError } from '../stores/row-access.ts';
-import { messageOf } from '../updates/task-messages.ts';
-import { editDrafts } from './edit-message.ts';
+import { findMessages } from '../updates/logged-message.ts';
+import { messagesWith } from '../updates/task-messages.ts';
+import { editDrafts, type MessageEdit } from './edit-message.ts';
 import { messageDrafts, withMetadata } from './message-drafts.ts';
 import { listMessages } from './message-list.ts';
 
@@ -27,20 +29,22 @@ export function messageService(withJournal: WithJournal, ids: Ids): MessageServi
       // The empty append acquires the lease. The state is then current, and no other process can edit at the
       // same time.
       await journal.append([]);
-      for (const { id, content } of edits) {
-        const drafts = editDrafts(await journal.state(), { id, content, isOpen }, ids);
-        if (drafts === undefined) throw notFoundError('message', id);
-        if (drafts.length > 0) await journal.append(drafts);
-      }
-      const state = await journal.state();
-      return edits.map(({ id }) => requireMessage(state, id));
+      const editIds = edits.map(({ id }) => id);
+      const known = findMessages(await journal.state(), editIds);
+      const missing = editIds.find((id) => !known.has(id));
+      if (missing !== undefined) throw notFoundError('message', missing);
+      for (let rest = edits; rest.length > 0; await nextTurn())
+        rest = await editNext(journal, rest, { isOpen, ids });
+      return requireMessages(await journal.state(), editIds);
     });
   const create = (taskId: string, contents: readonly Content[], options: NewMessageOptions) =>
     withJournal(taskId, async (journal) => {
       const all = contents.map((content) => newMessage(taskId, content, options, ids));
       await journal.append(all.flatMap(({ drafts }) => drafts));
-      const state = await journal.state();
-      return all.map(({ id }) => requireMessage(state, id));
+      return requireMessages(
+        await journal.state(),
+        all.map(({ id }) => id),
+      );
     });
   return {
     async list({ taskId, filters, limit, pageNumber, cursor, direction: order }) {
@@ -53,7 +57,7 @@ export function messageService(withJournal: WithJournal, ids: Ids): MessageServi
     },
     async get(id) {
       const taskId = taskIdOf(id);
-      return requireMessage(await stateOf(taskId), id);
+      return firstMessage(requireMessages(await stateOf(taskId), [id]), id);
     },
     async create({ task_id, content, streaming_status, created_at }) {
       const options = { isOpen: streaming_status === 'IN_PROGRESS', createdAt: created_at };
@@ -106,10 +110,47 @@ function taskIdOf(id: string): string {
   return taskId;
 }
 
-function requireMessage(state: FoldState, id: string): TaskMessage {
-  const message = messageOf(state, id);
-  if (message === undefined) throw notFoundError('message', id);
-  return message;
+/** Maximum number of messages that one append edits. Other requests run between two appends. */
+const editsPerAppend = 16;
+
+type EditOptions = Pick<MessageEdit, 'isOpen'> & { readonly ids: Ids };
+
+/**
+ * Edits the next messages with one search and one append, and returns the edits that remain. The edits of an
+ * append change different items, because an edit depends on the other parts of its item.
+ */
+async function editNext(
+  journal: TaskJournal,
+  edits: readonly { id: string; content: Content }[],
+  { isOpen, ids }: EditOptions,
+): Promise<typeof edits> {
+  const state = await journal.state();
+  const next = edits.slice(0, editsPerAppend);
+  const found = findMessages(
+    state,
+    next.map(({ id }) => id),
+  );
+  const items = new Set<ItemId>();
+  const drafts: DraftRecord[] = [];
+  for (const [done, { id, content }] of next.entries()) {
+    const message = found.get(id);
+    if (message === undefined) throw notFoundError('message', id);
+    if (items.has(message.item.id)) {
+      await journal.append(drafts);
+      return edits.slice(done);
+    }
+    items.add(message.item.id);
+    drafts.push(...editDrafts(state, { message, content, isOpen }, ids));
+  }
+  if (drafts.length > 0) await journal.append(drafts);
+  return edits.slice(next.length);
+}
+
+function requireMessages(state: FoldState, ids: readonly string[]): readonly TaskMessage[] {
+  return messagesWith(state, ids).map((message, at) => {
+    if (message === undefined) throw notFoundError('message', ids[at] ?? '');
+    return message;
+  });
 }
 
 function firstMessage(messages: readonly TaskMessage[], what: string): TaskMessage {

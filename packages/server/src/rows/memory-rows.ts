@@ -18,6 +18,7 @@ import {
   completeQuery,
   isClaimed,
   nextUpdatedAt,
+  takeLength,
 } from './row-query.ts';
 
 /**
@@ -132,6 +133,15 @@ function copy<R extends Row | undefined>(row: R): R {
   return structuredClone(row);
 }
 
+// Caches the length of each document. A stored row never changes.
+const lengths = new WeakMap<Row, number>();
+
+function dataLength(row: Row): number {
+  const length = lengths.get(row) ?? JSON.stringify(row.data).length;
+  lengths.set(row, length);
+  return length;
+}
+
 /** The rows of one table, with indexes by name and by time. */
 class MemoryTable {
   readonly #rows = new Map<string, Row>();
@@ -168,12 +178,14 @@ class MemoryTable {
   }
 
   list(query: CompleteQuery): readonly Row[] {
-    const { where, limit, offset } = query;
-    return this.#candidates(query)
+    const { where, limit, offset, maxLength } = query;
+    const found = this.#candidates(query)
       .filter(({ keys }) => where.every(([key, value]) => keys[key] === value))
       .drop(offset)
-      .take(limit)
-      .toArray();
+      .take(limit);
+    return maxLength === Number.POSITIVE_INFINITY
+      ? found.toArray()
+      : takeLength(found, maxLength, dataLength);
   }
 
   /** Returns rows in the order of the query. If the query contains a name, the result has at most one row. */

@@ -72,6 +72,7 @@ export function importedKeys({ table, keys }: StoredRow): Readonly<Record<string
  */
 export function completeQuery(query: RowQuery): CompleteQuery | undefined {
   const { orderBy = 'createdAt', direction = 'asc', limit = 50, offset = 0, after } = query;
+  const { maxLength = Number.POSITIVE_INFINITY } = query;
   const where = Object.entries(query.where ?? {});
   const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0;
   if (!isCount(limit) || !isCount(offset) || limit > maxLimit || where.length > maxKeys) {
@@ -79,7 +80,7 @@ export function completeQuery(query: RowQuery): CompleteQuery | undefined {
     throw new RowsError('bad_row', message, { limit, offset });
   }
   const isPossible = where.every(([key, value]) => keyPattern.test(key) && isId(value));
-  return isPossible ? { where, orderBy, direction, limit, offset, after } : undefined;
+  return isPossible ? { where, orderBy, direction, limit, offset, after, maxLength } : undefined;
 }
 
 export interface CompleteQuery {
@@ -89,6 +90,27 @@ export interface CompleteQuery {
   readonly limit: number;
   readonly offset: number;
   readonly after: RowQuery['after'];
+  /** Maximum length of the documents of a page. `Infinity` means no limit. */
+  readonly maxLength: number;
+}
+
+/**
+ * Takes rows until their documents are longer than `maxLength`. It returns at least one row, so that a list can
+ * continue after a row of any length.
+ */
+export function takeLength<T>(
+  rows: Iterable<T>,
+  maxLength: number,
+  lengthOf: (row: T) => number,
+): readonly T[] {
+  const taken: T[] = [];
+  let length = 0;
+  for (const row of rows) {
+    length += lengthOf(row);
+    if (taken.length > 0 && length > maxLength) break;
+    taken.push(row);
+  }
+  return taken;
 }
 
 interface RowPosition {

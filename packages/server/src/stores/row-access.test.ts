@@ -76,10 +76,20 @@ test('21.K: a page that is out of reach is refused with what to do, and never em
   expect((await list(few, { cursor: next })).data).toEqual(['s10000', 's10100', 's10200']);
 });
 
-test('a page that is too large is refused, and a smaller limit works', async () => {
+test('18.493: a page that is too large ends early, and its cursor reaches the other rows', async () => {
   const rows = await someRows(20, { text: 'x'.repeat(2 ** 20) });
-  const list = (limit: number) =>
-    listRows(rows, { table: 'spans', where: {}, toItem }, { ...page, limit });
-  await expect(list(20)).rejects.toMatchObject({ code: 'too_large' });
-  expect((await list(10)).data).toEqual(ids(0, 10));
+  const list = (more: object) =>
+    listRows(rows, { table: 'spans', where: {}, toItem }, { ...page, limit: 20, ...more });
+  const first = await list({});
+  expect(first).toEqual({ data: ids(0, 15), next: expect.any(String) });
+  expect(await list({ cursor: first.next })).toEqual({ data: ids(15, 20), next: null });
+  expect((await list({ limit: 10 })).data).toEqual(ids(0, 10));
+});
+
+test('18.493: a page by its number is refused if it is too large, because the next number would skip rows', async () => {
+  const rows = await someRows(40, { text: 'x'.repeat(2 ** 20) });
+  const list = (limit: number, pageNumber: number) =>
+    listRows(rows, { table: 'spans', where: {}, toItem }, { ...page, limit, pageNumber });
+  await expect(list(20, 2)).rejects.toMatchObject({ code: 'too_large' });
+  expect((await list(10, 2)).data).toEqual(ids(10, 20));
 });

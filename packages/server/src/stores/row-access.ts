@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonValue } from '@millrace/core';
 import {
   type PutOptions,
@@ -17,29 +18,38 @@ interface RowList<T> {
   /** An additional condition that the row store cannot check. Default: all rows match. */
   readonly matches?: ((row: Row) => boolean) | undefined;
   readonly toItem: (row: Row) => T;
+  /** Returns the part of a row that replies contain. It counts for the size of a page. Default: the document. */
+  readonly shown?: ((row: Row) => unknown) | undefined;
+  /** Maximum length of a page, in characters of JSON. Default: 16 Mi. */
+  readonly maxLength?: number | undefined;
 }
 
-/** Maximum number of rows to read for one page. */
-const maxScanned = 10_000;
+/** Maximum number of rows in one query. */
 const batchSize = 100;
+/** Maximum length of the rows in one query, in characters of JSON. Other requests run between two queries. */
+const batchLength = 2 ** 20;
+/** Maximum number of queries for one page. A page therefore reads at most 10,000 rows or about 100 MiB. */
+const maxBatches = 100;
 /** Maximum number of rows to skip for one page. The constant below is the limit for one query. */
 const maxSkipped = 100_000;
 const skipSize = 5_000;
 
 /**
- * Returns one page of a list. With `matches`, it reads rows until the page is full or it has read
- * `maxScanned` rows. In the second case, the next page starts at the last read row. Throws `invalid` if a
- * page number is too large.
+ * Returns one page of a list. With `matches`, it reads rows until the page is full or it has made
+ * `maxBatches` queries. In the second case, the next page starts at the last read row. A page also ends early
+ * if it becomes too large. Throws `invalid` if a page number is too large, and `too_large` if the page of a
+ * number is too large.
  */
 export async function listRows<T>(
   rows: Rows,
-  { table, where, matches, toItem }: RowList<T>,
+  { table, where, matches, toItem, shown = ({ data }) => data, maxLength }: RowList<T>,
   page: PageQuery,
 ): Promise<ListPage<T>> {
   const { limit, pageNumber, cursor, direction } = page;
   const orderBy = page.orderBy === 'created_at' ? 'createdAt' : 'updatedAt';
-  const query = { where: definedKeys(where), orderBy, direction } as const;
-  const pageSize = new PageSizeLimit();
+  const query = { where: definedKeys(where), orderBy, direction, maxLength: batchLength } as const;
+  const isByNumber = cursor === undefined && pageNumber > 1;
+  const pageSize = new PageSizeLimit(maxLength);
   const data: T[] = [];
   let skipped = cursor === undefined ? (pageNumber - 1) * limit : 0;
   let after = cursor === undefined ? undefined : decodeCursor(cursor);
@@ -48,28 +58,28 @@ export async function listRows<T>(
     if (after === undefined) return { data, next: null };
     skipped = 0;
   }
-  for (let scanned = 0; scanned < maxScanned; ) {
-    const batch = await rows.list(table, {
-      ...{ ...query, after },
-      limit: Math.min(batchSize, skipped + limit + 1 - data.length),
-    });
+  for (let batches = 0; batches < maxBatches; batches++) {
+    const left = matches === undefined ? limit + 1 - data.length : batchSize;
+    const batch = await rows.list(table, { ...query, after, limit: Math.min(batchSize, left) });
     if (batch.length === 0) return { data, next: null };
-    scanned += batch.length;
     for (const row of batch) {
       const isMatch = matches === undefined || matches(row);
-      if (isMatch && data.length === limit && after !== undefined)
+      const isShown = isMatch && skipped === 0;
+      const isFull = data.length === limit;
+      const isEnd = isShown && (isFull || !pageSize.accepts(shown(row)));
+      if (isEnd && after !== undefined) {
+        if (!isFull && isByNumber) throw pageTooLarge(maxLength);
         return { data, next: encodeCursor(after) };
-      after = { at: row[orderBy], id: row.id };
-      if (isMatch && skipped > 0) skipped--;
-      else if (isMatch) {
-        pageSize.add(row.data);
-        data.push(toItem(row));
       }
+      after = { at: row[orderBy], id: row.id };
+      if (isShown) data.push(toItem(row));
+      else if (isMatch) skipped--;
     }
+    await nextTurn();
   }
-  // The row limit was reached before the end of the list. A cursor can continue from there, but a page number
+  // The limit was reached before the end of the list. A cursor can continue from there, but a page number
   // cannot.
-  if (cursor === undefined && pageNumber > 1) throw pageOutOfReach(pageNumber);
+  if (isByNumber) throw pageOutOfReach(pageNumber);
   return { data, next: after === undefined ? null : encodeCursor(after) };
 }
 
@@ -92,7 +102,7 @@ async function skipRows(
     const [last] = await rows.list(table, { ...query, after, offset, limit: 1 });
     if (last === undefined) return undefined;
     after = { at: last[query.orderBy], id: last.id };
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
   }
   return after;
 }
@@ -158,16 +168,28 @@ const maxPageLength = 16 * 2 ** 20;
 
 /** Limits the total size of a page. */
 export class PageSizeLimit {
+  readonly #maxLength: number;
   #length = 0;
 
-  /** Counts a value. Throws if the page is too large. The first value of a page is always allowed. */
-  add(value: unknown): void {
+  constructor(maxLength: number = maxPageLength) {
+    this.#maxLength = maxLength;
+  }
+
+  /**
+   * Counts a value. Returns false if the page would be too large with it. The first value of a page is always
+   * accepted.
+   */
+  accepts(value: unknown): boolean {
     const isFirst = this.#length === 0;
     this.#length += JSON.stringify(value as JsonValue).length;
-    if (isFirst || this.#length <= maxPageLength) return;
-    const message = `Cannot return this page: it has over ${maxPageLength} characters. Use a smaller limit`;
-    throw new ServerError('too_large', message);
+    return isFirst || this.#length <= this.#maxLength;
   }
+}
+
+/** Returns the error for a page that is too large and was selected by its number. */
+export function pageTooLarge(maxLength: number = maxPageLength): ServerError {
+  const message = `Cannot return this page: it has over ${maxLength} characters. Use a smaller limit, or pass the header \`x-next-cursor\` of each page as \`cursor\` of the next one`;
+  return new ServerError('too_large', message);
 }
 
 export function notFoundError(what: string, id: string): ServerError {

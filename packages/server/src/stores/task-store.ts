@@ -15,6 +15,7 @@ import {
   listRows,
   notFoundError,
 } from './row-access.ts';
+import { hasFields } from './same-json.ts';
 
 /** A task with the id of its agent and the user who owns it. */
 export interface StoredTask {
@@ -77,6 +78,8 @@ export class TaskStore {
     { name = null, params = null, task_metadata = null }: CreateTask,
     { key, owner }: NewTaskOptions = {},
   ): Promise<CreatedTask> {
+    assertLength('task_metadata', task_metadata);
+    assertLength('params', params);
     const id = key === undefined ? this.#ids.session() : keyedTaskId(agentId, key, owner);
     const findKnown = async (): Promise<CreatedTask | undefined> => {
       const named = name === null ? undefined : await this.#findByName(name);
@@ -140,7 +143,8 @@ export class TaskStore {
     const statusFilter = status === undefined ? shownFilter : { status, place };
     const ownerFilter = owner === undefined ? {} : { owner: ownerKey(owner) };
     const matches = (row: Row) =>
-      (metadata === undefined || hasAll(row.data['task_metadata'], metadata)) &&
+      (metadata === undefined ||
+        hasFields((row.data['task_metadata'] ?? {}) as JsonObject, metadata)) &&
       (search === undefined || matchesSearch(storedTask(row).task, search));
     return listRows(
       this.#rows,
@@ -151,6 +155,9 @@ export class TaskStore {
         where: { ...ownerFilter, agent_id: agentId, ...statusFilter },
         matches: metadata === undefined && search === undefined ? undefined : matches,
         toItem: storedTask,
+        // A list of tasks does not contain their params.
+        shown: ({ data: { params: _, ...data } }) => data,
+        maxLength: maxListLength,
       },
       page,
     );
@@ -159,11 +166,14 @@ export class TaskStore {
   update(id: string, { task_metadata, merge_params, merge_metadata }: UpdateTask): Promise<Task> {
     const change = (task: Task) => {
       const metadata = task_metadata ?? task.task_metadata;
-      return {
+      const changes = {
         ...(task_metadata != null && { task_metadata }),
         ...(merge_metadata != null && { task_metadata: merged(metadata, merge_metadata) }),
         ...(merge_params != null && { params: { ...task.params, ...merge_params } }),
       };
+      assertLength('task_metadata', changes.task_metadata, task.task_metadata);
+      assertLength('params', changes.params, task.params);
+      return changes;
     };
     const keepUpdatedAt = task_metadata == null && merge_params == null;
     return this.#change(id, change, { keepUpdatedAt });
@@ -386,6 +396,35 @@ export function placeOf({ task_metadata }: Pick<Task, 'task_metadata'>): TaskPla
   return pinned === true || isInFolder ? 'kept' : 'recent';
 }
 
+/** Maximum lengths of the fields of a task, in characters of JSON. Each list of tasks contains the metadata. */
+const maxLengths = { task_metadata: 64 * 2 ** 10, params: 256 * 2 ** 10 };
+/**
+ * Maximum length of a page of tasks, in characters of JSON. The page in the browser and the client library read
+ * at most 8 Mi characters, and each task of a list also has its agents.
+ */
+const maxListLength = 4 * 2 ** 20;
+/** The number of characters by which a request can enlarge a field that is already too long. */
+const allowedGrowth = 1024;
+
+/**
+ * Throws `too_large` if the field is too long. A field that an older release stored can be longer. A small
+ * change of such a field is accepted, for example to archive the task.
+ */
+function assertLength(
+  name: keyof typeof maxLengths,
+  value: JsonObject | null | undefined,
+  before: JsonObject | null = null,
+): void {
+  if (value == null) return;
+  const { length } = JSON.stringify(value);
+  const max = maxLengths[name];
+  if (length <= max) return;
+  const stored = JSON.stringify(before).length;
+  if (stored > max && length <= stored + allowedGrowth) return;
+  const message = `Cannot store the task: its ${name} has over ${max} characters of JSON. Store large values in a state or a file of the task`;
+  throw new ServerError('too_large', message, { field: name });
+}
+
 /** Sets fields of the metadata. A value of null removes the field. */
 function merged(metadata: JsonObject | null, changes: JsonObject): JsonObject {
   const fields = Object.entries({ ...metadata, ...changes });
@@ -416,13 +455,6 @@ export function storedTask({ id, createdAt, updatedAt, data }: Row): StoredTask 
 function isSame(task: Task, changed: Partial<Fields>): boolean {
   return Object.entries(changed).every(
     ([key, value]) => JSON.stringify(task[key as keyof Task]) === JSON.stringify(value),
-  );
-}
-
-function hasAll(data: unknown, needle: JsonObject): boolean {
-  const have = (data ?? {}) as JsonObject;
-  return Object.entries(needle).every(
-    ([key, value]) => JSON.stringify(have[key]) === JSON.stringify(value),
   );
 }
 

@@ -7,7 +7,6 @@ import {
   type OpenPart,
   type PartId,
   type PartSlot,
-  toArray,
 } from '@millrace/core';
 import type { ContentAuthor } from './content-parts.ts';
 
@@ -45,12 +44,12 @@ export function messagesInItem(
   item: ItemState | undefined,
 ): readonly LoggedMessage[] {
   if (item === undefined) return [];
-  const messages = messagesByItem.get(item) ?? findMessages(state, item);
+  const messages = messagesByItem.get(item) ?? buildMessages(state, item);
   messagesByItem.set(item, messages);
   return messages;
 }
 
-function findMessages(state: FoldState, item: ItemState): readonly LoggedMessage[] {
+function buildMessages(state: FoldState, item: ItemState): readonly LoggedMessage[] {
   const author = authors[item.kind];
   if (author === undefined) return [];
   return groupsOf(state, item).map((slots, position) =>
@@ -163,21 +162,61 @@ function findMessageOfPart(
 
 /** Finds a message by its id. If the message was edited, it returns the latest edit. */
 export function findMessage(state: FoldState, id: string): LoggedMessage | undefined {
-  const items = toArray(state.items);
-  const edit = items.findLast((item) => editedId(item) === id);
-  const [edited] = messagesInItem(state, edit);
-  if (edited !== undefined) return edited;
+  return findMessages(state, [id]).get(id);
+}
+
+/**
+ * Finds messages by their ids, as `findMessage` does. It reads the items of the session once for all ids. One
+ * search for each id would take messages × ids steps, and a request can have 1,000 ids.
+ */
+export function findMessages(
+  state: FoldState,
+  ids: readonly string[],
+): ReadonlyMap<string, LoggedMessage> {
+  const wanted = new Set(ids);
   const start = `${state.session}.`;
-  if (!id.startsWith(start)) return undefined;
-  const part = id.slice(start.length);
-  const item = items.find(({ parts }) => parts.some((slot) => slot.id === part));
-  return messagesInItem(state, item).find((message) => message.id === id);
+  const parts = new Set(
+    ids.filter((id) => id.startsWith(start)).map((id) => id.slice(start.length)),
+  );
+  const found = new Map<string, LoggedMessage>();
+  const edits = new Map<string, LoggedMessage | undefined>();
+  for (let link: FoldState['items'] | undefined = state.items; link; link = link.before) {
+    for (const item of link.chunk.toReversed()) {
+      const edited = editedId(item);
+      if (edited !== undefined && wanted.has(edited) && !edits.has(edited))
+        edits.set(edited, messagesInItem(state, item)[0]);
+      if (!item.parts.some((slot) => parts.has(slot.id))) continue;
+      for (const message of messagesInItem(state, item))
+        if (wanted.has(message.id)) found.set(message.id, message);
+    }
+  }
+  for (const [id, edit] of edits) if (edit !== undefined) found.set(id, edit);
+  return found;
+}
+
+// Caches the ids of the messages that the items of a chunk replace. A chunk never changes. Most chunks contain
+// no edit, so a search reads one empty set for each chunk.
+const editsByChunk = new WeakMap<readonly ItemState[], ReadonlyMap<string, ItemState['id']>>();
+
+function editsIn(chunk: readonly ItemState[]): ReadonlyMap<string, ItemState['id']> {
+  const known = editsByChunk.get(chunk);
+  if (known !== undefined) return known;
+  const edits = new Map<string, ItemState['id']>();
+  for (const item of chunk) {
+    const id = editedId(item);
+    if (id !== undefined) edits.set(id, item.id);
+  }
+  editsByChunk.set(chunk, edits);
+  return edits;
 }
 
 /** Returns whether a later item replaces this message. */
 export function isReplaced(state: FoldState, { id, item }: LoggedMessage): boolean {
-  const edit = toArray(state.items).findLast((one) => editedId(one) === id);
-  return edit !== undefined && edit.id !== item.id;
+  for (let link: FoldState['items'] | undefined = state.items; link; link = link.before) {
+    const edit = editsIn(link.chunk).get(id);
+    if (edit !== undefined) return edit !== item.id;
+  }
+  return false;
 }
 
 /**

@@ -16,7 +16,7 @@ import type { TaskMessage } from '../contract/message.ts';
 import { jsonType, partToContent, reasoningContent, styleOf, textFields } from './content-parts.ts';
 import {
   editedId,
-  findMessage,
+  findMessages,
   isIndexed,
   isStreaming,
   isVisible,
@@ -24,31 +24,60 @@ import {
   messagesInItem,
 } from './logged-message.ts';
 
+// Caches the messages of each state, because a client that reads page after page reads them again and again.
+const messagesByState = new WeakMap<FoldState, readonly LoggedMessage[]>();
+
+/** Returns all messages of a task that clients may see, oldest first. */
+export function currentMessages(state: FoldState): readonly LoggedMessage[] {
+  const messages = messagesByState.get(state) ?? sortedMessages(state);
+  messagesByState.set(state, messages);
+  return messages;
+}
+
+function sortedMessages(state: FoldState): readonly LoggedMessage[] {
+  const items = toArray(state.items);
+  const edits = new Map(items.map((item) => [editedId(item), item.id]));
+  const isCurrent = ({ id, item }: LoggedMessage) => (edits.get(id) ?? item.id) === item.id;
+  return items
+    .flatMap((item) => messagesInItem(state, item))
+    .filter((message) => isCurrent(message) && isVisible(state, message))
+    .map((message) => ({ message, time: createdAt(message.item) }))
+    .sort(byCreation)
+    .map(({ message }) => message);
+}
+
 /**
  * Returns all messages of a task, oldest first. A streaming message has the content that has arrived so far.
  */
 export function messagesOf(state: FoldState): readonly TaskMessage[] {
-  const items = toArray(state.items);
-  const edits = new Map(items.map((item) => [editedId(item), item.id]));
-  const isCurrent = ({ id, item }: LoggedMessage) => (edits.get(id) ?? item.id) === item.id;
-  const rows = items
-    .flatMap((item) => messagesInItem(state, item))
-    .filter((message) => isCurrent(message) && isVisible(state, message))
-    .map((message) => messageRow(state, message));
-  return rows.sort(byCreation);
+  return currentMessages(state).map((message) => messageRow(state, message));
 }
 
 export function messageOf(state: FoldState, id: string): TaskMessage | undefined {
-  const message = findMessage(state, id);
-  return message === undefined || !isVisible(state, message)
-    ? undefined
-    : messageRow(state, message);
+  return messagesWith(state, [id])[0];
+}
+
+/** Returns the messages with these ids. The result has undefined for an id without a visible message. */
+export function messagesWith(
+  state: FoldState,
+  ids: readonly string[],
+): readonly (TaskMessage | undefined)[] {
+  const found = findMessages(state, ids);
+  return ids.map((id) => {
+    const message = found.get(id);
+    const isShown = message !== undefined && isVisible(state, message);
+    return isShown ? messageRow(state, message) : undefined;
+  });
 }
 
 /** Compares the creation times of two messages. Messages with the same time keep the order of the log. */
-function byCreation({ created_at: a }: TaskMessage, { created_at: b }: TaskMessage): number {
+function byCreation({ time: a }: Timed, { time: b }: Timed): number {
   if (a === b || a === null || b === null) return 0;
   return a < b ? -1 : 1;
+}
+
+interface Timed {
+  readonly time: string | null;
 }
 
 /** Returns the current row of a message. */

@@ -82,9 +82,11 @@ function startsWithPath(given: string): (path: string) => boolean {
  * the time is linear in the length of the path.
  */
 function compileWideGlob(glob: string): (path: string) => boolean {
+  const isName = !glob.includes('/');
+  if (!isName && !hasWholeParts(glob)) return matchPrefixes(glob);
   const parts = glob.split('/').map((part) => (part === '**' ? part : fitsName(part)));
-  if (/[\\{([]/.test(glob) && !isWholeParts(glob)) return matchPrefixes(glob);
-  if (parts.length === 1 && parts[0] !== '**') parts.unshift('**');
+  // A glob without text matches everything, as `**` does.
+  if (isName && glob !== '**') parts.splice(0, glob === '' ? 1 : 0, '**');
   return (path) => {
     /** The numbers of parts that match the names so far. */
     let matched = skipGlobstars(parts, [0]);
@@ -121,11 +123,15 @@ function fitsName(part: string): (name: string) => boolean {
   return (name) => name.length <= maxName && fits(name);
 }
 
-/** True if no group, such as `{a/b,c}`, contains a slash. */
-function isWholeParts(glob: string): boolean {
+/**
+ * True if each part between slashes matches one name. No group, such as `{a/b,c}` or `a/b|c`, contains a slash. What
+ * `!(a)` matches depends on the rest of the glob.
+ */
+function hasWholeParts(glob: string): boolean {
   return glob.split('/').every((part) => {
     const count = (brackets: RegExp) => part.match(brackets)?.length ?? 0;
-    return !part.includes('\\') && count(/[{([]/g) === count(/[})\]]/g);
+    const isOpen = count(/[{([]/g) !== count(/[})\]]/g);
+    return !isOpen && !/[\\|]|!\(/.test(part.replaceAll(/[@?*+]\([^()]*\)/g, ''));
   });
 }
 

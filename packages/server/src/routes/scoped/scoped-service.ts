@@ -173,10 +173,9 @@ function scopedMessages(messages: MessageService, rules: ScopeRules): MessageSer
     },
     async updateMany(body) {
       await rules.assertTask(body.task_id);
-      for (const id of Object.keys(body.updates)) {
-        const { task_id } = await findOwn(id);
-        if (task_id !== body.task_id) throw notFoundError('message', id);
-      }
+      // The id of a message starts with the id of its task, and the service finds messages of this task only.
+      const foreign = Object.keys(body.updates).find((id) => !id.startsWith(`${body.task_id}.`));
+      if (foreign !== undefined) throw notFoundError('message', foreign);
       return messages.updateMany(body);
     },
   };

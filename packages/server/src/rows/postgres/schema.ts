@@ -66,7 +66,7 @@ export function claimSql(
 
 /** Returns the SQL of a list query and its parameters. */
 export function listSql(schema: string, table: string, query: CompleteQuery): Statement {
-  const { where, orderBy, direction, after, limit, offset } = query;
+  const { where, orderBy, direction, after, limit, offset, maxLength } = query;
   const values: unknown[] = [];
   const value = (one: unknown) => `$${values.push(one)}`;
   const at = orderBy === 'createdAt' ? 'created_at' : 'updated_at';
@@ -86,9 +86,17 @@ export function listSql(schema: string, table: string, query: CompleteQuery): St
     const [time, id] = [value(after.at), value(after.id)];
     conditions.push(`(p.${at}, p.id) ${since} (${time}::double precision, ${id})`);
   }
-  const sql = `SELECT r.* FROM ${schema}.${from} p
-    JOIN ${schema}.rows r ON r.tbl = p.tbl AND r.id = p.id
-    WHERE ${conditions.join(' AND ')}
-    ORDER BY p.${at} ${order}, p.id ${order} LIMIT ${value(limit)} OFFSET ${value(offset)}`;
+  const joined = `JOIN ${schema}.rows r ON r.tbl = p.tbl AND r.id = p.id`;
+  const sorted = `ORDER BY p.${at} ${order}, p.id ${order}`;
+  const selected = `WHERE ${conditions.join(' AND ')} ${sorted} LIMIT ${value(limit)} OFFSET ${value(offset)}`;
+  if (maxLength === Number.POSITIVE_INFINITY)
+    return { sql: `SELECT r.* FROM ${schema}.${from} p ${joined} ${selected}`, values };
+  // Postgres knows the length of a document in bytes without reading it, so a long document stays in the
+  // database.
+  const sql = `SELECT * FROM (
+      SELECT r.*, row_number() OVER place AS place, sum(octet_length(r.data)) OVER place AS length
+      FROM (SELECT p.tbl, p.id, p.${at} FROM ${schema}.${from} p ${selected}) p ${joined}
+      WINDOW place AS (${sorted})
+    ) page WHERE place = 1 OR length <= ${value(maxLength)} ORDER BY place`;
   return { sql, values };
 }

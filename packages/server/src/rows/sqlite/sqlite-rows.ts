@@ -22,6 +22,7 @@ import {
   completeQuery,
   isClaimed,
   nextUpdatedAt,
+  takeLength,
 } from '../row-query.ts';
 import { assertCurrentVersion, openDatabase } from './open-database.ts';
 
@@ -79,8 +80,11 @@ class SqliteRows implements Rows {
     const complete = completeQuery(query);
     return this.#run(() => {
       if (complete === undefined) return [];
-      const found = this.#prepare(listSql(complete)).all(...listParameters(table, complete));
-      return found.map((row) => this.#toRow(table, row));
+      const found = this.#prepare(listSql(complete)).iterate(...listParameters(table, complete));
+      const { maxLength } = complete;
+      return takeLength(found, maxLength, ({ data }) => String(data).length).map((row) =>
+        this.#toRow(table, row),
+      );
     });
   }
 

@@ -37,6 +37,29 @@ export const listCases: readonly RowSpec[] = [
     },
   },
   {
+    name: 'a list ends before the row with which its documents are too long, and has at least one row',
+    async run({ rows, clock }) {
+      const lengths = { a: 10, b: 600, c: 300, d: 2000, e: 10, f: 10 };
+      for (const [id, length] of Object.entries(lengths)) {
+        const data = { text: 'x'.repeat(length) };
+        await rows.put('states', { id, keys: { agent_id: 'x' }, data });
+        clock.time += 1;
+      }
+      for (const where of [undefined, { agent_id: 'x' }]) {
+        const ids = async (query: RowQuery) =>
+          idsOf(await rows.list('states', { where, maxLength: 1000, ...query }));
+        assert.equal(await ids({}), 'a b c');
+        assert.equal(await ids({ limit: 2 }), 'a b');
+        assert.equal(await ids({ offset: 2 }), 'c');
+        assert.equal(await ids({ offset: 3 }), 'd');
+        assert.equal(await ids({ offset: 4 }), 'e f');
+        assert.equal(await ids({ offset: 6 }), '');
+        assert.equal(await ids({ direction: 'desc' }), 'f e');
+        assert.equal(await ids({ maxLength: 1e9 }), 'a b c d e f');
+      }
+    },
+  },
+  {
     name: 'a row is found by its new keys after a change',
     async run({ rows }) {
       await rows.put('tasks', { id: 'a', keys: { status: 'RUNNING' }, data: {} });
