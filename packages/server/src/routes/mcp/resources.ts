@@ -98,7 +98,8 @@ export async function readResource(
   if (typeof uri !== 'string' || uri.length > maxUriLength)
     throw invalidParams('Cannot read a resource: uri is not a text, or it is too long');
   const contents =
-    (await readOwn(uri, resources, readerOf(context))) ?? (await readSession(uri, context));
+    (await readOwn(uri, resources, readerOf(context))) ??
+    (await context.inTurn(() => readSession(uri, context), 'refuse'));
   if (contents !== undefined) return { contents: [contents] };
   const code = caller.isModern ? mcpCodes.invalidParams : mcpCodes.noResource;
   throw new McpError(code, 'Cannot find this resource', { data: { uri } });
