@@ -23,6 +23,8 @@ export interface WatchedServer {
   neverRead(request: RawRequest): Socket;
 }
 
+const noTimeouts = { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 };
+
 /** Serves a server through the handler for Node servers, to watch the replies of the handler. */
 export async function watchReplies(server: Pick<Server, 'handler'>): Promise<WatchedServer> {
   const open = new Set<ServerResponse>();
@@ -34,7 +36,8 @@ export async function watchReplies(server: Pick<Server, 'handler'>): Promise<Wat
     most = Math.max(most, unread);
   };
   const handle = server.handler();
-  const node = createNodeServer((request, response) => {
+  // The server of a slow machine answers late, and must not close the connections of the test before.
+  const node = createNodeServer(noTimeouts, (request, response) => {
     open.add(response);
     response.once('close', () => open.delete(response));
     for (const name of ['write', 'end'] as const) {
