@@ -113,16 +113,16 @@ const frameFiles = new URL('frames/', import.meta.url);
 function frames(): Plugin {
   const source = (name: string) => readFileSync(new URL(name, frameFiles), 'utf8');
   const inline = (code: string) => `<script>${code.replaceAll('</script', '<\\/script')}</script>`;
+  /** Returns a frame whose script imports other files. */
+  const bundled = async (name: string) => {
+    const code = await bundledScript(`${name}.js`);
+    return source(`${name}.html`).replace(`<script src="${name}.js"></script>`, () => inline(code));
+  };
   const documents: Readonly<Record<string, () => string | Promise<string>>> = {
-    'frames/document.html': () =>
-      source('document.html').replace('<script src="document.js"></script>', () =>
-        inline(source('document.js')),
-      ),
+    'frames/document.html': () => bundled('document'),
+    'frames/app.html': () => bundled('app'),
     'frames/picture.html': () => source('picture.html'),
-    'frames/react.html': async () => {
-      const code = await bundledScript('react.js');
-      return source('react.html').replace('<script src="react.js"></script>', () => inline(code));
-    },
+    'frames/react.html': () => bundled('react'),
     'frames/diagram.html': () =>
       source('diagram.html')
         .replace('<script src="mermaid.js"></script>', () => inline(readFileSync(mermaid, 'utf8')))

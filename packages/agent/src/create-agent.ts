@@ -279,7 +279,7 @@ export function createAgent<
       const item = runOptions.item === undefined ? undefined : itemId(runOptions.item);
       return startFork(runOptions, undefined, async (into) => {
         const { forkBefore } = await import('./history/fork-before.ts');
-        return forkBefore(log, origin, { into, item });
+        return forkBefore(log, origin, { into, item, onCopy: runOptions.onCopy });
       });
     },
     edit: (session, item, input, runOptions = {}) => {
@@ -287,7 +287,7 @@ export function createAgent<
       const [origin, replaced] = [sessionId(session), itemId(item)];
       return startFork(runOptions, input, async (into) => {
         const { forkBefore } = await import('./history/fork-before.ts');
-        return forkBefore(log, origin, { into, item: replaced });
+        return forkBefore(log, origin, { into, item: replaced, onCopy: runOptions.onCopy });
       });
     },
     replay: async (session, runOptions = {}) => {
@@ -325,6 +325,7 @@ const forkOptionNames: OptionNames<ForkedOptions> = {
   trace: true,
   observers: true,
   context: true,
+  onCopy: true,
 };
 
 const optionNames: OptionNames<AgentOptions> = {

@@ -20,6 +20,7 @@ export type {
 export { modelsOf } from './contract/server-types.ts';
 export type {
   ApproveOptions,
+  AppToolCall,
   Cancelable,
   CommandOptions,
   Connection,
@@ -28,6 +29,7 @@ export type {
   RecordsOptions,
   SendOptions,
   Sent,
+  SentAppCall,
   TaskHandle,
   TaskSnapshot,
   ToolResultOptions,

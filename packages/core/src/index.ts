@@ -54,9 +54,11 @@ export {
   type FormResult,
   formDismissed,
   formLimits,
+  type ProgramRequest,
   readForm,
   type TextFormat,
 } from './forms/form.ts';
+export { foldersQuestion, type ModelQuestion, modelQuestion } from './forms/program-question.ts';
 export {
   type Attempt,
   attemptOf,

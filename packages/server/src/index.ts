@@ -15,11 +15,13 @@ export {
 } from './contract/rows.ts';
 export type {
   AsyncAgent,
+  ClientAbility,
   HandlerContext,
   HandlerEvents,
   HandlerFiles,
   HandlerMessages,
   HandlerState,
+  LongTool,
   LoopAgent,
   OpenMessage,
   SentMessages,
@@ -51,6 +53,8 @@ export type {
   McpOptions,
   McpPrompt,
   McpPromptArgument,
+  McpQuestion,
+  McpReader,
   McpResource,
 } from './routes/mcp/mcp-options.ts';
 export { memoryRows } from './rows/memory-rows.ts';

@@ -159,7 +159,7 @@ export class AcpServer {
         buffers: editorBuffers({ session: id, client, capabilities }),
       });
       const session = new AcpSession({
-        ...{ ...opened, session: id, client, capabilities, env: host.env, onProblem },
+        ...{ ...opened, session: id, client, capabilities, flags: args, env: host.env, onProblem },
       });
       this.#sessions.set(id, session);
       return session;

@@ -22,12 +22,14 @@ import {
 } from '@millrace/core';
 import { LogError, snapshot } from '@millrace/log';
 import { modeTexts } from '../agent/session-mode.ts';
+import type { PlaceFlags } from '../args/command-hint.ts';
 import type { Block } from '../chat/contract/block.ts';
 import type { PendingApproval } from '../chat/contract/dialog.ts';
 import { Conversation } from '../chat/session/conversation.ts';
 import { callEntry } from '../chat/state/entries.ts';
 import type { OpenedAgent } from '../command/open-agent.ts';
 import { slashPrompts } from '../extensions/slash-prompts.ts';
+import { refusalToResume } from '../store/own-session.ts';
 import { maxDiffs, recordedDiff, shortTitle } from './call-view.ts';
 import { EditorQuestions } from './editor-questions.ts';
 import { PermissionRequests } from './permission-requests.ts';
@@ -38,6 +40,8 @@ interface AcpSessionOptions extends OpenedAgent {
   readonly session: SessionId;
   readonly client: AgentContext;
   readonly capabilities: ClientCapabilities;
+  /** The flags of the command, for the commands in error messages. */
+  readonly flags: PlaceFlags;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reports a problem that no request can return. */
   readonly onProblem: (problem: string) => void;
@@ -85,7 +89,7 @@ export class AcpSession {
   #isCancelled = false;
 
   constructor(options: AcpSessionOptions) {
-    const { log, cwd, built, session, env, capabilities } = options;
+    const { log, cwd, built, session, env, flags, capabilities } = options;
     this.id = session;
     this.#options = options;
     const conversation = () => this.#conversation;
@@ -138,6 +142,7 @@ export class AcpSession {
       takesOver: () => this.isBusy,
       // The end of a background command starts no run. The next prompt contains the message about it.
       wakes: false,
+      findRefusal: () => refusalToResume(log, session, { flags, built }),
     });
     built.setQuestionHandler(this.#questions.ask);
     built.onNotice((text) => this.#notice('info', text));

@@ -1,4 +1,11 @@
-import { createAgent, type Observer, systemClock, type Tool } from '@millrace/agent';
+import {
+  type Agent,
+  type AgentOptions,
+  createAgent,
+  type Observer,
+  systemClock,
+  type Tool,
+} from '@millrace/agent';
 import { parseJson, sessionId, type ToolCallPart } from '@millrace/core';
 import {
   askUserTool,
@@ -265,6 +272,12 @@ function assemble(parts: AgentParts): BuiltAgent {
       prepareStep: options.prepareStep,
       callerOptions: options.isServed === true ? 'accept' : 'refuse',
     }),
+    appAgent: (caller) => {
+      const appTools = servers.appTools().filter((tool) => !names.has(tool.name));
+      const shared = commonOptions({ ...options, observers, chosen: caller });
+      const rules = { approve, whileAsking, onInterrupted, guardrails: hooks?.guardrails };
+      return createAppAgent({ ...shared, ...rules, name }, appTools.map(wrap));
+    },
     chosen,
     get tools() {
       return allTools();
@@ -306,6 +319,11 @@ function assemble(parts: AgentParts): BuiltAgent {
       await parts.closeSandbox();
     },
   };
+}
+
+/** Creates the agent for the tool calls of MCP apps. Returns undefined if no server has apps. */
+function createAppAgent(options: AgentOptions, tools: readonly Tool[]): Agent | undefined {
+  return tools.length === 0 ? undefined : createAgent({ ...options, tools });
 }
 
 /** Reads the files while the model answers the first message, so that the first command need not wait. */

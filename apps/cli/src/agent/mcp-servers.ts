@@ -1,6 +1,6 @@
 import type { Tool } from '@millrace/agent';
 import { MillraceError } from '@millrace/core';
-import type { McpTools, OpenLoginPage } from '@millrace/tools/mcp';
+import type { McpOptions, McpTools, OpenLoginPage } from '@millrace/tools/mcp';
 import { guardServerScripts } from '../config/server-scripts.ts';
 import type { ServerState } from '../contract/agent.ts';
 import type { ConfiguredMcpServer } from '../contract/config.ts';
@@ -13,6 +13,8 @@ import { oneLine } from '../text/cells/printable.ts';
 export interface ServerTools {
   /** Returns the tools of all servers that are connected now, and a message for each problem. */
   current(): { readonly tools: readonly Tool[]; readonly problems: readonly string[] };
+  /** Returns the tools that apps of the connected servers can call. */
+  appTools(): readonly Tool[];
   /** Returns the names of the servers that are not connected yet. */
   connecting(): readonly string[];
   /** Calls the listener each time a server has connected or failed. */
@@ -51,10 +53,13 @@ interface ConnectOptions {
    * files are not checked.
    */
   readonly cwd?: string | undefined;
+  /** True if users see the sessions on a page, which can show apps of the servers. Default: false. */
+  readonly isServed?: boolean | undefined;
 }
 
 const noServers: ServerTools = {
   current: () => ({ tools: [], problems: [] }),
+  appTools: () => [],
   connecting: () => [],
   onChange: () => {},
   ready: Promise.resolve(),
@@ -76,7 +81,7 @@ type Outcome =
  */
 export function connectMcpServers(
   servers: readonly ConfiguredMcpServer[],
-  { onProblem, signal, cwd }: ConnectOptions = {},
+  { onProblem, signal, cwd, isServed }: ConnectOptions = {},
 ): ServerTools {
   if (servers.length === 0 || signal?.aborted) return noServers;
   const outcomes = new Map<string, Outcome>();
@@ -86,7 +91,7 @@ export function connectMcpServers(
   );
   const connect = async (server: ConfiguredMcpServer) => {
     const beforeStart = guards.get(server.name) || undefined;
-    const outcome = await connectServer(server, onProblem, beforeStart);
+    const outcome = await connectServer(server, onProblem, { beforeStart, apps: isServed });
     outcomes.set(server.name, outcome);
     for (const listener of listeners) listener();
     return outcome;
@@ -106,6 +111,7 @@ export function connectMcpServers(
   const names = servers.map(({ name }) => name);
   return {
     current: () => currentTools(names, outcomes),
+    appTools: () => toolsOf(names, outcomes, ({ appTools }) => appTools).tools,
     connecting: () => names.filter((name) => !outcomes.has(name)),
     onChange: (listener) => void listeners.push(listener),
     ready: Promise.race([Promise.all(connecting).then(() => {}), whenAborted(signal)]),
@@ -141,13 +147,13 @@ export function connectMcpServers(
 export async function connectServer(
   server: ConfiguredMcpServer,
   onProblem?: (problem: string) => void,
-  beforeStart?: () => Promise<void>,
+  more: Pick<McpOptions, 'beforeStart' | 'apps'> = {},
 ): Promise<Outcome> {
   try {
     // The module is loaded on demand, because it is large and most users have no MCP servers.
     const module = await import('@millrace/tools/mcp');
     const { connectTimeoutMs = defaultConnectTimeoutMs } = server;
-    const options = { connectTimeoutMs, onProblem, beforeStart };
+    const options = { connectTimeoutMs, onProblem, ...more };
     return { connected: await module.connectMcp(withLogin(server, module), options) };
   } catch (error) {
     const why = error instanceof Error ? error.message : 'The connection failed';
@@ -181,18 +187,25 @@ function currentTools(
   names: readonly string[],
   outcomes: ReadonlyMap<string, Outcome>,
 ): ReturnType<ServerTools['current']> {
-  const found = names.flatMap((server) => {
+  const failed = names.flatMap((server) => {
     const outcome = outcomes.get(server);
-    return outcome === undefined ? [] : [{ server, outcome }];
+    return outcome && 'problem' in outcome ? [`${outcome.problem}. The server is skipped.`] : [];
   });
-  const offered = found.flatMap(({ server, outcome }) =>
-    'connected' in outcome ? [{ server, tools: outcome.connected.tools }] : [],
-  );
-  const failed = found.flatMap(({ outcome }) =>
-    'problem' in outcome ? [`${outcome.problem}. The server is skipped.`] : [],
-  );
-  const { tools, problems } = dropAmbiguousTools(offered, names);
+  const { tools, problems } = toolsOf(names, outcomes, (connected) => connected.tools);
   return { tools, problems: [...failed, ...problems] };
+}
+
+/** Collects tools of the connected servers. */
+function toolsOf(
+  names: readonly string[],
+  outcomes: ReadonlyMap<string, Outcome>,
+  read: (connected: McpTools) => readonly Tool[],
+): ReturnType<ServerTools['current']> {
+  const offered = names.flatMap((server) => {
+    const outcome = outcomes.get(server);
+    return outcome && 'connected' in outcome ? [{ server, tools: read(outcome.connected) }] : [];
+  });
+  return dropAmbiguousTools(offered, names);
 }
 
 function whenAborted(signal: AbortSignal | undefined): Promise<void> {

@@ -64,6 +64,7 @@ export type FlagName =
   | 'trust'
   | 'all'
   | 'output'
+  | 'force'
   | 'speed'
   | 'refresh'
   | 'port'
@@ -350,6 +351,10 @@ const flags: Readonly<Record<FlagName, Flag>> = {
       report: 'The file to write. Default: <id>.recording.jsonl in this folder',
       test: 'Also write a report to this file: .html for people, .xml for JUnit, .json for programs, .md for a pull request. Can be repeated',
     },
+  },
+  force: {
+    owners: ['test', 'eval'],
+    help: 'Replace existing files of -o. Default: an existing file is an error',
   },
   speed: { value: '<n>', owners: ['replay'], help: 'Speed factor; "max" shows everything at once' },
   port: {

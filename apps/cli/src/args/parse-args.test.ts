@@ -125,7 +125,7 @@ describe('commands', () => {
       'test a last --mode live --tools real --accept -o r.html -o r.xml --json',
       {
         ...{ command: 'test', operands: ['a', 'last'], mode: 'live', tools: 'real' },
-        ...{ accept: true, outputs: ['r.html', 'r.xml'], json: true },
+        ...{ accept: true, outputs: ['r.html', 'r.xml'], force: false, json: true },
       },
     ],
     ['sql', { command: 'sql', query: undefined, format: 'table' }],

@@ -174,7 +174,11 @@ export function testArgs(line: CommandLine): TestArgs {
       outputs,
     },
     ...{ agents: flagText(line, 'agents'), agent: flagText(line, 'agent') },
-    ...{ accept: hasFlag(line, 'accept'), json: hasFlag(line, 'json') },
+    ...{
+      accept: hasFlag(line, 'accept'),
+      json: hasFlag(line, 'json'),
+      force: hasFlag(line, 'force'),
+    },
   };
 }
 
@@ -198,6 +202,7 @@ export function evalArgs(line: CommandLine): EvalArgs {
     ...{ ...sharedArgs(line), command: 'eval', file, outputs, repeats, concurrency },
     ...{ gates: valuesOf('fail-under').map(gateOf), maxCost: flagAmount(line, 'max-cost') },
     ...{ retryFailed: hasFlag(line, 'retry-failed'), json: hasFlag(line, 'json') },
+    force: hasFlag(line, 'force'),
   };
 }
 

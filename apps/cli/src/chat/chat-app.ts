@@ -8,6 +8,7 @@ import type { Config, SessionMode } from '../contract/config.ts';
 import { editInProgram } from '../input/edit-in-program.ts';
 import { VimKeys } from '../input/editor/vim-keys.ts';
 import type { Key } from '../input/keys/key.ts';
+import { refusalToResume } from '../store/own-session.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import { clipboardText } from '../text/terminal/terminal-gate.ts';
 import { findTheme, type Theme, themeNamed } from '../text/theme/theme.ts';
@@ -74,9 +75,7 @@ interface PromptAccess {
   readonly history: () => readonly string[];
 }
 
-const noPrompt: PromptAccess = {
-  ...{ putBack: () => {}, set: () => {}, text: () => '', history: () => [] },
-};
+const noPrompt: PromptAccess = { putBack() {}, set() {}, text: () => '', history: () => [] };
 
 type Suspend = (callback: () => Promise<void>) => Promise<void>;
 
@@ -444,6 +443,7 @@ export class ChatApp implements CommandContext {
       putBack: (text) => this.#prompt.putBack(text),
       onCallFinished: () => this.#renewPreviews(),
       onRunEnded: (result) => this.#runInBackground(this.#askToGo(result)),
+      findRefusal: () => refusalToResume(log, session, this),
     });
     return conversation;
   }

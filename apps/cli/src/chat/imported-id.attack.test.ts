@@ -20,7 +20,9 @@ test.for([
   ['~root', "'~root'"],
   ['0199aa', '0199aa'],
 ] as const)('attack 51: the id %s is printed as one word of a shell', ([id, quoted]) => {
-  expect(resumeCommand({}, sessionId(id))).toBe(`millrace --resume ${quoted}`);
+  expect(resumeCommand({}, sessionId(id))).toBe(
+    `millrace --resume${id.startsWith('-') ? '=' : ' '}${quoted}`,
+  );
   expect(JSON.stringify(resumeNotice(id, {}))).toContain(JSON.stringify(quoted).slice(1, -1));
 });
 

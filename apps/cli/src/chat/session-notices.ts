@@ -1,5 +1,5 @@
 import { sep } from 'node:path';
-import { commandHint, type PlaceFlags, shellQuote } from '../args/command-hint.ts';
+import { commandHint, type PlaceFlags, resumeHint } from '../args/command-hint.ts';
 import type { ChosenModel } from '../contract/agent.ts';
 import { shortRandomId } from '../store/session-summaries.ts';
 import { type Block, note } from './contract/block.ts';
@@ -37,7 +37,7 @@ export function welcome({
 /** Creates a note that tells how to resume the session. */
 export function resumeNotice(session: string, flags: PlaceFlags): Block {
   const next = commandHint(flags, '--continue');
-  const later = commandHint(flags, `--resume ${shellQuote(shortRandomId(session))}`);
+  const later = resumeHint(flags, shortRandomId(session));
   return note('dim', `To continue: ${next}, or later: ${later}`);
 }
 
@@ -81,10 +81,7 @@ export function lastScreenful(
   const shown = blocks.slice(first);
   const hidden = total - shown.length;
   if (hidden <= 0) return shown;
-  const way = commandHint(
-    chat.flags,
-    `sessions show ${shellQuote(shortRandomId(chat.conversation.session))}`,
-  );
+  const way = commandHint(chat.flags, 'sessions show', shortRandomId(chat.conversation.session));
   const text = `… ${formatCount(hidden, 'earlier block')}. Show all: ${way}`;
   return [note('dim', text), ...shown];
 }

@@ -86,8 +86,11 @@ test('attack 11: names and settings of a project cannot control the terminal', a
 });
 
 /** Returns the question about the extensions of a project with these files. */
-async function trustQuestion(files: Readonly<Record<string, string>>): Promise<string> {
-  const stdout = new CapturedOutput({ isTTY: true });
+async function trustQuestion(
+  files: Readonly<Record<string, string>>,
+  size: { readonly rows?: number; readonly columns?: number } = {},
+): Promise<string> {
+  const stdout = Object.assign(new CapturedOutput({ isTTY: true }), size);
   const stdin = new PassThrough();
   const { untrusted } = await loadExtensions(homeAndProject(files));
   if (untrusted === undefined) throw new Error('Nothing needs trust');
@@ -104,6 +107,20 @@ test('the question about hooks of a project says where they run', async () => {
   expect(text).toContain('run programs (hooks), in the sandbox if there is one');
   expect(text).toContain('Stop: make lint');
 });
+
+test.for([80, 40, 20])(
+  'the question about extensions and its choices fit %i columns, without a broken word',
+  async (columns) => {
+    const files = { 'project/.claude/settings.json': hookSettings('Stop', 'make lint') };
+    const text = await trustQuestion(files, { rows: 200, columns });
+    const lines = text.trimEnd().split('\n');
+    for (const line of lines) expect(line.length).toBeLessThan(columns);
+    expect(lines.slice(-2).join(' ')).toMatch(/Trust all of them\? \[y\/N\]$/);
+    expect(text.replaceAll('\n', ' ')).toContain(
+      'a hook or an extension changes, or a file is added.',
+    );
+  },
+);
 
 test('18.296: attack: the question hides files that an extension imports', async () => {
   const files = {

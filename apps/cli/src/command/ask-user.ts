@@ -29,19 +29,20 @@ export type AskHost = Pick<Host, 'stdin' | 'signal'> & {
  */
 export async function askYesNo(host: AskHost, question: string): Promise<boolean | undefined> {
   const { stdin, stdout, signal, clock = systemClock } = host;
-  const pages = pagesOf(question, stdout);
+  const pages = pagesOf(`${question} ${choices}`, stdout);
   const { promise, resolve } = Promise.withResolvers<boolean | undefined>();
   const guard = new AnswerGuard({ clock, onChange: () => {} });
   let isHinted = false;
   const onEarly = () => {
     if (isHinted) return;
     isHinted = true;
-    writeText(stdout, `\n${earlyHint} [y/N] `);
+    const hint = linesOf(`${earlyHint} ${choices}`, stdout).join('\n');
+    writeText(stdout, `\n${hint} `);
   };
   const showNext = () => {
     const page = pages.shift() ?? '';
     const left = pages.length;
-    writeText(stdout, left === 0 ? `${page} [y/N] ` : `${page}\n${moreHint(left)}\n`);
+    writeText(stdout, left === 0 ? `${page} ` : `${page}\n${moreHint(left)}\n`);
     guard.restart();
   };
   const onRead = (read: KeyRead) => {
@@ -68,18 +69,26 @@ export async function askYesNo(host: AskHost, question: string): Promise<boolean
 const reservedRows = 2;
 const minRows = 3;
 
+/** The possible answers. They follow the question. */
+const choices = '[y/N]';
+
 /** Splits a question into pages that fit the window. */
-function pagesOf(question: string, { rows, columns }: AskHost['stdout']): string[] {
-  if (rows === undefined || columns === undefined) return [question];
-  const lines = printable(question)
-    .split('\n')
-    .flatMap((line) => wrapCells(line, Math.max(1, columns - 1)));
-  const size = Math.max(minRows, rows - reservedRows);
-  if (lines.length <= size) return [question];
-  const count = Math.ceil(lines.length / size);
-  return Array.from({ length: count }, (_, page) =>
-    lines.slice(page * size, (page + 1) * size).join('\n'),
-  );
+function pagesOf(question: string, stdout: AskHost['stdout']): string[] {
+  const lines = linesOf(question, stdout);
+  const size = Math.max(minRows, (stdout.rows ?? Number.POSITIVE_INFINITY) - reservedRows);
+  const pages: string[] = [];
+  for (let at = 0; at < lines.length; at += size) pages.push(lines.slice(at, at + size).join('\n'));
+  return pages;
+}
+
+/**
+ * Wraps a text to the width of the window. One cell stays free for the cursor, so that the terminal does not
+ * break a word or the choices.
+ */
+function linesOf(text: string, { columns }: AskHost['stdout']): readonly string[] {
+  const lines = printable(text).split('\n');
+  if (columns === undefined) return lines;
+  return lines.flatMap((line) => wrapCells(line, Math.max(1, columns - 1)));
 }
 
 function moreHint(left: number): string {
@@ -155,7 +164,7 @@ function trustQuestion({ path, parts, content, scripts }: UntrustedFile): string
       `  - ${visible(one.path)}${one.isChanged ? ' (new, or changed since you trusted it)' : ''}\n`,
   );
   const started = files.length === 0 ? '' : `Its servers run these files:\n${files.join('')}`;
-  return `${visible(path)} wants to:\n${wants.join('')}These are the settings:\n${revealHidden(content)}\n${started}Any project can contain such a file. Trust all of it?\nYou are asked again when it changes.`;
+  return `${visible(path)} wants to:\n${wants.join('')}These are the settings:\n${revealHidden(content)}\n${started}Any project can contain such a file.\nYou are asked again when it changes.\nTrust all of it?`;
 }
 
 /**
@@ -213,5 +222,5 @@ function extensionsQuestion({ root, found }: UntrustedExtensions): string {
       agents.map(({ name, path }) => `${visible(name)} (${shown(path)})`),
     ),
   ];
-  return `Files in ${visible(root)} want to:\n${parts.join('')}Any project can contain such files. Trust all of them?\nYou are asked again when a hook or an extension changes, or a file is added.`;
+  return `Files in ${visible(root)} want to:\n${parts.join('')}Any project can contain such files.\nYou are asked again when a hook or an extension changes, or a file is added.\nTrust all of them?`;
 }

@@ -209,7 +209,7 @@ export const shop = ({ log }) => createAgent({ log, provider: scriptedProvider([
     const { code, stdout, stderr } = await run(argv);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(`another agent recorded it, because ${why}`);
-    expect(stderr).toContain(`millrace branch ${session} --at <record> --agents agents.ts --store`);
+    expect(stderr).toContain(`millrace branch --at <record> --agents agents.ts ${session} --store`);
     const { stdout: list } = await run(['sessions', '--all', '--store', path]);
     expect(list.trim().split('\n')).toHaveLength(1);
   });

@@ -19,6 +19,11 @@ import type { Env } from './host.ts';
 /** An agent for a folder, with the operations that the chat uses. */
 export interface BuiltAgent {
   readonly agent: Agent;
+  /**
+   * Creates the agent that runs the tool calls of MCP apps, with the rules of this agent. `caller` stands in
+   * for the model. Returns undefined if no server has apps.
+   */
+  appAgent(caller: ChosenModel): Agent | undefined;
   readonly chosen: ChosenModel;
   readonly tools: readonly Tool[];
   /** Messages about failures at the start, such as a failed MCP server. Show each of them once. */

@@ -235,6 +235,8 @@ export interface TestArgs extends SharedArgs {
   readonly accept: boolean;
   /** The files of reports. The ending chooses the form: .html, .xml or .json. */
   readonly outputs: readonly string[];
+  /** If true, the reports replace existing files. */
+  readonly force: boolean;
   readonly json: boolean;
 }
 
@@ -251,6 +253,8 @@ export interface EvalArgs extends SharedArgs {
   readonly retryFailed: boolean;
   /** The files of reports. The ending chooses the form: .html, .xml, .json or .md. */
   readonly outputs: readonly string[];
+  /** If true, the reports replace existing files. */
+  readonly force: boolean;
   readonly json: boolean;
 }
 

@@ -21,11 +21,12 @@ export async function attachCommand(args: AttachArgs, host: Host): Promise<numbe
   if (!hasTerminal(host)) throw new UsageError('millrace attach needs a terminal');
   const cwd = await untilStopped(signal, resolveWorkFolder(args, host.cwd));
   const config = await untilStopped(signal, loadConfig({ args, env, cwd }));
-  const found = await withStore({ config, env }, ({ log }) =>
-    findWorking(log, args.session, { cwd, flags: args, isFolderOnly: true }),
-  );
   const files = daemonFiles(config, env);
-  const profile = await new SessionProfiles(files.profiles).read(found.id);
+  const { found, profile } = await withStore({ config, env }, async ({ log }) => {
+    const place = { cwd, flags: args, isFolderOnly: true };
+    const found = await findWorking(log, args.session, place);
+    return { found, profile: await new SessionProfiles(files.profiles).readFor(log, found.id) };
+  });
   const chat: ChatArgs = {
     ...{ ...profile?.args, rules: profile?.args.rules ?? [] },
     ...{ command: 'chat', session: { id: found.id }, trust: false },

@@ -1,4 +1,4 @@
-import { commandHint, shellQuote } from '../args/command-hint.ts';
+import { commandHint } from '../args/command-hint.ts';
 import { parseTime } from '../args/daemon-args.ts';
 import type { CommandContext, SlashCommand } from '../chat/commands/slash-command.ts';
 import { note } from '../chat/contract/block.ts';
@@ -29,7 +29,7 @@ export const background: SlashCommand = {
     const { session, holder } = conversation;
     if (!conversation.isBusy)
       return print(note('dim', 'There is no run to leave. /quit leaves the chat.'));
-    const way = commandHint(context.flags, `attach ${shellQuote(shortRandomId(session))}`);
+    const way = commandHint(context.flags, 'attach', shortRandomId(session));
     if (holder !== undefined) {
       const returning = `To return: ${way}`;
       return quit(note('mark', `${holder} drives this session and continues. ${returning}`));

@@ -25,7 +25,7 @@ import { type DaemonFiles, daemonFiles, readState, writeState } from './daemon-f
 import { lockDaemon } from './daemon-lock.ts';
 import { FolderAgents } from './folder-agents.ts';
 import { routingAgent } from './routing-agent.ts';
-import { parseProfile, SessionProfiles } from './session-profile.ts';
+import { handedOverProfile, parseProfile, SessionProfiles } from './session-profile.ts';
 
 /** The name of the agent that drives the sessions of the terminal. */
 const agentName = 'terminal';
@@ -270,8 +270,8 @@ class Daemon {
     const found = stored ?? (await this.#summaryOf(session));
     if (found?.cwd === undefined) return;
     const incarnation = (await this.#log.info(session))?.incarnation;
-    const args = stored?.args ?? {};
-    await this.#profiles.write(session, { cwd: found.cwd, args, isHandedOver: true, incarnation });
+    const profile = handedOverProfile(stored, { cwd: found.cwd, incarnation });
+    await this.#profiles.write(session, profile);
   }
 
   async #summaryOf(session: string): Promise<SessionSummary | undefined> {

@@ -94,12 +94,10 @@ export class FolderAgents {
    * session was replaced.
    */
   async storedProfile(session: SessionId): Promise<SessionProfile | undefined> {
-    const stored = await this.#options.profiles.read(session);
+    const { profiles, log } = this.#options;
+    const stored = await profiles.readFor(log, session);
     const origin = this.#origins.get(session);
-    if (stored === undefined) return origin && this.storedProfile(origin);
-    const incarnation = (await this.#options.log.info(session))?.incarnation;
-    if (stored.incarnation !== incarnation) throw replacedError(session);
-    return stored;
+    return stored ?? (origin && this.storedProfile(origin));
   }
 
   /** Closes the MCP servers and the sandboxes of all agents. */
@@ -154,9 +152,4 @@ export class FolderAgents {
       openModel: (model) => chooseModel({ config: { ...config, model }, env, cwd }),
     });
   }
-}
-
-function replacedError(session: string): MillraceError {
-  const message = `Cannot drive session ${session}: it was restored or replaced since its terminal left it. Open it in a terminal with millrace --resume ${session}`;
-  return new MillraceError('session_replaced', message, { session });
 }

@@ -11,7 +11,7 @@ import { userItem } from '../store/session-summaries.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { FolderAgents } from './folder-agents.ts';
 import { routingAgent } from './routing-agent.ts';
-import { createProfile, SessionProfiles } from './session-profile.ts';
+import { createProfile, handedOverProfile, SessionProfiles } from './session-profile.ts';
 
 // The daemon drives a session without its terminal. The session must not get more rights than the terminal
 // had, whatever its records say.
@@ -82,6 +82,26 @@ test('23: attack: a session that was replaced does not get the rights of its pro
   await expect(agents.agentFor(session)).rejects.toMatchObject({ code: 'session_replaced' });
 });
 
+test('18.499: attack: attach gives a session that was replaced no rights of its profile', async () => {
+  const { profiles, cwd, incarnation } = await prepare('attached');
+  const profile = { cwd, args: { permissions: 'allow' }, isHandedOver: false } as const;
+  await profiles.write(session, { ...profile, incarnation: 'another' });
+  await expect(profiles.readFor(log, session)).rejects.toMatchObject({ code: 'session_replaced' });
+  await profiles.write(session, { ...profile, incarnation });
+  expect(await profiles.readFor(log, session)).toMatchObject(profile);
+});
+
+test('18.500: attack: a session that was left without web search searches the web', async () => {
+  const { profiles, cwd } = await prepare('search');
+  const profile = createProfile({
+    ...{ cwd, env: {}, isHandedOver: true, config: { limits: {}, system: undefined } },
+    flags: { webSearch: 'off' },
+    built: { mode: () => 'ask', chosen: { name: 'test' } as ChosenModel },
+  });
+  await profiles.write(session, profile);
+  expect((await profiles.read(session))?.args.webSearch).toBe('off');
+});
+
 test('18.187: attack: a fork of a session that was left in the mode read-only stays in it', async () => {
   const { agents, profiles, cwd, incarnation, server } = await prepare('fork');
   const args = { permissions: 'read-only' } as const;
@@ -102,9 +122,14 @@ test('18.187: attack: a fork of a session that was left in the mode read-only st
   expect(await agents.storedProfile(branch)).toMatchObject({ cwd, args });
 });
 
-test.each(['flag', 'variable', 'folder'] as const)(
-  '18.262: attack: the configuration of the terminal (%s) applies, and not that of the daemon',
-  async (way) => {
+test.each([
+  ['18.262', 'flag'],
+  ['18.262', 'variable'],
+  ['18.262', 'folder'],
+  ['18.501', 'folder, after a run of the daemon'],
+] as const)(
+  '%s: attack: the configuration of the terminal (%s) applies, and not that of the daemon',
+  async (_, way) => {
     const lax = join(folder(), `lax-of-${way}.json`);
     const prepared = await prepare(`strict-${way}`, { MILLRACE_CONFIG: lax });
     const { agents, profiles, cwd, incarnation, home, models } = prepared;
@@ -118,14 +143,19 @@ test.each(['flag', 'variable', 'folder'] as const)(
     const env = {
       HOME: home,
       ...(way === 'variable' && { MILLRACE_CONFIG: file }),
-      ...(way === 'folder' && { XDG_CONFIG_HOME: join(home, 'xdg') }),
+      ...(way.startsWith('folder') && { XDG_CONFIG_HOME: join(home, 'xdg') }),
     };
     const profile = createProfile({
       ...{ cwd, env, isHandedOver: true, config: { limits: {}, system: undefined } },
       flags: { ...(way === 'flag' && { config: file }) },
       built: { mode: () => 'allow', chosen: { name: 'test' } as ChosenModel },
     });
-    await profiles.write(session, { ...profile, incarnation });
+    const now = { cwd, incarnation };
+    const isLater = way.includes('after');
+    await profiles.write(
+      session,
+      isLater ? handedOverProfile(profile, now) : { ...profile, ...now },
+    );
     const agent = await agents.agentFor(session);
     await agent.run('Write', { session }).result;
     expect(existsSync(join(cwd, 'a.txt'))).toBe(false);

@@ -1,12 +1,19 @@
 import { readdir, readFile, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { isId, MillraceError } from '@millrace/core';
+import { isId, MillraceError, type SessionId } from '@millrace/core';
+import type { Log } from '@millrace/log';
 import type { PermissionRule } from '@millrace/tools';
 import { z } from 'zod';
+import { resumeHint } from '../args/command-hint.ts';
 import { userConfigFolder } from '../config/config-paths.ts';
 import type { BuiltAgent } from '../contract/agent.ts';
 import type { ConfigArgs } from '../contract/args.ts';
-import { type Config, sandboxSettings, sessionModes } from '../contract/config.ts';
+import {
+  type Config,
+  sandboxSettings,
+  sessionModes,
+  webSearchSettings,
+} from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import { ensurePrivateFolder } from '../serve/private-file.ts';
 import { replaceFile } from './daemon-files.ts';
@@ -34,10 +41,10 @@ export interface SessionProfile {
   readonly incarnation?: string | undefined;
 }
 
-type ProfileArgs = Pick<
-  ConfigArgs,
-  'config' | 'model' | 'system' | 'maxTurns' | 'maxTokens' | 'maxCost' | 'permissions' | 'sandbox'
-> & { readonly rules?: readonly PermissionRule[] | undefined };
+/** All flags that change what an agent does or may do. */
+type ProfileArgs = Omit<ConfigArgs, 'cwd' | 'store' | 'color' | 'trust' | 'otlp' | 'rules'> & {
+  readonly rules?: readonly PermissionRule[] | undefined;
+};
 
 const text = z.string().max(100_000).optional();
 const count = z.number().int().min(1).optional();
@@ -60,6 +67,7 @@ const profileSchema = z.object({
     permissions: z.enum(sessionModes as [(typeof sessionModes)[number]]).optional(),
     rules: z.array(ruleSchema).max(10_000).optional(),
     sandbox: z.enum(sandboxSettings).optional(),
+    webSearch: z.enum(webSearchSettings).optional(),
   }),
 });
 
@@ -90,17 +98,28 @@ export function createProfile(options: ProfileOptions): SessionProfile {
   const { cwd, env, flags, config, built, isHandedOver } = options;
   const { maxTurns, maxTokens, maxCost } = config.limits;
   const file = flags.config ?? (env['MILLRACE_CONFIG'] || undefined);
-  const args = {
-    ...{
-      config: file && resolve(cwd, file),
-      rules: flags.rules,
-      sandbox: flags.sandbox,
-      system: config.system,
-    },
+  // The type requires each flag, so that a new flag is not forgotten here.
+  const args: Record<keyof ProfileArgs, unknown> & ProfileArgs = {
+    config: file && resolve(cwd, file),
+    rules: flags.rules,
+    sandbox: flags.sandbox,
+    webSearch: flags.webSearch,
+    system: config.system,
     ...{ maxTurns, maxTokens, maxCost: maxCost?.amount },
     ...{ model: built.chosen.name, permissions: built.mode() },
   };
   return { cwd, args, isHandedOver, configFolder: userConfigFolder(env) };
+}
+
+/**
+ * Returns the profile of a session that the daemon drives. The session keeps the flags and the configuration of
+ * its terminal.
+ */
+export function handedOverProfile(
+  stored: SessionProfile | undefined,
+  now: Pick<SessionProfile, 'cwd' | 'incarnation'>,
+): SessionProfile {
+  return { args: {}, ...stored, ...now, isHandedOver: true };
 }
 
 /**
@@ -133,6 +152,17 @@ export class SessionProfiles {
     }
   }
 
+  /**
+   * Returns the profile of a session, as `read` does. Throws if the session was replaced since then. An imported
+   * session must not get the rights of a deleted session with its id.
+   */
+  async readFor(log: Pick<Log, 'info'>, session: SessionId): Promise<SessionProfile | undefined> {
+    const stored = await this.read(session);
+    if (stored === undefined || stored.incarnation === (await log.info(session))?.incarnation)
+      return stored;
+    throw replacedProfile(session);
+  }
+
   async write(session: string, profile: SessionProfile): Promise<void> {
     await ensurePrivateFolder(this.#folder);
     await replaceFile(this.#path(session), JSON.stringify(profile));
@@ -159,6 +189,11 @@ export class SessionProfiles {
 function absent(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;
   return undefined;
+}
+
+function replacedProfile(session: string): MillraceError {
+  const message = `Cannot drive session ${session}: it was restored or replaced since its terminal left it. Open it in a terminal with ${resumeHint({}, session)}`;
+  return new MillraceError('session_replaced', message, { session });
 }
 
 function damagedProfile(session: string, path: string, cause: unknown): MillraceError {

@@ -1,6 +1,6 @@
 import { diffSessions } from '@millrace/agent';
 import type { SessionId } from '@millrace/core';
-import { commandHint, type PlaceFlags, shellQuote } from '../args/command-hint.ts';
+import { commandHint, type PlaceFlags } from '../args/command-hint.ts';
 import type { DiffArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -32,6 +32,6 @@ export async function diffCommand(options: StoreCommandOptions<DiffArgs>): Promi
 
 function originOf({ id, forkOf }: SessionSummary, flags: PlaceFlags): SessionId {
   if (forkOf !== undefined) return forkOf;
-  const way = commandHint(flags, `diff ${shellQuote(id)} <id>`);
+  const way = `${commandHint(flags, 'diff', id)} <id>`;
   throw new UsageError(`Session ${id} is not a fork. Name the session to compare with: ${way}`);
 }

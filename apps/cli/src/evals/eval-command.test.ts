@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { parseArgs } from '../args/parse-args.ts';
@@ -99,6 +99,18 @@ test('a gate fails the command, and reports are written for machines and pull re
     '<failure message="Too low: correct of fixed is 0.500, and must be at least 0.8">',
   );
   expect(json).toBe(failed.stdout);
+  // Reports contain texts of sessions, so only their owner can read them.
+  for (const path of outputs) expect(statSync(path).mode & 0o777).toBe(0o600);
+  const before = requests();
+  await expect(run(moduleOf(), '--repeats', '2', ...flags)).rejects.toThrow(
+    `${outputs[0]} exists already. Replace it with --force`,
+  );
+  expect(requests()).toBe(before);
+  expect(readFileSync(outputs[1] ?? '', 'utf8')).toBe(json);
+  chmodSync(outputs[1] ?? '', 0o644);
+  expect((await run(moduleOf(), '--force', ...flags)).code).toBe(exitCodes.done);
+  expect(readFileSync(outputs[1] ?? '', 'utf8')).not.toBe(json);
+  expect(statSync(outputs[1] ?? '').mode & 0o777).toBe(0o600);
   expect(JSON.parse(json)).toMatchObject({
     isComplete: true,
     failures: [{ variant: 'fixed', mean: 0.5 }],

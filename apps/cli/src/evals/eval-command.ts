@@ -1,10 +1,9 @@
-import { writeFile } from 'node:fs/promises';
-import { dirname, extname, resolve } from 'node:path';
+import { extname, resolve } from 'node:path';
 import { failedGates, type RunReport, runExperiment } from '@millrace/agent/evals';
 import type { EvalArgs } from '../contract/args.ts';
 import { exitCodes } from '../exit-code.ts';
-import { makeFolder } from '../make-folder.ts';
 import { Output } from '../print/output.ts';
+import { assertNewReports, writeReportFile } from '../print/report-outputs.ts';
 import { type StoreCommandOptions, withStore } from '../store/open-store.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import { evalHtml } from './eval-html.ts';
@@ -23,6 +22,7 @@ export async function evalCommand(options: StoreCommandOptions<EvalArgs>): Promi
   const notes = new Output(stderr, { name: 'standard error' });
   const file = resolve(cwd, args.file);
   assertModule(file);
+  assertNewReports(args);
   const report = await withStore({ ...options, mustExist: false }, async ({ log }) => {
     const experiment = await loadExperiment(file, log);
     return runExperiment({
@@ -41,7 +41,7 @@ export async function evalCommand(options: StoreCommandOptions<EvalArgs>): Promi
     });
   });
   const result: EvalResult = { report, gates, failures: failedGates(report, gates) };
-  for (const path of args.outputs) await writeReport(path, result);
+  for (const path of args.outputs) await writeReportFile(path, reportFor(path, result), args.force);
   if (args.json) await output.writeData(evalJson(result));
   else {
     const columns = (stdout.isTTY && stdout.columns) || undefined;
@@ -63,12 +63,11 @@ function problemOf({ status, variant, case: id, repeat, error }: RunReport): str
   return `Run ${repeat} of ${variant} in case ${id} ${what}: ${error ?? 'unknown reason'}`;
 }
 
-async function writeReport(path: string, result: EvalResult): Promise<void> {
+/** Returns the report in the form that the ending of the file names. */
+function reportFor(path: string, result: EvalResult): string {
   const forms: Readonly<Record<string, (result: EvalResult) => string>> = {
     ...{ '.xml': evalJunit, '.json': evalJson, '.md': evalMarkdown },
     ...{ '.html': evalHtml, '.htm': evalHtml },
   };
-  const text = (forms[extname(path).toLowerCase()] ?? evalJson)(result);
-  makeFolder(dirname(path), 0o755);
-  await writeFile(path, text);
+  return (forms[extname(path).toLowerCase()] ?? evalJson)(result);
 }

@@ -30,6 +30,9 @@ export class StdioBridge {
   readonly #cancels = new Map<string, AbortController>();
   /** The headers of a client that has sent `initialize`. */
   #connection: Readonly<Record<string, string>> = {};
+  /** The stream that reports changes of resources. Undefined until the client follows a resource. */
+  #listening: Promise<void> | undefined;
+  readonly #closed = new AbortController();
   #known = new Set<string>();
 
   constructor(options: StdioBridgeOptions) {
@@ -55,6 +58,8 @@ export class StdioBridge {
   /** Resolves when all requests are answered. */
   async settled(): Promise<void> {
     await Promise.all(this.#requests);
+    this.#closed.abort();
+    await this.#listening;
   }
 
   async #send(line: string, message: JsonObject, params: JsonObject): Promise<void> {
@@ -76,6 +81,7 @@ export class StdioBridge {
       const request = { method: 'POST', headers, body: line, signal: cancel.signal };
       const response = await fetch(new Request(url, request));
       if (method === 'initialize') this.#noteConnection(response);
+      if (method === 'resources/subscribe' && !isModern) this.#listening ??= this.#listen();
       await this.#forward(response, id);
     } catch (error) {
       if (cancel.signal.aborted || id === undefined) return;
@@ -83,6 +89,24 @@ export class StdioBridge {
       await write(errorLine(id, text));
     } finally {
       if (this.#cancels.get(key) === cancel) this.#cancels.delete(key);
+    }
+  }
+
+  /** Forwards the notifications of the connection, until the client has sent its last line. */
+  async #listen(): Promise<void> {
+    const { signal } = this.#closed;
+    const headers = {
+      accept: 'text/event-stream',
+      authorization: `Bearer ${this.#options.token}`,
+      ...this.#connection,
+    };
+    try {
+      const request = new Request('http://localhost/mcp', { headers, signal });
+      await this.#forward(await this.#options.fetch(request), undefined);
+    } catch {
+      // The stream ends with the program. A client that lost it follows the resource again.
+    } finally {
+      if (!signal.aborted) this.#listening = undefined;
     }
   }
 

@@ -1,6 +1,6 @@
 import type { RunResult } from '@millrace/agent';
 import { isMillraceError, type SessionId } from '@millrace/core';
-import { commandHint, type PlaceFlags, shellQuote } from '../args/command-hint.ts';
+import { type PlaceFlags, resumeHint } from '../args/command-hint.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import type { PendingApproval } from './pending-approvals.ts';
 
@@ -80,5 +80,5 @@ function parkedMessage({ session }: RunResult, resume: string | undefined): stri
  * session.
  */
 export function resumeCommand(flags: PlaceFlags, session: SessionId): string {
-  return commandHint(flags, `--resume ${shellQuote(session)}`);
+  return resumeHint(flags, session);
 }

@@ -1,13 +1,14 @@
 import { branchSession, type Observer, type Run, type RunResult } from '@millrace/agent';
 import type { Log } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
-import { commandHint, type PlaceFlags, shellQuote } from '../args/command-hint.ts';
+import { commandHint, type PlaceFlags, resumeHint } from '../args/command-hint.ts';
 import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
 import type { PrintArgs, SessionChoice } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 import { exitCodeOf, exitCodes } from '../exit-code.ts';
 import { expandPrompt } from '../extensions/slash-prompts.ts';
+import { assertOwnSession, refusalToResume } from '../store/own-session.ts';
 import {
   findSession,
   type SessionPlace,
@@ -19,7 +20,6 @@ import { AnswerStream } from './answer-stream.ts';
 import { closingMessages, resumeCommand } from './closing-message.ts';
 import { hasColor, Notes, Output, type OutputStream } from './output.ts';
 import { readOutputSchema } from './output-schema.ts';
-import { assertOwnSession } from './own-session.ts';
 import { approvePending, pendingApprovals } from './pending-approvals.ts';
 import { createRunInput, type InputStream, readPipedInput, waitingMessage } from './piped-input.ts';
 import {
@@ -91,7 +91,7 @@ export async function printRun(options: PrintRunOptions): Promise<number> {
   await printClosing(result, { log, notes, output, resume });
   if (args.branch !== undefined && (await log.info(result.session)) !== undefined)
     await notes.write(
-      `Compare the branch with its session: ${commandHint(args, `diff ${shellQuote(result.session)}`)}`,
+      `Compare the branch with its session: ${commandHint(args, 'diff', result.session)}`,
     );
   return output.failure?.code === 'cannot_write' ? exitCodes.error : exitCodeOf(result.stop);
 }
@@ -140,6 +140,8 @@ async function startRun(
   const input = await createRunInput({ args, piped, cwd, home, isPlan, further });
   const found = await sessionFor(log, args.session, { cwd, flags: args, isFolderOnly: true });
   const session = found?.id;
+  const refusal = session && (await refusalToResume(log, session, { flags: args, built }));
+  if (refusal !== undefined) throw refusal;
   if (input === undefined && found?.hasWork === false) throw nothingToDo(found, args);
   await printIntroduction(options, notes);
   const { allows } = options.built;
@@ -164,7 +166,7 @@ async function startBranch(
   const { args, built, log, cwd, chosen } = options;
   const found = await sessionFor(log, args.session, { cwd, flags: args });
   if (found === undefined) throw new UsageError('millrace branch needs a session');
-  if (args.agents === undefined) await assertOwnSession(log, found, { flags: args, ...built });
+  if (args.agents === undefined) await assertOwnSession(log, found, { flags: args, built });
   await printIntroduction(options, notes);
   const outputs = Object.entries(results).map(([id, output]) => [id, { output }] as const);
   const branch = {
@@ -184,7 +186,7 @@ async function startBranch(
  * error and not an empty answer.
  */
 function nothingToDo({ id }: SessionSummary, flags: PlaceFlags): UsageError {
-  const way = `Add a prompt: ${commandHint(flags, `-p "And now?" --resume ${shellQuote(id)}`)}`;
+  const way = `Add a prompt: ${resumeHint(flags, id, '-p "And now?"')}`;
   return new UsageError(`Cannot continue session ${id}: it has no unfinished work. ${way}`);
 }
 

@@ -22,6 +22,19 @@ test('the last column is cut off where the terminal ends, and is worth showing a
   expect(cellWidth(narrow)).toBeGreaterThan(20);
 });
 
+test('a narrow terminal does not show optional columns, and no line is wider than it', () => {
+  const rows = [
+    ['ID', 'STATE', 'FOLDER', 'TITLE'],
+    ['one', 'waiting', '/a/long/path', 'A title that is rather long'],
+  ];
+  const shown = (columns: number) => textTable(rows, { columns, optional: [2, 1] });
+  expect(shown(80)).toEqual(textTable(rows));
+  expect(shown(40)[1]).toBe('one  waiting  A title that is rather lo…');
+  expect(shown(30)[1]).toBe('one  A title that is rather l…');
+  for (let columns = 1; columns < 80; columns++)
+    for (const line of shown(columns)) expect(cellWidth(line)).toBeLessThanOrEqual(columns);
+});
+
 test('there is nothing to show of nothing', () => {
   expect(textTable([])).toEqual([]);
 });

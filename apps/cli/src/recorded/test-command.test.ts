@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import type { SessionsArgs, TestArgs } from '../contract/args.ts';
@@ -96,7 +96,7 @@ async function run(variant: Variant, given: Partial<TestArgs> = {}) {
   const stderr = new CapturedOutput();
   const args: TestArgs = {
     ...{ command: 'test', operands: [recordings], agents: moduleOf(variant), mode: 'requests' },
-    ...{ tools: 'recorded', accept: false, outputs: [], json: false, color: false },
+    ...{ tools: 'recorded', accept: false, outputs: [], force: false, json: false, color: false },
     ...given,
   };
   const code = await testCommand({ ...common(), args, stdout, stderr });
@@ -156,6 +156,11 @@ test('reports are written for people and machines, and texts cannot become marku
     groups: [{ cause: 'instructions', count: 2 }],
   });
   expect(json).toBe(stdout);
+  for (const path of outputs) expect(statSync(path).mode & 0o777).toBe(0o600);
+  await expect(run({}, { outputs })).rejects.toThrow('exists already. Replace it with --force');
+  expect(readFileSync(outputs[2] ?? '', 'utf8')).toBe(json);
+  await run({}, { outputs, force: true });
+  expect(JSON.parse(readFileSync(outputs[2] ?? '', 'utf8'))).toMatchObject({ changed: 0 });
   expect(markdown).toContain('| instructions | The instructions differ | 1 | 2 |');
   expect(markdown).toContain('````diff');
 });

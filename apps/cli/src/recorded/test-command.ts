@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises';
-import { dirname, extname } from 'node:path';
+import { extname } from 'node:path';
 import { encodeRecording, type TestReport, testRecordings } from '@millrace/agent/testing';
 import { memoryLog } from '@millrace/log';
 import { secretMasks } from '@millrace/tools';
 import type { TestArgs } from '../contract/args.ts';
 import { exitCodes } from '../exit-code.ts';
-import { makeFolder } from '../make-folder.ts';
 import { hasColor, Output } from '../print/output.ts';
+import { assertNewReports, writeReportFile } from '../print/report-outputs.ts';
 import { maskText } from '../sessions/masked-records.ts';
 import { type StoreCommandOptions, withStore } from '../store/open-store.ts';
 import { colorTheme, plainTheme } from '../text/theme/theme.ts';
@@ -24,6 +24,7 @@ export async function testCommand(options: StoreCommandOptions<TestArgs>): Promi
   const { args, stdout, stderr, env, cwd, signal } = options;
   const output = new Output(stdout);
   const notes = new Output(stderr, { name: 'standard error' });
+  assertNewReports(args);
   const agents = await openAgents(args.agents, memoryLog());
   const sources = await findSources(args.operands, {
     ...{ cwd, flags: args },
@@ -39,7 +40,7 @@ export async function testCommand(options: StoreCommandOptions<TestArgs>): Promi
     },
   );
   const accepted = args.accept ? await acceptChanges(report, sources) : new Set<string>();
-  for (const path of args.outputs) await writeReport(path, report);
+  for (const path of args.outputs) await writeReportFile(path, reportFor(path, report), args.force);
   if (args.json) await output.writeData(jsonReport(report));
   else {
     const theme = hasColor(stdout, { env, color: args.color }) ? colorTheme : plainTheme;
@@ -75,12 +76,11 @@ async function acceptChanges(
   return names;
 }
 
-async function writeReport(path: string, report: TestReport): Promise<void> {
+/** Returns the report in the form that the ending of the file names. */
+function reportFor(path: string, report: TestReport): string {
   const forms: Readonly<Record<string, (report: TestReport) => string>> = {
     ...{ '.xml': junitReport, '.json': jsonReport, '.md': markdownReport },
     ...{ '.html': htmlReport, '.htm': htmlReport },
   };
-  const text = forms[extname(path).toLowerCase()]?.(report) ?? jsonReport(report);
-  makeFolder(dirname(path), 0o755);
-  await writeFile(path, text);
+  return forms[extname(path).toLowerCase()]?.(report) ?? jsonReport(report);
 }

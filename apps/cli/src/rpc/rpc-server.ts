@@ -193,7 +193,7 @@ export class RpcServer {
       chooseModel: realModel,
     });
     return new RpcSession({
-      ...{ ...opened, session, env: host.env, after },
+      ...{ ...opened, session, env: host.env, flags: args, after },
       notify: (method, params) =>
         write(`{"jsonrpc":"2.0","method":${JSON.stringify(method)},"params":${params}}`),
     });

@@ -15,17 +15,21 @@ import {
 } from '@millrace/core';
 import { snapshot } from '@millrace/log';
 import { modeTexts } from '../agent/session-mode.ts';
+import type { PlaceFlags } from '../args/command-hint.ts';
 import type { Block } from '../chat/contract/block.ts';
 import type { PendingApproval } from '../chat/contract/dialog.ts';
 import { Conversation } from '../chat/session/conversation.ts';
 import type { OpenedAgent } from '../command/open-agent.ts';
 import type { Env } from '../contract/host.ts';
 import { readSentPicture } from '../input/attachments/sent-picture.ts';
+import { refusalToResume } from '../store/own-session.ts';
 import { type ParamsOf, RpcError } from './rpc-protocol.ts';
 
 interface RpcSessionOptions extends OpenedAgent {
   readonly session: SessionId;
   readonly env: Env;
+  /** The flags of the command, for the commands in error messages. */
+  readonly flags: PlaceFlags;
   /** Events up to this offset are not sent. */
   readonly after: number;
   /**
@@ -60,7 +64,7 @@ export class RpcSession {
   #lastError: string | undefined;
 
   constructor(options: RpcSessionOptions) {
-    const { log, cwd, built, session, env } = options;
+    const { log, cwd, built, session, env, flags } = options;
     this.id = session;
     this.#options = options;
     this.#conversation = new Conversation({
@@ -75,6 +79,7 @@ export class RpcSession {
       onEvent: (event) => this.#handle(event),
       onBatch: () => this.#flush(),
       answeredBy: 'a program, over RPC',
+      findRefusal: () => refusalToResume(log, session, { flags, built }),
     });
     built.onNotice((text) => this.#problem(text));
   }
@@ -173,6 +178,7 @@ export class RpcSession {
    * Continues the work that another process left, and the calls that a user approved after that.
    */
   async continue(): Promise<JsonObject> {
+    await this.#conversation.assertDriver();
     await this.#conversation.resumeInterrupted();
     return { isRunning: this.#conversation.isBusy };
   }

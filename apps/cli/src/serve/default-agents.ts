@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { type AgentOptions, createAgent } from '@millrace/agent';
 import type { Log } from '@millrace/log';
-import type { LoopAgent, ServedAgent } from '@millrace/server';
+import { type LoopAgent, type ServedAgent, toolCallProvider } from '@millrace/server';
 import { buildAgent } from '../agent/build-agent.ts';
 import { withExtensionCode } from '../command/trusted-config.ts';
 import { fileCopiesFolder } from '../config/config-paths.ts';
@@ -56,7 +56,8 @@ export async function defaultAgents(options: DefaultAgentsOptions): Promise<Defa
     return { agents: [demo, echo], notes: [note], close: async () => {} };
   }
   if (coder === undefined) return { agents: [demo, echo], notes: [], close: async () => {} };
-  const agents = [coder.served, coder.plain, demo, echo];
+  const { apps = [] } = coder;
+  const agents = [coder.served, coder.plain, demo, echo, apps].flat();
   return { agents, notes: [...config.warnings, ...coder.problems], close: coder.close };
 }
 
@@ -81,6 +82,7 @@ async function codingAgent({ log, cwd, env, mayChange }: DefaultAgentsOptions, c
     copies: fileCopiesFolder(env),
     prepareStep: choice.prepareStep,
   });
+  const appAgent = built.appAgent(appCaller);
   const asks = mayChange ? '' : ', after approval';
   const description = `${chosen.label}. Reads this folder, changes files and runs programs${asks}`;
   const { models } = choice;
@@ -90,6 +92,11 @@ async function codingAgent({ log, cwd, env, mayChange }: DefaultAgentsOptions, c
     description,
     agent: built.agent,
     models,
+    ...(appAgent && { appAgent: appAgentName }),
+  };
+  const apps: ServedAgent | undefined = appAgent && {
+    ...{ type: 'loop', name: appAgentName, agent: appAgent, offers: [] },
+    description: 'Runs the tool calls of MCP apps that the page shows',
   };
   const plain: ServedAgent = {
     type: 'loop',
@@ -101,8 +108,16 @@ async function codingAgent({ log, cwd, env, mayChange }: DefaultAgentsOptions, c
     }),
     models,
   };
-  return { served, plain, problems: extensions?.code?.problems ?? [], close: () => built.close() };
+  const problems = extensions?.code?.problems ?? [];
+  return { served, apps, plain, problems, close: () => built.close() };
 }
+
+/** The name of the agent that runs the tool calls of MCP apps. */
+const appAgentName = 'coder-apps';
+
+const appCaller: ChosenModel = {
+  ...{ provider: toolCallProvider(), label: 'no model', why: '', isDemo: false },
+};
 
 /**
  * Starts the user's own extensions in TypeScript, and those of plugins. A server does not use extensions of the

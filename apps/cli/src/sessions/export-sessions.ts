@@ -1,5 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve, sep } from 'node:path';
 import { finished } from 'node:stream/promises';
 import type { SessionId } from '@millrace/core';
 import { exportBlobs, exportSession, type Log } from '@millrace/log';
@@ -59,14 +60,19 @@ type WriteContent = (file: Output) => Promise<void>;
 
 /**
  * Writes to a file and replaces an existing file. If the path is a pipe or a device, the content is
- * written to it directly.
+ * written to it directly. A project can contain links, so a link must not lead out of its folder.
  */
 async function writeToFile(path: string, write: WriteContent): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) throw folderError(path);
-  if (found !== undefined && !found.isFile()) return writeToStream(path, { flags: 'w' }, write);
+  const isDevice = resolve(path).startsWith('/dev/');
+  if (found !== undefined && (isDevice || !found.isFile()))
+    return writeToStream(path, { flags: 'w' }, write);
   // If the path is a symbolic link, its target is replaced and the link stays.
   const target = found === undefined ? path : await realpath(path);
+  const home = await realpath(dirname(path)).catch(() => undefined);
+  if (found !== undefined && home !== undefined && !target.startsWith(join(home, sep)))
+    throw linkError(path, target);
   const part = `${target}.${process.pid}.part`;
   try {
     await writeToStream(part, { flags: 'wx', name: path }, write);
@@ -93,6 +99,11 @@ async function writeToStream(
   } finally {
     stream.destroy();
   }
+}
+
+function linkError(path: string, target: string): OutputError {
+  const message = `Cannot write to ${path}: it is a link out of its folder, to ${target}. Name that file with --output <file>, or choose another one`;
+  return new OutputError('cannot_write', message, { path });
 }
 
 function folderError(path: string): OutputError {

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { isMillraceError, type SessionId } from '@millrace/core';
 import { importBlobs, importSession, type Log, LogError } from '@millrace/log';
-import { shellQuote } from '../args/command-hint.ts';
+import { commandHint } from '../args/command-hint.ts';
 import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
 import {
@@ -92,7 +92,7 @@ async function importOne(
 
 function isInStore(cause: LogError): LogError {
   const id = String(cause.place['session']);
-  const message = `Cannot import session ${id}: it already exists. Delete the existing session with millrace sessions delete ${shellQuote(id)}, or import the file into another store with --store <file>`;
+  const message = `Cannot import session ${id}: it already exists. Delete the existing session with ${commandHint({}, 'sessions delete', id)}, or import the file into another store with --store <file>`;
   return new LogError(cause.code, message, cause.place, { cause });
 }
 

@@ -368,6 +368,18 @@ describe('export and import', () => {
     expect(await read).toBe(readFileSync(target, 'utf8'));
   });
 
+  test('18.496: attack: a link in a project does not replace a file outside of its folder', async () => {
+    await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
+    const project = join(folder(), 'cloned');
+    const [link, target] = [join(project, 'talk.jsonl'), join(folder(), '.bashrc')];
+    mkdirSync(project);
+    writeFileSync(target, 'before');
+    symlinkSync('../.bashrc', link);
+    const exported = run({ action: 'export', operands: ['one'], output: link });
+    await expect(exported).rejects.toThrow(/a link out of its folder, to .*\.bashrc/);
+    expect(readFileSync(target, 'utf8')).toBe('before');
+  });
+
   test('say that a folder is no file to write', async () => {
     await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
     const output = join(folder(), 'a-folder');

@@ -130,6 +130,22 @@ describe('millrace sql', () => {
     );
   });
 
+  test('25: a query can start with comments, and they hide no other statement', async () => {
+    const comments = ['-- a; b\n', '/* DELETE */', '\n-- a\n\t/* b\n*/ ', '/**/--\n'];
+    for (const start of comments)
+      expect(await sql({ query: '-', format: 'csv' }, `${start}SELECT 1 AS a`)).toBe('a\r\n1\r\n');
+    const others = [
+      '-- SELECT 1',
+      '/* SELECT 1',
+      '-- a\nDELETE FROM sessions',
+      '/* SELECT */ PRAGMA a',
+    ];
+    for (const query of others)
+      await expect(sql({ query })).rejects.toThrow('a query starts with SELECT');
+    const start = ' '.repeat(100_000);
+    await expect(sql({ query: `${start}/*${start}*/${start}x` })).rejects.toThrow('starts with');
+  });
+
   test('25: several statements are an error, and one statement can have semicolons', async () => {
     const two = 'SELECT 1 AS a; SELECT 2 AS b';
     for (const query of [two, `${two};`, "SELECT '😀'; /* x */ -- y\nx", 'SELECT 1\0SELECT 2'])

@@ -167,11 +167,17 @@ async function* newestSummaries(
   const infos = [...(await log.list())].sort(
     (a, b) => b.changedAt - a.changedAt || (a.session < b.session ? -1 : 1),
   );
-  const drivers = await currentDrivers(log, infos);
-  for (const info of infos) {
-    const summary = await summarize(log, info, drivers.get(info.session));
+  for await (const summary of summariesOf(log, infos))
     if (cwd === undefined || summary.cwd === cwd) yield summary;
-  }
+}
+
+/** Yields the summaries of these sessions in their order. It looks up the drivers of all of them at once. */
+export async function* summariesOf(
+  log: Log,
+  infos: readonly SessionInfo[],
+): AsyncGenerator<SessionSummary> {
+  const drivers = await currentDrivers(log, infos);
+  for (const info of infos) yield await summarize(log, info, drivers.get(info.session));
 }
 
 /**

@@ -11,11 +11,12 @@ interface Operand {
 }
 
 /**
- * True if the operand has the form of a file: a path with a slash, or a name that ends in `.jsonl`. A file of the
- * folder whose name is an id, or `last`, must not take the place of a session.
+ * True if the operand has the form of a file: a path that starts with `./`, `../`, `/` or a drive, or a name that
+ * ends in `.jsonl`. A file of the folder whose name is an id, such as `eval/a`, or `last`, must not take the place of
+ * a session.
  */
 export function namesFile(operand: string): boolean {
-  return /[/\\]|\.jsonl$/i.test(operand);
+  return /^(?:\.{0,2}|[a-z]:)[/\\]|\.jsonl$/i.test(operand);
 }
 
 export async function fileExists(path: string): Promise<boolean> {

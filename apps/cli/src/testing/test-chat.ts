@@ -224,6 +224,7 @@ export class TestChat {
     const retry = { ...retryOptions, baseDelayMs: options.retryMs ?? 0 };
     return {
       agent: createAgent({ provider, log, tools, approve, clock, name, retry, guardrails }),
+      appAgent: () => undefined,
       servers: {
         connecting: () => [],
         onChange: () => {},

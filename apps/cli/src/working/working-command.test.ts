@@ -1,8 +1,9 @@
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { createAgent, defineTool } from '@millrace/agent';
 import { sessionId } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { Host } from '../contract/host.ts';
 import { openStore } from '../store/open-store.ts';
@@ -12,12 +13,13 @@ import { CapturedOutput } from '../testing/output-streams.ts';
 import { toolCall } from '../testing/run-print.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { workingCommand } from './working-command.ts';
+import { workingSessions } from './working-sessions.ts';
 
 const folder = temporaryFolder('working');
 const top = { command: 'top', color: true } as const;
 
 /** Starts a session whose tool runs until the test ends it. */
-async function startSession() {
+async function startSession(session = 'orders') {
   const store = join(folder(), 'sessions.db');
   const { log, close } = await openStore({ config: { store }, env: {} });
   const started = Promise.withResolvers<void>();
@@ -36,7 +38,7 @@ async function startSession() {
   ]);
   const agent = createAgent({ log, provider, tools: [refund] });
   const message = userItem(['Where is my \u001b[31mrefund?'], { cwd: folder() });
-  const run = agent.run(message, { session: sessionId('orders') });
+  const run = agent.run(message, { session: sessionId(session) });
   await started.promise;
   const finish = async () => {
     end.resolve('Refunded');
@@ -78,6 +80,33 @@ test('25: ps and top print what a session does now, its turn, tokens and cost', 
   const idle = hostOf(env);
   await workingCommand(top, idle.host);
   expect([idle.stdout.text, idle.stderr.text]).toEqual(['', 'No session has work.\n']);
+});
+
+test.each([80, 40])('ps and top fit a terminal with %i columns', async (columns) => {
+  const { env } = await startSession();
+  for (const args of [{ command: 'ps', json: false, color: true } as const, top]) {
+    const { host, stdin, stdout } = hostOf(env, true);
+    const sized = { ...host, stdout: Object.assign(stdout, { columns, rows: 16 }) };
+    const ended = workingCommand(args, sized);
+    await expect.poll(() => stdout.text).toMatch(/orders +running/);
+    stdin.write('q');
+    await ended;
+    const lines = stripVTControlCharacters(stdout.text).split(/[\r\n]+/);
+    expect(lines.find((line) => line.includes('orders'))).toContain('Where');
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
+  }
+});
+
+test('each frame of top lists the store once, however many sessions have work', async () => {
+  const { env } = await startSession();
+  const { log, close } = await openStore({ config: { store: env.MILLRACE_STORE }, env: {} });
+  onTestFinished(close);
+  await startSession('flights');
+  const list = vi.spyOn(log, 'list');
+  const { sessions, short } = await workingSessions(log);
+  expect(sessions.map(({ id }) => short(id)).toSorted()).toEqual(['flights', 'orders']);
+  // The second list has only the sessions without a live driver.
+  expect(list.mock.calls).toEqual([[], [{ isWaiting: true }]]);
 });
 
 test.each([

@@ -13,7 +13,7 @@ import { listenForKeys } from '../input/keys/listen-for-keys.ts';
 import { Output } from '../print/output.ts';
 import { countOf, textTable } from '../print/text-table.ts';
 import { withStore } from '../store/open-store.ts';
-import { type ShortId, shortIdsOf } from '../store/session-summaries.ts';
+import type { ShortId } from '../store/session-summaries.ts';
 import { clipCells } from '../text/cells/clip-text.ts';
 import { oneLine } from '../text/cells/printable.ts';
 import { TerminalText } from '../text/terminal/terminal-gate.ts';
@@ -29,14 +29,14 @@ export async function workingCommand(args: PsArgs | TopArgs, host: Host): Promis
   await withStore({ config, env }, async ({ log }) => {
     if (args.command === 'top' && host.stdout.isTTY === true && host.stdin.isTTY === true)
       return showScreen(log, output, host);
-    const sessions = await workingSessions(log);
-    const short = await shortIdsOf(log);
+    const { sessions, short } = await workingSessions(log);
     if (args.command === 'ps' && args.json)
       return output.writeData(`${JSON.stringify(sessions, undefined, 2)}\n`);
     if (sessions.length === 0) return notes.write('No session has work.\n');
     const { isTTY, columns } = output.stream;
-    const rows = args.command === 'ps' ? psRows(sessions, short) : topRows(sessions, short);
-    const table = textTable(rows, { columns: isTTY ? columns : undefined });
+    const width = isTTY ? columns : undefined;
+    const table =
+      args.command === 'ps' ? psTable(sessions, short, width) : topTable(sessions, short, width);
     for (const line of table) await output.write(`${line}\n`);
     if (args.command === 'ps' && sessions.some(({ state }) => state !== 'running'))
       await notes.write(`Open one with ${commandHint(args, 'attach <session>')}\n`);
@@ -45,30 +45,33 @@ export async function workingCommand(args: PsArgs | TopArgs, host: Host): Promis
   return exitCodes.done;
 }
 
-function psRows(
+type Table = (
   sessions: readonly WorkingSession[],
   short: ShortId,
-): readonly (readonly string[])[] {
+  columns: number | undefined,
+) => readonly string[];
+
+const psTable: Table = (sessions, short, columns) => {
   const rows = sessions.map(({ id, state, driver, since, cwd, title }) => [
     ...[short(id), state, oneLine(driver ?? '–', 40)],
     new Date(since).toLocaleString('sv-SE').slice(0, 16),
     ...[oneLine(cwd ?? '–', 60), oneLine(title, 200)],
   ]);
-  return [['SESSION', 'STATE', 'DRIVEN BY', 'SINCE', 'FOLDER', 'TITLE'], ...rows];
-}
+  const head = ['SESSION', 'STATE', 'DRIVEN BY', 'SINCE', 'FOLDER', 'TITLE'];
+  return textTable([head, ...rows], { columns, optional: [4, 3, 2] });
+};
 
-function topRows(
-  sessions: readonly WorkingSession[],
-  short: ShortId,
-): readonly (readonly string[])[] {
+const topTable: Table = (sessions, short, columns) => {
   const rows = sessions.map((session) => [
     ...[short(session.id), oneLine(session.activity ?? session.state, 32)],
     formatDuration(systemClock.now() - session.since),
     ...[String(session.turn), formatTokens(session.tokens), formatMoney(session.costs) || '–'],
     ...[oneLine(session.driver ?? '–', 24), oneLine(session.title, 200)],
   ]);
-  return [['SESSION', 'NOW', 'FOR', 'TURN', 'TOKENS', 'COST', 'DRIVEN BY', 'TITLE'], ...rows];
-}
+  const head = ['SESSION', 'NOW', 'FOR', 'TURN', 'TOKENS', 'COST', 'DRIVEN BY', 'TITLE'];
+  const options = { columns, rightAligned: [3, 4, 5], optional: [6, 3, 4, 5, 2] };
+  return textTable([head, ...rows], options);
+};
 
 /** The time between two frames of `millrace top`. */
 const frameMs = 1000;
@@ -91,9 +94,9 @@ async function showScreen(log: Log, output: Output, host: Host): Promise<void> {
   await output.write(TerminalText.openScreen());
   try {
     for (;;) {
-      const sessions = await workingSessions(log);
+      const { sessions, short } = await workingSessions(log);
       const { columns = 80, rows = 24 } = stream;
-      const lines = screenLines(topRows(sessions, await shortIdsOf(log)), sessions, columns);
+      const lines = screenLines(sessions, short, columns);
       await output.write(TerminalText.frame(lines.slice(0, rows - 1)));
       if (output.failure !== undefined) return;
       const frame = Promise.withResolvers<'frame'>();
@@ -115,13 +118,12 @@ function isClosingKey(key: Key): boolean {
 }
 
 function screenLines(
-  table: readonly (readonly string[])[],
   sessions: readonly WorkingSession[],
+  short: ShortId,
   columns: number,
 ): readonly string[] {
   const waiting = sessions.filter(({ state }) => state === 'waiting').length;
   const head = `${countOf(sessions.length, 'session')} with work, ${waiting} waiting for you · q closes`;
-  const rightAligned = [3, 4, 5];
-  const shown = sessions.length === 0 ? [] : textTable(table, { columns, rightAligned });
-  return [head, '', ...shown].map((line) => clipCells(line, columns));
+  const table = sessions.length === 0 ? [] : topTable(sessions, short, columns);
+  return [clipCells(head, columns), '', ...table];
 }

@@ -2,7 +2,14 @@ import { type Cost, type FoldState, findLast, type SessionId, totalUsage } from 
 import { type Log, snapshot } from '@millrace/log';
 import { commandHint } from '../args/command-hint.ts';
 import { SessionLookupError } from '../contract/errors.ts';
-import { findSession, type SessionPlace, type SessionSummary } from '../store/session-summaries.ts';
+import {
+  findSession,
+  type SessionPlace,
+  type SessionSummary,
+  type ShortId,
+  shortIds,
+  summariesOf,
+} from '../store/session-summaries.ts';
 
 /** A session with work, for `millrace ps` and `millrace top`. */
 export interface WorkingSession {
@@ -27,18 +34,25 @@ export interface WorkingSession {
   readonly costs: readonly Cost[];
 }
 
-/**
- * Returns the sessions with work. The session with the newest message is first. Sessions of
- * sub-agents are left out.
- */
-export async function workingSessions(log: Log): Promise<readonly WorkingSession[]> {
+/** The sessions with work of a store. */
+interface WorkingSessions {
+  /** The session with the newest message is first. Sessions of sub-agents are left out. */
+  readonly sessions: readonly WorkingSession[];
+  /** Shortens the ids of all sessions of the store. */
+  readonly short: ShortId;
+}
+
+/** Returns the sessions with work. It lists the store only once, because a store can have many sessions. */
+export async function workingSessions(log: Log): Promise<WorkingSessions> {
   const found: WorkingSession[] = [];
-  for (const { session, hasWork, isDamaged } of await log.list()) {
-    if (!hasWork || isDamaged) continue;
-    const summary = await findSession(log, session, { cwd: '' });
+  const all = await log.list();
+  const withWork = all.filter(({ hasWork, isDamaged }) => hasWork && !isDamaged);
+  for await (const summary of summariesOf(log, withWork))
     if (summary.cwd !== undefined) found.push(await describe(log, summary));
-  }
-  return found.sort((one, other) => other.since - one.since);
+  return {
+    sessions: found.sort((one, other) => other.since - one.since),
+    short: shortIds(all.map(({ session }) => session)),
+  };
 }
 
 async function describe(log: Log, summary: SessionSummary): Promise<WorkingSession> {
@@ -83,7 +97,7 @@ export async function findWorking(
   place: SessionPlace,
 ): Promise<SessionSummary> {
   if (which !== undefined) return findSession(log, which, place);
-  const [first] = await workingSessions(log);
+  const [first] = (await workingSessions(log)).sessions;
   if (first !== undefined) return findSession(log, first.id, place);
   return findSession(log, 'last', place).catch((error: unknown) => {
     if (!(error instanceof SessionLookupError)) throw error;

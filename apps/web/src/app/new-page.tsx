@@ -17,7 +17,7 @@ export function NewPage({ agent: asked }: { readonly agent: string | undefined }
   const t = pageLabels();
   const app = useApp();
   const { agents: all, tasks, isLoaded, error } = useDirectory();
-  const agents = useMemo(() => all.toSorted(byKind), [all]);
+  const agents = useMemo(() => all.filter(takesMessages).toSorted(byKind), [all]);
   const [isSending, setSending] = useState(false);
   const preferredAgent = asked ?? readStored(sharedStorage, 'agent');
   const chosen = agents.find(({ name }) => name === preferredAgent) ?? agents[0];
@@ -68,6 +68,12 @@ export function NewPage({ agent: asked }: { readonly agent: string | undefined }
       </div>
     </main>
   );
+}
+
+/** Returns false for an agent that offers an empty list of tools. Such an agent only runs the calls of apps. */
+function takesMessages({ registration_metadata }: AgentInfo): boolean {
+  const tools = registration_metadata?.['tools'];
+  return !Array.isArray(tools) || tools.length > 0;
 }
 
 /** Compares two agents for sorting. Agents that support steering and approvals come first. */

@@ -66,7 +66,7 @@ function startBranch(
   settings: Settings,
   origin: SessionId,
   branch: SessionBranch,
-  { signal, leave, trace, observers, context }: BranchRunOptions,
+  { signal, leave, trace, observers, context, onCopy }: BranchRunOptions,
 ): Run {
   const { log, ids } = settings;
   const session = branch.into === undefined ? ids.session() : sessionId(branch.into);
@@ -76,7 +76,7 @@ function startBranch(
       // The code loads on demand, because few programs make branches.
       const { planBranch } = await import('./plan-branch.ts');
       const plan = await planBranch(settings, origin, session, branch);
-      await forkSession(log, origin, { into: session, ...plan });
+      await forkSession(log, origin, { into: session, ...plan, onCopy });
     },
   });
 }
@@ -104,5 +104,5 @@ const branchNames: OptionNames<SessionBranch> = {
 
 const runNames: OptionNames<BranchRunOptions> = {
   ...{ signal: true, leave: true, trace: true, observers: true, context: true },
-  whileAsking: true,
+  ...{ onCopy: true, whileAsking: true },
 };

@@ -43,6 +43,17 @@ export function isFullOutput(
   return source.type === 'blob' && source.hash === hash;
 }
 
+/**
+ * Returns true if the model receives the attachment. It does not receive the full text of a clipped result, nor
+ * a file that only the user sees.
+ */
+export function isForModel(
+  attachment: MediaPart | FilePart,
+  result: { readonly metadata?: Metadata | undefined },
+): boolean {
+  return attachment.metadata?.['audience'] !== 'user' && !isFullOutput(attachment, result);
+}
+
 function clipMiddle(text: string, most: number, hash: string): string {
   const half = Math.floor(most / 2);
   const [start, end] = [text.slice(0, half), text.slice(text.length - half)];

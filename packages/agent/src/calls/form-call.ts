@@ -35,9 +35,14 @@ const maxIdLength = 1024;
  */
 export function formAsker(options: FormCallOptions): NonNullable<ToolContext['ask']> {
   let count = 0;
+  const keys = new Set<string>();
   return async (form, signal) => {
     const read = readForm(form);
     if (!read.ok) throw badForm(options, read.problem);
+    // A program that answers by key must never answer another question.
+    if (form.key !== undefined && keys.has(form.key))
+      throw badForm(options, `the tool has used the key ${form.key} already`);
+    if (form.key !== undefined) keys.add(form.key);
     if (options.context.settings.forms === 'decline') return { action: 'decline' };
     if (++count > maxForms) throw badForm(options, `the tool has asked ${maxForms} times already`);
     const stop = signal === undefined ? options.stop : AbortSignal.any([options.stop, signal]);
@@ -110,11 +115,12 @@ function declined({ reason }: ApprovalAnswer): FormAnswer {
 /** Returns the id of a question. Another form has another id, so an answer never belongs to two forms. */
 function questionId(
   { toolCallId }: FormCallOptions['call'],
-  { message, schema }: FormQuestion,
+  { message, schema, request }: FormQuestion,
   count: number,
 ): ToolCallId {
   let hash = 0n;
-  for (const char of JSON.stringify([message, schema]))
+  const asked = request === undefined ? [message, schema] : [message, schema, request];
+  for (const char of JSON.stringify(asked))
     hash = BigInt.asUintN(64, (hash ^ BigInt(char.codePointAt(0) ?? 0)) * 0x100000001b3n + 1n);
   const id = `${toolCallId}/form-${count}-${hash.toString(36)}`;
   return (isId(id) ? id : id.slice(-maxIdLength)) as ToolCallId;

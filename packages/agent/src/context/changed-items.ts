@@ -7,7 +7,7 @@ import {
   type Source,
 } from '@millrace/core';
 import type { BlobStore } from '@millrace/log';
-import { isFullOutput } from '../calls/clipped-result.ts';
+import { isForModel } from '../calls/clipped-result.ts';
 import type { Compacted, LoopState } from '../contract/loop-state.ts';
 import { clipItem } from './clip-item.ts';
 
@@ -157,7 +157,7 @@ function hasBlob(part: Part): boolean {
 async function loadPart<P extends Part>(part: P, blobs: BlobStore): Promise<P> {
   if (part.kind === 'tool_result' && part.attachments !== undefined) {
     const { attachments: _all, ...rest } = part;
-    const sent = part.attachments.filter((one) => !isFullOutput(one, part));
+    const sent = part.attachments.filter((one) => isForModel(one, part));
     const attachments = await Promise.all(sent.map((one) => loadPart(one, blobs)));
     return (sent.length > 0 ? { ...rest, attachments } : rest) as P;
   }

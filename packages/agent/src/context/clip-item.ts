@@ -9,7 +9,7 @@ import {
   type ToolCallPart,
   toolCallPart,
 } from '@millrace/core';
-import { isFullOutput } from '../calls/clipped-result.ts';
+import { isForModel } from '../calls/clipped-result.ts';
 
 /**
  * The shortest length to which an item is clipped, in characters. The note about the clipping needs this much
@@ -33,7 +33,7 @@ function partLength(part: Part): number {
     case 'tool_call':
       return part.name.length + part.arguments.length;
     case 'tool_result': {
-      const sent = part.attachments?.filter((one) => !isFullOutput(one, part)) ?? [];
+      const sent = part.attachments?.filter((one) => isForModel(one, part)) ?? [];
       return part.text.length + sent.reduce((total, one) => total + partLength(one), 0);
     }
     case 'structured':
@@ -96,7 +96,7 @@ function clipPart(part: Part, maxLength: number): readonly Part[] {
       return [clipCall(part, maxLength)];
     case 'tool_result': {
       const { attachments = [], value: _value, ...rest } = part;
-      const sent = attachments.filter((one) => !isFullOutput(one, part));
+      const sent = attachments.filter((one) => isForModel(one, part));
       const notes = sent.map((one) => attachmentNote(one)).join('\n');
       const text = [part.text, notes].filter((one) => one !== '').join('\n');
       return [{ ...rest, text: clipText(text, maxLength) }];

@@ -73,6 +73,8 @@ export interface ForkedRunOptions {
   readonly trace?: TraceContext | undefined;
   /** Additional observers of the run. See `observers` of `AgentRunOptions`. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
+  /** Called with the size of each copied part. See `onCopy` of `Log.fork`. Default: none. */
+  readonly onCopy?: ((bytes: number) => void) | undefined;
 }
 
 /** An agent that can run sessions. Create it with `createAgent`. */

@@ -131,7 +131,7 @@ export interface ToolOutput {
     readonly value?: JsonValue | undefined;
     /**
      * Images and documents for the model. If `metadata.wholeOutput` names a blob, that blob is not sent to
-     * the model.
+     * the model. An attachment whose metadata has `audience: 'user'` is not sent either.
      */
     readonly attachments?: readonly (MediaPart | FilePart)[] | undefined;
     readonly isError?: boolean | undefined;

@@ -14,6 +14,7 @@ interface ForkOptions {
   readonly into: SessionId;
   /** The fork ends before this item. Default: the first answer to the last user input. */
   readonly item?: ItemId | undefined;
+  readonly onCopy?: CopyOptions['onCopy'];
 }
 
 /**
@@ -23,7 +24,7 @@ interface ForkOptions {
 export async function forkBefore(
   log: Log,
   session: SessionId,
-  { into, item }: ForkOptions,
+  { into, item, onCopy }: ForkOptions,
 ): Promise<SessionInfo> {
   const start =
     item === undefined
@@ -31,7 +32,7 @@ export async function forkBefore(
       : await findItemStart(log, session, item);
   if (start === undefined) throw noSuchItem(session, item);
   const through = await cutBefore(log, session, start);
-  return forkSession(log, session, { into, through });
+  return forkSession(log, session, { into, through, onCopy });
 }
 
 /**

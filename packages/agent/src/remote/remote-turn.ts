@@ -1,4 +1,4 @@
-import type { Item, JsonValue } from '@millrace/core';
+import type { Item } from '@millrace/core';
 import type { ToolContext, ToolOutput } from '../contract/tool.ts';
 import { nextRound } from '../replay/playback.ts';
 import type { RemoteEvent } from './contract.ts';
@@ -7,10 +7,7 @@ import { withCall } from './question-text.ts';
 type Question = Extract<RemoteEvent, { readonly type: 'question' }>;
 type Result = Extract<RemoteEvent, { readonly type: 'result' }>;
 
-interface MadeCall {
-  readonly name: string;
-  readonly input: JsonValue;
-}
+type Call = Extract<RemoteEvent, { readonly type: 'call' }>;
 
 /** Maximum number of events that wait for the log. */
 const maxWaiting = 10_000;
@@ -18,6 +15,10 @@ const maxWaiting = 10_000;
 const maxTaken = 100;
 /** Maximum length of the texts that wait for the log, in characters. */
 const maxWaitingLength = 16 * 2 ** 20;
+/** Maximum number of calls without a result, and of results that no call has taken. */
+const maxCalls = 10_000;
+/** Maximum length of these calls and results, in characters. */
+const maxKeptLength = 64 * 2 ** 20;
 
 /**
  * The work of a remote agent on one message. It spans several steps of our loop: a step ends when the remote
@@ -31,12 +32,17 @@ export class RemoteTurn {
   #waitingLength = 0;
   /** The number of events that were taken without a pause. */
   #taken = 0;
+  /** The results that no call has taken yet. */
   readonly #results = new Map<string, Result>();
+  /** The calls that have their result. A second result has no effect. */
+  readonly #finished = new Set<string>();
+  /** The length of `#results` and `#made`, in characters. */
+  #keptLength = 0;
   readonly #progress = new Map<string, string>();
   #progressLength = 0;
   readonly #questions = new Set<Question>();
-  /** All calls that the remote agent made, by id. A question can be about each of them. */
-  readonly #made = new Map<string, MadeCall>();
+  /** The calls of the remote agent without a result, by id. A question can be about each of them. */
+  readonly #made = new Map<string, Call>();
   /** The ids of our calls that only ask a question. */
   readonly #questionCalls = new Set<string>();
   /** The calls that run as tools now. */
@@ -68,15 +74,17 @@ export class RemoteTurn {
   stop(): void {
     this.#isStopped = true;
     this.#stop.abort();
-    for (const { answer } of this.#questions) answer({ action: 'cancel' });
-    this.#questions.clear();
     this.#end({ type: 'end', stop: { reason: 'aborted' } });
   }
 
   async #read(start: (signal: AbortSignal) => AsyncIterable<RemoteEvent>): Promise<void> {
     try {
       for await (const event of start(this.#stop.signal)) {
-        if (this.#over.signal.aborted) break;
+        if (this.#over.signal.aborted) {
+          // The remote agent waits for an answer to each question, also if nobody can see it.
+          if (event.type === 'question') event.answer({ action: 'cancel' });
+          break;
+        }
         this.#add(event);
       }
       this.#end(failed('The remote agent ended without a reason'));
@@ -95,8 +103,9 @@ export class RemoteTurn {
       this.#progress.set(event.id, kept);
       this.#progressLength += kept.length - known.length;
     } else {
-      if (event.type === 'call') this.#made.set(event.id, event);
-      if (event.type === 'result') this.#results.set(event.id, event);
+      if (event.type === 'call') this.#keep(this.#made, event);
+      if (event.type === 'result' && !this.#finished.has(event.id))
+        this.#keep(this.#results, event);
       if (event.type === 'question') this.#questions.add(event);
       this.#waiting.push(event);
       this.#waitingLength += lengthOf(event);
@@ -105,6 +114,9 @@ export class RemoteTurn {
       this.#waiting.length > maxWaiting ||
       this.#waitingLength > maxWaitingLength ||
       this.#progress.size > maxWaiting ||
+      this.#made.size > maxCalls ||
+      this.#results.size > maxCalls ||
+      this.#keptLength > maxKeptLength ||
       this.#progressLength > 4 * maxWaitingLength;
     if (isTooMuch) {
       this.#stop.abort();
@@ -113,9 +125,24 @@ export class RemoteTurn {
     this.#wake();
   }
 
+  /** Keeps a call or a result by its id. A later one replaces it. */
+  #keep<Kept extends Call | Result>(kept: Map<string, Kept>, event: Kept): void {
+    this.#drop(kept, event.id);
+    this.#keptLength += keptLengthOf(event);
+    kept.set(event.id, event);
+  }
+
+  #drop(kept: Map<string, Call | Result>, id: string): void {
+    const known = kept.get(id);
+    if (known !== undefined) this.#keptLength -= keptLengthOf(known);
+    kept.delete(id);
+  }
+
   #end(event: Extract<RemoteEvent, { readonly type: 'end' }>): void {
     if (this.#over.signal.aborted) return;
     this.#over.abort();
+    for (const { answer } of this.#questions) answer({ action: 'cancel' });
+    this.#questions.clear();
     this.#waiting.push(event);
     this.#wake();
   }
@@ -195,11 +222,23 @@ export class RemoteTurn {
       this.#progressLength -= progress?.length ?? 0;
       this.#progress.delete(id);
       const result = this.#results.get(id);
-      if (result !== undefined) return { output: outputOf(result) };
+      if (result !== undefined) {
+        this.#finish(id);
+        return { output: outputOf(result) };
+      }
       if (this.#over.signal.aborted)
         return { output: { text: 'The remote agent reported no result.', isError: true } };
       await changed;
     }
+  }
+
+  /** Forgets a call that has its result, so that a long turn needs no more memory than a short one. */
+  #finish(id: string): void {
+    this.#drop(this.#results, id);
+    this.#drop(this.#made, id);
+    this.#finished.add(id);
+    const [oldest] = this.#finished;
+    if (this.#finished.size > maxCalls && oldest !== undefined) this.#finished.delete(oldest);
   }
 
   /**
@@ -240,6 +279,15 @@ function lengthOf(event: RemoteEvent): number {
     default:
       return 0;
   }
+}
+
+/** Returns the length of a call or of a result with its attachments. */
+function keptLengthOf(event: Call | Result): number {
+  const attachments = (event.type === 'result' && event.attachments) || [];
+  const bytes = attachments.map(({ source }) =>
+    source.type === 'bytes' ? source.bytes.length : 0,
+  );
+  return bytes.reduce((length, one) => length + one, lengthOf(event));
 }
 
 async function ask(

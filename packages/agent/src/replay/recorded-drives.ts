@@ -43,6 +43,7 @@ export function recordedDrives(records: readonly LogRecord[]): readonly Recorded
     last = producer;
     return [at];
   });
+  const lastOf = new Map(records.map(({ producer }, at) => [producer, at]));
   const items = inputItemsIn(records);
   const messages = messageKeys(records);
   return starts.map((first, index) => {
@@ -50,7 +51,7 @@ export function recordedDrives(records: readonly LogRecord[]): readonly Recorded
     const producer = records[first]?.producer ?? '';
     const own = records.slice(first, end).filter((record) => record.producer === producer);
     const input = inputIds(own, messages).flatMap((id) => items.get(id) ?? []);
-    const ownEnd = 1 + records.findLastIndex((record) => record.producer === producer);
+    const ownEnd = 1 + (lastOf.get(producer) ?? -1);
     return { producer, first, ownEnd, end, input, trace: traceIn(own), ...policiesIn(own) };
   });
 }

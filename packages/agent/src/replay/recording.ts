@@ -1,4 +1,4 @@
-import type { ExecutionId, ItemId, LogRecord, PartId, SessionId } from '@millrace/core';
+import type { ExecutionId, Fact, ItemId, LogRecord, PartId, SessionId } from '@millrace/core';
 import { AgentError } from '../contract/agent-error.ts';
 import { itemsOfParts, type RecordedAttempt, recordedAttempts } from './recorded-attempts.ts';
 import {
@@ -22,11 +22,26 @@ export interface Recording {
   readonly stoppedCalls: ReadonlySet<string>;
   /** The decisions of the policy, by call key. */
   readonly decisions: ReadonlyMap<string, readonly RecordedDecision[]>;
+  /** The requests of each driver and its retries, in order. The key is the driver's name. */
+  readonly requests: ReadonlyMap<string, readonly RecordedRequest[]>;
   /** Returns true if the part came from a provider, or the item from a user. */
   readonly isExternal: (id: PartId | ItemId) => boolean;
 }
 
-export function createRecording(session: SessionId, records: readonly LogRecord[]): Recording {
+/** A request that started, or a retry that was scheduled. */
+interface RecordedRequest {
+  readonly fact: Extract<Fact, { readonly type: 'response_started' | 'retry_scheduled' }>;
+  readonly turn: number;
+  /** The name of the agent that sent the request. */
+  readonly agent: string;
+}
+
+/** Reads a recording. `root` is the name of the agent whose session it is. */
+export function createRecording(
+  session: SessionId,
+  records: readonly LogRecord[],
+  root: string,
+): Recording {
   assertComplete(session, records);
   const items = itemsOfParts(records);
   const attempts = recordedAttempts(records, items);
@@ -43,8 +58,27 @@ export function createRecording(session: SessionId, records: readonly LogRecord[
     executions: recordedExecutions(records),
     decisions: recordedDecisions(records),
     stoppedCalls: stoppedCalls(records),
+    requests: recordedRequests(records, root),
     isExternal: (id) => external.has(id),
   };
+}
+
+/** Finds the requests of all drivers in one pass. A hand-off applies from the end of its turn on. */
+function recordedRequests(
+  records: readonly LogRecord[],
+  root: string,
+): ReadonlyMap<string, readonly RecordedRequest[]> {
+  const requests = new Map<string, RecordedRequest[]>();
+  let [agent, next] = [root, root];
+  for (const { fact, producer, turn } of records) {
+    if (fact?.type === 'handed_off' && next === agent) next = fact.to;
+    if (fact?.type === 'turn_finished') agent = next;
+    if (fact?.type !== 'response_started' && fact?.type !== 'retry_scheduled') continue;
+    const known = requests.get(producer) ?? [];
+    known.push({ fact, turn, agent });
+    requests.set(producer, known);
+  }
+  return requests;
 }
 
 function commandItems(records: readonly LogRecord[]): readonly ItemId[] {

@@ -112,3 +112,41 @@ test('a message that was queued between two runs is replayed', async () => {
     expect((await agent.replay(session)).divergence).toBeUndefined();
   }
 });
+
+test('the work of a replay for a record does not grow with the runs that follow', async () => {
+  /** Returns how often a replay reads the content of the first record. */
+  const readsWith = async (count: number) => {
+    const log = memoryLog();
+    const provider = scriptedProvider(Array(count).fill('Well.'));
+    const id = sessionId('long');
+    const agent = createAgent({ provider, log });
+    for (let run = 0; run < count; run++) await agent.run('Go', { session: id }).result;
+    let reads = 0;
+    const counting = (record: LogRecord) =>
+      Object.defineProperty({ ...record }, 'fact', {
+        get: () => {
+          reads++;
+          return record.fact;
+        },
+      });
+    const counted = new Proxy(log, {
+      get(target, name) {
+        if (name === 'read')
+          return async (...given: Parameters<typeof log.read>) => {
+            const batch = await target.read(...given);
+            const [first, ...others] = batch.records;
+            const records = first === undefined ? [] : [counting(first), ...others];
+            return { ...batch, records };
+          };
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const { divergence } = await createAgent({ provider, log: counted }).replay(id);
+    expect(divergence).toBeUndefined();
+    return reads;
+  };
+  const few = await readsWith(3);
+  expect(few).toBeGreaterThan(0);
+  expect(await readsWith(12)).toBe(few);
+});

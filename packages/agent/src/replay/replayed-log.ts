@@ -17,6 +17,9 @@ interface Pending {
  */
 const divergeAfterMs = 2000;
 
+/** The incarnation of every log that is a recording. */
+export const replayIncarnation = 'replay';
+
 /**
  * A recording that acts as a log. The driver may write only the recorded records, in order. A record that
  * comes too early has to wait. The replay diverges if the driver writes an unrecorded record, or never writes
@@ -50,11 +53,16 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     return this.#finished.promise;
   }
 
-  async open(session: SessionId): Promise<Driver> {
+  /** Opens the session. The driver gets the records after `from`. */
+  async open(
+    session: SessionId,
+    { from = 0 }: { readonly from?: number | undefined } = {},
+  ): Promise<Driver> {
+    this.#delivered = this.#indexAfter(from);
     return {
       session,
       epoch: 1,
-      incarnation: 'replay',
+      incarnation: replayIncarnation,
       lost: new Promise(() => {}),
       append: (drafts) => this.#append(drafts),
       admit: () => Promise.reject(notSupported()),
@@ -68,9 +76,7 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
     _session: SessionId,
     { from = 0 }: { readonly from?: number | undefined } = {},
   ): Promise<Batch> {
-    const records = this.#records
-      .slice(0, this.#playback.count)
-      .filter(({ offset }) => offset > from);
+    const records = this.#records.slice(this.#indexAfter(from), this.#playback.count);
     return { after: from, through: records.at(-1)?.offset ?? from, records };
   }
 
@@ -85,10 +91,22 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
       const batch = await this.read(session, { from: cursor });
       if (batch.records.length > 0) yield batch;
       cursor = batch.through;
-      const at = this.#records.findIndex(({ offset }) => offset > cursor);
-      const next = this.#playback.reached(at === -1 ? Number.POSITIVE_INFINITY : at + 1);
+      const at = this.#indexAfter(cursor);
+      const isOver = at === this.#records.length;
+      const next = this.#playback.reached(isOver ? Number.POSITIVE_INFINITY : at + 1);
       await Promise.race([next, aborted(signal)]);
     }
+  }
+
+  /** Returns the index of the first record after an offset. Offsets increase, so a binary search finds it. */
+  #indexAfter(offset: number): number {
+    let [low, high] = [0, this.#records.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#records[middle]?.offset ?? 0) > offset) high = middle;
+      else low = middle + 1;
+    }
+    return low;
   }
 
   /** True if the last record of the driver is the end of a run. */

@@ -40,9 +40,10 @@ export function replayedSettings(
   const { session, records } = replay.recording;
   const known = new Set(settings.tools.keys());
   const execute: Tool['execute'] = (_input, context) => replayExecution(replay, context);
+  const findTools = () => recordedTools(session, records, known, execute);
   const found =
     settings.stepTools.length > 0 && capture === undefined
-      ? recordedTools(session, records, known, execute)
+      ? replay.toolsOf(settings, findTools)
       : [];
   const all = [...settings.tools.values(), ...found].map((tool) => [tool.name, tool] as const);
   const tools = all.map(([name, tool]) => [name, replayedTool(tool, replay, replayAgent)] as const);
@@ -131,9 +132,9 @@ function replayedLogOf({ log }: ReplayState, blobs: BlobStore): Log {
   };
   return {
     ...{ blobs: replayedBlobs(blobs), ...rest, ...more, close: async () => {} },
-    // To the driver, the session appears new, because it gets all recorded records from the start.
+    // The replay keeps the state before the drive in memory, so the driver does not look the session up.
     info: async () => undefined,
-    open: (session) => log.open(sessionId(session)),
+    open: (session, options) => log.open(sessionId(session), options),
     read: (session, options) => log.read(sessionId(session), options),
     follow: (session, options) => log.follow(sessionId(session), options),
   };
@@ -172,10 +173,11 @@ function streamOf(replay: ReplayState): Provider['stream'] {
 /** Returns what `prepareStep` chose for a turn, according to the recording. */
 function recordedStep(replay: ReplayState, agent: string, turn: number): ResolvedStep {
   const { recording, drive } = replay;
-  const started = recording.records.flatMap(({ fact, turn: of, producer }) =>
-    of === turn && producer === drive.producer && fact?.type === 'response_started' ? [fact] : [],
-  );
-  return { providers: replayedProviders(replay, agent, turn), tools: started[0]?.tools };
+  const started = recording.requests
+    .get(drive.producer)
+    ?.find(({ fact, turn: of }) => of === turn && fact.type === 'response_started');
+  const tools = started?.fact.type === 'response_started' ? started.fact.tools : undefined;
+  return { providers: replayedProviders(replay, agent, turn), tools };
 }
 
 /**
@@ -202,19 +204,18 @@ interface AskedProvider {
  * provider.
  */
 function providersAskedBy(
-  { recording, drive, root }: ReplayState,
+  { recording, drive }: ReplayState,
   agent: string,
   onlyTurn?: number,
 ): readonly AskedProvider[] {
   const asked: AskedProvider[] = [];
-  let [by, next, index, isNext] = [root, root, 0, false];
-  for (const { fact, producer, turn } of recording.records) {
-    if (fact?.type === 'handed_off' && next === by) next = fact.to;
-    if (fact?.type === 'turn_finished') by = next;
-    if (producer !== drive.producer || by !== agent) continue;
-    if (onlyTurn !== undefined && turn !== onlyTurn) continue;
-    if (fact?.type === 'retry_scheduled') isNext = isFallback(fact);
-    if (fact?.type !== 'response_started') continue;
+  let [index, isNext] = [0, false];
+  for (const { fact, turn, agent: by } of recording.requests.get(drive.producer) ?? []) {
+    if (by !== agent || (onlyTurn !== undefined && turn !== onlyTurn)) continue;
+    if (fact.type === 'retry_scheduled') {
+      isNext = isFallback(fact);
+      continue;
+    }
     if (isNext) index++;
     isNext = false;
     const { provider, model, version } = fact;
@@ -335,13 +336,16 @@ function ownId(question: ToolCallId): ToolCallId {
 }
 
 /** The objects that all parts of the replay of one drive share. */
-interface ReplayState {
+export interface ReplayState {
   readonly recording: Recording;
   readonly drive: RecordedDrive;
   readonly playback: Playback;
   readonly log: ReplayedLog;
-  /** The name of the agent whose session is replayed. Hand-offs may switch to other agents. */
-  readonly root: string;
+  /**
+   * Returns the recorded tools of an agent. All drives share them, so that the recording is searched only once. A
+   * replayed tool has its own function for each drive.
+   */
+  readonly toolsOf: (settings: Settings, find: () => readonly Tool[]) => readonly Tool[];
   /** Receives the requests. Default: the replay builds incomplete requests and reports none. */
   readonly capture?: RequestCapture | undefined;
 }

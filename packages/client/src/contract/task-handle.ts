@@ -7,6 +7,7 @@ import type {
   FoldState,
   Item,
   ItemId,
+  JsonObject,
   JsonValue,
   Part,
   PartId,
@@ -95,6 +96,21 @@ export type ToolResultOptions = CommandOptions & {
     | { readonly error: string; readonly output?: undefined }
   );
 
+/** A call of a tool by an MCP app. */
+export interface AppToolCall extends CommandOptions {
+  /** The name of the tool, as the MCP server names it. */
+  readonly name: string;
+  readonly arguments: JsonObject;
+}
+
+/** Where the call of an app runs. */
+export interface SentAppCall {
+  /** The task with the calls of the app. */
+  readonly taskId: string;
+  /** The id of the call in that task. */
+  readonly toolCallId: string;
+}
+
 /** Confirms that the server's log contains a command. */
 export interface Sent {
   readonly key: string;
@@ -167,6 +183,11 @@ export interface TaskHandle {
    * effect.
    */
   provideToolResult(toolCallId: string, result: ToolResultOptions): Promise<Sent>;
+  /**
+   * Calls a tool for the MCP app of a tool call. The server runs the call in a task of its own, with the
+   * permission rules of the agent. The server refuses a tool that the app cannot call.
+   */
+  callAppTool(toolCallId: string, call: AppToolCall): Promise<SentAppCall>;
   /** Stops the current run. The task stays open, and the next message resumes it. */
   stop(reason?: string, options?: Cancelable): Promise<Task>;
   /** Stops the current run and closes the task. */

@@ -21,6 +21,7 @@ import type {
 } from '../contract/server-types.ts';
 import type {
   ApproveOptions,
+  AppToolCall,
   Cancelable,
   CommandOptions,
   Connection,
@@ -29,6 +30,7 @@ import type {
   RecordsOptions,
   SendOptions,
   Sent,
+  SentAppCall,
   TaskHandle,
   TaskSnapshot,
   ToolResultOptions,
@@ -217,6 +219,10 @@ export class LiveTask implements TaskHandle {
 
   deny(toolCallId: string, options: DenyOptions = {}): Promise<Sent> {
     return this.#commands.deny(toolCallId, options);
+  }
+
+  callAppTool(toolCallId: string, call: AppToolCall): Promise<SentAppCall> {
+    return this.#commands.callAppTool(toolCallId, call);
   }
 
   provideToolResult(toolCallId: string, result: ToolResultOptions): Promise<Sent> {

@@ -10,11 +10,13 @@ import {
 } from '../contract/server-types.ts';
 import type {
   ApproveOptions,
+  AppToolCall,
   Cancelable,
   CommandOptions,
   DenyOptions,
   SendOptions,
   Sent,
+  SentAppCall,
   ToolResultOptions,
   UploadOptions,
 } from '../contract/task-handle.ts';
@@ -93,6 +95,20 @@ export class TaskCommands {
     const { by, output, error, ...options } = result;
     const more = defined({ by, output, error });
     return this.#submit({ type: 'tool_output', tool_call_id, ...more }, options);
+  }
+
+  /** Calls a tool for the MCP app of a tool call. */
+  async callAppTool(
+    tool_call_id: string,
+    { name, arguments: given, key = this.#newKey(), signal }: AppToolCall,
+  ): Promise<SentAppCall> {
+    const { value } = await this.#http.json({
+      ...{ what: `call a tool for an app of task ${this.#id}`, method: 'POST' },
+      ...{ path: `${this.#path}/app-calls`, key, signal, isSafe: true },
+      body: { tool_call_id, name, arguments: given },
+    });
+    const { task_id: taskId, tool_call_id: toolCallId } = asObject(value);
+    return { taskId: String(taskId), toolCallId: String(toolCallId) };
   }
 
   /** Interrupts the task. It has no effect if the task is not running. */

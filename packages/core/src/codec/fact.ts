@@ -1,4 +1,4 @@
-import type { FormQuestion } from '../forms/form.ts';
+import type { FormQuestion, ProgramRequest } from '../forms/form.ts';
 import type { ExecutionId, ItemId, RunId, SessionId } from '../ids.ts';
 import type {
   AskingAgent,
@@ -129,7 +129,18 @@ const trace: Decoder<TraceContext> = object<TraceContext>({
 const called = { toolCallId, name: string };
 const session = id<SessionId>();
 
-const form: Decoder<FormQuestion> = object<FormQuestion>({ message: string, schema: jsonObject });
+const programRequest: Decoder<ProgramRequest> = object<ProgramRequest>({
+  type: oneOf('model', 'folders'),
+  maxTokens: optional(count),
+  system: optional(string),
+});
+
+const form: Decoder<FormQuestion> = object<FormQuestion>({
+  message: string,
+  schema: jsonObject,
+  key: optional(string),
+  request: optional(programRequest),
+});
 
 const askingAgent: Decoder<AskingAgent> = object<AskingAgent>({
   toolCallId,

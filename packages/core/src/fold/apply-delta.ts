@@ -7,7 +7,7 @@ import {
   findItem,
   findItemOfPart,
   type ItemState,
-  indexOfOpen,
+  indexOfPart,
 } from './fold-state.ts';
 import { addBytes, buildPart, newBytes, newText, type OpenPart } from './open-part.ts';
 import { checkOpenPart } from './rules.ts';
@@ -21,7 +21,7 @@ export function applyDelta(state: FoldState, delta: Delta): FoldState | Refusal 
   if (delta.type === 'unknown') return state;
   // Only `retract_part` can refer to a committed part. Other deltas refer to an open or a new part.
   if (delta.type === 'retract_part') return retract(state, delta);
-  const index = indexOfOpen(state.open, delta.partId);
+  const index = indexOfPart(state.open, delta.partId);
   const part = state.open[index];
   const verdict = checkOpenPart(part, delta);
   if (verdict === 'nothing') return state;
@@ -39,7 +39,7 @@ export function applyDelta(state: FoldState, delta: Delta): FoldState | Refusal 
     case 'set_metadata':
       return withOpen(state, index, { ...part, metadata: delta.metadata });
     case 'commit_part':
-      return commit(state, part, delta);
+      return commit(state, index, part, delta);
     case 'begin_part':
       return state;
   }
@@ -82,6 +82,7 @@ function addSlot(
 
 function commit(
   state: FoldState,
+  index: number,
   open: OpenPart,
   delta: CommitBuilt | CommitWhole,
 ): FoldState | Refusal {
@@ -89,8 +90,14 @@ function commit(
   if (item === undefined) return 'unknown_item';
   const { id } = open;
   const part: Part = delta.part === undefined ? buildPart(open, delta) : withDerived(delta.part);
-  const parts = item.parts.map((slot) => (slot.id === id ? { id, part } : slot));
-  return { ...withParts(state, item, parts), open: state.open.filter((one) => one !== open) };
+  // V8 copies a list several times faster with `slice` than with `map` or `filter`. This matters for an item with
+  // thousands of parts.
+  const parts = item.parts.slice();
+  const at = indexOfPart(parts, id);
+  if (at >= 0) parts[at] = { id, part };
+  const rest = state.open.slice();
+  rest.splice(index, 1);
+  return { ...withParts(state, item, parts), open: rest };
 }
 
 function retract(state: FoldState, { partId: id }: RetractPart): FoldState | Refusal {

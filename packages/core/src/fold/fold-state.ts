@@ -134,17 +134,21 @@ export function emptyState(session: SessionId): FoldState {
   };
 }
 
-/** Returns the index of the part in the open parts, or -1. The search starts at the newest part. */
-export function indexOfOpen(open: readonly OpenPart[], id: PartId): number {
-  for (let index = open.length - 1; index >= 0; index--) {
-    if (open[index]?.id === id) return index;
+/**
+ * Returns the index of the part, or -1. The search starts at both ends, because most records refer to the newest
+ * part, and many parts that stream at the same time often end in the order in which they began.
+ */
+export function indexOfPart(parts: readonly { readonly id: PartId }[], id: PartId): number {
+  for (let first = 0, last = parts.length - 1; first <= last; first++, last--) {
+    if (parts[last]?.id === id) return last;
+    if (parts[first]?.id === id) return first;
   }
   return -1;
 }
 
 /** Returns the open part with this id, or undefined if no open part has it. */
 export function findOpen(state: FoldState, id: PartId): OpenPart | undefined {
-  return state.open[indexOfOpen(state.open, id)];
+  return state.open[indexOfPart(state.open, id)];
 }
 
 /**

@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../json/json-value.ts';
 import { runs } from '../testing/runs.ts';
 import { checkForm } from './check-form.ts';
 import { type FormField, formLimits, readForm } from './form.ts';
+import { foldersQuestion, modelQuestion } from './program-question.ts';
 
 const form = (properties: JsonObject, required: readonly string[] = []) =>
   readForm({ message: 'Who are you?', schema: { type: 'object', properties, required } });
@@ -119,4 +120,33 @@ test('attack: no schema and no answer throws', () => {
     }),
     { numRuns: runs(200) },
   );
+});
+
+test('a form can have a key for programs: a short name', () => {
+  const schema = { type: 'object', properties: {} };
+  const read = (key: string) => readForm({ message: 'Who?', schema, key }).ok;
+  expect(['user_name', 'a.b-c', 'x'.repeat(64)].map(read)).toEqual([true, true, true]);
+  expect(['', 'x'.repeat(65), 'a b', 'a\n', 'ä'].map(read)).toEqual([
+    ...[false, false, false, false, false],
+  ]);
+});
+
+test('questions to a model and about folders are forms with one text', () => {
+  const asked = modelQuestion({ prompt: 'Hi', maxTokens: 5, key: 'k' });
+  expect(asked).toMatchObject({
+    message: 'Hi',
+    key: 'k',
+    request: { type: 'model', maxTokens: 5 },
+  });
+  for (const [question, name] of [
+    [asked, 'text'],
+    [foldersQuestion(), 'folders'],
+  ] as const) {
+    const read = readForm(question);
+    const fields = read.ok ? read.fields : expect.fail(read.problem);
+    expect(checkForm(fields, { [name]: 'a\nb' })).toEqual({
+      ...{ ok: true, content: { [name]: 'a\nb' } },
+    });
+    expect(checkForm(fields, {}).ok).toBe(false);
+  }
 });

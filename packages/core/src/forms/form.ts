@@ -8,6 +8,28 @@ export interface FormQuestion {
   /** The question. */
   readonly message: string;
   readonly schema: JsonObject;
+  /**
+   * A name of the question for programs: at most 64 letters, digits, `_`, `.` and `-`. All questions of one call
+   * have different names. Default: programs get only the id of the question.
+   */
+  readonly key?: string;
+  /**
+   * A request that a program can answer without its user. `modelQuestion` and `foldersQuestion` create such
+   * questions. Default: only a person answers.
+   */
+  readonly request?: ProgramRequest;
+}
+
+/**
+ * What a program can answer: `model` asks a model of the program, and `folders` asks for the folders in which the
+ * program works. Programs that cannot answer show the form to their user.
+ */
+export interface ProgramRequest {
+  readonly type: 'model' | 'folders';
+  /** Maximum length of the answer of a model, in tokens. Default: 1000. */
+  readonly maxTokens?: number;
+  /** Instructions for a model. Default: none. */
+  readonly system?: string;
 }
 
 /** One option of a choice. */
@@ -81,8 +103,10 @@ export const formLimits = {
 } as const;
 
 /** Reads a form. A question that exceeds a limit, or uses more than the subset, is refused. */
-export function readForm({ message, schema }: FormQuestion): FormResult {
+export function readForm({ message, schema, key }: FormQuestion): FormResult {
   try {
+    if (key !== undefined && !/^[\w.-]{1,64}$/.test(key))
+      throw new FormProblem('the key is empty, is too long, or has other characters than a name');
     if (typeof message !== 'string' || message.length > formLimits.messageLength)
       throw new FormProblem('the message is too long');
     return { ok: true, fields: fieldsOf(schema) };

@@ -61,7 +61,11 @@ export interface Log {
    */
   settle(session: string, turn: number, options?: SettleOptions): Promise<boolean>;
 
-  /** Copies a session up to an offset into a new session, which keeps a reference to its origin. */
+  /**
+   * Copies a session up to an offset into a new session, which keeps a reference to its origin. A long session
+   * is copied in parts, so that other work can run in between. No reader sees the new session before it is
+   * complete.
+   */
   fork(session: string, options: ForkOptions): Promise<SessionInfo>;
 
   /**
@@ -263,4 +267,9 @@ export interface ForkOptions {
    * new session without them. Default: none.
    */
   readonly append?: readonly DraftRecord[] | undefined;
+  /**
+   * Called before a part of the records is copied, with the approximate size of the part in bytes. A long
+   * session has several parts. If it throws, the fork ends with this error and stores nothing. Default: none.
+   */
+  readonly onCopy?: ((bytes: number) => void) | undefined;
 }

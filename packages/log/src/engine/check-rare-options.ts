@@ -37,10 +37,12 @@ export function assertAdmission(admission: Admission): void {
 }
 
 export function assertForkOptions(options: ForkOptions): void {
-  assertNames('fork', options, { into: true, through: true, append: true });
+  assertNames('fork', options, { into: true, through: true, append: true, onCopy: true });
   assertSessionId(options.into);
-  const { append = [] } = options;
+  const { append = [], onCopy } = options;
   assert(Array.isArray(append), 'append', 'it must be a list of drafts');
+  const isFunction = onCopy === undefined || typeof onCopy === 'function';
+  assert(isFunction, 'onCopy', 'it must be a function');
 }
 
 export function assertRestoreOptions(options: RestoreOptions, session: SessionId): void {

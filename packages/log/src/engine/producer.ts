@@ -154,30 +154,36 @@ function isNextSequence(row: ProducerRow, sequence: number): boolean {
 }
 
 /**
- * Returns producer rows for the unfinished requests of a copied session. With these rows, the attempt numbers
- * of the copy continue after the numbers of the original session. An attempt number must never be used twice,
- * because part ids contain it.
+ * Collects the unfinished requests of a copied session. With their producer rows, the attempt numbers of the
+ * copy continue after the numbers of the original session. An attempt number must never be used twice, because
+ * part ids contain it.
  */
-export function unfinishedRequests(
-  row: SessionRow,
-  records: readonly LogRecord[],
-): readonly ProducerRow[] {
-  const tried = new Map<number, { attempt: number; isSuperseded: boolean }>();
-  for (const { turn, attempt, fact } of records) {
-    if (fact?.type === 'turn_finished') tried.delete(turn);
-    else if (turn > 0 && attempt > 0) {
-      const known = tried.get(turn);
-      if (known === undefined || known.attempt < attempt)
-        tried.set(turn, { attempt, isSuperseded: false });
-      const last = tried.get(turn);
-      if (last?.attempt === attempt && fact?.type === 'attempt_superseded')
-        last.isSuperseded = true;
+export class UnfinishedRequests {
+  readonly #tried = new Map<number, { attempt: number; isSuperseded: boolean }>();
+
+  /** Adds records in the order of their offsets. */
+  add(records: readonly LogRecord[]): void {
+    const tried = this.#tried;
+    for (const { turn, attempt, fact } of records) {
+      if (fact?.type === 'turn_finished') tried.delete(turn);
+      else if (turn > 0 && attempt > 0) {
+        const known = tried.get(turn);
+        if (known === undefined || known.attempt < attempt)
+          tried.set(turn, { attempt, isSuperseded: false });
+        const last = tried.get(turn);
+        if (last?.attempt === attempt && fact?.type === 'attempt_superseded')
+          last.isSuperseded = true;
+      }
     }
   }
-  return [...tried].map(([turn, { attempt, isSuperseded }]) => ({
-    ...admittedProducer({ ...row, epoch: 0 }, { for: 'request', turn }),
-    attempt,
-    // With epoch 1, the next open supersedes this attempt. With epoch 0, the attempt is already superseded.
-    epoch: isSuperseded ? 0 : 1,
-  }));
+
+  /** Returns the producers of the requests in a session. */
+  rows(row: SessionRow): readonly ProducerRow[] {
+    return [...this.#tried].map(([turn, { attempt, isSuperseded }]) => ({
+      ...admittedProducer({ ...row, epoch: 0 }, { for: 'request', turn }),
+      attempt,
+      // With epoch 1, the next open supersedes this attempt. With epoch 0, the attempt is already superseded.
+      epoch: isSuperseded ? 0 : 1,
+    }));
+  }
 }

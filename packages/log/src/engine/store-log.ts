@@ -23,7 +23,7 @@ import { FeedIterator } from '../follow/feed-iterator.ts';
 import { incarnationText } from '../storage/incarnation.ts';
 import { type Awaitable, andThen, type StoreTransaction } from '../storage/record-store.ts';
 import type { ProcessIdentity, SessionRow } from '../storage/rows.ts';
-import { hasWork, newSession, sessionInfo } from '../storage/session-row.ts';
+import { hasWork, newSession, sessionInfo, visibleSessions } from '../storage/session-row.ts';
 import { submit } from './append-records.ts';
 import { StoreBlobs } from './blobs.ts';
 import {
@@ -87,6 +87,12 @@ export class StoreLog implements Log {
    */
   protected refreshFollowers(): void {
     this.#context.feeds.refresh();
+  }
+
+  /** Removes what processes left that ended during a fork. */
+  protected async removeAbandonedCopies(): Promise<void> {
+    const { removeAbandonedCopies } = await import('../rewrite/fork-in-parts.ts');
+    await removeAbandonedCopies(this.#context);
   }
 
   async open(session: SessionId, options: OpenOptions = {}): Promise<Driver> {
@@ -223,7 +229,7 @@ export class StoreLog implements Log {
     // The lease clock decides whether a lease is still valid. The store does not have this clock, so the
     // store cannot apply `limit`.
     const rows = isWaiting === undefined ? filter : { ...rest, hasWork: isWaiting || undefined };
-    for (const row of await this.#context.reader.sessions(rows)) {
+    for (const row of await this.#context.reader.sessions(visibleSessions(rows))) {
       if (found.length >= limit) break;
       if (isWaiting === undefined || this.#isWaiting(row) === isWaiting)
         found.push(sessionInfo(row));
@@ -243,8 +249,11 @@ export class StoreLog implements Log {
   async fork(session: SessionId, options: ForkOptions): Promise<SessionInfo> {
     this.#assertOpen();
     const row = await this.#onceLoaded(
-      () => import('../rewrite/copy-session.ts'),
-      ({ fork }) => fork(this.#context, session, options),
+      async () => {
+        const { prepareFork } = await import('../rewrite/fork-session.ts');
+        return prepareFork(this.#context, session, options, this.#options.process);
+      },
+      (fork) => fork(),
     );
     return sessionInfo(row);
   }

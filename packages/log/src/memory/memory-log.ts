@@ -173,6 +173,13 @@ export class MemoryStore implements RecordStore, StoreTransaction {
     for (const hash of referencedBlobs(records)) if (!before.has(hash)) this.#releaseHold(hash);
   }
 
+  renameSession(from: SessionId, into: SessionId): void {
+    const entry = this.#entries.get(from);
+    if (entry === undefined) return;
+    this.#entries.set(into, entry);
+    this.#entries.delete(from);
+  }
+
   deleteSession(session: SessionId): void {
     this.#entries.delete(session);
   }

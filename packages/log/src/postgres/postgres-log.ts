@@ -157,6 +157,7 @@ export class PostgresStoreLog extends StoreLog implements PostgresLog {
 
   async vacuum(): Promise<number> {
     this.#commits.assertOpen();
+    await this.removeAbandonedCopies();
     return deleteForgottenBlobs(this.#database, this.#clock.now() - unreferencedBlobMs);
   }
 

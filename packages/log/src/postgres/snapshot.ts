@@ -1,6 +1,6 @@
 import type { LogRecord } from '@millrace/core';
 import type { SessionInfo } from '../contract/session-info.ts';
-import { sessionInfo } from '../storage/session-row.ts';
+import { sessionInfo, visibleSessions } from '../storage/session-row.ts';
 import type { Connection, Query } from './database/database.ts';
 import { LogDatabase } from './database/log-database.ts';
 import { storageError } from './database/storage-error.ts';
@@ -109,7 +109,7 @@ class SnapshotDatabase {
 function readingFrom(reader: PostgresReader, { target }: LogDatabase, query: Query) {
   return {
     async *sessions(): AsyncGenerator<SnapshotSession> {
-      for (const row of await reader.sessions({})) {
+      for (const row of await reader.sessions(visibleSessions({}))) {
         const records = await reader.records(row.session, 0, Number.POSITIVE_INFINITY);
         yield { info: sessionInfo(row), records };
       }

@@ -99,9 +99,18 @@ export class TransactionDraft implements StoreTransaction {
     this.#change(session).replace(first, last, records);
   }
 
+  renameSession(from: SessionId, into: SessionId): void {
+    this.#sessions.set(into, this.#change(from));
+    this.#setMissing(from);
+  }
+
   deleteSession(session: SessionId): void {
     const stored = this.#fetched.sessions.get(session);
     if (stored !== undefined) this.deletedSessions.add(stored.row.made);
+    this.#setMissing(session);
+  }
+
+  #setMissing(session: SessionId): void {
     const empty = new SessionDraft(session, undefined, this.blobChanges);
     empty.hasChanged = true;
     this.#sessions.set(session, empty);

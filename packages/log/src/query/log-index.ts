@@ -115,7 +115,7 @@ export class LogIndex {
    * @example index.query('SELECT * FROM calls WHERE tool = ? AND status = ?', ['bash', 'error']).rows;
    */
   query(sql: string, parameters: QueryParameters = []): QueryResult {
-    if (!startsQuery.test(sql))
+    if (!startsQuery.test(sql.replaceAll(spaceAndComments, '')))
       throw badQuery('a query starts with SELECT, WITH, VALUES or EXPLAIN');
     try {
       const statement = this.#database.prepare(sql);
@@ -232,7 +232,10 @@ function throwUnlessGone(error: unknown): void {
   if (!isGone) throw error;
 }
 
-const startsQuery = /^\s*(?:select|with|values|explain)\b/i;
+const startsQuery = /^(?:select|with|values|explain)\b/i;
+
+/** Spaces and comments. The flag `y` ends the matches before the first other text. */
+const spaceAndComments = /\s+|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/gy;
 
 /** Throws if another statement follows. SQLite prepares only the first statement, and ignores the text after it. */
 function assertOneStatement(sql: string, { sourceSQL }: StatementSync): void {

@@ -5,6 +5,7 @@ import { LogError } from '../contract/log-error.ts';
 import { assertNames } from '../engine/check-options.ts';
 import { LocalLog, type LocalLogOptions } from '../engine/local-log.ts';
 import { currentProcess, isProcessAlive, machineClock } from '../storage/process-identity.ts';
+import { isHidden } from '../storage/session-row.ts';
 import type { RewindEvent, RewindReason } from './file/lineage.ts';
 import { IdleCheckpoint } from './maintenance.ts';
 import { assertFileOptions, type Durability, filePath } from './open-database.ts';
@@ -125,6 +126,10 @@ class SqliteStoreLog extends LocalLog implements SqliteLog {
     this.#clock = clock;
     // An earlier process may have been killed before its checkpoint removed redacted or deleted data.
     if (store.hasErasures) idleCheckpoint.noteErasure();
+    // It may also have been killed during a fork. Its copy is removed in the background.
+    const [first] = store.sessions({ limit: 1 });
+    if (first !== undefined && isHidden(first.session))
+      this.removeAbandonedCopies().catch(() => {});
   }
 
   async backup(path: string): Promise<void> {
@@ -138,6 +143,7 @@ class SqliteStoreLog extends LocalLog implements SqliteLog {
 
   async vacuum(): Promise<number> {
     const store = this.#requireOpen();
+    await this.removeAbandonedCopies();
     store.deleteForgottenBlobs(this.#clock.now() - unreferencedBlobMs);
     return store.vacuum();
   }

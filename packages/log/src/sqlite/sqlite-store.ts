@@ -381,6 +381,15 @@ export class SqliteStore implements RecordStore, StoreTransaction {
     this.#blobs.replace(key, replaced, records);
   }
 
+  renameSession(from: SessionId, into: SessionId): void {
+    this.#flush();
+    const key = this.#key(from);
+    this.#statements.renameSession.run(into, key);
+    this.#keys.delete(from);
+    this.#keys.set(into, key);
+    this.#readRows.delete(from);
+  }
+
   deleteSession(session: SessionId): void {
     this.#flush();
     const key = this.#key(session);

@@ -18,6 +18,7 @@ type StatementName =
   | 'nextSession'
   | 'putSession'
   | 'growSession'
+  | 'renameSession'
   | 'producer'
   | 'putProducer'
   | 'command'
@@ -107,6 +108,7 @@ export function prepareStatements(database: DatabaseSync): Statements {
     growSession: prepare(
       'UPDATE log_sessions SET through = ?, changed_at = ?, lease = ?, chain = ?, sum = ? WHERE key = ?',
     ),
+    renameSession: prepare('UPDATE log_sessions SET id = ? WHERE key = ?'),
     producer: prepare('SELECT state, sum FROM producers WHERE session = ? AND producer = ?'),
     putProducer: prepare('INSERT OR REPLACE INTO producers VALUES (?, ?, ?, ?)'),
     command: prepare('SELECT offset, is_consumed, sum FROM commands WHERE session = ? AND key = ?'),

@@ -90,6 +90,12 @@ export interface StoreTransaction extends StoreReader {
    */
   putSnapshotParts?(session: SessionId, first: number, parts: readonly SnapshotPart[]): void;
   /**
+   * Gives a session another id. Its records, producers and commands then belong to the new id, which no
+   * session has. The log then stores the row with the new id. A store without this method copies a long session
+   * in one transaction, and other work waits until the copy is complete.
+   */
+  renameSession?(from: SessionId, into: SessionId): void;
+  /**
    * Deletes the row of a session with its records, producers, commands and snapshot. Blobs stay.
    */
   deleteSession(session: SessionId): void;

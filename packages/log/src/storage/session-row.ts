@@ -29,6 +29,28 @@ export function newSession(
   };
 }
 
+/**
+ * The start of the ids of hidden sessions. A long fork uses such a session until it is complete. Ids of callers
+ * have no control characters, so hidden ids come before all of them.
+ */
+export const hiddenPrefix = '\u0001';
+
+/** Comes after all hidden ids and before all other ids. */
+const hiddenEnd = '\u0002';
+
+/** Returns whether a session is hidden. */
+export function isHidden(session: string): boolean {
+  return session < hiddenEnd;
+}
+
+/** Returns the filter for the sessions that are not hidden. */
+export function visibleSessions<Filter extends { readonly after?: string | undefined }>(
+  filter: Filter,
+): Filter & { readonly after: string } {
+  const { after = '' } = filter;
+  return { ...filter, after: after < hiddenEnd ? hiddenEnd : after };
+}
+
 export function sessionInfo(row: SessionRow): SessionInfo {
   const { session, through, createdAt, changedAt, isClosed, epoch, origin } = row;
   const lease = currentLease(row);

@@ -8,6 +8,7 @@ import { readCases } from './cases/read/read.ts';
 import { snapshotCases } from './cases/read/snapshot.ts';
 import { deleteCases } from './cases/rewrite/delete.ts';
 import { forkCases } from './cases/rewrite/fork.ts';
+import { longForkCases } from './cases/rewrite/long-fork.ts';
 import { redactCases } from './cases/rewrite/redact.ts';
 import { restoreCases } from './cases/rewrite/restore.ts';
 import { retainCases } from './cases/rewrite/retain.ts';
@@ -30,6 +31,7 @@ const specs: readonly CaseSpec[] = [
   ...followEndCases,
   ...settleCases,
   ...forkCases,
+  ...longForkCases,
   ...redactCases,
   ...restoreCases,
   ...deleteCases,

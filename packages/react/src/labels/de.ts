@@ -71,6 +71,11 @@ export const german: Labels = {
   copyTheSource: 'Quelltext kopieren',
   download: 'Herunterladen',
   closeTheArtifacts: 'Artefakte schließen',
+  // Apps of MCP servers
+  appOf: (server) => `App von ${server}`,
+  appWantsNetwork: 'Die App möchte sich verbinden mit',
+  appOpensLink: (server) => `Die App von ${server} möchte diese Adresse öffnen`,
+  appNotLoaded: 'Die App konnte nicht geladen werden.',
   previewClosed:
     'Die Vorschau wurde geschlossen, weil sie die Tastatur nahm oder nicht laden konnte.',
   previewOfVersion: (name, version) => `Vorschau von ${name}, Version ${version}`,

@@ -70,6 +70,11 @@ export const english: Labels = {
   copyTheSource: 'Copy the source',
   download: 'Download',
   closeTheArtifacts: 'Close the artifacts',
+  // Apps of MCP servers
+  appOf: (server) => `App of ${server}`,
+  appWantsNetwork: 'The app wants to connect to',
+  appOpensLink: (server) => `The app of ${server} wants to open this address`,
+  appNotLoaded: 'The app could not be loaded.',
   previewClosed: 'The preview was closed, because it took the keyboard or could not load.',
   previewOfVersion: (name, version) => `Preview of ${name}, version ${version}`,
   loadingTheArtifact: 'Loading the artifact',

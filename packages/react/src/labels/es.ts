@@ -70,6 +70,11 @@ export const spanish: Labels = {
   copyTheSource: 'Copiar el código',
   download: 'Descargar',
   closeTheArtifacts: 'Cerrar los artefactos',
+  // Apps of MCP servers
+  appOf: (server) => `Aplicación de ${server}`,
+  appWantsNetwork: 'La aplicación quiere conectarse a',
+  appOpensLink: (server) => `La aplicación de ${server} quiere abrir esta dirección`,
+  appNotLoaded: 'No se pudo cargar la aplicación.',
   previewClosed: 'La vista previa se cerró porque tomó el teclado o no pudo cargarse.',
   previewOfVersion: (name, version) => `Vista previa de ${name}, versión ${version}`,
   loadingTheArtifact: 'Cargando el artefacto',

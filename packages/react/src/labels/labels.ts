@@ -69,6 +69,11 @@ export interface Labels {
   readonly copyTheSource: string;
   readonly download: string;
   readonly closeTheArtifacts: string;
+  // Apps of MCP servers
+  readonly appOf: (server: string) => string;
+  readonly appWantsNetwork: string;
+  readonly appOpensLink: (server: string) => string;
+  readonly appNotLoaded: string;
   readonly previewClosed: string;
   readonly previewOfVersion: (name: string, version: number) => string;
   readonly loadingTheArtifact: string;

@@ -68,6 +68,11 @@ export const chinese: Labels = {
   copyTheSource: '复制源代码',
   download: '下载',
   closeTheArtifacts: '关闭制品',
+  // Apps of MCP servers
+  appOf: (server) => `${server} 的应用`,
+  appWantsNetwork: '该应用希望连接到',
+  appOpensLink: (server) => `${server} 的应用希望打开此地址`,
+  appNotLoaded: '无法加载该应用。',
   previewClosed: '预览已关闭，因为它占用了键盘或无法加载。',
   previewOfVersion: (name, version) => `${name} 的预览，版本 ${version}`,
   loadingTheArtifact: '正在加载制品',

@@ -50,6 +50,7 @@ export class AgentDirectory {
         kind: type,
         ...(models && { models }),
         ...(accepts && { caller_options: 'accept' }),
+        ...(agent.type === 'loop' && agent.appAgent && { app_agent: agent.appAgent }),
         ...(agent.type === 'loop' && agent.offers && { tools: offeredTools(agent) }),
       };
       await this.#options.rows.registerLocal({
@@ -92,11 +93,19 @@ export class AgentDirectory {
 }
 
 /** Returns the tools of an agent that clients call directly, as the row of the agent stores them. */
-function offeredTools({ offers = [], longTools = [] }: LoopAgent): JsonObject[] {
-  return offers.map(({ name, description, inputSchema, effects }) => ({
-    ...{ name, description, input_schema: inputSchema, effects },
-    ...(longTools.includes(name) && { is_long: true }),
-  }));
+function offeredTools({ offers = [], longTools = [], needs = {} }: LoopAgent): JsonObject[] {
+  return offers.map(({ name, description, inputSchema, effects }) => {
+    const long = longTools
+      .map((one) => (typeof one === 'string' ? { name: one } : one))
+      .find((one) => one.name === name);
+    return {
+      ...{ name, description, input_schema: inputSchema, effects },
+      ...(long && { is_long: true }),
+      ...(long?.needsTask && { needs_task: true }),
+      ...(long?.asksFirst && { asks_first: true }),
+      ...(Object.hasOwn(needs, name) && { needs: [...(needs[name] ?? [])] }),
+    };
+  });
 }
 
 function assertName(name: string): void {

@@ -186,6 +186,7 @@ function withoutServed(metadata: JsonObject | null): JsonObject | null {
     models: _models,
     tools: _tools,
     caller_options: _options,
+    app_agent: _appAgent,
     ...rest
   } = metadata;
   return rest;

@@ -1,5 +1,13 @@
 import { type AgentOptions, createAgent, type Tool } from '@millrace/agent';
-import { DeltaWriter, type Item, type JsonObject, noUsage, parseJson } from '@millrace/core';
+import {
+  DeltaWriter,
+  type Item,
+  type JsonObject,
+  noUsage,
+  parseJson,
+  type ToolCallId,
+  toolCallId,
+} from '@millrace/core';
 import { createProvider, type Provider } from '@millrace/providers';
 import type { LoopAgent } from '../contract/served-agent.ts';
 
@@ -13,10 +21,15 @@ export interface ToolAgentOptions
   /** The tools that clients can call. */
   readonly tools: readonly Tool[];
   /**
-   * The names of the tools that take long. A client with the tasks extension of MCP gets a task for their
-   * calls. Default: none.
+   * The tools that take long. A client with the tasks extension of MCP gets a task for their calls. Default:
+   * none.
    */
-  readonly longTools?: readonly string[] | undefined;
+  readonly longTools?: LoopAgent['longTools'];
+  /**
+   * What a client must be able to do, by the names of the tools. The server refuses calls of other clients.
+   * Default: nothing.
+   */
+  readonly needs?: LoopAgent['needs'];
 }
 
 /**
@@ -28,21 +41,23 @@ export interface ToolAgentOptions
  * const server = createServer({ tokens: [createToken()], log, agents: [tools] });
  */
 export function toolAgent(options: ToolAgentOptions): LoopAgent {
-  const { name, description, tools, longTools, ...rest } = options;
+  const { name, description, tools, longTools, needs, ...rest } = options;
   const provider = toolCallProvider();
   const agent = createAgent({ whileAsking: 'park', ...rest, name, tools: [...tools], provider });
-  return { type: 'loop', name, description, agent, offers: tools, longTools };
+  return { type: 'loop', name, description, agent, offers: tools, longTools, needs };
 }
 
 /** A call of a tool as the text of a message. */
 interface CallMessage {
   readonly name: string;
   readonly arguments: JsonObject;
+  /** The id of the call. Default: a new id. */
+  readonly id?: string | undefined;
 }
 
 /** Returns the text of the message that makes `toolCallProvider` call a tool. */
-export function callMessage(call: CallMessage): string {
-  return JSON.stringify({ name: call.name, arguments: call.arguments });
+export function callMessage({ name, arguments: given, id }: CallMessage): string {
+  return JSON.stringify({ name, arguments: given, ...(id !== undefined && { id }) });
 }
 
 /**
@@ -55,12 +70,17 @@ export function toolCallProvider(): Provider {
     const writer = new DeltaWriter({ itemId, turn, attempt, ids });
     const call = lastCall(items);
     const isCall = typeof call === 'object';
-    const part = isCall ? writer.toolCall(ids.toolCall(), call.name) : writer.text();
+    const part = isCall ? writer.toolCall(idOf(call) ?? ids.toolCall(), call.name) : writer.text();
     part.append(isCall ? JSON.stringify(call.arguments) : call);
     part.commit();
     const stop = { reason: isCall ? 'tool_use' : 'stop' } as const;
     yield { deltas: writer.take(), end: { stop, usage: noUsage } };
   });
+}
+
+/** Returns the id that a message gives to its call. */
+function idOf({ id }: CallMessage): ToolCallId | undefined {
+  return typeof id === 'string' && /^\w{1,64}$/.test(id) ? toolCallId(id) : undefined;
 }
 
 /** Returns the call of the last message, or a text if there is nothing to call. */
@@ -69,8 +89,8 @@ function lastCall(items: readonly Item[]): CallMessage | string {
   if (last?.kind !== 'user') return 'Done.';
   const text = last.parts.flatMap((part) => (part.kind === 'text' ? part.text : [])).join('');
   const read = parseJson(text);
-  const { name, arguments: given = {} } = (read.ok ? read.value : {}) as Partial<CallMessage>;
+  const { name, arguments: given = {}, id } = (read.ok ? read.value : {}) as Partial<CallMessage>;
   if (typeof name === 'string' && typeof given === 'object' && given !== null)
-    return { name, arguments: given };
+    return { name, arguments: given, id };
   return 'Send {"name": "…", "arguments": {…}} to call a tool.';
 }

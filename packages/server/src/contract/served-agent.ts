@@ -70,11 +70,40 @@ export interface LoopAgent extends NamedAgent {
    */
   readonly offers?: readonly Tool[] | undefined;
   /**
-   * The names of the tools in `offers` that take long. A client with the tasks extension of MCP gets a task
-   * for their calls. Default: none.
+   * The name of the served agent that runs the tool calls of MCP apps. Create it with `toolAgent`, from
+   * `appTools` of the connected MCP servers and the permission policy of this agent. Every client that can
+   * write to a task of this agent can then call these tools. Default: apps cannot call tools.
    */
-  readonly longTools?: readonly string[] | undefined;
+  readonly appAgent?: string | undefined;
+  /**
+   * The tools in `offers` that take long. A client with the tasks extension of MCP gets a task for their calls.
+   * Default: none.
+   */
+  readonly longTools?: readonly (string | LongTool)[] | undefined;
+  /**
+   * What a client of MCP must be able to do, by the names of the tools in `offers`. The server refuses calls of
+   * other clients. Default: nothing.
+   */
+  readonly needs?: Readonly<Record<string, readonly ClientAbility[]>> | undefined;
 }
+
+/** A tool that takes long. A name alone stands for a tool with the defaults. */
+export interface LongTool {
+  readonly name: string;
+  /** True if the server refuses calls of clients without the tasks extension. Default: false. */
+  readonly needsTask?: boolean | undefined;
+  /**
+   * True if the tool asks its first questions before it works. The call then returns these questions, and the
+   * client gets the task after the answers. Default: false; the questions are questions of the task.
+   */
+  readonly asksFirst?: boolean | undefined;
+}
+
+/**
+ * What the program of a user can do for the server: show forms to the user, ask its model, or name the folders in
+ * which it works.
+ */
+export type ClientAbility = 'elicitation' | 'sampling' | 'roots';
 
 /** The object through which a handler of a sync or async agent reads and writes its task. */
 export interface HandlerContext {

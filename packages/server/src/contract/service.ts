@@ -102,6 +102,21 @@ export interface RequestMetadata {
   readonly owner?: string | undefined;
   /** The files and the metadata of the message. Only agent loops accept files. */
   readonly extras?: MessageExtras | undefined;
+  /** Limits the copy that a fork, a branch or a copy makes. Default: no limit. */
+  readonly copies?: CopyLimit | undefined;
+}
+
+/** Limits the copies of one caller. */
+export interface CopyLimit {
+  /** Throws `rate_limited` while another copy of the caller runs. */
+  assertIdle(): void;
+  /** Throws `rate_limited` if the caller cannot start a copy now. */
+  assertFree(): void;
+  /**
+   * Runs a copy. Throws `rate_limited` if the caller cannot start a copy now. The copy must call `onCopy` with
+   * the size of each part before it stores the part. `onCopy` throws if the part is over the limit.
+   */
+  run<T>(copy: (onCopy: (bytes: number) => void) => Promise<T>): Promise<T>;
 }
 
 /** The files and the metadata of a message, in addition to its text. */
@@ -134,12 +149,16 @@ export interface TasksService {
   /** Queues a command for the agent loop that drives the task. */
   submit(taskId: string, command: Command, sent?: RequestMetadata): Promise<SubmitResult>;
   /** Copies the task into a new task, up to the given item. An agent loop continues in the new task. */
-  fork(taskId: string, body: bodies.ForkTask, sent?: Pick<RequestMetadata, 'trace'>): Promise<Task>;
+  fork(
+    taskId: string,
+    body: bodies.ForkTask,
+    sent?: Pick<RequestMetadata, 'trace' | 'copies'>,
+  ): Promise<Task>;
   /** Continues the task from any record of its log in a new task, with a change. */
   branch(
     taskId: string,
     body: bodies.BranchTask,
-    sent?: Pick<RequestMetadata, 'trace'>,
+    sent?: Pick<RequestMetadata, 'trace' | 'copies'>,
   ): Promise<Task>;
   /**
    * Creates a task with a copy of the log of another task up to an offset, and with further records. The copy
@@ -148,7 +167,7 @@ export interface TasksService {
   copy(
     taskId: string,
     copied: Omit<ForkOptions, 'into'>,
-    sent?: Pick<RequestMetadata, 'key'>,
+    sent?: Pick<RequestMetadata, 'key' | 'copies'>,
   ): Promise<Task>;
   get(ref: Ref): Promise<TaskResponse>;
   /**

@@ -11,6 +11,7 @@ import type { Clock } from '@millrace/log';
 import { z } from 'zod';
 import { ServerError } from '../contract/server-error.ts';
 import { scopedService } from '../routes/scoped/scoped-service.ts';
+import type { CopyLimits } from './access/copy-limit.ts';
 import { restrictedName } from './access/fair-share.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import type { HttpLimits } from './http-limits.ts';
@@ -20,6 +21,8 @@ import { Reply, type Route, type RouteContext, type RouteServices, StreamReply }
 
 interface HandleRouteOptions extends RouteServices {
   readonly limits: HttpLimits;
+  /** Limits the copies of all callers. */
+  readonly copyLimits: CopyLimits;
   readonly openStreams: OpenStreams;
   readonly closing: AbortSignal;
 }
@@ -96,8 +99,11 @@ function createContext(
   const { request, grant, caller, drained, full, inTurn, toServerError } = exchange;
   const { service, streams, tokens, log, clock, limits, closing, storage, mcp, a2a, push } =
     options;
+  const { copyLimits } = options;
+  const copies = copyLimits.of(restrictedName(grant));
   return {
-    service: scopedService(service, grant),
+    service: scopedService(service, grant, copies),
+    copies,
     grant,
     caller,
     restricted: restrictedName(grant),

@@ -6,6 +6,7 @@ import { allRoutes } from '../routes/all-routes.ts';
 import { isOpenAiPath, openAiErrorReply } from '../routes/openai/openai-error.ts';
 import { isStreamPath, streamErrorReply } from '../routes/streams/request-headers.ts';
 import { type AccessPolicy, checkAccess } from './access/check-access.ts';
+import type { CopyLimits } from './access/copy-limit.ts';
 import { restrictedName, shareOf } from './access/fair-share.ts';
 import {
   bodyTimeout,
@@ -29,6 +30,7 @@ import { type FoundRoute, Router, readTarget } from './router.ts';
 
 interface HttpAppOptions extends RouteServices {
   readonly limits: HttpLimits;
+  readonly copyLimits: CopyLimits;
   readonly requestLog: RequestLog;
   readonly openStreams: OpenStreams;
   readonly unreadReplies: UnreadReplies;

@@ -33,6 +33,11 @@ export interface HttpLimits {
   readonly wrongTokensPerSecond: number;
   /** Maximum number of wrong tokens in one burst. Default: 100. */
   readonly wrongTokenBurst: number;
+  /**
+   * Maximum number of bytes that a caller without full access can copy in one hour, with forks and branches of
+   * tasks and streams. Default: 256 MiB.
+   */
+  readonly copiedBytesPerHour: number;
   /** Maximum time for running requests to finish when the server closes. Default: 5 s. */
   readonly closeTimeoutMs: number;
 }
@@ -54,5 +59,6 @@ export const defaultHttpLimits: HttpLimits = {
   requestBurst: 5000,
   wrongTokensPerSecond: 10,
   wrongTokenBurst: 100,
+  copiedBytesPerHour: 2 ** 28,
   closeTimeoutMs: 5000,
 };

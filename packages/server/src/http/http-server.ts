@@ -4,6 +4,7 @@ import { ServerError } from '../contract/server-error.ts';
 import { defaultStreamLimits } from '../stream/stream-limits.ts';
 import type { Authorize } from './access/authorized-user.ts';
 import { type ClientAddress, callerOfToken, tokenOfCaller } from './access/check-access.ts';
+import { CopyLimits } from './access/copy-limit.ts';
 import { isLoopback } from './access/host-and-origin.ts';
 import { GuessLimit, RateLimit } from './access/rate-limit.ts';
 import { TrustedProxies } from './access/trusted-proxies.ts';
@@ -83,6 +84,7 @@ export class HttpServer {
     this.#app = new HttpApp({
       ...options,
       limits: this.#limits,
+      copyLimits: new CopyLimits(clock, this.#limits.copiedBytesPerHour),
       requestLog: new RequestLog(options.requestLog, clock),
       openStreams,
       unreadReplies,

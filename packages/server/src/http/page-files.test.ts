@@ -17,7 +17,7 @@ async function pageFolder(): Promise<string> {
   await writeFile(join(folder, 'dist', 'index.html'), html);
   await writeFile(join(folder, 'dist', 'icon.svg'), '<svg/>');
   await mkdir(join(folder, 'dist', 'frames'));
-  for (const name of [...frames, 'picture.html'])
+  for (const name of [...frames, 'picture.html', 'app.html'])
     await writeFile(join(folder, 'dist', 'frames', name), html);
   await writeFile(join(folder, 'dist', 'assets', 'index-a1b2c3d4.js'), 'let a = 1;\n'.repeat(200));
   await writeFile(join(folder, 'dist', 'server.key'), 'secret that no page contains');
@@ -69,6 +69,35 @@ test.each(frames)(
     expect(policy).not.toMatch(/connect-src|frame-src|allow-same-origin|https?:/);
   },
 );
+
+test('the frame for apps connects only to the origins in its query', async () => {
+  const url = `${await startServer()}/frames/app.html`;
+  const policyOf = async (query: string) =>
+    (await fetch(url + query)).headers.get('content-security-policy') ?? '';
+  const closed = await policyOf('');
+  expect(closed).toMatch(/^sandbox allow-scripts allow-forms; default-src 'none';/);
+  expect(closed).not.toMatch(
+    /connect-src|frame-src|allow-same-origin|allow-top|allow-popups|https?:/,
+  );
+  const open = await policyOf('?connect=https://api.example&resource=https://*.cdn.example');
+  expect(open.match(/[\w-]+ [^;]*https:[^;]*/g)?.map((one) => one.split(' ')[0])).toEqual([
+    ...['style-src', 'img-src', 'media-src', 'font-src', 'connect-src', 'form-action'],
+  ]);
+  expect(open).toContain(' connect-src https://api.example;');
+});
+
+test.each([
+  "https://api.example; script-src 'unsafe-eval'",
+  "https://api.example 'self'",
+  'https://api.example,https://b.example',
+  ...['*', 'https://*', 'http://api.example', 'data:', 'https:', ' ', 'https://a.example\nx'],
+])('18.470: attack: a query adds a directive to the policy of an app: %s', async (given) => {
+  const url = `${await startServer()}/frames/app.html`;
+  for (const name of ['connect', 'resource']) {
+    const { status } = await fetch(`${url}?${name}=${encodeURIComponent(given)}`);
+    expect(status).toBe(422);
+  }
+});
 
 test('files with a content hash in their name are cached forever', async () => {
   const url = await startServer();

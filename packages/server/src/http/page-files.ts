@@ -39,18 +39,34 @@ const contentTypes: Readonly<Record<string, string>> = {
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src blob:; connect-src 'self'; font-src 'self'; frame-src 'self'; worker-src 'self'; manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
+/** What the policy of a frame allows in addition. */
+interface FrameRights {
+  /** The sources of pictures. Default: only data and blobs. */
+  readonly pictures?: string | undefined;
+  /** The origins to which the scripts of an app can connect. Default: none. */
+  readonly connect?: string | undefined;
+  /** The origins from which an app loads scripts, styles, fonts, pictures and media. Default: none. */
+  readonly resource?: string | undefined;
+  /** True if the frame can handle forms. It can send them nowhere. Default: false. */
+  readonly hasForms?: boolean | undefined;
+}
+
 /**
  * Returns the policy of a frame in which the page shows content of models. `sandbox` gives the frame its own
  * origin, and the other rules block the network. The first policy allows only the scripts of the file and
- * scripts that they start. The second policy restricts started scripts to `data:` URLs.
+ * scripts that they start. The second policy restricts started scripts to `data:` URLs and the given origins.
  */
-function framePolicy(html: string, pictures = 'data: blob:'): string {
+function framePolicy(html: string, rights: FrameRights = {}): string {
+  const { pictures = 'data: blob:', connect, resource, hasForms = false } = rights;
+  const from = resource === undefined ? '' : ` ${resource}`;
+  const connections = connect === undefined ? '' : ` connect-src ${connect};`;
   const scripts = [...html.matchAll(/<script>(.*?)<\/script>/gs)].map(([, code = '']) => code);
   const own = scripts
     .map((code) => `'sha256-${createHash('sha256').update(code).digest('base64')}'`)
     .join(' ');
-  const first = `sandbox allow-scripts; default-src 'none'; script-src ${own} 'strict-dynamic'; worker-src 'none'; style-src 'unsafe-inline'; img-src ${pictures}; media-src data: blob:; font-src data:; frame-ancestors 'self'; base-uri 'none'; form-action 'none'`;
-  return `${first}, script-src ${own} data:`;
+  const sandbox = `sandbox allow-scripts${hasForms ? ' allow-forms' : ''}`;
+  const first = `${sandbox}; default-src 'none'; script-src ${own} 'strict-dynamic'; worker-src 'none'; style-src 'unsafe-inline'${from}; img-src ${pictures}${from}; media-src data: blob:${from}; font-src data:${from};${connections} frame-ancestors 'self'; base-uri 'none'; form-action 'none'`;
+  return `${first}, script-src ${own} data:${from}`;
 }
 
 const maxFiles = 1000;
@@ -64,12 +80,43 @@ export function pageRoutes(folder: string): readonly Route[] {
   const index = files.find(({ path }) => path === '/index.html');
   if (index === undefined) throw pageNotFound(folder);
   const others = files.filter((file) => file !== index && typeOf(file.path) !== undefined);
-  const served = others.map((file) => [file.path, servedFile(file)] as const);
   const indexAt = indexFiles(index);
   return [
     ...['/', '/app/*'].map((path) => fileRoute(path, indexAt)),
-    ...served.map(([path, file]) => fileRoute(path, () => file)),
+    ...others.map((file) => {
+      if (file.path === appFrame) return appRoute(file);
+      const served = servedFile(file);
+      return fileRoute(file.path, () => served);
+    }),
   ];
+}
+
+/** The frame of MCP apps. Its policy depends on the request. */
+const appFrame = '/frames/app.html';
+
+/** A list of origins, each with at most one wildcard at its start. It cannot contain another directive. */
+const originList = z
+  .string()
+  .max(8_000)
+  .refine((text) => text.split(' ').every((one) => origin.test(one)), 'it is not a list of origins')
+  .optional();
+const origin = /^(?:https|wss):\/\/(?:\*\.)?[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?(?::\d{1,5})?$/;
+
+/**
+ * Returns the route of the frame for MCP apps. The page names the origins that the app declares, after the
+ * user has agreed.
+ */
+function appRoute(file: PageFile): Route {
+  const served = servedFile(file);
+  return route({
+    ...fileSpec(file.path),
+    query: z.object({ connect: originList, resource: originList }),
+    handle: async ({ query }, { headers: requestHeaders }) => {
+      const policy = framePolicy(file.bytes.toString(), { ...query, hasForms: true });
+      const headers = { ...served.headers, 'content-security-policy': policy };
+      return sendFile({ ...served, headers }, requestHeaders);
+    },
+  });
 }
 
 /**
@@ -147,7 +194,7 @@ function policyOf(path: string, bytes: Buffer): Readonly<Record<string, string>>
   // agreed.
   const pictures = path === '/frames/picture.html' ? 'https:' : undefined;
   return {
-    'content-security-policy': framePolicy(bytes.toString(), pictures),
+    'content-security-policy': framePolicy(bytes.toString(), { pictures }),
     // A DNS lookup would reveal to the owner of the name that a user has read the content.
     'x-dns-prefetch-control': 'off',
   };
@@ -156,27 +203,30 @@ function policyOf(path: string, bytes: Buffer): Readonly<Record<string, string>>
 /** Returns the route of one file. The route is public, because the files contain no secrets. */
 function fileRoute(path: string, fileAt: (basePath: string) => ServedFile): Route {
   return route({
-    ...{
-      method: 'GET',
-      path,
-      summary: 'Get a file of the page',
-      access: 'public',
-      reply: z.string(),
-    },
-    handle: async (_input, { headers: requestHeaders, basePath }) => {
-      const { etag, headers, encoded } = fileAt(basePath);
-      return new StreamReply(async (response) => {
-        if (requestHeaders['if-none-match']?.includes(etag))
-          return void response.writeHead(304, headers).end();
-        const { body, encoding } = await encoded(requestHeaders);
-        response.writeHead(200, {
-          ...headers,
-          ...(encoding !== undefined && { 'content-encoding': encoding }),
-          'content-length': body.length,
-        });
-        response.end(body);
-      });
-    },
+    ...fileSpec(path),
+    handle: async (_input, { headers, basePath }) => sendFile(fileAt(basePath), headers),
+  });
+}
+
+function fileSpec(path: string) {
+  const [method, access] = ['GET', 'public'] as const;
+  return { method, path, summary: 'Get a file of the page', access, reply: z.string() };
+}
+
+function sendFile(
+  { etag, headers, encoded }: ServedFile,
+  requestHeaders: IncomingHttpHeaders,
+): StreamReply {
+  return new StreamReply(async (response) => {
+    if (requestHeaders['if-none-match']?.includes(etag))
+      return void response.writeHead(304, headers).end();
+    const { body, encoding } = await encoded(requestHeaders);
+    response.writeHead(200, {
+      ...headers,
+      ...(encoding !== undefined && { 'content-encoding': encoding }),
+      'content-length': body.length,
+    });
+    response.end(body);
   });
 }
 

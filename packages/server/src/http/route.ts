@@ -5,7 +5,7 @@ import type { Clock, Log } from '@millrace/log';
 import type { z } from 'zod';
 import type { HttpResponse } from '../contract/http.ts';
 import { ServerError } from '../contract/server-error.ts';
-import type { Grant, RequestMetadata, TaskService } from '../contract/service.ts';
+import type { CopyLimit, Grant, RequestMetadata, TaskService } from '../contract/service.ts';
 import type { TaskStreams } from '../contract/stream.ts';
 import type { A2aOptions, PushSender } from '../routes/a2a/contract.ts';
 import type { McpOptions } from '../routes/mcp/mcp-options.ts';
@@ -44,6 +44,8 @@ export interface RouteContext extends RouteServices {
   readonly caller: string;
   /** Identifies the resources of a caller without full access. Undefined for full access. */
   readonly restricted: string | undefined;
+  /** Limits the copies of the caller. Undefined for full access. */
+  readonly copies: CopyLimit | undefined;
   /** Waits until the client has read what was written. Disconnects a client that stops reading. */
   readonly drained: (response: HttpResponse) => Promise<void>;
   /**

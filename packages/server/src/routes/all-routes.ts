@@ -6,6 +6,7 @@ import { chatRoutes } from './chat/chat-routes.ts';
 import { eventRoutes } from './events.ts';
 import { experimentRoutes } from './experiments/experiment-routes.ts';
 import { fileRoutes } from './files/file-routes.ts';
+import { appCallRoutes } from './mcp/app-calls.ts';
 import { mcpRoutes } from './mcp/mcp-routes.ts';
 import { messageRoutes } from './messages.ts';
 import { openAiRoutes } from './openai/openai-routes.ts';
@@ -27,6 +28,7 @@ const routes: readonly Route[] = [
   ...taskRoutes,
   ...taskLogRoutes,
   ...subAgentRoutes,
+  ...appCallRoutes,
   ...fileRoutes,
   ...messageRoutes,
   ...eventRoutes,

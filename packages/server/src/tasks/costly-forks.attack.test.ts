@@ -67,7 +67,7 @@ test('18.462: attack: a fork by previous_response_id reads the later records at 
   const { records } = await log.read(taskId, { maxBytes: Number.POSITIVE_INFINITY });
   await counted.restore(taskId, records);
   take();
-  const context = { log: counted, headers: {}, trace: undefined };
+  const context = { log: counted, headers: {}, trace: undefined, copies: undefined };
   const { fork } = await findPlace({ taskId, previous: first.id, entries: [] }, context);
   expect(fork?.through).toBeLessThan(100);
   expect(take().records).toBeLessThan(6000);

@@ -5,14 +5,7 @@ import {
   forkSession,
   type Run,
 } from '@millrace/agent';
-import {
-  type FilePart,
-  type Item,
-  itemId,
-  type SessionId,
-  sessionId,
-  type TraceContext,
-} from '@millrace/core';
+import { type FilePart, type Item, itemId, type SessionId, sessionId } from '@millrace/core';
 import { type ForkOptions as CopyOptions, type Log, readBackward } from '@millrace/log';
 import { withFiles } from '../agents/loops/loop-commands.ts';
 import type { LoopRunner } from '../agents/loops/loop-runner.ts';
@@ -22,11 +15,14 @@ import type { BranchTask, ForkTask } from '../contract/request-bodies.ts';
 
 import type { LoopAgent } from '../contract/served-agent.ts';
 import { ServerError } from '../contract/server-error.ts';
+import type { CopyLimit, RequestMetadata } from '../contract/service.ts';
 import type { Task } from '../contract/task.ts';
 import { convertContent } from '../messages/message-drafts.ts';
 import { createTracker } from '../stores/row-services.ts';
 import { keyedTaskId, type StoredTask } from '../stores/task-store.ts';
 import { contentToParts } from '../updates/content-parts.ts';
+
+type ForkMetadata = Pick<RequestMetadata, 'trace' | 'copies'>;
 
 interface ForkOptions extends RunnerOptions {
   readonly loops: LoopRunner;
@@ -38,13 +34,14 @@ export async function forkTask(
   stored: StoredTask,
   served: LoopAgent,
   body: ForkTask,
-  trace?: TraceContext,
+  sent: ForkMetadata = {},
 ): Promise<Task> {
   const { ids, files } = options;
   const from = stored.task.id;
+  sent.copies?.assertFree();
   const input = inputOf(body, ids.item(), await files.partsOf(from, body.content));
   const item = body.item_id == null ? undefined : itemId(body.item_id);
-  return startFork(options, stored, served, trace, ({ agent }, into, runOptions) =>
+  return startFork(options, stored, served, sent, ({ agent }, into, runOptions) =>
     input === undefined || item === undefined
       ? agent.regenerate(sessionId(from), { ...runOptions, into, ...(item && { item }) })
       : agent.edit(sessionId(from), item, [input], { ...runOptions, into }),
@@ -57,9 +54,10 @@ export async function branchTask(
   stored: StoredTask,
   served: LoopAgent,
   body: BranchTask,
-  trace?: TraceContext,
+  sent: ForkMetadata = {},
 ): Promise<Task> {
   const { ids, files } = options;
+  sent.copies?.assertFree();
   const { at, content, model, instructions, results, rerun } = body;
   const from = stored.task.id;
   const attached = await files.partsOf(from, content);
@@ -72,7 +70,7 @@ export async function branchTask(
     ...(results != null && { results: Object.fromEntries(results.map(resultOf)) }),
     ...(rerun != null && { rerun }),
   };
-  return startFork(options, stored, served, trace, ({ agent }, into, runOptions) =>
+  return startFork(options, stored, served, sent, ({ agent }, into, runOptions) =>
     branchSession(agent, from, { ...branch, into }, runOptions),
   );
 }
@@ -89,7 +87,7 @@ type StartRun = (
   served: LoopAgent,
   into: SessionId,
   options: Required<Pick<ForkedRunOptions, 'leave' | 'observers'>> &
-    Pick<ForkedRunOptions, 'trace'>,
+    Pick<ForkedRunOptions, 'trace' | 'onCopy'>,
 ) => Run;
 
 /** Starts a run in a fork of a task, and creates the task of the fork. */
@@ -97,7 +95,7 @@ async function startFork(
   options: ForkOptions,
   { task: from, agentId, owner }: StoredTask,
   served: LoopAgent,
-  trace: TraceContext | undefined,
+  { trace, copies }: ForkMetadata,
   start: StartRun,
 ): Promise<Task> {
   const { log, rows, tasks, ids, loops } = options;
@@ -105,10 +103,14 @@ async function startFork(
   const newSession = ids.session();
   const detach = new AbortController();
   const observers = loops.observersOf(newSession, agent);
-  const run = start(served, newSession, { leave: detach.signal, trace, observers });
-  await untilStarted(run);
-  const through = (await log.info(newSession))?.origin?.through;
-  if (through === undefined) throw await forkError(from.id, run);
+  const { run, through } = await limitedCopy(copies, async (onCopy) => {
+    const options = { leave: detach.signal, trace, observers, ...(onCopy && { onCopy }) };
+    const started = start(served, newSession, options);
+    await untilStarted(started);
+    const { origin } = (await log.info(newSession)) ?? {};
+    if (origin === undefined) throw await forkError(from.id, started);
+    return { run: started, through: origin.through };
+  });
   const task_metadata = await branchMetadata(log, from, through);
   const task = await tasks.adopt({ agentId, owner }, newSession, {
     ...{ params: from.params, task_metadata },
@@ -123,18 +125,28 @@ export async function copyTask(
   { log, rows, tasks, ids }: RunnerOptions,
   { task: from, agentId, owner }: StoredTask,
   copied: Omit<CopyOptions, 'into'>,
-  key: string | undefined,
+  { key, copies }: Pick<RequestMetadata, 'key' | 'copies'>,
 ): Promise<Task> {
   const into =
     key === undefined ? ids.session() : keyedTaskId(agentId, `copy:${from.id}:${key}`, owner);
   const known = key === undefined ? undefined : await tasks.find({ id: into });
   if (known !== undefined) return known.task;
   if ((await log.info(into)) === undefined)
-    await forkSession(log, sessionId(from.id), { into, ...copied });
+    await limitedCopy(copies, (onCopy) =>
+      forkSession(log, sessionId(from.id), { into, ...copied, ...(onCopy && { onCopy }) }),
+    );
   const task_metadata = await branchMetadata(log, from, copied.through);
   const task = await tasks.adopt({ agentId, owner }, into, { params: from.params, task_metadata });
   await createTracker(rows, into, agentId);
   return task;
+}
+
+/** Runs a copy within the limit of its caller. */
+function limitedCopy<T>(
+  copies: CopyLimit | undefined,
+  copy: (onCopy?: CopyOptions['onCopy']) => Promise<T>,
+): Promise<T> {
+  return copies === undefined ? copy() : copies.run(copy);
 }
 
 /** Returns the metadata of a task that is a copy of another task up to an offset. */

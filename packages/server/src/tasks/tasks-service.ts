@@ -107,26 +107,26 @@ export function tasksService(options: TasksServiceOptions): TasksService {
         return submit();
       });
     },
-    async fork(taskId, body, { trace } = {}) {
+    async fork(taskId, body, { trace, copies } = {}) {
       queues.assertOpen();
       const stored = await tasks.get({ id: taskId });
       const { info, agent } = await directory.get(stored.agentId);
       if (agent.type !== 'loop')
         throw wrongMethod(info, 'fork a task', 'message/send in a new task');
-      return forkTask(options, stored, agent, body, trace);
+      return forkTask(options, stored, agent, body, { trace, copies });
     },
-    async branch(taskId, body, { trace } = {}) {
+    async branch(taskId, body, { trace, copies } = {}) {
       queues.assertOpen();
       const stored = await tasks.get({ id: taskId });
       const { info, agent } = await directory.get(stored.agentId);
       if (agent.type !== 'loop')
         throw wrongMethod(info, 'branch a task', 'message/send in a new task');
       assertModel(agent, body.model);
-      return branchTask(options, stored, agent, body, trace);
+      return branchTask(options, stored, agent, body, { trace, copies });
     },
-    async copy(taskId, copied, { key } = {}) {
+    async copy(taskId, copied, sent = {}) {
       queues.assertOpen();
-      return copyTask(options, await tasks.get({ id: taskId }), copied, key);
+      return copyTask(options, await tasks.get({ id: taskId }), copied, sent);
     },
     async request(taskId, at) {
       const stored = await tasks.get({ id: taskId });

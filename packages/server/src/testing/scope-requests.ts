@@ -90,6 +90,9 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
   'PUT /tasks/{task_id}': { body: () => ({ task_metadata: {} }) },
   'PUT /tasks/name/{task_name}': { body: () => ({ task_metadata: {} }) },
   'POST /tasks/{task_id}/commands': { body: () => ({ type: 'abort' }) },
+  'POST /tasks/{task_id}/app-calls': {
+    body: () => ({ tool_call_id: 'call_1', name: 'refresh', arguments: {} }),
+  },
   'POST /tasks/{task_id}/fork': { body: () => ({}) },
   'POST /tasks/{task_id}/branch': { body: () => ({ at: 1, content: secretContent }) },
   'GET /tasks/{task_id}/diff': { query: ({ task_id }) => ({ other: task_id }) },

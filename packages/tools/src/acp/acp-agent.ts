@@ -250,24 +250,38 @@ class AcpConnection {
 /** The events of a turn that its reader has not taken yet. `RemoteTurn` limits what waits behind it. */
 class EventQueue {
   #events: RemoteEvent[] = [];
+  #isOver = false;
   #changed = Promise.withResolvers<void>();
 
   push(events: readonly RemoteEvent[]): void {
+    if (this.#isOver) return cancelQuestions(events);
     this.#events.push(...events);
     this.#changed.resolve();
   }
 
-  /** Yields the events up to the end. */
+  /** Yields the events up to the end. Questions that the reader does not get are cancelled. */
   async *events(): AsyncGenerator<RemoteEvent> {
-    for (;;) {
-      await this.#changed.promise;
-      this.#changed = Promise.withResolvers();
-      for (const event of this.#events.splice(0)) {
-        yield event;
-        if (event.type === 'end') return;
+    let [taken, count]: [RemoteEvent[], number] = [[], 0];
+    try {
+      for (;;) {
+        await this.#changed.promise;
+        this.#changed = Promise.withResolvers();
+        [taken, count] = [this.#events.splice(0), 0];
+        for (const event of taken) {
+          count++;
+          yield event;
+          if (event.type === 'end') return;
+        }
       }
+    } finally {
+      this.#isOver = true;
+      cancelQuestions([...taken.slice(count), ...this.#events.splice(0)]);
     }
   }
+}
+
+function cancelQuestions(events: readonly RemoteEvent[]): void {
+  for (const event of events) if (event.type === 'question') event.answer({ action: 'cancel' });
 }
 
 async function within<T>(work: Promise<T>): Promise<T> {

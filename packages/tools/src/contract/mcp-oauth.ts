@@ -17,6 +17,17 @@ export interface McpOAuth {
   /** The secret for `clientId`. Default: the client has no secret. */
   readonly clientSecret?: string | undefined;
   /**
+   * `user`: a user logs in on a page. `program`: this program logs in as itself, with `clientId` and with
+   * `clientSecret` or `privateKey`. No page is opened, and `connectMcp` and tool calls log in when the server asks
+   * for it. Default: `user`.
+   */
+  readonly as?: 'user' | 'program' | undefined;
+  /**
+   * The private key for `clientId` in the PEM format, for a login as `program`: an RSA key, an Ed25519 key or a
+   * P-256 key. The key stays in this process, which sends only signed texts. Default: `clientSecret` is used.
+   */
+  readonly privateKey?: string | undefined;
+  /**
    * The https address of a document that describes this client. The client uses the address as its id if the
    * authorization server supports that. Default: the client registers itself.
    */

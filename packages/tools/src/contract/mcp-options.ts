@@ -32,6 +32,13 @@ export interface McpOptions {
   readonly maxMessageBytes?: number | undefined;
   /** Maximum total size of the attachments of one result. Default: 8 MiB. */
   readonly maxAttachmentBytes?: number | undefined;
+  /**
+   * If true, the client announces that it shows MCP apps, and keeps the app of a tool with its results. Set it
+   * if users see the session on the page of a server. Default: false.
+   */
+  readonly apps?: boolean | undefined;
+  /** Maximum size of the document of an app. A larger app is not shown. Default: 4 MiB. */
+  readonly maxAppBytes?: number | undefined;
   /** Maximum length of the description of a tool. Default: 2,048 characters. */
   readonly maxDescriptionLength?: number | undefined;
   /**
@@ -55,7 +62,7 @@ export interface McpOptions {
 }
 
 type Hooks = Pick<McpOptions, 'onChange' | 'onProblem' | 'beforeStart'>;
-type Flags = Pick<McpOptions, 'trustAnnotations' | 'negotiate'>;
+type Flags = Pick<McpOptions, 'trustAnnotations' | 'negotiate' | 'apps'>;
 type Numbers = Omit<McpOptions, keyof Hooks | keyof Flags>;
 
 /** The options with all defaults filled in. */
@@ -70,6 +77,7 @@ const defaults: { readonly [Name in keyof Numbers]-?: number } = {
   graceMs: 2_000,
   maxMessageBytes: 16 * 2 ** 20,
   maxAttachmentBytes: 8 * 2 ** 20,
+  maxAppBytes: 4 * 2 ** 20,
   maxDescriptionLength: 2_048,
   maxOutputLength: 30_000,
 };
@@ -89,6 +97,7 @@ export function resolveMcpOptions(options: McpOptions, isHttp: boolean): McpSett
     ...(Object.fromEntries(numbers) as typeof defaults),
     trustAnnotations: options.trustAnnotations ?? false,
     negotiate: options.negotiate ?? isHttp,
+    apps: options.apps ?? false,
     onChange: options.onChange,
     onProblem: options.onProblem,
     beforeStart: options.beforeStart,

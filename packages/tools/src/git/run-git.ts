@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { access, constants, lstat, realpath } from 'node:fs/promises';
-import { delimiter, dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { delimiter, dirname, isAbsolute, join, sep } from 'node:path';
+import { isInside } from '../workspace/match-path.ts';
 import { type GitSetting, gitSafetyEnv } from './git-environment.ts';
 import { isOwnRepository } from './repository-owner.ts';
 import { findRepositoryRisk } from './repository-risk.ts';
@@ -80,7 +81,7 @@ export async function findProgram(
   for (const folder of searchPath.split(delimiter)) {
     if (!isAbsolute(folder)) continue;
     const path = await realpath(join(folder, name)).catch(() => undefined);
-    if (path === undefined || isBelow(path, root) || isBelow(folder, root)) continue;
+    if (path === undefined || isInside(root, path) || isInside(root, folder)) continue;
     // The root can be a subfolder of the project, so `node_modules` can also be in a parent folder.
     if (`${path}${sep}${folder}${sep}`.includes(`${sep}node_modules${sep}`)) continue;
     const isRunnable = await access(path, constants.X_OK).then(
@@ -92,18 +93,13 @@ export async function findProgram(
   return undefined;
 }
 
-function isBelow(path: string, root: string): boolean {
-  const inside = relative(root, path);
-  return inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
-}
-
 const passedVariables = ['HOME', 'XDG_CONFIG_HOME', 'USERPROFILE', 'SYSTEMROOT', 'TMPDIR', 'TEMP'];
 
 /** Returns only the variables that git needs to start and to find the user's ignore file. */
 function closedEnv(env: Env, root: string): Env {
   const passed = passedVariables.map((name) => [name, env[name]] as const);
   const folders = (env['PATH'] ?? '').split(delimiter);
-  const outside = folders.filter((folder) => isAbsolute(folder) && !isBelow(folder, root));
+  const outside = folders.filter((folder) => isAbsolute(folder) && !isInside(root, folder));
   return { ...Object.fromEntries(passed), LC_ALL: 'C', PATH: outside.join(delimiter) };
 }
 

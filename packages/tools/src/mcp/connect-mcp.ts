@@ -26,6 +26,11 @@ export interface McpTools {
    */
   readonly tools: readonly Tool[];
   /**
+   * The tools that apps of the server can call. Some of them are not in `tools`, because the server hides them
+   * from models. The list is empty without the option `apps`, and if no tool of the server has an app.
+   */
+  readonly appTools: readonly Tool[];
+  /**
    * Instructions of the server for the model. They are untrusted text. Check them before you send them to a
    * model.
    */
@@ -59,7 +64,7 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
     ...{ trustAnnotations: true, negotiate: true, connectTimeoutMs: true, timeoutMs: true },
     ...{ totalTimeoutMs: true, graceMs: true, maxMessageBytes: true, maxAttachmentBytes: true },
     ...{ maxDescriptionLength: true, maxOutputLength: true, onChange: true, onProblem: true },
-    beforeStart: true,
+    ...{ beforeStart: true, apps: true, maxAppBytes: true },
   });
   const settings = resolveMcpOptions(options, server.http !== undefined);
   const { connectTimeoutMs: timeoutMs } = settings;
@@ -133,6 +138,9 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
     get tools() {
       return remoteTools.tools;
     },
+    get appTools() {
+      return settings.apps ? remoteTools.appTools : [];
+    },
     get prompts() {
       return remotePrompts.prompts;
     },
@@ -142,9 +150,11 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
   };
 }
 
-/** Returns a function that logs the user in. Returns undefined if nobody can open the login page. */
+/** Returns a function that logs in. Returns undefined if a user has to log in, and nobody can open the page. */
 function loginFunction(server: McpServer, closing: AbortSignal): LogIn | undefined {
-  if (!hasLogin(server) || server.http.oauth.openPage === undefined) return undefined;
+  if (!hasLogin(server)) return undefined;
+  const { openPage, as } = server.http.oauth;
+  if (openPage === undefined && as !== 'program') return undefined;
   let running: Promise<void> | undefined;
   return async (challenge, signal) => {
     // Calls that fail at the same time share one login page.

@@ -4,6 +4,8 @@ import { checkJson, isJsonObject, type JsonObject, type JsonValue } from '@millr
 import { getDisplayName, type Tool as RemoteTool } from '@modelcontextprotocol/client';
 import { markAsRemote, reservedToolNames } from '../permissions/tool-kinds.ts';
 import { callTool, type RemoteServer } from './server/call-tool.ts';
+import { appUri, canCall } from './server/mcp-apps.ts';
+import { isOwnTool } from './server/resource-tools.ts';
 import { clip } from './transport/error-text.ts';
 
 const maxTools = 1_000;
@@ -14,6 +16,7 @@ const schemaLimits = { maxDepth: 64, maxTextLength: Number.MAX_SAFE_INTEGER };
 export class RemoteTools {
   readonly #remote: RemoteServer;
   #tools: readonly Tool[] = [];
+  #appTools: readonly Tool[] = [];
   #listed: string | undefined;
   // The problems that were already reported. The tool list is read many times, but each problem is reported
   // only once.
@@ -25,6 +28,11 @@ export class RemoteTools {
 
   get tools(): readonly Tool[] {
     return this.#tools;
+  }
+
+  /** The tools that apps of the server can call. */
+  get appTools(): readonly Tool[] {
+    return this.#appTools;
   }
 
   get isLoaded(): boolean {
@@ -52,9 +60,18 @@ export class RemoteTools {
       this.#remote.server,
       offered.map(({ name }) => name),
     );
-    this.#tools = offered
-      .slice(0, maxTools)
-      .map((tool) => remoteTool(this.#remote, names.get(tool.name) ?? tool.name, tool));
+    const used = offered.slice(0, maxTools);
+    const nameOf = ({ name }: RemoteTool) => names.get(name) ?? name;
+    const forApps = hasApps(used)
+      ? used.filter((tool) => canCall('app', tool) && !isOwnTool(tool))
+      : [];
+    const appTools = new Map(forApps.map((tool) => [tool.name, nameOf(tool)]));
+    const all = used.map((of) => ({
+      of,
+      tool: remoteTool(this.#remote, nameOf(of), of, appTools),
+    }));
+    this.#tools = all.filter(({ of }) => canCall('model', of)).map(({ tool }) => tool);
+    this.#appTools = all.filter(({ of }) => appTools.has(of.name)).map(({ tool }) => tool);
     return true;
   }
 
@@ -79,6 +96,11 @@ export class RemoteTools {
   }
 }
 
+/** Returns whether a tool of the server has an app. Without an app, nothing is kept for apps. */
+function hasApps(tools: readonly RemoteTool[]): boolean {
+  return tools.some((tool) => appUri(tool) !== undefined);
+}
+
 /** A field of a tool in the protocol revision of November 2025. */
 interface ToolExecution {
   readonly execution?: { readonly taskSupport?: string | undefined } | undefined;
@@ -90,7 +112,12 @@ const maxSummaryLength = 200;
 const marginMs = 5_000;
 
 /** Converts a tool of the server to a tool of an agent. */
-function remoteTool(remote: RemoteServer, name: string, tool: RemoteTool): Tool {
+function remoteTool(
+  remote: RemoteServer,
+  name: string,
+  tool: RemoteTool,
+  appTools: ReadonlyMap<string, string>,
+): Tool {
   const { settings, server } = remote;
   const { readOnlyHint = false, idempotentHint = false } =
     (settings.trustAnnotations ? tool.annotations : undefined) ?? {};
@@ -108,7 +135,7 @@ function remoteTool(remote: RemoteServer, name: string, tool: RemoteTool): Tool 
     summarize: (input) =>
       clip(`${server}: ${getDisplayName(tool)} ${JSON.stringify(input)}`, maxSummaryLength),
     validate: async (input) => validate(input),
-    execute: (input, context) => callTool(remote, tool, input as JsonObject, context),
+    execute: (input, context) => callTool(remote, tool, input as JsonObject, context, appTools),
   });
 }
 

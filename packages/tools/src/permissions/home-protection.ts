@@ -18,12 +18,11 @@ export function secretProtection(path: LexicalPath): Protection | undefined {
  * path of each file. A search of many files is faster with it, because it examines the folder only once.
  */
 export function secretsInFolder(folder: LexicalPath): (name: string) => boolean {
-  const { keys } = currentPlaces();
   if (homeProtection(folder, 'read') !== undefined) return () => true;
   const isSecret = secretNamesIn(folder.shown === '.' ? '' : folder.shown);
-  const inFolder = [...keys].filter((place) => dirname(place) === folder.absolute.toLowerCase());
-  const names = new Set(inFolder.map((place) => basename(place)));
-  return (name) => isSecret(name) || (names.size > 0 && names.has(name.toLowerCase()));
+  const names = currentPlaces().keyNames.get(folder.absolute.toLowerCase());
+  if (names === undefined) return isSecret;
+  return (name) => isSecret(name) || names.has(name.toLowerCase());
 }
 
 /**
@@ -92,6 +91,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 interface Places {
   readonly homes: string;
   readonly keys: ReadonlySet<string>;
+  /** The names of the keys in each folder. */
+  readonly keyNames: ReadonlyMap<string, ReadonlySet<string>>;
   readonly startUp: ReadonlySet<string>;
   /** The folders of the terminal agent. */
   readonly agent: readonly string[];
@@ -100,7 +101,7 @@ interface Places {
 let known: Places | undefined;
 
 /**
- * Returns the protected locations. A search calls this function for each file. The lists are therefore cached
+ * Returns the protected locations. A search calls this function for each folder. The lists are therefore cached
  * until the home folder or the folders of the agent change.
  */
 function currentPlaces(): Places {
@@ -111,9 +112,19 @@ function currentPlaces(): Places {
   const { keys, startUp } = keyPlaces(process.env);
   const setOf = (paths: readonly string[]) => new Set(paths.map((path) => path.toLowerCase()));
   const agent = [...setOf(agentPlaces(process.env))];
+  const all = setOf([...keys, ...systemPlaces, ...agent]);
   known = {
-    ...{ homes, keys: setOf([...keys, ...systemPlaces, ...agent]), agent },
+    ...{ homes, keys: all, keyNames: namesByFolder(all), agent },
     startUp: setOf([...startUp, ...compiledPlaces(process.env)]),
   };
   return known;
+}
+
+function namesByFolder(places: ReadonlySet<string>): ReadonlyMap<string, ReadonlySet<string>> {
+  const byFolder = new Map<string, Set<string>>();
+  for (const place of places) {
+    const names = byFolder.get(dirname(place)) ?? new Set();
+    byFolder.set(dirname(place), names.add(basename(place)));
+  }
+  return byFolder;
 }

@@ -26,6 +26,8 @@ let root: string;
 beforeEach(() => {
   root = temporaryFolder();
   writeTree(root, { 'm/HEAD': 'ref: refs/heads/main\n', 'm/config': settings });
+  // This name begins like the path of the parent folder.
+  writeTree(root, { '..m/HEAD': 'ref: refs/heads/main\n', '..m/config': settings });
 });
 
 /** Creates an agent whose model makes all these writes in one turn. */
@@ -45,6 +47,7 @@ test.for([
   ['m/refs/x', 'm/objects/x'],
   ['m/REFS/x', 'm/objects/x'],
   ['m/commondir', 'm/other'],
+  ['..m/refs/x', '..m/objects/x'],
 ])(
   '18.440: attack: a broad rule writes %s, which makes a folder a repository',
   async ([path, other]) => {
@@ -91,3 +94,15 @@ test('18.442: attack: a redo creates the last part of a repository', async () =>
   await expect(applyFilePlan(workspace, log.blobs, plan)).rejects.toThrow('a git repository');
   expect(existsSync(join(root, 'm/refs'))).toBe(false);
 });
+
+test.for(['m/hooks/pre-commit', 'm/Hooks/x', 'm/modules/a/config', 'm/worktrees/w/commondir'])(
+  '18.484: attack: a broad rule writes %s into a repository that does not have this folder',
+  async (path) => {
+    writeTree(root, { 'm/objects/x': '', 'm/refs/x': '' });
+    const decide = async (file: string) =>
+      (await policyRuling(root, ['write', { path: file, content: '' }], { rules })).decision;
+    expect(await decide(path)).toBe('ask');
+    expect(await decide('m/notes.txt')).toBe('allow');
+    expect(await decide('other/hooks/x')).toBe('allow');
+  },
+);

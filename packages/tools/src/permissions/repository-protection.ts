@@ -1,10 +1,11 @@
 import { readdirSync } from 'node:fs';
-import { basename, isAbsolute, relative, sep } from 'node:path';
+import { basename, relative, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
 import { completesBare } from '../git/repositories/read-folder.ts';
 import { RepositorySearch } from '../git/repositories/repository-search.ts';
 import { gitPlaces } from '../sandbox/git-places.ts';
-import { followLinks, isBelow, realPathOf } from '../sandbox/protected-paths.ts';
+import { followLinks, realPathOf } from '../sandbox/protected-paths.ts';
+import { isInside } from '../workspace/match-path.ts';
 import { protectedNames } from './protected-paths.ts';
 
 /** Maximum number of workspaces for which the last search result is kept. */
@@ -20,7 +21,7 @@ const searches = new Map<string, RepositorySearch>();
  */
 export function nameThatGitObeys(root: string, path: string): string | undefined {
   try {
-    const place = gitPlaces(root, searchOf(root)).guarded.find((one) =>
+    const place = gitPlaces(root, searchOf(root), { hasMissing: true }).guarded.find((one) =>
       [one, realPathOf(one)].some((at) => isAtOrBelow(at, path)),
     );
     return place === undefined ? newRepositoryOf(root, path) : basename(place);
@@ -35,10 +36,9 @@ export function nameThatGitObeys(root: string, path: string): string | undefined
  * the folder already. A folder that cannot be listed counts as such a folder. Both paths must be real paths.
  */
 export function newRepositoryOf(root: string, path: string): string | undefined {
-  const inside = relative(root, path);
-  if (inside.startsWith('..') || isAbsolute(inside)) return undefined;
+  if (!isInside(root, path)) return undefined;
   try {
-    return completesBare(root, inside.split(sep).join('/'));
+    return completesBare(root, relative(root, path).split(sep).join('/'));
   } catch {
     return basename(path);
   }
@@ -108,5 +108,5 @@ function searchOf(root: string): RepositorySearch {
  */
 function isAtOrBelow(place: string, path: string): boolean {
   const [at, given] = [place.toLowerCase(), path.toLowerCase()];
-  return at === given || isBelow(at, given);
+  return isInside(at, given);
 }

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { assertKnownOptions } from '../known-options.ts';
-import { isBelow } from '../sandbox/protected-paths.ts';
 import { pathExists } from '../search/worker/ignore-rules.ts';
+import { isInside } from '../workspace/match-path.ts';
 import type { ChangeLog } from '../workspace/record-change.ts';
 import {
   type FileCopies,
@@ -117,7 +117,7 @@ class RecordedFolder {
   async #scanNow(): Promise<FolderScan | undefined> {
     // Each scan would copy the copies of the last one.
     const place = resolve(this.#place);
-    if (place === this.#root || isBelow(this.#root, place)) return undefined;
+    if (isInside(this.#root, place)) return undefined;
     if (this.#opened === undefined) {
       this.#opened = openFileCopies(this.#place, this.#root);
       this.#last = this.#opened.load();

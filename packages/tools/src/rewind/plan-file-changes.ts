@@ -4,7 +4,7 @@ import { WorkspaceError } from '../contract/workspace-error.ts';
 import { homeProtection } from '../permissions/home-protection.ts';
 import { writeProtection } from '../permissions/protected-paths.ts';
 import { linkedProtectedName, nameThatGitObeys } from '../permissions/repository-protection.ts';
-import { lexicalPath } from '../workspace/match-path.ts';
+import { isBelow, lexicalPath } from '../workspace/match-path.ts';
 import { hashFile } from '../workspace/open-file.ts';
 import { maxStoredBytes, modeOf } from '../workspace/record-change.ts';
 import type { Workspace } from '../workspace/workspace.ts';
@@ -112,8 +112,7 @@ async function planFile(
   const conflict = (code: FileConflict['code'], message: string) => ({ path, code, message });
   if (path === '') return conflict('not_stored', 'The message that changed it was redacted.');
   const inside = relative(workspace.root, path);
-  if (inside === '' || inside.startsWith('..') || inside.startsWith('/'))
-    return conflict('outside', 'It is outside of this folder.');
+  if (!isBelow(workspace.root, path)) return conflict('outside', 'It is outside of this folder.');
   if (executed.has(path.toLowerCase()) || isProtected(workspace.root, path, inside))
     return conflict('protected', 'Programs run it or use it as settings.');
   let from: FileVersion | undefined;

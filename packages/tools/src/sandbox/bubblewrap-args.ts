@@ -1,8 +1,9 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SandboxProfile, SandboxRequest } from '../contract/sandbox.ts';
+import { isBelow, isInside } from '../workspace/match-path.ts';
 import { type CommandLimits, withLimits } from './command-limits.ts';
-import { type GuardedPath, isBelow } from './protected-paths.ts';
+import type { GuardedPath } from './protected-paths.ts';
 
 /** The files that one command may see and change. All paths are resolved. */
 export interface BubblewrapView {
@@ -174,7 +175,7 @@ function guardArgs(
       return ['--ro-bind', path, path];
     case 'hidden': {
       if (!isFolder) return ['--ro-bind', view.emptyFile, path];
-      const holdsRoot = roots(view).some((root) => root === path || isBelow(path, root));
+      const holdsRoot = roots(view).some((root) => isInside(path, root));
       // More places are mounted below this folder later, so it must stay writable until then.
       if (holdsRoot) return ['--tmpfs', path];
       return ['--perms', '0000', '--tmpfs', path, '--remount-ro', path];

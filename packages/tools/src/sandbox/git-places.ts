@@ -32,11 +32,11 @@ import {
 export function gitPlaces(
   root: string,
   repositories: RepositorySearch,
-  { creates = false, packages = [] }: PlaceOptions = {},
+  { creates = false, hasMissing = false, packages = [] }: PlaceOptions = {},
 ): GitPlaces {
   const found = new Set<string>();
   const pinned = new Set<string>();
-  const search = { root, found, pinned, creates, seen: new Set<string>() };
+  const search = { root, found, pinned, creates, hasMissing, seen: new Set<string>() };
   const git = join(root, '.git');
   // If the workspace has a HEAD, git may treat the workspace itself as a repository.
   const head = join(root, 'HEAD');
@@ -63,6 +63,11 @@ export function gitPlaces(
 interface PlaceOptions {
   /** If true, the function creates missing folders. Git accepts empty folders. Default: false. */
   readonly creates?: boolean | undefined;
+  /**
+   * If true, the result contains the folders `hooks`, `modules` and `worktrees` of repositories without them. The
+   * sandbox of Linux cannot guard a missing path, so it creates these folders instead. Default: false.
+   */
+  readonly hasMissing?: boolean | undefined;
   /** The repositories in `node_modules` folders. Default: none. */
   readonly packages?: readonly FoundRepository[] | undefined;
 }
@@ -106,6 +111,7 @@ function foldersAbove(path: string): readonly string[] {
 interface Search {
   readonly root: string;
   readonly creates: boolean;
+  readonly hasMissing: boolean;
   readonly pinned: Set<string>;
   readonly found: Set<string>;
   readonly seen: Set<string>;
@@ -133,7 +139,7 @@ function addBare(folder: string, search: Search): void {
 }
 
 function addRepository(git: string, worktree: string, search: Search): void {
-  const { root, found, seen } = search;
+  const { root, found, seen, hasMissing } = search;
   if (seen.has(git)) return;
   // Each repository can refer to two more, through `gitdir` and `commondir`.
   if (seen.size >= 3 * maxRepositories) throw tooManyRepositories(root);
@@ -145,7 +151,7 @@ function addRepository(git: string, worktree: string, search: Search): void {
   const isInside = search.creates && isFolderInside(git, root);
   for (const name of ['hooks', 'modules', 'worktrees']) {
     if (isInside && common === undefined && entryOf(at(name)) === undefined) createFolder(at(name));
-    if (entryOf(at(name)) !== undefined) found.add(at(name));
+    if (hasMissing || entryOf(at(name)) !== undefined) found.add(at(name));
   }
   addLinkedHooks(at('hooks'), found);
   // `remotes` and `branches` are old places for remotes. If a remote is a folder, `git push` runs the hooks

@@ -3,6 +3,7 @@ import { dirname, join, sep } from 'node:path';
 import picomatch from 'picomatch';
 import { findRepositoryRoot, runGit } from '../git/run-git.ts';
 import type { PermissionPolicy } from '../permissions/permission-policy.ts';
+import { isInside } from '../workspace/match-path.ts';
 
 /** The paths that the rules of a policy deny for commands. */
 export interface DeniedPaths {
@@ -144,10 +145,6 @@ async function findOutside(root: string, globs: readonly string[]): Promise<Foun
     hide.push(real);
   }
   return { hide };
-}
-
-function isInside(folder: string, path: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 }
 
 /** Returns a gap if git tracks a denied file, because its repository then contains the content. */

@@ -10,11 +10,11 @@ import { readdir, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
-import { isBelow } from './protected-paths.ts';
+import { isInside } from '../workspace/match-path.ts';
 
 /** True if a path is outside all of these folders. All paths must be real paths. */
 export function isAway(path: string, folders: readonly string[]): boolean {
-  return !folders.some((folder) => folder === path || isBelow(folder, path));
+  return !folders.some((folder) => isInside(folder, path));
 }
 
 /**

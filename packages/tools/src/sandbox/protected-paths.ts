@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
-import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { SandboxError } from '../contract/sandbox.ts';
 import type { FoundRepository, RepositorySearch } from '../git/repositories/repository-search.ts';
+import { isBelow } from '../workspace/match-path.ts';
 import { entryOf, type GitPlaces, gitPlaces, otherSettings } from './git-places.ts';
 
 /**
@@ -339,12 +340,6 @@ export function followLinks(
     if (target.startsWith(sep)) at = sep;
   }
   return { links, real: at };
-}
-
-/** True if a path is below a folder. False for the folder itself. */
-export function isBelow(folder: string, path: string): boolean {
-  const inside = relative(folder, path);
-  return inside !== '' && inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
 }
 
 /** Resolves the links of the existing part of a path. */

@@ -1,4 +1,3 @@
-import { Worker } from 'node:worker_threads';
 import type { Clock, ToolContext } from '@millrace/agent';
 import { assertJudged } from '../workspace/resolve-path.ts';
 import { createProgressCell, readProgress } from './progress-cell.ts';
@@ -10,7 +9,7 @@ import type {
   SearchResult,
   WorkerMessage,
 } from './search-request.ts';
-import type { WorkerInput } from './worker/search-worker.ts';
+import { takeSearchThread } from './search-thread.ts';
 
 interface RunSearchOptions {
   readonly signal: AbortSignal;
@@ -24,19 +23,6 @@ interface RunSearchOptions {
  * receive this message while it matches a regular expression.
  */
 const graceMs = 1000;
-/**
- * The memory limits of the worker. If a search needs more memory, only the search fails. The process
- * continues.
- */
-const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
-// If this module runs from source, the worker also runs from source. It then needs the import condition
-// `@millrace/source`, even if this process was started without that flag.
-const isSource = import.meta.url.endsWith('.ts');
-const program = new URL(
-  isSource ? './worker/search-worker.ts' : './worker/search-worker.js',
-  import.meta.url,
-);
-const execArgv = isSource ? ['--conditions=@millrace/source'] : [];
 
 /** Runs a search in a worker thread, because a slow pattern would block the main thread. */
 async function runSearchWorker(
@@ -45,44 +31,32 @@ async function runSearchWorker(
 ): Promise<SearchResult> {
   signal.throwIfAborted();
   const cell = createProgressCell();
-  const workerData: WorkerInput = { request, cell };
-  const worker = new Worker(program, { workerData, resourceLimits, execArgv, env: workerEnv() });
+  const thread = takeSearchThread();
   const found: FileMatch[] = [];
   const ended = Promise.withResolvers<SearchReport | undefined>();
-  worker.on('message', (message: WorkerMessage) => {
+  const onMessage = (message: WorkerMessage) => {
     if (message.type === 'found') found.push(...message.found);
     else if (message.type === 'done') ended.resolve(message.report);
     else ended.reject(new Error(message.message));
-  });
-  worker.once('error', (error) => ended.reject(error));
-  worker.once('exit', () => ended.reject(new Error('The search ended without a result')));
+  };
+  thread.start({ request, cell }, { onMessage, onFailure: ended.reject });
   const onAbort = () => ended.reject(signal.reason);
   signal.addEventListener('abort', onAbort);
   const cancels = [
-    clock.after(timeoutMs, () => worker.postMessage('stop')),
+    clock.after(timeoutMs, () => thread.stop()),
     clock.after(timeoutMs + graceMs, () => ended.resolve(undefined)),
   ];
+  let report: SearchReport | undefined;
   try {
-    const report = await ended.promise;
+    report = await ended.promise;
     return { found, report, lastPath: readProgress(cell) };
   } finally {
     for (const cancel of cancels) cancel();
     signal.removeEventListener('abort', onAbort);
-    await worker.terminate();
+    // Without a report, the thread may still be busy with this search.
+    if (report === undefined) await thread.terminate();
+    else thread.release();
   }
-}
-
-/**
- * The environment variables that the worker gets. It needs variables with folders to recognize protected
- * places. If this process caches compiled code, the worker uses the same cache and starts faster.
- */
-const workerVariables = [
-  ...['NODE_COMPILE_CACHE', 'HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'LOCALAPPDATA'],
-] as const;
-
-function workerEnv(): NodeJS.ProcessEnv {
-  const given = workerVariables.map((name) => [name, process.env[name]] as const);
-  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
 /** Maximum depth of folders. The walk keeps a file handle open for each level. */

@@ -118,6 +118,8 @@ test.each([
   ' correct',
   'a',
   'sk-a ',
+  '.SG.a',
+  '-AKIA.',
   '-----BEGIN PRIVATE KEY-----',
 ])('a long output of %j takes linear time', (text) => {
   const { add, end } = secretMask(env);

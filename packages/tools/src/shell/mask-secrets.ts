@@ -284,9 +284,9 @@ function endOfKey(text: string, from: number, found: string): number | undefined
 
 /** True if the text from this position could become a key with more text. */
 function mayContinue(text: string, from: number, found: string): boolean {
-  const end = endOfMatch(restOfKey, text, from + found.length) ?? from;
-  const length = text.length - from;
-  return end === text.length && length < (found === 'eyJ' ? maxKept : undecidedLength);
+  // Without this limit, each start would read the rest of the text.
+  if (text.length - from >= (found === 'eyJ' ? maxKept : undecidedLength)) return false;
+  return endOfMatch(restOfKey, text, from + found.length) === text.length;
 }
 
 function findPassword(text: string, from: number): FoundSecret | undefined {

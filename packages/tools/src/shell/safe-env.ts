@@ -1,5 +1,6 @@
-import { delimiter, isAbsolute, relative, sep } from 'node:path';
+import { delimiter, isAbsolute } from 'node:path';
 import type { TraceContext } from '@millrace/core';
+import { isInside } from '../workspace/match-path.ts';
 
 /** The environment variables that a command gets. */
 export interface ShellEnv {
@@ -133,10 +134,7 @@ export function withoutOwnLibraries(
 ): Readonly<Record<string, string | undefined>> {
   const kept = ['LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH'].flatMap((name) => {
     const folders = env[name]?.split(delimiter) ?? [];
-    const outside = folders.filter((folder) => {
-      const inside = relative(root, folder);
-      return isAbsolute(folder) && (inside === '..' || inside.startsWith(`..${sep}`));
-    });
+    const outside = folders.filter((folder) => isAbsolute(folder) && !isInside(root, folder));
     const value = outside.length === 0 ? undefined : outside.join(delimiter);
     return env[name] === undefined ? [] : [[name, value] as const];
   });

@@ -14,7 +14,7 @@ import { errorCodeOf, fromSystemError, WorkspaceError } from '../contract/worksp
 
 /**
  * An open folder. It stays the same folder even if a different folder or a link replaces its path. Node.js
- * has no openat(), but `/proc/self/fd/<n>/<name>` has the same effect on Linux: the kernel starts at the open
+ * has no openat(), but `/proc/<pid>/fd/<n>/<name>` has the same effect on Linux: the kernel starts at the open
  * folder. Replacing a folder with a link therefore cannot redirect the access.
  */
 export interface Folder {
@@ -51,22 +51,22 @@ const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOF
  * Opening fails if a link has replaced a folder on that path.
  */
 export function folderOpener(root: string): () => Promise<Folder> {
-  const usesHandle = canOpenByHandle(root);
+  const handles = handlesOf(root);
   return async () => {
     try {
-      return usesHandle ? await rootByHandle(root) : await folderByName(root);
+      return handles === undefined ? await folderByName(root) : await rootByHandle(root, handles);
     } catch (error) {
       throw rootError(root, error);
     }
   };
 }
 
-async function rootByHandle(root: string): Promise<Folder> {
+async function rootByHandle(root: string, handles: string): Promise<Folder> {
   const handle = await open(root, folderFlags);
   try {
-    const path = await readlink(`/proc/self/fd/${handle.fd}`);
+    const path = await readlink(`${handles}/${handle.fd}`);
     if (path !== root && isReachable(path)) throw movedError();
-    return folderByHandle(handle);
+    return folderByHandle(handle, handles);
   } catch (error) {
     await handle.close();
     throw error;
@@ -91,13 +91,14 @@ function rootError(root: string, error: unknown): unknown {
  */
 export function realFolderPath(given: string): string {
   const root = realpathSync.native(given);
-  if (!canOpenByHandle(root)) {
+  const handles = handlesOf(root);
+  if (handles === undefined) {
     if (!statSync(root).isDirectory()) throw notFolderError();
     return root;
   }
   const fd = openSync(root, folderFlags);
   try {
-    const path = readlinkSync(`/proc/self/fd/${fd}`);
+    const path = readlinkSync(`${handles}/${fd}`);
     return isReachable(path) ? path : root;
   } finally {
     closeSync(fd);
@@ -113,44 +114,45 @@ function isReachable(path: string): boolean {
 }
 
 /**
- * True if folders can be opened by their handles. `/proc` may be missing, or a process that has changed its
- * user may not be able to read it.
+ * Returns the folder of `/proc` that lists the open handles of this process. Returns undefined if folders
+ * cannot be opened through it. `/proc` may be missing, or a process that has changed its user may not be able
+ * to read it. The path contains the process id, because a search opens many files and the kernel would follow
+ * the link `/proc/self` for each of them.
  */
-function canOpenByHandle(root: string): boolean {
-  if (process.platform !== 'linux') return false;
+function handlesOf(root: string): string | undefined {
+  if (process.platform !== 'linux') return undefined;
   const fd = openSync(root, folderFlags);
   try {
-    const [byHandle, byProc] = [fstatSync(fd), lstatSync(`/proc/self/fd/${fd}/.`)];
-    return byHandle.ino === byProc.ino && byHandle.dev === byProc.dev;
+    // The process id in this link is right even if `/proc` belongs to a different namespace.
+    const handles = `/proc/${readlinkSync('/proc/self')}/fd`;
+    const [byHandle, byProc] = [fstatSync(fd), lstatSync(`${handles}/${fd}/.`)];
+    return byHandle.ino === byProc.ino && byHandle.dev === byProc.dev ? handles : undefined;
   } catch {
-    return false;
+    return undefined;
   } finally {
     closeSync(fd);
   }
 }
 
-function folderByHandle(handle: FileHandle): Folder {
-  const pathOf = (name = '.') => `/proc/self/fd/${handle.fd}/${name}`;
-  return {
-    pathOf,
-    isHandle: true,
-    enter: async (name) => folderByHandle(await open(pathOf(name), folderFlags)),
-    enterNow: (name) => folderByDescriptor(openSync(pathOf(name), folderFlags)),
-    check: async () => {},
-    close: () => handle.close(),
-  };
+function folderByHandle(handle: FileHandle, handles: string): Folder {
+  const pathOf = (name = '.') => `${handles}/${handle.fd}/${name}`;
+  return { ...openedFolder(pathOf, handles), close: () => handle.close() };
 }
 
-function folderByDescriptor(fd: number): OpenFolder {
-  const pathOf = (name = '.') => `/proc/self/fd/${fd}/${name}`;
+function folderByDescriptor(fd: number, handles: string): OpenFolder {
+  const self = `${handles}/${fd}/`;
+  const closeNow = () => closeSync(fd);
+  const folder = openedFolder((name = '.') => self + name, handles);
+  return { ...folder, close: async () => closeNow(), closeNow };
+}
+
+function openedFolder(pathOf: Folder['pathOf'], handles: string): Omit<Folder, 'close'> {
   return {
     pathOf,
     isHandle: true,
-    enter: async (name) => folderByHandle(await open(pathOf(name), folderFlags)),
-    enterNow: (name) => folderByDescriptor(openSync(pathOf(name), folderFlags)),
+    enter: async (name) => folderByHandle(await open(pathOf(name), folderFlags), handles),
+    enterNow: (name) => folderByDescriptor(openSync(pathOf(name), folderFlags), handles),
     check: async () => {},
-    close: async () => closeSync(fd),
-    closeNow: () => closeSync(fd),
   };
 }
 

@@ -17,10 +17,20 @@ export interface LexicalPath {
 /** Resolves a path by its text alone. */
 export function lexicalPath(root: string, given: string): LexicalPath {
   const absolute = resolve(root, given);
-  const inside = relative(root, absolute);
-  const isInside = inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
-  const shown = isInside ? inside.split(sep).join('/') || '.' : absolute;
-  return { shown, absolute, isInside };
+  const inside = isInside(root, absolute);
+  const shown = inside ? relative(root, absolute).split(sep).join('/') || '.' : absolute;
+  return { shown, absolute, isInside: inside };
+}
+
+/** True if a path is a folder or below it. The function compares the texts and does not follow links. */
+export function isInside(folder: string, path: string): boolean {
+  const inside = relative(folder, path);
+  return inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
+}
+
+/** True if a path is below a folder. False for the folder itself. */
+export function isBelow(folder: string, path: string): boolean {
+  return relative(folder, path) !== '' && isInside(folder, path);
 }
 
 interface MatchOptions {
@@ -40,23 +50,94 @@ export function pathMatcher(
 ): (path: LexicalPath) => boolean {
   const pattern = glob.replace(/^(?:\.\/)+/, '').replace(/\/$/, '/**');
   const isAbsoluteGlob = glob.startsWith('/');
+  if (isWide) {
+    const fits = exact ? startsWithPath(glob) : compileWideGlob(pattern);
+    return ({ shown, absolute }) => fits(isAbsoluteGlob ? absolute : shown);
+  }
   const matchesNameOnly = !exact && !pattern.includes('/');
-  const fits = exact ? equalTo(glob, isWide) : compileGlob(pattern, { nocase: isWide });
+  const fits = exact ? (path: string) => path === glob : compileGlob(pattern);
   return ({ shown, absolute, isInside }) => {
     const subject = isAbsoluteGlob ? absolute : shown;
-    if (isWide) return candidates(subject, matchesNameOnly).some((path) => fits(path));
-    return (isInside || isAbsoluteGlob) && fits(matchesNameOnly ? nameOf(subject) : subject);
+    // No file has such a path, and a match of a glob takes more than linear time.
+    if (subject.length > maxPath || !(isInside || isAbsoluteGlob)) return false;
+    return fits(matchesNameOnly ? nameOf(subject) : subject);
   };
 }
 
-function equalTo(given: string, nocase: boolean): (path: string) => boolean {
-  return nocase ? (path) => path.toLowerCase() === given.toLowerCase() : (path) => path === given;
+/** Maximum number of characters of a path in Linux. Other systems have lower limits. */
+const maxPath = 4096;
+
+/** Returns a function that tests whether a path is a given path or below it, in any letter case. */
+function startsWithPath(given: string): (path: string) => boolean {
+  const start = given.toLowerCase();
+  return (path) => {
+    const subject = path.toLowerCase();
+    return subject === start || subject.startsWith(`${start}/`);
+  };
 }
 
-/** Returns a path and its parent folders. With `ofName`, it returns only their names. */
-function candidates(path: string, ofName: boolean): readonly string[] {
-  const names = path.split('/');
-  return ofName ? names : names.map((_, at) => names.slice(0, at + 1).join('/'));
+/**
+ * Returns a function that tests whether a path or one of its parent folders matches a glob, in any letter case. A
+ * glob without a slash matches the name. The path comes from a model and the glob can come from a project, so
+ * the time is linear in the length of the path.
+ */
+function compileWideGlob(glob: string): (path: string) => boolean {
+  const parts = glob.split('/').map((part) => (part === '**' ? part : fitsName(part)));
+  if (/[\\{([]/.test(glob) && !isWholeParts(glob)) return matchPrefixes(glob);
+  if (parts.length === 1 && parts[0] !== '**') parts.unshift('**');
+  return (path) => {
+    /** The numbers of parts that match the names so far. */
+    let matched = skipGlobstars(parts, [0]);
+    for (const name of path.split('/')) {
+      const next = matched.flatMap((at) => {
+        const part = parts[at];
+        if (part === undefined) return [];
+        if (part === '**') return name === '.' ? [] : [at];
+        return part(name) ? [at + 1] : [];
+      });
+      matched = skipGlobstars(parts, next);
+      if (matched.includes(parts.length)) return true;
+      if (matched.length === 0) return false;
+    }
+    return false;
+  };
+}
+
+/** Adds the numbers that follow if `**` matches no name. */
+function skipGlobstars(parts: readonly unknown[], matched: readonly number[]): readonly number[] {
+  const all = new Set<number>();
+  for (let at of matched) {
+    all.add(at);
+    while (parts[at] === '**') all.add(++at);
+  }
+  return [...all];
+}
+
+/** Maximum number of characters of a name in the common file systems. */
+const maxName = 255;
+
+function fitsName(part: string): (name: string) => boolean {
+  const fits = part === '' ? (name: string) => name === '' : compileGlob(part, { nocase: true });
+  return (name) => name.length <= maxName && fits(name);
+}
+
+/** True if no group, such as `{a/b,c}`, contains a slash. */
+function isWholeParts(glob: string): boolean {
+  return glob.split('/').every((part) => {
+    const count = (brackets: RegExp) => part.match(brackets)?.length ?? 0;
+    return !part.includes('\\') && count(/[{([]/g) === count(/[})\]]/g);
+  });
+}
+
+/** Tests each parent folder of a path against a glob whose groups contain slashes. */
+function matchPrefixes(glob: string): (path: string) => boolean {
+  const fits = compileGlob(glob, { nocase: true });
+  return (path) => {
+    // No file has such a path. The rule asks or denies, so a match is safe.
+    if (path.length > maxPath) return true;
+    const names = path.split('/');
+    return names.some((_, at) => fits(names.slice(0, at + 1).join('/')));
+  };
 }
 
 function nameOf(path: string): string {

@@ -7,6 +7,7 @@ import {
   newRepositoryOf,
   readJudged,
 } from '../permissions/repository-protection.ts';
+import { isInside } from './match-path.ts';
 
 /**
  * A path that was resolved at the time of the call. Functions that open it go through `segments` and follow
@@ -59,8 +60,8 @@ export async function resolvePath(
   options?: ResolveOptions,
 ): Promise<ResolvedPath> {
   const { real, exists, linkTarget } = await realPathOf(root, given, options);
+  if (!isInside(root, real)) throw outsideError(root, given);
   const inside = relative(root, real);
-  if (isOutside(inside)) throw outsideError(root, given);
   const segments = inside === '' ? [] : inside.split(sep);
   if (segments.length > maxDepth)
     throw new WorkspaceError('bad_path', given, `it goes through more than ${maxDepth} folders`);
@@ -124,10 +125,6 @@ function invalidPathReason(given: string): string | undefined {
   if (!given.isWellFormed()) return 'it contains half of a character (a lone surrogate)';
   if (given.length > maxPathLength) return `it is longer than ${maxPathLength} characters`;
   return undefined;
-}
-
-function isOutside(inside: string): boolean {
-  return inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside);
 }
 
 /** A real path, which may be outside the workspace. */
@@ -207,7 +204,7 @@ function linkLoopError(given: string): WorkspaceError {
 }
 
 function outsideError(root: string, given: string): WorkspaceError {
-  const isPlain = isOutside(relative(root, resolve(root, given)));
+  const isPlain = !isInside(root, resolve(root, given));
   const how = isPlain ? 'it is' : 'it leads through a symbolic link';
   const state = `${how} outside the workspace ${root}. Give a path inside, relative or absolute`;
   return new WorkspaceError('outside', given, state);

@@ -2,7 +2,7 @@ import { diffSessions } from '@millrace/agent';
 import type { SessionId } from '@millrace/core';
 import type { SessionInfo } from '@millrace/log';
 import { readFileChanges } from '@millrace/tools';
-import { commandHint, shellQuote } from '../../args/command-hint.ts';
+import { commandHint } from '../../args/command-hint.ts';
 import { sessionNames } from '../../store/session-names.ts';
 import { shortRandomId } from '../../store/session-summaries.ts';
 import { note } from '../contract/block.ts';
@@ -72,10 +72,7 @@ async function compare(context: CommandContext, origin: SessionId): Promise<void
     return context.print(note('dim', 'This copy does not differ from its original.'));
   context.print(
     note('mark', divergence.message),
-    note(
-      'dim',
-      `All differences: ${commandHint(context.flags, `diff ${shellQuote(shortRandomId(session))}`)}`,
-    ),
+    note('dim', `All differences: ${commandHint(context.flags, 'diff', shortRandomId(session))}`),
   );
 }
 

@@ -1,11 +1,11 @@
-import { AgentError, type Clock, type Run, type RunResult } from '@millrace/agent';
+import { AgentError, type Run, type RunResult } from '@millrace/agent';
 import type { AgentEvent, Item, JsonObject, RunId, SessionId } from '@millrace/core';
-import { type Log, LogError } from '@millrace/log';
-import type { BuiltAgent } from '../../contract/agent.ts';
-import { type Block, note } from '../contract/block.ts';
+import { LogError } from '@millrace/log';
+import { note } from '../contract/block.ts';
 import type { ChatState, QueuedMessage } from '../contract/chat-state.ts';
 import type { PendingApproval } from '../contract/dialog.ts';
 import { CommandEnds } from './command-ends.ts';
+import type { ConversationOptions } from './conversation-options.ts';
 import { type DriverStatus, DriverWatcher, driverStatus } from './driver-watcher.ts';
 import { LateMessages } from './late-messages.ts';
 import { type MessageContent, messageItem, messageText } from './message-item.ts';
@@ -17,53 +17,6 @@ import {
   Withdrawals,
 } from './session-commands.ts';
 import { type EarlierBlocks, SessionView } from './session-view.ts';
-
-interface ConversationOptions {
-  readonly log: Log;
-  readonly session: SessionId;
-  readonly cwd: string;
-  /** The user's home folder, for paths that start with `~`. */
-  readonly home?: string | undefined;
-  /**
-   * Returns the output of commands that the user ran, for the next message. Each output is returned
-   * only once.
-   */
-  readonly takeOutputs: () => readonly string[];
-  readonly clock: Clock;
-  /** The current agent. Its model can change. */
-  readonly built: () => Pick<BuiltAgent, 'agent' | 'mode' | 'extensions' | 'background'> &
-    Partial<Pick<BuiltAgent, 'servers'>>;
-  /** Returns a new idempotency key for a command. */
-  readonly newKey: () => string;
-  /** Prints blocks to the scrollback. Pass each block only once. */
-  readonly print: (blocks: readonly Block[]) => void;
-  /** Called when the live content may have changed. */
-  readonly onChange: () => void;
-  /** Puts a message back into the prompt, because no run will process it. */
-  readonly putBack: (text: string) => void;
-  /** Called after a tool call has finished. */
-  readonly onCallFinished: () => void;
-  /** Called after a run of this process has ended. */
-  readonly onRunEnded: (result: RunResult) => void;
-  /** Called with each event of the session, after it is folded into `state`. Default: none. */
-  readonly onEvent?: ((event: AgentEvent) => void) | undefined;
-  /**
-   * Called after the events of a batch. The next events are read when the promise resolves. Default:
-   * events are read at once.
-   */
-  readonly onBatch?: (() => Promise<void>) | undefined;
-  /**
-   * Returns false if this process must not continue the run of a process that has ended. Default: it
-   * continues the run.
-   */
-  readonly takesOver?: (() => boolean) | undefined;
-  /**
-   * If true, the end of a background command starts a run while the session is idle. Default: true.
-   */
-  readonly wakes?: boolean | undefined;
-  /** The name that the log records for answers to approvals. Default: `you, in the terminal`. */
-  readonly answeredBy?: string | undefined;
-}
 
 const defaultAnsweredBy = 'you, in the terminal';
 
@@ -97,6 +50,8 @@ export class Conversation {
   #holder: string | undefined;
   /** The folder of the first message that was sent from a different folder. */
   #otherFolder: string | undefined;
+  /** The error of every attempt to drive the session. Undefined if this process may drive it. */
+  #refusal: Error | undefined;
   #isClosed = false;
 
   constructor(options: ConversationOptions) {
@@ -145,12 +100,14 @@ export class Conversation {
    * Reads the session and returns its last blocks. Print them before you call `resumeInterrupted`.
    */
   async open(): Promise<Pick<EarlierBlocks, 'blocks' | 'count'>> {
+    this.#refusal = await this.#options.findRefusal?.();
+    if (this.#refusal !== undefined) await this.#findDriver();
     const earlier = await this.#view.open();
     await this.commandEnds.open();
     return earlier;
   }
 
-  /** Resumes interrupted work, unless a different process drives the session. */
+  /** Resumes interrupted work, unless a different process drives the session. Prints why this process must not. */
   async resumeInterrupted(): Promise<void> {
     const { holder, hasWork } = await driverStatus(this.#options.log, this.session);
     this.#holder = holder;
@@ -158,7 +115,22 @@ export class Conversation {
       const text = `${holder} drives this session. You follow it here and can send messages, answer approvals and stop it.`;
       this.#options.print([note('mark', text)]);
       this.#driverWatcher.start();
-    } else if (hasWork && this.#isInterrupted) this.#resume();
+    } else if (this.#refusal !== undefined) this.#printError(this.#refusal);
+    else if (hasWork && this.#isInterrupted) this.#resume();
+  }
+
+  /**
+   * Throws if no other process drives the session and this process must not. A command would otherwise wait in the log
+   * for a program that may never run again.
+   */
+  async assertDriver(): Promise<void> {
+    if (this.#refusal === undefined) return;
+    await this.#findDriver();
+    if (this.#holder === undefined) throw this.#refusal;
+  }
+
+  async #findDriver(): Promise<void> {
+    this.#holder = (await driverStatus(this.#options.log, this.session)).holder;
   }
 
   /** Starts a run with a message, or steers the current run with it. */
@@ -215,7 +187,8 @@ export class Conversation {
   }
 
   get canRetry(): boolean {
-    return !this.isBusy && this.state.hasFailed && this.holder === undefined;
+    const mayDrive = this.#refusal === undefined && this.holder === undefined;
+    return mayDrive && !this.isBusy && this.state.hasFailed;
   }
 
   /** Revokes a rule that was granted for the session. */
@@ -226,6 +199,7 @@ export class Conversation {
   /** Summarises older messages. */
   async compact(): Promise<void> {
     if (this.#run !== undefined) return this.#run.compact();
+    await this.assertDriver();
     await this.#submit(this.session, { type: 'compact' });
     if (this.#hasOpenRun) this.#driverWatcher.start();
     else this.#resume();
@@ -264,7 +238,8 @@ export class Conversation {
   /** True if a run has started and not ended, and a process may still drive it. */
   get #hasOpenRun(): boolean {
     const { run } = this.state;
-    return run !== undefined && run.id !== this.#failedRun;
+    const mayEnd = this.#refusal === undefined || this.#holder !== undefined;
+    return run !== undefined && run.id !== this.#failedRun && mayEnd;
   }
 
   get #lastQueued(): QueuedMessage | undefined {
@@ -315,6 +290,7 @@ export class Conversation {
     content: MessageContent = {},
   ): Promise<void> {
     try {
+      await this.assertDriver();
       const isPlanning = () => this.state.isPlanning;
       const item = await messageItem(text, content, { ...this.#options, isPlanning });
       if (this.#run !== undefined) await this.#sendToRun(this.#run, item, when);
@@ -347,6 +323,7 @@ export class Conversation {
   }
 
   #startRun(item: Item): void {
+    if (this.#refusal !== undefined) throw this.#refusal;
     const { agent } = this.#options.built();
     this.commandEnds.report().catch((error: unknown) => this.#printError(error));
     const { signal: leave } = this.#leaving;
@@ -354,6 +331,7 @@ export class Conversation {
   }
 
   #resume(): void {
+    if (this.#refusal !== undefined) return this.#printError(this.#refusal);
     const { agent } = this.#options.built();
     this.commandEnds.report().catch((error: unknown) => this.#printError(error));
     this.#drive(agent.resume(this.session, { leave: this.#leaving.signal }), undefined);
@@ -477,7 +455,8 @@ export class Conversation {
     if (this.#run !== undefined) return false;
     this.#holder = holder;
     this.#options.onChange();
-    if (holder !== undefined || !hasWork) return holder !== undefined;
+    if (holder !== undefined || !hasWork || this.#refusal !== undefined)
+      return holder !== undefined;
     if (this.#options.takesOver?.() === false) return false;
     if (this.#hasOpenRun) {
       const text = '↻ the process that drove this session has ended: it continues here';

@@ -11,7 +11,10 @@ interface SessionViewOptions {
   readonly session: SessionId;
   /** Prints blocks to the scrollback. Pass each block only once. */
   readonly print: (blocks: readonly Block[]) => void;
-  /** Called when the live content may have changed. */
+  /**
+   * Called when the live content may have changed. While the view reads the records from before the chat
+   * started, it is called only after the last one.
+   */
   readonly onChange: () => void;
   readonly onEvent: (event: AgentEvent) => void;
   /**
@@ -100,7 +103,9 @@ export class SessionView {
       this.#onRead();
     }
     if (isNew && printed.length > 0) this.#options.print(printed);
-    this.#options.onChange();
+    // While the view reads earlier records, its state is one of the past, such as a question that was answered
+    // long ago. To draw each of these states would also take a large part of the time.
+    if (this.#earlier === undefined) this.#options.onChange();
     return this.#options.onBatch?.();
   }
 }

@@ -16,10 +16,11 @@ interface ControlledProviderOptions {
 }
 
 /**
- * Creates the demo model with five additional commands. `count` streams `w1 w2 w3 …` until the test
+ * Creates the demo model with six additional commands. `count` streams `w1 w2 w3 …` until the test
  * sends `enough`, so that a test need not be fast. `hostile` sends all hostile payloads. `write`
  * calls the write tool once for each further line, which is JSON. `say` answers with the further
- * lines, and `stream` streams them with pauses.
+ * lines, and `stream` streams them with pauses. `texts 5` answers with five parts, which all have the
+ * further lines.
  */
 export function controlledProvider({ pauseMs, command }: ControlledProviderOptions): Provider {
   const demo = demoProvider({ pauseMs });
@@ -55,6 +56,10 @@ function contentFor(
   if (verb === 'count') return { write: (writer) => counted(writer, command) };
   if (verb === 'stream') return { write: (writer) => streamed(writer, lines.join('\n')) };
   if (verb === 'say') return { parts: [lines.join('\n')] };
+  if (verb === 'texts') {
+    const count = Number(start?.split(' ')[1]);
+    return { parts: Array.from({ length: count }, () => lines.join('\n')) };
+  }
   if (verb !== 'hostile' && verb !== 'write') return undefined;
   if (items.length > at + 1) return { parts: ['That was all of it.'] };
   if (verb === 'write') return { parts: lines.map(write) };

@@ -12,6 +12,7 @@ import type { FormAnswer } from '../../contract/tool.ts';
 import type { RemoteEvent, RemotePeer, RemoteRequest } from '../contract.ts';
 import { questionText, withCall } from '../question-text.ts';
 import { type RemoteAgentOptions, remoteAgent } from '../remote-agent.ts';
+import { CancelledInterrupts, cancelledEntry } from './cancelled-interrupts.ts';
 import { callsOf, messagesOf } from './history.ts';
 import { type AgUiConnection, runEvents, textIn, withoutSecrets } from './read-events.ts';
 import { RunReader } from './run-reader.ts';
@@ -35,7 +36,7 @@ export interface AgUiAgentOptions extends RemoteAgentOptions {
  * to our log.
  *
  * - An interrupt is a form, which any client of the session can answer. The answer resumes the run.
- * - A stop closes the connection of the run. If the agent waits for an answer, the next message cancels the question.
+ * - A stop closes the connection of the run. If the agent waits for an answer, a further run cancels its question.
  * - The id of the thread is the id of our session. Each run contains the messages of the session.
  *
  * @example
@@ -60,9 +61,10 @@ export function agUiAgent(options: AgUiAgentOptions): Agent {
     ...{ url, headers, idleTimeoutMs },
     fetch: send ?? ((input, init) => fetch(input, init)),
   };
+  const remote = { connection, forwardedProps, cancelled: new CancelledInterrupts(connection) };
   const peer: RemotePeer = {
     ...{ protocol: 'ag-ui', name: host },
-    send: (request) => sendRun(connection, request, forwardedProps),
+    send: (request) => sendRun(remote, request),
   };
   return remoteAgent(peer, rest);
 }
@@ -70,51 +72,73 @@ export function agUiAgent(options: AgUiAgentOptions): Agent {
 /** Maximum number of runs for one message. Each answer to interrupts starts a run. */
 const maxRuns = 100;
 
+interface RemoteAgUi {
+  readonly connection: AgUiConnection;
+  readonly forwardedProps: JsonValue | undefined;
+  readonly cancelled: CancelledInterrupts;
+}
+
 async function* sendRun(
-  connection: AgUiConnection,
+  { connection, forwardedProps, cancelled }: RemoteAgUi,
   { session: threadId, items, memory, signal }: RemoteRequest,
-  forwardedProps: JsonValue | undefined,
 ): AsyncGenerator<RemoteEvent> {
   const messages = messagesOf(items, callsOf(items));
   const reader = new RunReader(new Set(messages.map(({ id }) => String(id))));
   // The last message may have ended while the agent waited for answers.
-  let resume: JsonObject[] = openInterrupts(memory).map(cancelled);
-  for (let runs = 0; runs < maxRuns; runs++) {
-    const input: JsonObject = {
-      ...{ threadId, runId: crypto.randomUUID(), protocolVersion: '1.0', state: {} },
-      ...{ messages: [...messages, ...reader.messages], tools: [], context: [] },
-      forwardedProps: forwardedProps ?? {},
-      ...(resume.length > 0 && { resume }),
-    };
-    for await (const event of runEvents(connection, input, signal)) {
-      yield* reader.add(event);
-      if (reader.end !== undefined) break;
-    }
-    const { end } = reader;
-    if (end === undefined) throw new Error('The agent ended the stream before its run');
-    if (end.problem !== undefined) {
-      const problem = withoutSecrets(end.problem, connection);
-      return yield { type: 'end', stop: { reason: 'error' }, problem };
-    }
-    if (end.interrupts.length === 0) return yield { type: 'end', stop: end.stop };
-    const answers: Promise<JsonObject>[] = [];
-    for (const interrupt of end.interrupts) {
-      const { promise, resolve } = Promise.withResolvers<FormAnswer>();
-      const call = textIn(interrupt, 'toolCallId');
-      const form = formOf(interrupt, reader.madeCall(call));
-      answers.push(promise.then((answer) => entryOf(interrupt, form, answer)));
-      if (form.refusal === undefined) {
-        yield { type: 'question', call, form: form.question, answer: resolve };
-        continue;
+  const before = cancelled.takeOpen(threadId, openInterrupts(memory));
+  let resume: readonly JsonObject[] = before.map(cancelledEntry);
+  /** The interrupts that wait for an answer at the agent. */
+  let open: readonly string[] = [];
+  const newInput = (): JsonObject => ({
+    ...{ threadId, runId: crypto.randomUUID(), protocolVersion: '1.0', state: {} },
+    ...{ messages: [...messages, ...reader.messages], tools: [], context: [] },
+    forwardedProps: forwardedProps ?? {},
+  });
+  try {
+    for (let runs = 0; runs < maxRuns; runs++) {
+      const input = { ...newInput(), ...(resume.length > 0 && { resume: [...resume] }) };
+      for await (const event of runEvents(connection, input, signal)) {
+        open = [];
+        yield* reader.add(event);
+        if (reader.end !== undefined) break;
       }
-      yield { type: 'reasoning', text: form.refusal, message: `refusal-${crypto.randomUUID()}` };
-      resolve({ action: 'cancel' });
+      const { end } = reader;
+      if (end === undefined) throw new Error('The agent ended the stream before its run');
+      if (end.problem !== undefined) {
+        const problem = withoutSecrets(end.problem, connection);
+        return yield { type: 'end', stop: { reason: 'error' }, problem };
+      }
+      open = end.interrupts.flatMap((interrupt) => textIn(interrupt, 'id') ?? []);
+      if (end.interrupts.length === 0) return yield { type: 'end', stop: end.stop };
+      resume = yield* askAll(end.interrupts, reader);
+      signal.throwIfAborted();
+      yield reader.next();
     }
-    resume = await Promise.all(answers);
-    signal.throwIfAborted();
-    yield reader.next();
+    throw new Error(`The agent asked more than ${maxRuns} times`);
+  } finally {
+    if (open.length > 0) cancelled.send(threadId, newInput(), open);
   }
-  throw new Error(`The agent asked more than ${maxRuns} times`);
+}
+
+/** Asks the questions of all interrupts. Returns the answers, as the next run contains them. */
+async function* askAll(
+  interrupts: readonly JsonObject[],
+  reader: RunReader,
+): AsyncGenerator<RemoteEvent, readonly JsonObject[]> {
+  const answers: Promise<JsonObject>[] = [];
+  for (const interrupt of interrupts) {
+    const { promise, resolve } = Promise.withResolvers<FormAnswer>();
+    const call = textIn(interrupt, 'toolCallId');
+    const form = formOf(interrupt, reader.madeCall(call));
+    answers.push(promise.then((answer) => entryOf(interrupt, form, answer)));
+    if (form.refusal === undefined) {
+      yield { type: 'question', call, form: form.question, answer: resolve };
+      continue;
+    }
+    yield { type: 'reasoning', text: form.refusal, message: `refusal-${crypto.randomUUID()}` };
+    resolve({ action: 'cancel' });
+  }
+  return Promise.all(answers);
 }
 
 interface CallInQuestion {
@@ -180,17 +204,13 @@ function entryOf(
   answer: FormAnswer,
 ): JsonObject {
   const interruptId = textIn(interrupt, 'id') ?? '';
-  if (answer.action !== 'accept') return cancelled(interruptId);
+  if (answer.action !== 'accept') return cancelledEntry(interruptId);
   const { content } = answer;
   return {
     interruptId,
     status: 'resolved',
     payload: isPlain ? (content['answer'] ?? null) : content,
   };
-}
-
-function cancelled(interruptId: string): JsonObject {
-  return { interruptId, status: 'cancelled' };
 }
 
 /** Returns the ids of the interrupts that had no answer when the last message ended. */

@@ -73,11 +73,10 @@ async function dropGone(
   { ask, statements }: WriteOptions,
 ): Promise<void> {
   const gone = [...draft.deletedSessions];
-  if (gone.length > 0) {
-    for (const sql of statements.dropOwned) await ask(sql, [gone]);
-    const ids = drafts.filter(({ row }) => row === undefined).map(({ session }) => session);
-    await ask(statements.dropSessions, [ids]);
-  }
+  if (gone.length > 0) for (const sql of statements.dropOwned) await ask(sql, [gone]);
+  // A renamed session leaves no row with its old id, but its records stay.
+  const ids = drafts.filter(({ row }) => row === undefined).map(({ session }) => session);
+  if (ids.length > 0) await ask(statements.dropSessions, [ids]);
   const replaced = drafts.flatMap(({ row, replaced: stretch }) =>
     row === undefined || stretch === undefined ? [] : [{ made: row.made, ...stretch }],
   );

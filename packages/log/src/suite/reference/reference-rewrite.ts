@@ -1,6 +1,7 @@
 import {
   type DraftRecord,
   emptyState,
+  encodeRecord,
   type FoldState,
   findItem,
   foldBatch,
@@ -57,7 +58,7 @@ export function redact(
 export function fork(
   store: ReferenceStore,
   found: ReferenceSession,
-  { into: given, through, append: drafts = [] }: ForkOptions,
+  { into: given, through, append: drafts = [], onCopy }: ForkOptions,
 ): ReferenceSession {
   const into = sessionId(given);
   const append = readableDrafts(drafts, into);
@@ -67,6 +68,7 @@ export function fork(
   if (!ends.includes(through) || isInsideSettled(records, through))
     throw refusal('bad_offset', { session, offset: through });
   const kept = records.filter(({ offset }) => offset <= through);
+  onCopy?.(kept.reduce((bytes, record) => bytes + encodeRecord(record).length, 0));
   const queued = [...openWork(kept)].filter((work) => work.startsWith('command '));
   const copy = copySession(store, into, kept, { session, through });
   copy.through = through;

@@ -42,12 +42,17 @@ export function ResultView({ source, part, isOpen, isStopped = false }: ResultVi
         </div>
       )}
       {diffInText !== undefined && <DiffView diff={diffInText.diff} />}
-      {part.attachments?.map((attachment, at) => (
+      {shownFiles(part).map((attachment, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: attachments have no other identity
         <MediaView key={at} source={source} part={attachment} />
       ))}
     </div>
   );
+}
+
+/** Returns the attachments that the card shows. The app of a tool has files of its own. */
+export function shownFiles({ attachments = [] }: ToolResultPart) {
+  return attachments.filter(({ metadata }) => metadata?.['audience'] !== 'user');
 }
 
 /** Maximum length of JSON that is shown as a tree. */

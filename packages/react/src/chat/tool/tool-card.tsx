@@ -4,6 +4,7 @@ import { ChevronIcon, HandoffIcon } from '../../design/icons.tsx';
 import { duration } from '../../design/time.tsx';
 import type { Labels } from '../../labels/labels.ts';
 import { Filled, useLabels } from '../../labels/use-labels.ts';
+import { lazyView } from '../../on-demand/lazy-view.tsx';
 import { VisibleText } from '../content/visible-text.tsx';
 import { type ChatSource, useCallFacts, useResult, useSourceValue } from '../state/chat-source.ts';
 import type { CallFacts } from '../state/fact-index.ts';
@@ -18,8 +19,11 @@ import {
 } from './call-status.tsx';
 import { handoffTarget } from './handoff.ts';
 import { InputView } from './input-view.tsx';
-import { ResultView } from './result-view.tsx';
+import { ResultView, shownFiles } from './result-view.tsx';
 import './tool-card.css';
+
+// Few tools have an app.
+const AppView = lazyView(async () => (await import('../app/app-view.tsx')).AppView);
 
 /** The properties of `ToolCard`. */
 export interface ToolCardProps {
@@ -37,7 +41,7 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
   const result = useResult(source, toolCallId);
   const status = useSourceValue(source, useStatusSelector(toolCallId, isOpen));
   // A card with images is initially unfolded, so that the images are visible immediately.
-  const hasMedia = result?.kind === 'tool_result' && (result.attachments?.length ?? 0) > 0;
+  const hasMedia = result?.kind === 'tool_result' && shownFiles(result).length > 0;
   const isGoingOn = !isFinalStatus[status];
   // The lane of a sub-agent shows its text, so the same text is not shown as progress.
   const SubAgent = useContext(SubAgentView);
@@ -49,7 +53,7 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
   const to = handoffTarget(name, result);
   const stateText = statusLabel(status, facts, t);
   const label = to === undefined ? t.toolState(name, t[statusLabels[status]]) : t.handedOverTo(to);
-  return (
+  const card = (
     <fieldset className="tool-card" data-status={status} aria-label={label}>
       <button
         type="button"
@@ -100,6 +104,15 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
         </div>
       )}
     </fieldset>
+  );
+  if (result?.kind !== 'tool_result' || result.metadata?.['mcpApp'] === undefined) return card;
+  return (
+    <>
+      {card}
+      <Suspense fallback={null}>
+        <AppView source={source} call={part} result={result} />
+      </Suspense>
+    </>
   );
 }
 

@@ -119,7 +119,8 @@ function reportOf(data: unknown): 'ready' | 'failed' | undefined {
   return frame === 'ready' || frame === 'failed' ? frame : undefined;
 }
 
-function isDark(): boolean {
+/** Returns whether the page is dark. */
+export function isDark(): boolean {
   const { theme } = document.documentElement.dataset;
   return theme === undefined
     ? matchMedia('(prefers-color-scheme: dark)').matches

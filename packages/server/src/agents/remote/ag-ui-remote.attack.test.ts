@@ -56,7 +56,7 @@ async function serveBash(calls: readonly { readonly command: string }[], isSubAg
     JSON.stringify(input).includes('evil') ? 'ask' : 'allow';
   const made = calls.map((input, at) => toolCall('bash', input, `call-${at}`));
   const worker = createAgent({
-    ...{ name: 'worker', provider: scriptedProvider([made, 'Done.']), log },
+    ...{ name: 'worker', provider: scriptedProvider([made, 'Done.', 'Done.']), log },
     ...{ tools: [bash], approve, whileAsking: 'park' },
   });
   const boss = createAgent({
@@ -72,7 +72,7 @@ async function serveBash(calls: readonly { readonly command: string }[], isSubAg
   });
   const { url } = await server.listen({ port: 0 });
   onTestFinished(() => server.close());
-  return { url: `${url}/agents/name/helper/ag-ui`, ran };
+  return { url: `${url}/agents/name/helper/ag-ui`, ran, log };
 }
 
 const finish = ({ input: { threadId, runId }, send }: RemoteRun, outcome?: object) =>
@@ -375,13 +375,19 @@ test('18.445: attack: the inputs of calls that wait are bounded', async () => {
   expect(error?.message).toBe('The remote agent sent too much while its calls ran');
 });
 
-test('18.446: after a stop during a question, the next message cancels the question of the remote agent', async () => {
-  const { url, ran } = await serveBash([{ command: 'rm -rf evil' }]);
+test('18.446: after a stop during a question, the question of the remote agent is cancelled at once', async () => {
+  const { url, ran, log: remote } = await serveBash([{ command: 'rm -rf evil' }]);
   const { agent, question } = open(url);
   const run = agent.run('Go', { session });
   await question();
   run.abort();
   expect((await run.result).reason).toBe('aborted');
+  // No further message is needed.
+  const asked = async () => {
+    const [{ session: task } = expect.fail()] = await remote.list();
+    return (await snapshot(remote, sessionId(task))).asked;
+  };
+  await expect.poll(asked).toEqual([]);
   const later = await agent.run('What is the time?', { session }).result;
   expect([later.reason, later.text]).toEqual(['stop', 'Done.']);
   expect(ran).toEqual([]);
@@ -397,7 +403,7 @@ test('18.446: a question that has its answer is not cancelled again', async () =
   await question();
   next.abort();
   await next.result;
-  await agent.run('Go on', { session }).result;
+  await expect.poll(() => inputs.length).toBe(4);
   expect(inputs.map(({ resume }) => resume)).toEqual([
     undefined,
     [{ interruptId: 'i', status: 'resolved', payload: 'blue' }],

@@ -9,8 +9,7 @@ import {
 } from '@millrace/core';
 import { partOf } from '../../messages/part-content.ts';
 import { describeQuestion } from '../mcp/questions.ts';
-import { type RunMoment, RunView } from '../mcp/run-view.ts';
-import { endText } from '../mcp/tool-result.ts';
+import { endText, type RunMoment, RunView } from '../mcp/run-view.ts';
 import type { Question, ResponseStep } from '../openai/response-log.ts';
 import { questionData } from './answers.ts';
 import type { TaskPlace } from './contract.ts';
@@ -73,7 +72,7 @@ export class TaskView {
     this.#run = new RunView(question, Number.MAX_SAFE_INTEGER);
     this.#moment = {
       ...{ state: emptyState(sessionId(place.sessionId)), at: question.offset, time: question.at },
-      ...{ end: undefined, waiting: [], awaitsOutput: false, news: '' },
+      ...{ end: undefined, waiting: [], awaitsOutput: false, news: '', logs: [] },
     };
     this.#status = { state: 'TASK_STATE_SUBMITTED', questions: '', at: question.at };
   }

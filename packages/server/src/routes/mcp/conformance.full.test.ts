@@ -5,13 +5,8 @@ import { promisify } from 'node:util';
 import { memoryLog } from '@millrace/log';
 import { expect, onTestFinished, test } from 'vitest';
 import { isRequirementMissing } from '../../../../log/src/testing/external-programs.ts';
-import { toolAgent } from '../../agents/tool-agent.ts';
 import { createServer } from '../../create-server.ts';
-import {
-  conformanceLongTools,
-  conformanceOptions,
-  conformanceTools,
-} from '../../testing/mcp/conformance-fixtures.ts';
+import { conformanceAgents, conformanceOptions } from '../../testing/mcp/conformance-fixtures.ts';
 
 // The suite is not a dependency of this package, see scripts/test-setup.ts.
 const suiteName = ['@modelcontextprotocol', 'conformance'].join('/');
@@ -29,10 +24,8 @@ const isMissing = isRequirementMissing(
 /** Runs the official conformance suite. Returns the scenarios that fail, and the number of passed checks. */
 async function runSuite(revision: string) {
   const log = memoryLog();
-  const agent = toolAgent({
-    ...{ name: 'tools', tools: conformanceTools, longTools: conformanceLongTools, log },
-  });
-  const server = createServer({ tokens: 'none', log, mcp: conformanceOptions, agents: [agent] });
+  const agents = conformanceAgents(log);
+  const server = createServer({ tokens: 'none', log, mcp: conformanceOptions, agents });
   const { url } = await server.listen({ port: 0 });
   onTestFinished(async () => {
     await server.close();
@@ -50,44 +43,15 @@ async function runSuite(revision: string) {
 }
 
 test.skipIf(isMissing)(
-  '24.4: the official conformance suite passes for 2025-11-25, except for what this server lacks',
+  '24.4: the server passes all checks of the official conformance suite for 2025-11-25',
   async () => {
-    expect(await runSuite('2025-11-25')).toEqual({
-      failed: [
-        // The server sends no logs. 2026-07-28 deprecates them.
-        ...['logging-set-level', 'tools-call-with-logging'],
-        // The server does not use the models of clients. 2026-07-28 deprecates it.
-        'tools-call-sampling',
-        // Only `subscriptions/listen` of 2026-07-28 reports changes.
-        ...['resources-subscribe', 'resources-unsubscribe'],
-      ],
-      ...{ passed: 74, wrong: 5 },
-    });
+    expect(await runSuite('2025-11-25')).toEqual({ failed: [], passed: 79, wrong: 0 });
   },
 );
 
 test.skipIf(isMissing)(
-  '24.4: the official conformance suite passes for 2026-07-28, except for what this server lacks',
+  '24.4: the server passes all checks of the official conformance suite for 2026-07-28',
   async () => {
-    expect(await runSuite('2026-07-28')).toEqual({
-      failed: [
-        // A tool of the suite needs the model of the client.
-        'server-stateless',
-        // The suite expects keys of questions that the tool chooses. Here they are ids.
-        'input-required-result-basic-elicitation',
-        // These tools need the model or the folders of the client, which 2026-07-28 deprecates.
-        ...['input-required-result-basic-sampling', 'input-required-result-basic-list-roots'],
-        'input-required-result-multiple-input-requests',
-        // Prompts ask no questions.
-        'input-required-result-non-tool-request',
-        // The tool of the suite chooses between a question and a request to the model of the client.
-        'input-required-result-capability-check',
-        // A run ends with a result, also after an error of the server.
-        'tasks-lifecycle',
-        // No tool works only as a task, and tools do not ask before a task exists.
-        ...['tasks-required-task-error', 'tasks-mrtr-composition'],
-      ],
-      ...{ passed: 176, wrong: 11 },
-    });
+    expect(await runSuite('2026-07-28')).toEqual({ failed: [], passed: 194, wrong: 0 });
   },
 );

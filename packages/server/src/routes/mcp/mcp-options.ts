@@ -1,4 +1,5 @@
-import type { JsonObject } from '@millrace/core';
+import type { FormAnswer } from '@millrace/agent';
+import type { FormQuestion, JsonObject } from '@millrace/core';
 
 /**
  * What the MCP endpoint `/mcp` offers in addition to the agents and their sessions. Callers with a token for one
@@ -46,10 +47,29 @@ export interface McpResource {
   readonly mimeType?: string | undefined;
   /** Reads the resource. `values` has the parts of the template. */
   read(values: Readonly<Record<string, string>>, reader: McpReader): Promise<string | Uint8Array>;
+  /**
+   * Yields a value after each change of the resource, until the signal is aborted. Clients can then follow the
+   * resource. Default: clients cannot follow it.
+   */
+  watch?(
+    values: Readonly<Record<string, string>>,
+    reader: McpReader,
+    signal: AbortSignal,
+  ): AsyncIterable<unknown>;
 }
 
 /** The caller for whom the application reads a resource or a prompt. */
 export interface McpReader {
   /** The user that `authorize` returned. Undefined for a caller with a token for everything. */
   readonly user: string | undefined;
+  /**
+   * Asks the user of the client with a form. If the answer is missing, the promise rejects, and the function must
+   * not catch the error. The function runs again from its start when the answer is there, so it must have no effects
+   * before. `get` of a prompt and `read` of a resource can ask clients of version 2026-07-28 that can show forms. In
+   * all other cases the answer is `cancel`.
+   */
+  ask(question: McpQuestion): Promise<FormAnswer>;
 }
+
+/** A question of a prompt or a resource. The key connects the question with its answer. */
+export type McpQuestion = FormQuestion & { readonly key: string };

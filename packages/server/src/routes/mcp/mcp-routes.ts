@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { ServerError } from '../../contract/server-error.ts';
 import { Reply, type Route, type RouteContext, route, type StreamReply } from '../../http/route.ts';
+import { levelOf } from './follow/connection.ts';
+import { connectionStream, isConnectionEvent } from './follow/connection-stream.ts';
 import { handleRequest } from './methods.ts';
 import { findRun, findTool } from './open-call.ts';
 import { readCaller } from './protocol/caller.ts';
@@ -41,11 +43,11 @@ export const mcpRoutes: readonly Route[] = [
     method: 'GET',
     path: '/mcp',
     summary:
-      'Continue the stream of a call of the Model Context Protocol after a disconnect. Needs the header Last-Event-ID',
+      'Open the stream of a connection of the Model Context Protocol (2025-11-25 or 2025-06-18), or continue the stream of a call after the event in the header Last-Event-ID',
     headers: ['last-event-id'],
     reply: message,
     replyType: 'text/event-stream',
-    handle: (_, context) => resumeStream(context),
+    handle: (_, context) => openStream(context),
   }),
 ];
 
@@ -93,22 +95,37 @@ async function answerQuestion(
   }
 }
 
+/** Opens or continues a stream. Errors of the protocol are messages, as in replies to POST. */
+async function openStream(context: RouteContext): Promise<Reply | StreamReply> {
+  try {
+    return await resumeStream(context);
+  } catch (error) {
+    if (!(error instanceof McpError)) throw error;
+    return jsonReply(errorMessage(undefined, error), error.status);
+  }
+}
+
 /** Continues a stream of a version before 2026-07-28. The id of the event names the run and the request. */
 async function resumeStream(context: RouteContext): Promise<StreamReply> {
   const { headers } = context;
-  const last = headers['last-event-id'];
-  const place = last === undefined ? undefined : parseEventId(String(last));
-  if (place === undefined) {
-    const why = 'This server opens streams only for calls. Send messages with POST';
+  const last =
+    headers['last-event-id'] === undefined ? undefined : String(headers['last-event-id']);
+  const isCall = last !== undefined && !isConnectionEvent(last);
+  const place = isCall ? parseEventId(last) : undefined;
+  const { isReadOnly } = context.grant;
+  if (place === undefined && (isCall || isReadOnly || headers['mcp-session-id'] === undefined)) {
+    const why = 'This server opens streams only for calls and connections. Send messages with POST';
     throw new ServerError('method_not_allowed', why, {}, { details: { allow: 'POST' } });
   }
   const caller = readCaller({ kind: 'notification', method: 'resume', params: {} }, headers);
-  if (caller.isModern)
+  if (place === undefined && caller.connection !== undefined)
+    return connectionStream(caller.connection, last, optionsFor(context), context);
+  if (caller.isModern || place === undefined)
     throw new ServerError(
       'invalid',
       `Cannot continue a stream in version ${caller.version} of MCP`,
     );
-  const { run, tool: name, id, token, number } = place;
+  const { run, tool: name, id, token, number, told } = place;
   const question = await findRun({ taskId: run[0], offset: run[1] }, context);
   if (question === undefined || !isMcpId(id))
     throw new ServerError('not_found', 'Cannot continue this stream: its session is gone');
@@ -118,8 +135,9 @@ async function resumeStream(context: RouteContext): Promise<StreamReply> {
   const opened = { tool, call: { name, arguments: {} }, question };
   const progressToken = isMcpId(token) ? token : undefined;
   // A client that may only read writes ids of its own, and GET must not change anything for it.
-  const { isReadOnly } = context.grant;
-  return streamCall(opened, { id, caller, progressToken, after: number, isReadOnly }, context);
+  const logLevel = await levelOf(caller, context);
+  const more = { logLevel, after: number, told, isReadOnly };
+  return streamCall(opened, { id, caller, progressToken, ...more }, context);
 }
 
 /** True if a call of this tool created the session. */

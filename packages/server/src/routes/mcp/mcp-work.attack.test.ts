@@ -211,7 +211,7 @@ test('18.321: attack: tokens for one agent or one task read resources and prompt
           {
             ...{ uri: 'internal://secret', name: 'secret' },
             read: async (_, reader) => {
-              readers.push(reader);
+              readers.push(reader.user);
               return 'TOPSECRET';
             },
           },
@@ -242,7 +242,7 @@ test('18.321: attack: tokens for one agent or one task read resources and prompt
   const [method, params] = requests[0];
   const own = await postMcp(url, { jsonrpc: '2.0', id: 1, method, params }, headers);
   expect(own.text).toContain('TOPSECRET');
-  expect(readers).toEqual([{ user: undefined }]);
+  expect(readers).toEqual([undefined]);
 });
 
 test('18.487: attack: each event of a busy session adds a reaction to the promises of silent sessions', async () => {

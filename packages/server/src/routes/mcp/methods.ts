@@ -1,6 +1,8 @@
 import { isJsonObject, type JsonObject } from '@millrace/core';
 import { Reply, type RouteContext, type StreamReply } from '../../http/route.ts';
-import { openListen } from './listen.ts';
+import { changeConnection, levelOf } from './follow/connection.ts';
+import { subscribe, unsubscribe } from './follow/connection-stream.ts';
+import { openListen } from './follow/listen.ts';
 import type { McpOptions } from './mcp-options.ts';
 import { CallProblem, openCall } from './open-call.ts';
 import { complete, getPrompt, listPrompts } from './prompts.ts';
@@ -8,6 +10,7 @@ import {
   type McpCaller,
   negotiatedVersion,
   newConnection,
+  parseLevel,
   supportedVersions,
   tasksExtension,
 } from './protocol/caller.ts';
@@ -19,6 +22,7 @@ import {
   type McpRequest,
   mcpCodes,
 } from './protocol/rpc-message.ts';
+import { readAnswers } from './questions.ts';
 import { listResources, listTemplates, readResource } from './resources.ts';
 import { assertTasks, cancelTask, createdTask, findTask, readTask, updateTask } from './tasks.ts';
 import { listTools, toolDefinition } from './tool-list.ts';
@@ -51,11 +55,12 @@ const shared: Readonly<Record<string, Method>> = {
   }),
   'resources/templates/list': async ({ options }) => ({ ...listTemplates(options), ...uncached }),
   'resources/read': async ({ request, options, caller, context }) => ({
-    ...(await readResource(field(request.params, 'uri'), options, caller, context)),
+    ...(await readResource(request.params, options, caller, context)),
     ...uncached,
   }),
   'prompts/list': async ({ options }) => ({ ...listPrompts(options), ...uncached }),
-  'prompts/get': ({ request, options, context }) => getPrompt(request.params, options, context),
+  'prompts/get': ({ request, options, caller, context }) =>
+    getPrompt(request.params, options, caller, context),
   'completion/complete': ({ request, options, context }) =>
     complete(request.params, options, context),
 };
@@ -84,8 +89,8 @@ const modern: Readonly<Record<string, Method>> = {
     await cancelTask(request.params, context);
     return {};
   },
-  'subscriptions/listen': ({ request, caller, context }) =>
-    openListen(request.id, request.params, caller, context),
+  'subscriptions/listen': ({ request, caller, options, context }) =>
+    openListen(request.id, request.params, caller, options, context),
 };
 
 const older: Readonly<Record<string, Method>> = {
@@ -103,6 +108,20 @@ const older: Readonly<Record<string, Method>> = {
     return new Reply(response(request.id, result, caller), { headers });
   },
   ping: async () => ({}),
+  'logging/setLevel': async ({ request, caller, context }) => {
+    const level = parseLevel(request.params['level'] ?? null);
+    if (level !== undefined)
+      await changeConnection(caller, { type: 'mcp_level_set', level }, context);
+    return {};
+  },
+  'resources/subscribe': async ({ request, options, caller, context }) => {
+    await subscribe(request.params['uri'], options, caller, context);
+    return {};
+  },
+  'resources/unsubscribe': async ({ request, caller, context }) => {
+    await unsubscribe(request.params['uri'], caller, context);
+    return {};
+  },
 };
 
 /** The methods that can change something. The server can still refuse the others when their result is known. */
@@ -111,7 +130,8 @@ const changing: ReadonlySet<string> = new Set(['tools/call', 'tasks/update', 'ta
 function capabilities({ prompts = [] }: McpOptions): JsonObject {
   return {
     tools: {},
-    resources: {},
+    resources: { subscribe: true },
+    logging: {},
     completions: {},
     ...(prompts.length > 0 && { prompts: {} }),
   };
@@ -143,11 +163,15 @@ async function callTool({ request, caller, context }: Exchange): Promise<Result>
   const { id, params } = request;
   try {
     const opened = await openCall(params, caller, context);
-    if (caller.hasTasks && opened.tool.isLong && params['requestState'] === undefined)
+    const isResumed = params['requestState'] !== undefined;
+    if (caller.hasTasks && opened.tool.isLong && isResumed === opened.tool.asksFirst)
       return createdTask(opened.question);
     const token = field(field(params, '_meta'), 'progressToken');
     const progressToken = isMcpId(token) ? token : undefined;
-    return streamCall(opened, { id, caller, progressToken }, context);
+    // A tool that names its questions gets answers that came with the call.
+    const answers = isResumed ? new Map() : readAnswers(params);
+    const logLevel = await levelOf(caller, context);
+    return streamCall(opened, { id, caller, progressToken, answers, logLevel }, context);
   } catch (error) {
     if (error instanceof CallProblem) return errorResult(error.message);
     throw error;

@@ -8,10 +8,11 @@ import { ensureSession } from '../../journal/session-lease.ts';
 import { readChatNear } from '../chat/chat-state.ts';
 import { type Question, readQuestion } from '../openai/response-log.ts';
 import { messagesBackward, type ResponseRef } from '../openai/response-starts.ts';
-import { assertHeader, type McpCaller } from './protocol/caller.ts';
+import { assertAbilities, assertHeader, type McpCaller } from './protocol/caller.ts';
 import { field, invalidParams, McpError } from './protocol/rpc-message.ts';
 import { type CalledTool, isStateOf, runOfState } from './protocol/run-ref.ts';
-import { readAnswers, submitAnswers } from './questions.ts';
+import { answersById, readAnswers, submitAnswers } from './questions.ts';
+import { readRun } from './run-view.ts';
 import { listTools, type OfferedTool } from './tool-list.ts';
 
 /** A call of a tool whose run is on the log. */
@@ -37,6 +38,7 @@ export async function openCall(
   if (!isJsonObject(given))
     throw invalidParams('Cannot call the tool: arguments are not an object');
   const tool = await findTool(name, context);
+  assertAbilities(caller, tool);
   if (caller.isModern) assertParamHeaders(tool.inputSchema, given, context.headers);
   const call = { name, arguments: given };
   try {
@@ -62,7 +64,7 @@ async function openRun(
   context: RouteContext,
 ): Promise<ResponseRef> {
   const state = field(params, 'requestState');
-  if (state !== undefined) return resumeCall(state, call, params, context);
+  if (state !== undefined) return resumeCall(state, tool, call, params, context);
   return tool.called === undefined
     ? sendMessage(tool, call.arguments, context)
     : sendCall(tool, tool.called, call.arguments, context);
@@ -71,6 +73,7 @@ async function openRun(
 /** Sends the answers of the user to the run that waits for them. */
 async function resumeCall(
   state: unknown,
+  tool: OfferedTool,
   call: CalledTool,
   params: JsonObject,
   context: RouteContext,
@@ -80,7 +83,9 @@ async function resumeCall(
   if (ref === undefined) throw wrong();
   const question = await findRun(ref, context);
   if (question === undefined || !isStateOf(String(state), question, call)) throw wrong();
-  await submitAnswers(ref.taskId, readAnswers(params), context);
+  const { waiting } = await readRun(question, context.log);
+  const answers = answersById(readAnswers(params), waiting, tool);
+  await submitAnswers(ref.taskId, answers, context);
   return ref;
 }
 

@@ -1,9 +1,10 @@
 import { isJsonObject, type JsonObject } from '@millrace/core';
 import type { RouteContext } from '../../http/route.ts';
+import { readerOf, withQuestions } from './app-questions.ts';
 import type { McpOptions, McpPrompt } from './mcp-options.ts';
+import type { McpCaller } from './protocol/caller.ts';
 import { field, invalidParams } from './protocol/rpc-message.ts';
 import { uriTemplates } from './protocol/uris.ts';
-import { readerOf } from './resources.ts';
 
 export function listPrompts({ prompts = [] }: McpOptions): JsonObject {
   return {
@@ -23,10 +24,11 @@ export function listPrompts({ prompts = [] }: McpOptions): JsonObject {
 /** Maximum length of an argument of a prompt. */
 const maxArgument = 100_000;
 
-/** Returns the messages of a prompt. */
+/** Returns the messages of a prompt, or its questions to the user. */
 export async function getPrompt(
   params: JsonObject,
   options: McpOptions,
+  caller: McpCaller,
   context: RouteContext,
 ): Promise<JsonObject> {
   const prompt = findPrompt(field(params, 'name'), options);
@@ -42,13 +44,15 @@ export async function getPrompt(
   for (const { name, required } of prompt.arguments ?? [])
     if (required === true && args[name] === undefined)
       throw invalidParams(`Cannot use the prompt: the argument ${name} is missing`);
-  const content = await prompt.get(args, readerOf(context));
-  const messages =
-    typeof content === 'string'
-      ? [{ role: 'user', content: { type: 'text', text: content } }]
-      : [...content];
-  const { description } = prompt;
-  return { ...(description && { description }), messages };
+  return withQuestions(params, caller, context, async (reader) => {
+    const content = await prompt.get(args, reader);
+    const messages =
+      typeof content === 'string'
+        ? [{ role: 'user', content: { type: 'text', text: content } }]
+        : [...content];
+    const { description } = prompt;
+    return { ...(description && { description }), messages };
+  });
 }
 
 function findPrompt(name: unknown, { prompts = [] }: McpOptions): McpPrompt {

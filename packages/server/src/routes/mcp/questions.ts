@@ -1,26 +1,107 @@
 import {
   type AskedApproval,
   type FoldState,
+  type FormQuestion,
   formDismissed,
+  formLimits,
   isId,
   isJsonObject,
   type JsonObject,
+  type JsonValue,
   toArray,
 } from '@millrace/core';
 import type { Command } from '../../contract/request-bodies.ts';
+import type { ClientAbility } from '../../contract/served-agent.ts';
 import type { RouteContext } from '../../http/route.ts';
 import { readChatNear } from '../chat/chat-state.ts';
+import type { McpCaller } from './protocol/caller.ts';
 import { field, type McpId } from './protocol/rpc-message.ts';
+import type { OfferedTool } from './tool-list.ts';
 
 /** Maximum length of the input of a call in a question. A user can allow only a call that is shown completely. */
 const maxInputLength = 100_000;
 const maxReasonLength = 4000;
 
-/** Returns a question of the agent as a request for the user of the client. */
-export function elicitation(asked: AskedApproval, state: FoldState): JsonObject {
-  const { from } = asked;
-  if (from?.form !== undefined)
-    return { message: from.form.message, requestedSchema: from.form.schema };
+/** Returns whether the client can answer a question. It cannot if it has no way to show the question. */
+export function canAnswer({ from }: AskedApproval, { abilities }: McpCaller): boolean {
+  const ability = programAbility(from?.form);
+  return abilities.has('elicitation') || (ability !== undefined && abilities.has(ability));
+}
+
+/** Returns what a client must be able to do to answer a form without its user. */
+function programAbility(form: FormQuestion | undefined): ClientAbility | undefined {
+  const type = form?.request?.type;
+  if (type === undefined) return undefined;
+  return type === 'model' ? 'sampling' : 'roots';
+}
+
+/** Returns a question of the agent as a request for the client. */
+export function clientRequest(
+  asked: AskedApproval,
+  state: FoldState,
+  caller: McpCaller,
+): JsonObject {
+  const form = asked.from?.form;
+  if (form !== undefined) return formRequest(form, caller);
+  return { method: 'elicitation/create', params: elicitation(asked, state) };
+}
+
+/** Returns a form as a request for the client: for its model, for its folders, or for its user. */
+export function formRequest(form: FormQuestion, { abilities }: McpCaller): JsonObject {
+  const { message, schema, request } = form;
+  const ability = programAbility(form);
+  if (ability === 'roots' && abilities.has(ability)) return { method: 'roots/list', params: {} };
+  if (ability === 'sampling' && abilities.has(ability))
+    return {
+      method: 'sampling/createMessage',
+      params: {
+        messages: [{ role: 'user', content: { type: 'text', text: message } }],
+        maxTokens: request?.maxTokens ?? 1000,
+        ...(request?.system !== undefined && { systemPrompt: request.system }),
+      },
+    };
+  return { method: 'elicitation/create', params: { message, requestedSchema: schema } };
+}
+
+/**
+ * Converts the answer of a model, or a list of folders, to the content of the form. An answer of a user, which has
+ * an action, stays as it is.
+ */
+export function formAnswer(
+  form: FormQuestion,
+  answer: JsonObject | undefined,
+): JsonObject | undefined {
+  if (answer === undefined || answer['action'] !== undefined) return answer;
+  const accept = (name: string, lines: readonly string[], separator: string) => {
+    const text = lines.join(separator).slice(0, formLimits.textLength);
+    return { action: 'accept', content: { [name]: text.toWellFormed() } };
+  };
+  switch (programAbility(form)) {
+    case 'sampling': {
+      const blocks = [answer['content'] ?? []].flat() as readonly JsonValue[];
+      const texts = blocks.flatMap((block) => textIn(block, 'text'));
+      return texts.length > 0 ? accept('text', texts, '') : undefined;
+    }
+    case 'roots': {
+      const roots = answer['roots'];
+      if (!Array.isArray(roots)) return undefined;
+      return accept(
+        'folders',
+        roots.flatMap((root) => textIn(root, 'uri')),
+        '\n',
+      );
+    }
+    default:
+      return undefined;
+  }
+}
+
+function textIn(value: JsonValue | undefined, name: string): readonly string[] {
+  const text = field(value, name);
+  return typeof text === 'string' ? [text] : [];
+}
+
+function elicitation(asked: AskedApproval, state: FoldState): JsonObject {
   const reason = { type: 'string', title: 'Reason, if you do not allow it', maxLength: 2000 };
   const allow = {
     properties: { approve: { type: 'boolean', title: 'Allow this call' }, reason },
@@ -85,16 +166,18 @@ function answerCommand(
   by: string,
 ): Command {
   const call = { tool_call_id: toolCallId, by };
-  const [action, content] = [field(answer, 'action'), field(answer, 'content')];
   const deny = (reason: string): Command => ({
     ...{ type: 'deny', ...call },
     reason: reason.slice(0, maxReasonLength),
   });
   if (from?.form !== undefined) {
+    const given = formAnswer(from.form, answer);
+    const [action, content] = [field(given, 'action'), field(given, 'content')];
     if (action === 'accept' && isJsonObject(content))
       return { type: 'approve', ...call, input: content };
     return deny(action === 'decline' ? 'The user declined to answer' : formDismissed);
   }
+  const [action, content] = [field(answer, 'action'), field(answer, 'content')];
   if (action === 'accept' && field(content, 'approve') === true && isShown)
     return { type: 'approve', ...call };
   if (!isShown) return deny('The client cannot show the input of this call to its user');
@@ -128,6 +211,27 @@ export async function submitAnswers(
     const key = asked === answered.at(-1) ? (lastKey ?? own) : own;
     await service.tasks.submit(taskId, command, { key, trace });
   }
+}
+
+/** The name of an open question for clients: the key that the tool chose, or the id of the question. */
+export function questionKey({ toolCallId, from }: AskedApproval, tool: OfferedTool): string {
+  // A session of a direct call has only one call, and all keys of a call differ. A session of an agent can have
+  // several calls that use the same key.
+  return (tool.called === undefined ? undefined : from?.form?.key) ?? toolCallId;
+}
+
+/** Returns the answers to the open questions of a run by the ids of the questions. */
+export function answersById(
+  answers: ReadonlyMap<string, JsonObject | undefined>,
+  waiting: readonly AskedApproval[],
+  tool: OfferedTool,
+): ReadonlyMap<string, JsonObject | undefined> {
+  const byId = waiting.flatMap((asked) =>
+    [questionKey(asked, tool), asked.toolCallId]
+      .filter((key) => answers.has(key))
+      .map((key) => [asked.toolCallId, answers.get(key)] as const),
+  );
+  return new Map([...answers, ...byId]);
 }
 
 /** Reads the field `inputResponses` of a request. */

@@ -3,18 +3,14 @@ import { snapshot } from '@millrace/log';
 import { ServerError } from '../../contract/server-error.ts';
 import type { RouteContext } from '../../http/route.ts';
 import { referencedBlob } from '../task-log.ts';
+import { withQuestions } from './app-questions.ts';
 import type { McpOptions, McpReader, McpResource } from './mcp-options.ts';
 import type { McpCaller } from './protocol/caller.ts';
-import { invalidParams, McpError, mcpCodes } from './protocol/rpc-message.ts';
+import { field, invalidParams, McpError, mcpCodes } from './protocol/rpc-message.ts';
 import { parseUri, sessionUri, uriTemplates } from './protocol/uris.ts';
 import { fileResource } from './tool-result.ts';
 
 const pageSize = 100;
-
-/** Returns the caller for functions of the application. */
-export function readerOf({ grant: { scope } }: RouteContext): McpReader {
-  return { user: scope.kind === 'user' ? scope.user : undefined };
-}
 
 /** Returns what a caller gets. A token for one agent or one task gives access to nothing else. */
 export function optionsFor({ mcp = {}, grant: { scope } }: RouteContext): McpOptions {
@@ -77,7 +73,11 @@ export function listTemplates({ resources = [] }: McpOptions): JsonObject {
   };
 }
 
-function shown({ name, description, mimeType }: Omit<McpResource, 'uri' | 'read'>): JsonObject {
+function shown({
+  name,
+  description,
+  mimeType,
+}: Pick<McpResource, 'name' | 'description' | 'mimeType'>): JsonObject {
   return { name, ...(description && { description }), ...(mimeType && { mimeType }) };
 }
 
@@ -86,40 +86,54 @@ function isTemplate(uri: string): boolean {
 }
 
 /** Maximum length of an address. */
-const maxUriLength = 4096;
+export const maxUriLength = 4096;
 
-/** Reads a resource. */
+/** Reads a resource. Resources of the application can ask the user first. */
 export async function readResource(
-  uri: unknown,
+  params: JsonObject,
   { resources = [] }: McpOptions,
   caller: McpCaller,
   context: RouteContext,
 ): Promise<JsonObject> {
+  const uri = field(params, 'uri');
   if (typeof uri !== 'string' || uri.length > maxUriLength)
     throw invalidParams('Cannot read a resource: uri is not a text, or it is too long');
-  const contents =
-    (await readOwn(uri, resources, readerOf(context))) ??
-    (await context.inTurn(() => readSession(uri, context), 'refuse'));
+  const own = findOwn(uri, resources);
+  if (own !== undefined)
+    return withQuestions(params, caller, context, async (reader) => ({
+      contents: [await readOwn(uri, own, reader)],
+    }));
+  const contents = await context.inTurn(() => readSession(uri, context), 'refuse');
   if (contents !== undefined) return { contents: [contents] };
   const code = caller.isModern ? mcpCodes.invalidParams : mcpCodes.noResource;
   throw new McpError(code, 'Cannot find this resource', { data: { uri } });
 }
 
-async function readOwn(
-  uri: string,
-  resources: readonly McpResource[],
-  reader: McpReader,
-): Promise<JsonObject | undefined> {
+/** A resource of the application, with the parts of the address that its template names. */
+interface OwnResource {
+  readonly resource: McpResource;
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** Finds a resource of the application by its address. */
+export function findOwn(uri: string, resources: readonly McpResource[]): OwnResource | undefined {
   for (const resource of resources) {
     const values = matchUri(resource.uri, uri);
-    if (values === undefined) continue;
-    const content = await resource.read(values, reader);
-    const { mimeType = typeof content === 'string' ? 'text/plain' : 'application/octet-stream' } =
-      resource;
-    if (typeof content === 'string') return { uri, mimeType, text: content };
-    return fileResource(uri, mimeType, content);
+    if (values !== undefined) return { resource, values };
   }
   return undefined;
+}
+
+async function readOwn(
+  uri: string,
+  { resource, values }: OwnResource,
+  reader: McpReader,
+): Promise<JsonObject> {
+  const content = await resource.read(values, reader);
+  const { mimeType = typeof content === 'string' ? 'text/plain' : 'application/octet-stream' } =
+    resource;
+  if (typeof content === 'string') return { uri, mimeType, text: content };
+  return fileResource(uri, mimeType, content);
 }
 
 /**

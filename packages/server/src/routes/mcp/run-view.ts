@@ -14,6 +14,7 @@ import {
   type ResponseLog,
   type ResponseStep,
 } from '../openai/response-log.ts';
+import type { LogLevel } from './protocol/caller.ts';
 
 /** A run as it is at one moment. */
 export interface RunMoment {
@@ -29,6 +30,20 @@ export interface RunMoment {
   readonly awaitsOutput: boolean;
   /** What happened since the moment before, in words. */
   readonly news: string;
+  /** Messages about what happened since the moment before, also those that the reader has. */
+  readonly logs: readonly RunLog[];
+}
+
+/** A message about a run, for people who look after it. */
+export interface RunLog {
+  /** The offset of the record. */
+  readonly at: number;
+  /** The number of the message among those of the record. */
+  readonly index: number;
+  readonly level: LogLevel;
+  /** The tool that the message is about, or `run`. */
+  readonly logger: string;
+  readonly text: string;
 }
 
 /** Maximum length of a text about progress. */
@@ -53,6 +68,7 @@ export class RunView {
 
   add(steps: readonly ResponseStep[]): RunMoment {
     let news = '';
+    const logs: RunLog[] = [];
     for (const step of steps) {
       const { record, after, end } = step;
       this.#state = after.fold;
@@ -60,23 +76,25 @@ export class RunView {
       this.#time = record.time;
       this.#end = end;
       if (record.fact?.type === 'command_queued') this.#noteAnswer(record.fact.command);
+      for (const [index, one] of logsOf(step).entries())
+        logs.push({ at: record.offset, index, ...one });
       const text = record.offset > this.#told ? newsOf(step) : '';
       // A text of the model continues. Everything else starts a new line.
       news += text.startsWith('\n') && news === '' ? text.slice(1) : text;
     }
-    return this.#moment(news.slice(-maxNewsLength));
+    return this.#moment(news.slice(-maxNewsLength), logs);
   }
 
   #noteAnswer({ type, toolCallId }: { readonly [name: string]: unknown }): void {
     if (type === 'approve' || type === 'deny') this.#answered.add(String(toolCallId));
   }
 
-  #moment(news: string): RunMoment {
+  #moment(news: string, logs: readonly RunLog[]): RunMoment {
     const state = this.#state;
     const isWaiting = this.#end === undefined && waitsForClient(state);
     const open = state.asked.filter(({ toolCallId }) => !this.#answered.has(toolCallId));
     return {
-      ...{ state, at: this.#at, time: this.#time, end: this.#end, news },
+      ...{ state, at: this.#at, time: this.#time, end: this.#end, news, logs },
       waiting: isWaiting ? open : [],
       awaitsOutput: isWaiting && state.awaited.length > 0,
     };
@@ -92,6 +110,59 @@ function newsOf({ record, before }: ResponseStep): string {
   if (delta?.type !== 'append_text') return '';
   const kind = findOpen(before.fold, delta.partId)?.begin.kind;
   return kind === 'text' || kind === 'tool_result' ? delta.chunk : '';
+}
+
+/** Returns why a run ended, if it did not end as usual. */
+export function endText({ stop, error }: ResponseEnd): string | undefined {
+  switch (stop.reason) {
+    case 'aborted':
+      return stop.cause === 'interrupted'
+        ? 'The process of the agent ended during the run. The partial answer is stored.'
+        : 'The run was stopped.';
+    case 'error':
+      return `The run failed: ${error?.message ?? 'unknown error'}`;
+    case 'limit':
+      return `The run reached its limit${stop.cause === undefined ? '' : ` (${stop.cause})`}.`;
+    case 'blocked':
+      return 'A guardrail stopped the run.';
+    default:
+      return undefined;
+  }
+}
+
+/** Maximum length of a message about a run. */
+const maxLogLength = 4000;
+
+/** Maximum number of messages about one record. The last message has the text of all further ones. */
+export const maxLogsPerRecord = 30;
+
+/** Returns the messages about a record. The progress of a tool has one message per line. */
+function logsOf({
+  record,
+  before,
+  end,
+}: ResponseStep): readonly Pick<RunLog, 'level' | 'logger' | 'text'>[] {
+  const { fact, delta } = record;
+  const one = (level: LogLevel, logger: string, text: string) => ({
+    ...{ level, logger },
+    text: text.slice(0, maxLogLength).toWellFormed(),
+  });
+  if (fact?.type === 'tool_execution_started')
+    return [one('debug', fact.name, fact.summary || `${fact.name} starts`)];
+  if (fact?.type === 'retry_scheduled')
+    return [one('warning', 'run', `The model is asked again: ${fact.error.message}`)];
+  if (end !== undefined) {
+    const why = endText(end);
+    const level = end.stop.reason === 'error' ? 'error' : 'warning';
+    return why === undefined ? [] : [one(level, 'run', why)];
+  }
+  if (delta?.type !== 'append_text') return [];
+  const begin = findOpen(before.fold, delta.partId)?.begin;
+  if (begin?.kind !== 'tool_result') return [];
+  const lines = delta.chunk.split('\n').filter((line) => line.trim() !== '');
+  const rest = lines.slice(maxLogsPerRecord - 1);
+  const shown = rest.length > 1 ? [...lines.slice(0, -rest.length), rest.join('\n')] : lines;
+  return shown.map((line) => one('info', begin.name, line));
 }
 
 /** Returns a run as it is now. */

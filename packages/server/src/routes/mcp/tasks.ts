@@ -1,14 +1,14 @@
 import { isJsonObject, type JsonObject } from '@millrace/core';
 import { ServerError } from '../../contract/server-error.ts';
 import type { RouteContext } from '../../http/route.ts';
-import type { Question } from '../openai/response-log.ts';
+import type { Question, ResponseEnd } from '../openai/response-log.ts';
 import { stopResponse } from '../openai/write-response.ts';
 import { findRun } from './open-call.ts';
 import { type McpCaller, missingCapability, tasksExtension } from './protocol/caller.ts';
 import { field, invalidParams, mcpCodes } from './protocol/rpc-message.ts';
 import { parseTaskId, taskIdOf } from './protocol/run-ref.ts';
-import { readAnswers, submitAnswers } from './questions.ts';
-import { type RunMoment, readRun } from './run-view.ts';
+import { answersById, readAnswers, submitAnswers } from './questions.ts';
+import { endText, type RunMoment, readRun } from './run-view.ts';
 import { listTools, type OfferedTool } from './tool-list.ts';
 import { toolResult } from './tool-result.ts';
 import { inputRequests } from './write-call.ts';
@@ -72,14 +72,18 @@ export async function taskReader(
   caller: McpCaller,
   context: RouteContext,
 ): Promise<(run: RunMoment) => Promise<JsonObject>> {
-  const task = await context.service.tasks.get({ id: question.taskId });
-  const agentId = task.agents?.[0]?.id;
-  const tools = (await listTools(context)).filter(({ agent }) => agent.id === agentId);
-  const tool = toolOf(tools, task.task_metadata);
+  const tool = await taskTool(question, context);
   return (run) => taskState(question, run, tool, caller, context);
 }
 
-function toolOf(tools: readonly OfferedTool[], metadata: JsonObject | null) {
+/** Finds the tool of a task. Returns undefined if the server does not offer it any more. */
+async function taskTool(
+  { taskId }: Question,
+  context: RouteContext,
+): Promise<OfferedTool | undefined> {
+  const { agents, task_metadata: metadata } = await context.service.tasks.get({ id: taskId });
+  const agentId = agents?.[0]?.id;
+  const tools = (await listTools(context)).filter(({ agent }) => agent.id === agentId);
   return (
     tools.find(({ called }) => called !== undefined && called === metadata?.['title']) ?? tools[0]
   );
@@ -89,30 +93,44 @@ async function taskState(
   question: Question,
   run: RunMoment,
   tool: OfferedTool | undefined,
-  { canElicit }: McpCaller,
+  caller: McpCaller,
   { log }: RouteContext,
 ): Promise<JsonObject> {
   const head = taskHead(question, run.time);
   const { end, waiting, awaitsOutput } = run;
   if (end === undefined) {
-    if (waiting.length > 0 && canElicit)
-      return { ...head, status: 'input_required', inputRequests: inputRequests(run) };
+    const requests = tool && inputRequests(run, tool, caller);
+    if (requests !== undefined)
+      return { ...head, status: 'input_required', inputRequests: requests };
     if (waiting.length === 0 && !awaitsOutput) return { ...head, status: 'working' };
     const statusMessage = 'A person has to answer a question of the agent, in another client';
     return { ...head, status: 'working', statusMessage };
   }
   if (end.stop.reason === 'aborted' && end.stop.cause !== 'interrupted')
     return { ...head, status: 'cancelled' };
+  // A run without an outcome has no result that the model of the client can use.
+  if (end.stop.reason === 'error' || end.stop.reason === 'aborted')
+    return { ...head, status: 'failed', error: runError(question, end) };
   const result = tool && (await toolResult(tool, question.taskId, run, log));
   return { ...head, status: 'completed', result: result ?? {} };
 }
 
+/** Returns the error of a run that failed, or that ended with its process. The session has the partial answer. */
+function runError({ taskId }: Question, end: ResponseEnd): JsonObject {
+  const data = { session_id: taskId, ...(end.error && { code: end.error.code }) };
+  return { code: mcpCodes.internal, message: endText(end) ?? 'The run failed', data };
+}
+
 /** Sends the answers of a user to a task. */
 export async function updateTask(params: JsonObject, context: RouteContext): Promise<void> {
-  const { taskId } = await findTask(field(params, 'taskId'), context);
+  const question = await findTask(field(params, 'taskId'), context);
   if (!isJsonObject(field(params, 'inputResponses')))
     throw invalidParams('Cannot update the task: inputResponses is not an object');
-  await submitAnswers(taskId, readAnswers(params), context);
+  const given = readAnswers(params);
+  const tool = await taskTool(question, context);
+  const { waiting } = await readRun(question, context.log);
+  const answers = tool === undefined ? given : answersById(given, waiting, tool);
+  await submitAnswers(question.taskId, answers, context);
 }
 
 /** Stops the run of a task. A task that has ended stays as it is. */

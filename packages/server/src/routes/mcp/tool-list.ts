@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
+import type { ClientAbility } from '../../contract/served-agent.ts';
 import type { AgentInfo } from '../../contract/task.ts';
 import type { RouteContext } from '../../http/route.ts';
 import { isOffered } from '../openai/open-response.ts';
@@ -11,6 +12,12 @@ export interface OfferedTool {
   readonly called: string | undefined;
   /** True if a client with the tasks extension gets a task instead of the result. */
   readonly isLong: boolean;
+  /** True if only clients with the tasks extension can call the tool. */
+  readonly needsTask: boolean;
+  /** True if the call returns the first questions of the tool, and the task comes after the answers. */
+  readonly asksFirst: boolean;
+  /** What the client must be able to do. */
+  readonly needs: readonly ClientAbility[];
   /** True if a call changes nothing. The server does not keep the session of such a call. */
   readonly isReading: boolean;
   readonly description: string;
@@ -41,6 +48,7 @@ function agentTool(agent: AgentInfo): OfferedTool {
   const { name, description } = agent;
   return {
     ...{ name, agent, called: undefined, isLong: true, isReading: false },
+    ...{ needsTask: false, asksFirst: false, needs: [] },
     description: `${description || `The agent ${name}`}. Sends a message to this agent and returns its answer`,
     inputSchema: agentInput,
   };
@@ -49,11 +57,15 @@ function agentTool(agent: AgentInfo): OfferedTool {
 function readTool(agent: AgentInfo): (value: JsonValue) => readonly OfferedTool[] {
   return (value) => {
     if (!isJsonObject(value)) return [];
-    const { name, description, input_schema: schema, effects, is_long: isLong } = value;
+    const { name, description, input_schema: schema, effects, needs } = value;
     if (typeof name !== 'string' || !isJsonObject(schema)) return [];
     return [
       {
-        ...{ name, agent, called: name, isLong: isLong === true, isReading: effects === 'none' },
+        ...{ name, agent, called: name, isReading: effects === 'none' },
+        isLong: value['is_long'] === true,
+        needsTask: value['needs_task'] === true,
+        asksFirst: value['asks_first'] === true,
+        needs: Array.isArray(needs) ? (needs as readonly ClientAbility[]) : [],
         ...{ description: String(description ?? ''), inputSchema: schema },
       },
     ];

@@ -14,7 +14,7 @@ import type { Log } from '@millrace/log';
 import type { ResponseEnd } from '../openai/response-log.ts';
 import { sessionUri } from './protocol/uris.ts';
 import { describeQuestion } from './questions.ts';
-import type { RunMoment } from './run-view.ts';
+import { endText, type RunMoment } from './run-view.ts';
 import type { OfferedTool, runStatuses } from './tool-list.ts';
 
 /** Returns the result of a call with an error that the model of the client can read and correct. */
@@ -65,24 +65,6 @@ function statusOf(end: ResponseEnd | undefined): (typeof runStatuses)[number] {
   if (end === undefined) return 'waiting';
   if (end.stop.reason === 'aborted') return 'stopped';
   return ['error', 'limit', 'blocked'].includes(end.stop.reason) ? 'failed' : 'completed';
-}
-
-/** Returns why a run ended, if it did not end as usual. */
-export function endText({ stop, error }: ResponseEnd): string | undefined {
-  switch (stop.reason) {
-    case 'aborted':
-      return stop.cause === 'interrupted'
-        ? 'The process of the agent ended during the run. The partial answer is stored.'
-        : 'The run was stopped.';
-    case 'error':
-      return `The run failed: ${error?.message ?? 'unknown error'}`;
-    case 'limit':
-      return `The run reached its limit${stop.cause === undefined ? '' : ` (${stop.cause})`}.`;
-    case 'blocked':
-      return 'A guardrail stopped the run.';
-    default:
-      return undefined;
-  }
 }
 
 /** Returns the text of the last turn in which the model wrote text. */

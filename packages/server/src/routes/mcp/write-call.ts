@@ -1,15 +1,16 @@
-import { type JsonObject, type JsonValue, sessionId } from '@millrace/core';
+import { type AskedApproval, type JsonObject, type JsonValue, sessionId } from '@millrace/core';
 import { encodeComment, encodeFrame, sseHeaders } from '@millrace/core/streams';
 import type { Log } from '@millrace/log';
 import { Reply, type RouteContext, StreamReply } from '../../http/route.ts';
 import { writeLines } from '../../http/write-lines.ts';
 import { stopResponse, whileConnected } from '../openai/write-response.ts';
 import type { OpenedCall } from './open-call.ts';
-import type { McpCaller } from './protocol/caller.ts';
+import { type LogLevel, logLevels, type McpCaller } from './protocol/caller.ts';
 import { errorMessage, McpError, type McpId, mcpCodes } from './protocol/rpc-message.ts';
 import { requestState } from './protocol/run-ref.ts';
-import { elicitation, questionId, submitAnswers } from './questions.ts';
-import { followRun, type RunMoment } from './run-view.ts';
+import { canAnswer, clientRequest, questionId, questionKey, submitAnswers } from './questions.ts';
+import { followRun, maxLogsPerRecord, type RunLog, type RunMoment } from './run-view.ts';
+import type { OfferedTool } from './tool-list.ts';
 import { toolResult } from './tool-result.ts';
 
 /** The request that a stream answers. */
@@ -18,8 +19,14 @@ export interface AnsweredRequest {
   readonly caller: McpCaller;
   /** The client gets progress with this token. Undefined if it wants none. */
   readonly progressToken: McpId | undefined;
+  /** The client gets messages about the run of this level and above. Default: none. */
+  readonly logLevel?: LogLevel | undefined;
+  /** The answers that came with the call, by the keys of their questions. Default: none. */
+  readonly answers?: ReadonlyMap<string, JsonObject | undefined> | undefined;
   /** The client has all messages up to this number. Default: it has none. */
   readonly after?: number | undefined;
+  /** The client has all progress up to this offset. Default: it has none. */
+  readonly told?: number | undefined;
   /** True if the stream only reads the run, and changes nothing. Default: false. */
   readonly isReadOnly?: boolean | undefined;
 }
@@ -28,10 +35,14 @@ export interface AnsweredRequest {
 interface SentMessage {
   readonly number: number;
   readonly message: object;
+  /** The client has all progress up to this offset when it has the message. */
+  readonly told: number;
 }
 
-/** Numbers per record: progress, questions, and the result. */
+/** Numbers per record: logs from 0, progress, questions, and the result. */
 const perRecord = 64;
+const progressNumber = maxLogsPerRecord;
+const resultNumber = perRecord - 1;
 
 /**
  * Calls that a client can cancel with `notifications/cancelled`. Such a notification names only the connection
@@ -90,13 +101,13 @@ export function streamCall(
         response.flushHeaders();
         const resumable = !caller.isModern;
         if (caller.version === '2025-11-25' && request.after === undefined)
-          response.write(`id: ${eventId(opened, request, 0)}\ndata:\n\n`);
+          response.write(`id: ${eventId(opened, request, 0, 0)}\ndata:\n\n`);
         await writeLines(response, messages, {
           context,
           errorLine: (error) => encodeFrame({ data: JSON.stringify(failure(id, error, context)) }),
-          line: ({ number, message }) => {
+          line: ({ number, message, told }) => {
             isSent = 'result' in message;
-            const eventOf = resumable ? { id: eventId(opened, request, number) } : {};
+            const eventOf = resumable ? { id: eventId(opened, request, number, told) } : {};
             return encodeFrame({ ...eventOf, data: JSON.stringify(message) });
           },
           heartbeat: { clock, everyMs: 15_000, text: `${encodeComment('ping')}\n` },
@@ -145,49 +156,82 @@ export function toMcpError(error: unknown, { toServerError }: RouteContext): Mcp
 
 async function* callMessages(
   opened: OpenedCall,
-  { id, caller, progressToken, after = -1, isReadOnly = false }: AnsweredRequest,
+  request: AnsweredRequest,
   context: RouteContext,
   signal: AbortSignal,
 ): AsyncGenerator<SentMessage> {
+  const { id, caller, progressToken, logLevel, after = -1, isReadOnly = false } = request;
   const { question, tool } = opened;
   const { taskId } = question;
   const { log } = context;
   const asked = new Set<string>();
-  const told = Math.floor(after / perRecord);
+  const answers = new Map(request.answers);
+  let { told = Math.floor(after / perRecord) } = request;
   for await (const run of followRun(question, log, signal, told)) {
     const base = run.at * perRecord;
-    if (progressToken !== undefined && run.news.trim() !== '' && base > after)
-      yield { number: base, message: progress(progressToken, run, question.offset) };
+    for (const one of run.logs) {
+      const number = one.at * perRecord + one.index;
+      if (logLevel === undefined || !isAtLeast(one.level, logLevel) || number <= after) continue;
+      yield { number, told, message: logMessage(one) };
+    }
+    const hasNews = progressToken !== undefined && run.news.trim() !== '' && run.at > told;
+    told = Math.max(told, run.at);
+    if (hasNews) {
+      const message = progress(progressToken, run, question.offset);
+      yield { number: base + progressNumber, told, message };
+    }
     if (run.end === undefined && run.waiting.length === 0 && !run.awaitsOutput) continue;
-    const isLast = run.end !== undefined || caller.isModern || !caller.canElicit;
-    if (run.end === undefined && tool.called !== undefined && !caller.canElicit) {
-      if (!isReadOnly) await refuseQuestions(taskId, run, context);
+    const open = run.waiting.filter((one) => canAnswer(one, caller));
+    const closed = run.waiting.filter((one) => !canAnswer(one, caller));
+    if (closed.length > 0 && tool.called !== undefined) {
+      if (!isReadOnly) await refuseQuestions(taskId, closed, context);
       continue;
     }
-    if (isLast) {
+    if (await answerNamed(opened, open, answers, context)) continue;
+    const isShown = caller.abilities.has('elicitation') || open.length > 0;
+    if (run.end !== undefined || caller.isModern || !isShown) {
       const result = await finalResult(opened, run, caller, log);
       if (signal.aborted) return;
-      yield { number: base + perRecord - 1, message: response(id, result, caller) };
+      yield { number: base + resultNumber, told, message: response(id, result, caller) };
       return;
     }
-    const open = run.waiting.filter(({ toolCallId }) => !asked.has(toolCallId));
-    for (const [index, one] of open.entries()) {
+    for (const [index, one] of open.filter((each) => !asked.has(each.toolCallId)).entries()) {
       asked.add(one.toolCallId);
-      const number = base + 1 + Math.min(index, perRecord - 3);
-      const params = elicitation(one, run.state);
-      const request = { id: questionId(taskId, one), method: 'elicitation/create', params };
-      if (number > after) yield { number, message: { jsonrpc: '2.0', ...request } };
+      const number = base + progressNumber + 1 + Math.min(index, resultNumber - progressNumber - 2);
+      const params = { id: questionId(taskId, one), ...clientRequest(one, run.state, caller) };
+      if (number > after) yield { number, told, message: { jsonrpc: '2.0', ...params } };
     }
   }
 }
 
+/**
+ * Answers open questions with the answers that came with the call. Each answer is used once, and only for a form
+ * that the tool named. Returns whether there was such an answer.
+ */
+async function answerNamed(
+  { question, tool }: OpenedCall,
+  open: readonly AskedApproval[],
+  answers: Map<string, JsonObject | undefined>,
+  context: RouteContext,
+): Promise<boolean> {
+  const given = open.flatMap((asked) => {
+    const key = questionKey(asked, tool);
+    const answer = key === asked.toolCallId ? undefined : answers.get(key);
+    answers.delete(key);
+    return answer === undefined ? [] : [[asked.toolCallId, answer] as const];
+  });
+  if (given.length === 0) return false;
+  await submitAnswers(question.taskId, new Map(given), context);
+  return true;
+}
+
 /** Denies the questions of a tool if the client cannot show them. Nobody else waits for the tool. */
-function refuseQuestions(taskId: string, { waiting }: RunMoment, context: RouteContext) {
+function refuseQuestions(taskId: string, closed: readonly AskedApproval[], context: RouteContext) {
   const content = {
     reason:
       'This call needs an approval, and the client of MCP cannot ask its user (it does not support elicitation). Allow the call with a rule of the server',
   };
-  const answers = waiting.map(({ toolCallId }) => [toolCallId, { content }] as const);
+  const answers = closed.map(({ toolCallId }) => [toolCallId, { content }] as const);
   return submitAnswers(taskId, new Map(answers), context);
 }
 
@@ -195,26 +239,38 @@ function refuseQuestions(taskId: string, { waiting }: RunMoment, context: RouteC
 async function finalResult(
   { tool, call, question }: OpenedCall,
   run: RunMoment,
-  { canElicit }: McpCaller,
+  caller: McpCaller,
   log: Log,
 ): Promise<JsonObject> {
-  if (run.end === undefined && run.waiting.length > 0 && canElicit)
+  const requests = run.end === undefined ? inputRequests(run, tool, caller) : undefined;
+  if (requests !== undefined)
     return {
       resultType: 'input_required',
-      inputRequests: inputRequests(run),
+      inputRequests: requests,
       requestState: requestState(question, call, run.at),
     };
   return toolResult(tool, question.taskId, run, log);
 }
 
-/** Returns the open questions of a run by the ids of their calls. */
-export function inputRequests({ waiting, state }: RunMoment): JsonObject {
+/** Returns the open questions that the client can answer, by their keys. Returns undefined if there are none. */
+export function inputRequests(
+  { waiting, state }: RunMoment,
+  tool: OfferedTool,
+  caller: McpCaller,
+): JsonObject | undefined {
+  const open = waiting.filter((asked) => canAnswer(asked, caller));
+  if (open.length === 0) return undefined;
   return Object.fromEntries(
-    waiting.map((asked) => [
-      asked.toolCallId,
-      { method: 'elicitation/create', params: elicitation(asked, state) },
-    ]),
+    open.map((asked) => [questionKey(asked, tool), clientRequest(asked, state, caller)]),
   );
+}
+
+function isAtLeast(level: LogLevel, least: LogLevel): boolean {
+  return logLevels.indexOf(level) >= logLevels.indexOf(least);
+}
+
+function logMessage({ level, logger, text }: RunLog): object {
+  return { jsonrpc: '2.0', method: 'notifications/message', params: { level, logger, data: text } };
 }
 
 function progress(progressToken: McpId, { news, at }: RunMoment, start: number): object {
@@ -248,6 +304,8 @@ interface StreamPlace {
   readonly id: McpId;
   readonly token: McpId | undefined;
   readonly number: number;
+  /** The client has all progress up to this offset. Undefined in ids of earlier versions of this server. */
+  readonly told?: number | undefined;
 }
 
 /** Returns the id of an event. It contains all that is needed to continue the stream after a disconnect. */
@@ -255,9 +313,10 @@ function eventId(
   { question, tool }: OpenedCall,
   { id, progressToken: token }: AnsweredRequest,
   number: number,
+  told: number,
 ): string {
   const { taskId, offset } = question;
-  const place: StreamPlace = { run: [taskId, offset], tool: tool.name, id, token, number };
+  const place: StreamPlace = { run: [taskId, offset], tool: tool.name, id, token, number, told };
   return Buffer.from(JSON.stringify(place)).toString('base64url');
 }
 
@@ -271,6 +330,7 @@ export function parseEventId(text: string): StreamPlace | undefined {
       typeof taskId === 'string' &&
       Number.isSafeInteger(offset) &&
       Number.isSafeInteger(place.number) &&
+      (place.told === undefined || Number.isSafeInteger(place.told)) &&
       typeof place.tool === 'string';
     return isValid ? place : undefined;
   } catch {

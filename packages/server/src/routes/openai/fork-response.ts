@@ -34,13 +34,18 @@ interface Continued {
  */
 export async function findPlace(
   { taskId, previous, entries }: Continued,
-  context: Pick<RouteContext, 'log' | 'headers' | 'trace'>,
+  context: Pick<RouteContext, 'log' | 'headers' | 'trace' | 'copies'>,
 ): Promise<Place> {
-  const { log } = context;
+  const { log, copies } = context;
   const isApproval = entries.some(({ type }) => type === 'approval');
   if (previous === undefined || isApproval) return readChatNear(log, taskId);
-  // A fork does not need the end of the session, so it is not read.
-  if (!(await isLastResponse(previous, taskId, context))) return endOf(previous, context);
+  if (!(await isLastResponse(previous, taskId, context))) {
+    // A repeated request finds the copy of the first request, even if the caller cannot copy more.
+    if (requestMetadata(context).key === undefined) copies?.assertFree();
+    else copies?.assertIdle();
+    // A fork does not need the end of the session, so it is not read.
+    return endOf(previous, context);
+  }
   const current = await readChatNear(log, taskId);
   const outputs = entries.flatMap((entry) => (entry.type === 'output' ? entry.callId : []));
   if (outputs.length === 0 || outputs.some((call) => waitsFor(current.fold, call))) return current;

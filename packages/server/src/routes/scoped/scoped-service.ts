@@ -1,6 +1,7 @@
 import { ServerError } from '../../contract/server-error.ts';
 import type {
   AgentService,
+  CopyLimit,
   EventService,
   FileService,
   Grant,
@@ -16,13 +17,17 @@ import { ScopeRules } from './scope-rules.ts';
 import { scopedTasks } from './scoped-tasks.ts';
 
 /** Wraps the task service with access checks. A caller can use only the resources that its grant allows. */
-export function scopedService(service: TaskService, grant: Grant): TaskService {
+export function scopedService(
+  service: TaskService,
+  grant: Grant,
+  copies: CopyLimit | undefined,
+): TaskService {
   const { scope } = grant;
   if (scope.kind === 'all') return { ...service, agents: lastingAgents(service.agents, grant) };
   const rules = new ScopeRules(service, scope);
   return {
     agents: scopedAgents(service, rules, grant),
-    tasks: scopedTasks(service.tasks, rules),
+    tasks: scopedTasks(service.tasks, rules, copies),
     messages: scopedMessages(service.messages, rules),
     events: scopedEvents(service.events, rules),
     states: scopedStates(service.states, rules),

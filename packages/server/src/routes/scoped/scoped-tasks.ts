@@ -1,11 +1,14 @@
 import type { Command } from '../../contract/request-bodies.ts';
 import { ServerError } from '../../contract/server-error.ts';
-import type { TasksService } from '../../contract/service.ts';
-import { restrictedName } from '../../http/access/fair-share.ts';
+import type { CopyLimit, TasksService } from '../../contract/service.ts';
 import { matchesSearch, placeOf } from '../../stores/task-store.ts';
 import { isNotFound, type ScopeRules } from './scope-rules.ts';
 
-export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksService {
+export function scopedTasks(
+  tasks: TasksService,
+  rules: ScopeRules,
+  copies: CopyLimit | undefined,
+): TasksService {
   const owned = rules.scope.kind === 'user' ? { owner: rules.scope.user } : {};
   const get: TasksService['get'] = (ref) => {
     const reference = 'id' in ref ? ref.id : ref.name;
@@ -49,7 +52,7 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
     async fork(taskId, body, sent) {
       await rules.assertTask(taskId);
       assertMayCreate(rules);
-      return oneAtATime(tasks, rules, () => tasks.fork(taskId, body, sent));
+      return tasks.fork(taskId, body, { ...sent, copies });
     },
     async branch(taskId, body, sent) {
       await rules.assertTask(taskId);
@@ -57,12 +60,12 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
       // The operator of an agent decides about its instructions and the results of its tools.
       if (body.instructions != null) throw rules.forbid('replace the instructions of an agent');
       if ((body.results ?? []).length > 0) throw rules.forbid('replace the results of tools');
-      return oneAtATime(tasks, rules, () => tasks.branch(taskId, body, sent));
+      return tasks.branch(taskId, body, { ...sent, copies });
     },
     async copy(taskId, copied, sent) {
       await rules.assertTask(taskId);
       assertMayCreate(rules);
-      return oneAtATime(tasks, rules, () => tasks.copy(taskId, copied, sent));
+      return tasks.copy(taskId, copied, { ...sent, copies });
     },
     async request(taskId, at) {
       await rules.assertTask(taskId);
@@ -131,32 +134,4 @@ async function assertNameUsable(
   if (await rules.hasTask(known.id)) return;
   const message = 'Cannot use this name: another task has it. Choose another name';
   throw new ServerError('conflict', message);
-}
-
-/** The callers without full access whose forks run now, for each server. */
-const forking = new WeakMap<TasksService, Set<string>>();
-
-/**
- * Runs a fork. A fork copies all records of a task, so a caller without full access can have one at a time. Throws
- * `rate_limited` while another fork of the caller runs.
- */
-async function oneAtATime<T>(
-  tasks: TasksService,
-  { scope }: ScopeRules,
-  fork: () => Promise<T>,
-): Promise<T> {
-  const caller = restrictedName({ scope }) ?? '';
-  const callers = forking.get(tasks) ?? new Set();
-  forking.set(tasks, callers);
-  if (callers.has(caller)) {
-    const message =
-      'Cannot copy this task now: another copy of this caller runs. Try again in a moment';
-    throw new ServerError('rate_limited', message, {}, { retryAfterMs: 1000 });
-  }
-  callers.add(caller);
-  try {
-    return await fork();
-  } finally {
-    callers.delete(caller);
-  }
 }

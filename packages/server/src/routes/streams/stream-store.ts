@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type DraftRecord, isMillraceError, type SessionId, sessionId } from '@millrace/core';
-import { type Clock, type Log, sessionStates } from '@millrace/log';
+import { type Clock, type ForkOptions, type Log, sessionStates } from '@millrace/log';
 import { ServerError } from '../../contract/server-error.ts';
 import {
   dataOf,
@@ -103,6 +103,7 @@ export class StreamStore {
         }
     >,
     done: T,
+    onCopy?: ForkOptions['onCopy'],
   ): Promise<Written<T>> {
     return this.#enqueue(path, () =>
       retry(async () => {
@@ -116,7 +117,9 @@ export class StreamStore {
         });
         await this.#removeRest(path);
         const into = sessionOf(path);
-        const { incarnation } = await this.#log.fork(source.session, { into, through });
+        const { incarnation } = await this.#log.fork(source.session, {
+          ...{ into, through, ...(onCopy && { onCopy }) },
+        });
         const isNew = (current: StoredStream | undefined) => {
           if (current !== undefined) throw changed(path);
           return { facts, result: done };

@@ -140,35 +140,47 @@ async function createFork(
   fork: ForkHeaders,
   context: RouteContext,
 ) {
-  const { log, clock } = context;
+  const { log, clock, copies } = context;
   const store = streamStore(log, clock);
   const from = await checkPath(fork.from, context);
-  return store.fork<Created>(
-    path,
-    async () => {
-      const found = await store.find(path);
-      if (found === 'gone') throw pathInUse();
-      if (found !== undefined) return { result: confirm(found, wanted), stream: found };
-      const source = await store.find(from);
-      if (source === undefined) throw streamNotFound(from);
-      if (source === 'gone') throw conflict('Cannot fork this stream: it was deleted');
-      const through = forkPoint(source, fork);
-      const config = forkConfig(path, source, through, wanted, fork);
-      const part = fork.part === 0 ? undefined : await store.nextData(source, through);
-      const first = part && firstPart(part, fork.part);
-      if (fork.part > 0 && first === undefined)
-        throw badRequest(
-          'Cannot fork here: the next append is shorter than Stream-Fork-Sub-Offset',
-        );
-      const facts = [
-        createdFact(config, wanted.isClosed),
-        ...(first === undefined ? [] : [{ type: 'stream_appended', data: first } as const]),
-        ...initialFacts(config.contentType, context),
-      ];
-      return { source, through, facts };
-    },
-    'created',
-  );
+  // A request that repeats a fork copies nothing, so it has no limit.
+  const known = copies === undefined ? undefined : await store.find(path);
+  const copy = (onCopy?: (bytes: number) => void) =>
+    store.fork<Created>(
+      path,
+      () => prepareFork(path, from, wanted, fork, context),
+      'created',
+      onCopy,
+    );
+  return copies === undefined || known !== undefined ? copy() : copies.run(copy);
+}
+
+async function prepareFork(
+  path: string,
+  from: string,
+  wanted: CreateHeaders,
+  fork: ForkHeaders,
+  context: RouteContext,
+) {
+  const store = streamStore(context.log, context.clock);
+  const found = await store.find(path);
+  if (found === 'gone') throw pathInUse();
+  if (found !== undefined) return { result: confirm(found, wanted), stream: found };
+  const source = await store.find(from);
+  if (source === undefined) throw streamNotFound(from);
+  if (source === 'gone') throw conflict('Cannot fork this stream: it was deleted');
+  const through = forkPoint(source, fork);
+  const config = forkConfig(path, source, through, wanted, fork);
+  const part = fork.part === 0 ? undefined : await store.nextData(source, through);
+  const first = part && firstPart(part, fork.part);
+  if (fork.part > 0 && first === undefined)
+    throw badRequest('Cannot fork here: the next append is shorter than Stream-Fork-Sub-Offset');
+  const facts = [
+    createdFact(config, wanted.isClosed),
+    ...(first === undefined ? [] : [{ type: 'stream_appended', data: first } as const]),
+    ...initialFacts(config.contentType, context),
+  ];
+  return { source, through, facts };
 }
 
 /** Returns the offset of the last record of the source that the fork has. */

@@ -1,6 +1,15 @@
-import { defineTool, type Tool, type ToolContext } from '@millrace/agent';
-import { fromBase64, type JsonObject } from '@millrace/core';
+import { defineTool, type FormAnswer, type Tool, type ToolContext } from '@millrace/agent';
+import {
+  type FormQuestion,
+  foldersQuestion,
+  fromBase64,
+  type JsonObject,
+  modelQuestion,
+} from '@millrace/core';
+import type { Log } from '@millrace/log';
 import { z } from 'zod';
+import { type ToolAgentOptions, toolAgent } from '../../agents/tool-agent.ts';
+import type { LoopAgent } from '../../contract/served-agent.ts';
 import type { McpOptions } from '../../routes/mcp/mcp-options.ts';
 
 const png =
@@ -33,9 +42,14 @@ function tool(
   return defineTool({ name, description: name, input, execute: execute as never }) as Tool;
 }
 
-async function ask(context: ToolContext, message: string, schema: JsonObject) {
-  return (await context.ask?.({ message, schema })) ?? { action: 'cancel' };
+async function askForm(context: ToolContext, form: FormQuestion): Promise<FormAnswer> {
+  return (await context.ask?.(form)) ?? { action: 'cancel' };
 }
+
+const ask = (context: ToolContext, message: string, schema: JsonObject) =>
+  askForm(context, { message, schema });
+const contentOf = (said: FormAnswer, name: string) =>
+  'content' in said ? String(said.content[name]) : said.action;
 
 const text = (description: string) => ({ type: 'string', description });
 const person: JsonObject = {
@@ -46,9 +60,16 @@ const person: JsonObject = {
 const nameForm: JsonObject = {
   ...{ type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
 };
+const contextForm: JsonObject = {
+  ...{ type: 'object', properties: { context: { type: 'string' } }, required: ['context'] },
+};
 const confirmForm: JsonObject = {
   ...{ type: 'object', properties: { confirm: { type: 'boolean' } }, required: ['confirm'] },
 };
+const whoAreYou = { key: 'user_name', message: 'What is your name?', schema: nameForm };
+const capital = modelQuestion({
+  ...{ prompt: 'What is the capital of France?', maxTokens: 100, key: 'capital_question' },
+});
 const defaults: JsonObject = {
   type: 'object',
   properties: {
@@ -88,7 +109,7 @@ const wait = (ms: number, signal: AbortSignal) =>
   });
 
 /** The tools that the official conformance suite calls, as far as this server can offer them. */
-export const conformanceTools: readonly Tool[] = [
+const conformanceTools: readonly Tool[] = [
   tool('test_simple_text', async () => 'This is a simple text response for testing.'),
   tool('test_image_content', async () => ({ output: { text: '', attachments: [image] } })),
   tool('test_audio_content', async () => ({ output: { text: '', attachments: [audio] } })),
@@ -119,8 +140,46 @@ export const conformanceTools: readonly Tool[] = [
     answer(await ask(context, 'Please choose', enums)),
   ),
   tool('test_input_required_result_elicitation', async (_, context) => {
-    const said = await ask(context, 'What is your name?', nameForm);
-    return `Hello, ${'content' in said ? said.content['name'] : 'nobody'}!`;
+    return `Hello, ${contentOf(await askForm(context, whoAreYou), 'name')}!`;
+  }),
+  tool('test_input_required_result_sampling', async (_, context) =>
+    contentOf(await askForm(context, capital), 'text'),
+  ),
+  tool('test_input_required_result_list_roots', async (_, context) =>
+    contentOf(await askForm(context, foldersQuestion({ key: 'client_roots' })), 'folders'),
+  ),
+  tool('test_input_required_result_multiple_inputs', async (_, context) => {
+    const [name, greeting, folders] = await Promise.all([
+      askForm(context, whoAreYou),
+      askForm(context, modelQuestion({ prompt: 'Greet', maxTokens: 50, key: 'greeting' })),
+      askForm(context, foldersQuestion({ key: 'client_roots' })),
+    ]);
+    return [
+      contentOf(name, 'name'),
+      contentOf(greeting, 'text'),
+      contentOf(folders, 'folders'),
+    ].join();
+  }),
+  tool('test_input_required_result_capabilities', async (_, context) => {
+    const [name, city] = await Promise.all([
+      askForm(context, whoAreYou),
+      askForm(context, capital),
+    ]);
+    return [contentOf(name, 'name'), contentOf(city, 'text')].join();
+  }),
+  tool(
+    'test_sampling',
+    async ({ prompt }, context) => {
+      const question = modelQuestion({ prompt: String(prompt), maxTokens: 100 });
+      return `LLM response: ${contentOf(await askForm(context, question), 'text')}`;
+    },
+    { prompt: z.string() },
+  ),
+  tool('test_missing_capability', async (_, context) =>
+    contentOf(await askForm(context, capital), 'text'),
+  ),
+  tool('test_tool_with_task', async (_, context) => {
+    return `Worked for ${contentOf(await askForm(context, whoAreYou), 'name')}`;
   }),
   tool('test_input_required_result_request_state', async (_, context) => {
     await ask(context, 'Confirm?', confirmForm);
@@ -139,7 +198,17 @@ export const conformanceTools: readonly Tool[] = [
   tool('test_streaming_elicitation', async (_, context) =>
     answer(await ask(context, 'What is your name?', nameForm)),
   ),
-  tool('test_logging_tool', async () => 'No log'),
+  tool('test_logging_tool', async (_, context) => {
+    context.update('A message that only clients with a level get\n');
+    return 'Logged';
+  }),
+  tool('test_tool_with_logging', async (_, context) => {
+    for (const text of ['execution started', 'processing data', 'execution completed']) {
+      context.update(`Tool ${text}\n`);
+      await wait(50, context.signal);
+    }
+    return 'Logged';
+  }),
   tool('greet', async ({ name }) => `Hello, ${String(name)}!`, { name: z.string() }),
   tool(
     'slow_compute',
@@ -202,10 +271,30 @@ export const conformanceTools: readonly Tool[] = [
   },
 ];
 
-/** The tools whose calls are tasks for clients with the extension. */
-export const conformanceLongTools = [
-  ...['slow_compute', 'failing_job', 'confirm_delete', 'multi_input'],
-];
+/** What the server knows about the tools in addition to their schemas. */
+const offered: Pick<ToolAgentOptions, 'longTools' | 'needs'> = {
+  longTools: [
+    ...['slow_compute', 'confirm_delete', 'multi_input'],
+    { name: 'failing_job', needsTask: true },
+    { name: 'test_tool_with_task', needsTask: true, asksFirst: true },
+  ],
+  needs: { test_missing_capability: ['sampling'] },
+};
+
+/** Returns the agents whose tools the official conformance suite calls. */
+export function conformanceAgents(log: Log): readonly LoopAgent[] {
+  return [
+    toolAgent({ name: 'tools', tools: conformanceTools, ...offered, log }),
+    // The run of this agent fails before the tool starts, so the call has no result.
+    toolAgent({
+      ...{ name: 'broken', log, longTools: ['protocol_error_job'] },
+      tools: [tool('protocol_error_job', async () => 'Never called')],
+      prepareStep: () => {
+        throw new Error('The agent is broken');
+      },
+    }),
+  ];
+}
 
 const user = (content: JsonObject) => ({ role: 'user', content });
 
@@ -239,8 +328,21 @@ export const conformanceOptions: McpOptions = {
         user({ type: 'text', text: 'Please analyze the image above.' }),
       ],
     },
+    {
+      ...{ name: 'test_input_required_result_prompt', description: 'A prompt that asks the user' },
+      get: async (_, reader) => {
+        const message = 'What context should the prompt use?';
+        const said = await reader.ask({ key: 'user_context', message, schema: contextForm });
+        return `Use this context: ${contentOf(said, 'context')}`;
+      },
+    },
   ],
   resources: [
+    {
+      ...{ uri: 'test://watched-resource', name: 'watched', mimeType: 'text/plain' },
+      read: async () => 'This resource never changes.',
+      watch: async function* () {},
+    },
     {
       ...{ uri: 'test://static-text', name: 'text', mimeType: 'text/plain' },
       read: async () => 'This is the content of the static text resource.',

@@ -42,15 +42,18 @@ interface McpClientOptions {
   /** Answers the questions of the server. Default: the client does not support them. */
   readonly onElicit?: ElicitHandler | undefined;
   readonly extensions?: Record<string, object> | undefined;
+  /** Answers for the model of the client. Default: the client has no model. */
+  readonly onSample?: (() => object) | undefined;
 }
 
 /** Connects the official client to `/mcp`. */
 export async function mcpClient(url: string, options: McpClientOptions = {}) {
-  const { version = '2026-07-28', token, onElicit, extensions } = options;
+  const { version = '2026-07-28', token, onElicit, onSample, extensions } = options;
   const mode = version === '2026-07-28' ? { pin: version } : ('legacy' as const);
   const client = new Client({ name: 'test', version: '1.0.0' }, {
     capabilities: {
       ...(onElicit && { elicitation: { form: {} } }),
+      ...(onSample && { sampling: {} }),
       ...(extensions && { extensions }),
     },
     versionNegotiation: { mode },
@@ -61,6 +64,8 @@ export async function mcpClient(url: string, options: McpClientOptions = {}) {
       'elicitation/create',
       async ({ params }) => onElicit(params as never) as never,
     );
+  if (onSample !== undefined)
+    client.setRequestHandler('sampling/createMessage', async () => onSample() as never);
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
     requestInit: { headers },

@@ -1,5 +1,6 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { isBelow } from '../../workspace/match-path.ts';
 import { isQuietGitConfig } from '../git-config.ts';
 import { readGitSettings } from '../read-git-settings.ts';
 import { readRegularFile } from '../read-regular-file.ts';
@@ -38,8 +39,8 @@ export async function riskOfGit(git: string, options: GitOptions): Promise<strin
   const real = pointer === 'unclear' ? undefined : plainPath(dirname(git), pointer.path);
   // The folder does not exist, or the path is unusual. A later command could create the folder.
   if (real === undefined) return 'it leads to nothing, through a link or to an unusual name';
-  if (!isInside(root, real)) return 'it leads out of the workspace';
-  const isGuarded = guarded.some((place) => isInside(place, real));
+  if (!isBelow(root, real)) return 'it leads out of the workspace';
+  const isGuarded = guarded.some((place) => isBelow(place, real));
   return isGuarded ? undefined : riskOfRepository(real, dirname(git), options);
 }
 
@@ -212,7 +213,7 @@ async function riskOfSettings(
   if (hooks === undefined || hooks.some((name) => !name.endsWith('.sample'))) return 'it has hooks';
   if (await isThere('config')) {
     const config = (await readRegularFile(at('config'), maxConfigBytes))?.toString('utf8');
-    const isWorktree = (value: string) => isInside(root, resolve(git, value));
+    const isWorktree = (value: string) => isBelow(root, resolve(git, value));
     if (config === undefined || !isQuietGitConfig(config, { isWorktree, isPartial: network }))
       return 'it has settings that are not known to be harmless';
   }
@@ -220,7 +221,7 @@ async function riskOfSettings(
     const common = (await readRegularFile(at('commondir'), maxNameBytes))?.toString('utf8');
     const name = /^([^\s\uFFFD]+)\n?$/.exec(common ?? '')?.[1];
     const shared = name === undefined ? undefined : plainPath(git, name);
-    if (shared === undefined || !isInside(root, shared))
+    if (shared === undefined || !isBelow(root, shared))
       return 'its settings are outside of the workspace';
     if (shared !== git) return riskOfSettings(shared, options, depth + 1);
   }
@@ -250,8 +251,4 @@ function isNotMissing(error: NodeJS.ErrnoException): boolean {
 
 function emptyIfMissing(error: NodeJS.ErrnoException): readonly string[] | undefined {
   return error.code === 'ENOENT' ? [] : undefined;
-}
-
-function isInside(folder: string, path: string): boolean {
-  return path.startsWith(folder + sep);
 }

@@ -22,6 +22,7 @@ import {
 import { deviceGrant, deviceLogin } from './device-flow.ts';
 import { assertPageAllowed, type LoginFetch, loginFetch } from './guarded-fetch.ts';
 import { type IssuedTokens, issuedTokens } from './issued-tokens.ts';
+import { programLogin } from './program-login.ts';
 import { listenForRedirect, type RedirectListener } from './redirect-listener.ts';
 import {
   hasLogin,
@@ -91,7 +92,8 @@ export async function login(
 ): Promise<void> {
   const { oauth } = server.http;
   const { flow = 'browser', timeoutMs = defaultTimeoutMs, openPage = oauth.openPage } = options;
-  if (openPage === undefined) throw loginFailed(server, 'nobody can open the login page');
+  if (openPage === undefined && oauth.as !== 'program')
+    throw loginFailed(server, 'nobody can open the login page');
   const limits = [AbortSignal.timeout(timeoutMs), ...(options.signal ? [options.signal] : [])];
   const signal = AbortSignal.any(limits);
   const access = new ServerAuthorization(server, signal);
@@ -107,8 +109,7 @@ export async function login(
     if (before === undefined) assertSecretStays(server, stored, authorization);
     const scope = scopeOf(authorization, challenge, oauth.scope, before);
     const work = { server, authorization, before, scope, openPage, fetchFn, signal };
-    const done = flow === 'device' ? await logInByCode(work) : await logInByBrowser(work);
-    await access.write(done);
+    await access.write(await loginBy(oauth.as === 'program' ? 'program' : flow, work));
   } catch (error) {
     options.signal?.throwIfAborted();
     if (error instanceof McpError) throw error;
@@ -127,9 +128,10 @@ function assertSecretStays(
   stored: McpLogin | undefined,
   { issuer }: AuthorizationServer,
 ): void {
-  if (stored === undefined || http.oauth.clientSecret === undefined) return;
+  const { clientSecret, privateKey } = http.oauth;
+  if (stored === undefined || (clientSecret ?? privateKey) === undefined) return;
   const why = `its authorization server was ${stored.issuer}, and now it names ${issuer}`;
-  throw new Error(`${why}. If you trust the new one with the clientSecret, log out first`);
+  throw new Error(`${why}. If you trust the new one with the secret of this client, log out first`);
 }
 
 /** The parts of a login that all ways to log in need. */
@@ -139,12 +141,32 @@ interface LoginWork {
   /** The earlier login at the same authorization server. */
   readonly before: McpLogin | undefined;
   readonly scope: string | undefined;
-  readonly openPage: OpenLoginPage;
+  /** Undefined if the program logs in as itself. */
+  readonly openPage: OpenLoginPage | undefined;
   readonly fetchFn: LoginFetch;
   readonly signal: AbortSignal;
 }
 
-async function logInByBrowser(work: LoginWork): Promise<McpLogin> {
+type PageWork = LoginWork & { readonly openPage: OpenLoginPage };
+
+async function loginBy(way: 'browser' | 'device' | 'program', work: LoginWork): Promise<McpLogin> {
+  const { server, openPage } = work;
+  if (way === 'program') return logInAsProgram(work);
+  if (openPage === undefined) throw loginFailed(server, 'nobody can open the login page');
+  return way === 'device'
+    ? logInByCode({ ...work, openPage })
+    : logInByBrowser({ ...work, openPage });
+}
+
+/** The stored login has no secret, because the next login has it from the options. */
+async function logInAsProgram({ server, ...work }: LoginWork): Promise<McpLogin> {
+  const { oauth } = server.http;
+  const client = { issuer: work.authorization.issuer, clientId: oauth.clientId ?? '' };
+  const tokens = await programLogin({ ...work, oauth, client });
+  return loginOf(client, { ...tokens, scope: tokens.scope ?? work.scope });
+}
+
+async function logInByBrowser(work: PageWork): Promise<McpLogin> {
   const { server, authorization, scope, fetchFn, signal } = work;
   const listener = await openListener(work);
   try {
@@ -169,7 +191,7 @@ async function logInByBrowser(work: LoginWork): Promise<McpLogin> {
   }
 }
 
-async function logInByCode(work: LoginWork): Promise<McpLogin> {
+async function logInByCode(work: PageWork): Promise<McpLogin> {
   const client = await findClient(work, undefined);
   const tokens = await deviceLogin({ ...work, client });
   return loginOf(client, { ...tokens, scope: tokens.scope ?? work.scope });

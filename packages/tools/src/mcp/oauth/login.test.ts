@@ -1,3 +1,4 @@
+import { generateKeyPairSync, verify } from 'node:crypto';
 import { mkdtemp, readdir, readFile, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -187,4 +188,69 @@ test('24.4: an authorization header replaces the login', async () => {
   const http = { ...server.http, headers: { Authorization: 'Bearer mine' } };
   await expect(connectMcp({ name: 'test', http })).rejects.toThrow('HTTP 401');
   expect(issuer.requests).toEqual([]);
+});
+
+const program = { as: 'program', clientId: 'my app', clientSecret: 'top:secret' } as const;
+const tokenRequests = (issuer: Awaited<ReturnType<typeof startAuthorizationServer>>) =>
+  issuer.requests.filter(({ path }) => path === '/token');
+
+test('24.4: a program logs in as itself with a secret, without a page, and again when the token ends', async () => {
+  const { server, issuer, mcp } = await start(program);
+  issuer.metadata['token_endpoint_auth_methods_supported'] = ['client_secret_basic'];
+  const connected = await connections.connect(server);
+  expect(await call(connected, 'echo', { text: 'hi' })).toMatchObject({ text: 'hi' });
+  const [first] = tokenRequests(issuer);
+  const [, pair = ''] = /^Basic (.+)$/.exec(first?.authorization ?? '') ?? [];
+  expect(Buffer.from(pair, 'base64').toString()).toBe('my+app:top%3Asecret');
+  expect(first?.fields.get('resource')).toBe(mcp.url);
+  expect(pathsOf(issuer)).not.toContain('/authorize');
+  issuer.expire();
+  issuer.revokeAll();
+  expect(await call(connected, 'echo', { text: 'again' })).toMatchObject({ text: 'again' });
+});
+
+test('24.4: a program proves its identity with a private key', async () => {
+  const keys = [
+    ['ES256', generateKeyPairSync('ec', { namedCurve: 'P-256' })],
+    ['RS256', generateKeyPairSync('rsa', { modulusLength: 2048 })],
+    ['EdDSA', generateKeyPairSync('ed25519')],
+  ] as const;
+  for (const [alg, pair] of keys) {
+    const privateKey = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const { server, issuer } = await start({ as: 'program', clientId: 'app', privateKey });
+    await loginMcp(server);
+    const [sent] = tokenRequests(issuer);
+    const [head = '', claims = '', signature = ''] =
+      sent?.fields.get('client_assertion')?.split('.') ?? [];
+    const read = (text: string) => JSON.parse(Buffer.from(text, 'base64url').toString());
+    expect(read(head)).toEqual({ alg, typ: 'JWT' });
+    expect(read(claims)).toMatchObject({ iss: 'app', sub: 'app', aud: issuer.issuer });
+    const isValid = verify(
+      alg === 'EdDSA' ? null : 'sha256',
+      Buffer.from(`${head}.${claims}`),
+      { key: pair.publicKey, dsaEncoding: 'ieee-p1363' },
+      Buffer.from(signature, 'base64url'),
+    );
+    expect([alg, isValid]).toEqual([alg, true]);
+    expect(JSON.stringify([...(sent?.fields ?? [])])).not.toContain('PRIVATE');
+  }
+});
+
+test('24.4: a refused login of a program names the reason, and neither secret nor key', async () => {
+  const { server, issuer } = await start(program);
+  issuer.programError = 'invalid_client top:secret';
+  const failed = await connections.connect(server).catch((error: unknown) => error);
+  expect(String(failed)).toContain('invalid_client');
+  expect(String(failed)).not.toContain('top:secret');
+  for (const [oauth, why] of [
+    [{ as: 'program' }, 'needs a clientId'],
+    [{ as: 'program', clientId: 'app' }, 'needs a clientSecret or a privateKey'],
+    [{ as: 'program', clientId: 'app', privateKey: 'KEYTEXT' }, 'not a private key'],
+  ] as const) {
+    const other = await start(oauth);
+    const error = await loginMcp(other.server).catch((reason: unknown) => reason);
+    expect(String(error)).toContain(why);
+    expect(String(error)).not.toContain('KEYTEXT');
+    expect(tokenRequests(other.issuer)).toEqual([]);
+  }
 });

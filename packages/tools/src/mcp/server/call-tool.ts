@@ -19,6 +19,7 @@ import { clip, describeError, type Redact } from '../transport/error-text.ts';
 import { lostStream } from '../transport/http-transport.ts';
 import { type Connection, loginRequired } from './connection.ts';
 import { IdleLimit } from './elicitation.ts';
+import { withApp } from './keep-app.ts';
 import type { ServerLink } from './server-link.ts';
 import { type CallResult, toolOutput } from './tool-output.ts';
 
@@ -46,6 +47,7 @@ export async function callTool(
   tool: RemoteTool,
   input: JsonObject,
   context: ToolContext,
+  appTools: ReadonlyMap<string, string>,
 ): Promise<ToolOutput> {
   const deadline = new AbortController();
   const timer = setTimeout(() => deadline.abort(), remote.settings.totalTimeoutMs);
@@ -54,10 +56,9 @@ export async function callTool(
     const outcome = await callWithRetry(remote, tool, input, { signal, context });
     context.signal.throwIfAborted();
     if (typeof outcome === 'string') return errorOutput(remote, outcome);
-    const { output } = toolOutput(outcome, remote.settings.maxAttachmentBytes);
-    return output.isError === true
-      ? { output: { ...output, text: remote.redact(output.text) } }
-      : { output };
+    const { output: read } = toolOutput(outcome, remote.settings.maxAttachmentBytes);
+    const output = read.isError === true ? { ...read, text: remote.redact(read.text) } : read;
+    return { output: await withApp(output, { remote, tool, result: outcome, context, appTools }) };
   } finally {
     clearTimeout(timer);
   }

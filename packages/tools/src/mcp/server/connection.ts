@@ -23,6 +23,7 @@ import {
 } from '../transport/create-transport.ts';
 import { clip, describeError } from '../transport/error-text.ts';
 import { type AskingCall, Elicitations } from './elicitation.ts';
+import { type AppDocument, appCapability, readApp } from './mcp-apps.ts';
 import { packageVersion } from './package-version.ts';
 import { callResourceTool, withResourceTools } from './resource-tools.ts';
 import { listTools, type ReportProblem } from './tool-list.ts';
@@ -55,6 +56,8 @@ export interface Connection {
     signal: AbortSignal,
   ): Promise<GetPromptResult>;
   callTool(tool: RemoteTool, input: JsonObject, options: CallOptions): Promise<CallResult>;
+  /** Reads the document of an app. Rejects if it cannot be shown. */
+  readApp(uri: string, signal: AbortSignal): Promise<AppDocument>;
   /** Refuses new calls and closes the connection when the running calls have ended. */
   retire(): void;
   close(): Promise<void>;
@@ -103,7 +106,10 @@ async function connect(
     { name: 'millrace', version: packageVersion() },
     {
       versionNegotiation: { mode },
-      capabilities: { elicitation: { form: {}, url: {} } },
+      capabilities: {
+        elicitation: { form: {}, url: {} },
+        ...(settings.apps && { extensions: appCapability }),
+      },
       inputRequired: { maxRounds: maxQuestionRounds },
       listChanged: {
         tools: { ...onChange, onChanged: () => onListChanged(connection) },
@@ -189,6 +195,8 @@ function connectionOf(
         endIfIdle();
       }
     },
+    readApp: (uri, signal) =>
+      readApp(client, uri, { signal, timeout: settings.timeoutMs }, settings.maxAppBytes),
     retire: () => {
       isRetired = true;
       endIfIdle();

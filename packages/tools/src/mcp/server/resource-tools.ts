@@ -24,6 +24,11 @@ const readTool: RemoteTool = {
   annotations: { readOnlyHint: true },
 };
 
+/** Returns true for a tool of this client, which the server does not have. */
+export function isOwnTool(tool: RemoteTool): boolean {
+  return tool === listTool || tool === readTool;
+}
+
 const maxListed = 500;
 const maxLineLength = 500;
 

@@ -63,6 +63,7 @@ const requiredFields = z.object({
   name: z.string(),
   title: text,
   description: text,
+  _meta: z.record(z.string(), z.unknown()).optional().catch(undefined),
   annotations: z
     .object({ title: text, readOnlyHint: hint, idempotentHint: hint })
     .optional()

@@ -135,6 +135,7 @@ const schema = z.object({
   content: z.array(z.looseObject({ type: z.string() }).catch({ type: 'unreadable' })).default([]),
   structuredContent: z.unknown().optional(),
   isError: z.boolean().optional(),
+  _meta: z.record(z.string(), z.unknown()).optional().catch(undefined),
 });
 
 type ContentBlock = { readonly type: string; readonly [field: string]: unknown };
@@ -143,6 +144,7 @@ export interface CallResult {
   readonly content: readonly ContentBlock[];
   readonly structuredContent?: unknown;
   readonly isError?: boolean | undefined;
+  readonly _meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export const callResult: z.ZodType<CallResult> = schema;

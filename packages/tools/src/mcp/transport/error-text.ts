@@ -54,6 +54,7 @@ export function createRedactor(
       : [
           ...Object.values(http.headers ?? {}).flatMap(secretsInHeader),
           ...queryOf(http.url),
+          http.oauth?.clientSecret ?? '',
         ].filter((value) => value.length >= minSecretLength.header);
   return (text) => {
     const all = [...secrets, ...current.secrets];

@@ -1,8 +1,8 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import type { SandboxProfile } from '../../contract/sandbox.ts';
+import { isBelow } from '../../workspace/match-path.ts';
 import { entryOf } from '../git-places.ts';
-import { isBelow } from '../protected-paths.ts';
 
 /** The permissions that a profile describes, with absolute paths. */
 export interface MacosView {

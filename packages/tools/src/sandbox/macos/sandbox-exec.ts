@@ -47,7 +47,9 @@ export async function findSandboxExec(options: SandboxOptions): Promise<SandboxS
     const { keys, startUp } = keyPlaces(process.env);
     const canChange = view === 'workspace';
     const known = canChange ? await packages.find(root) : [];
-    const ofGit = canChange ? gitPlaces(root, search, { packages: known }) : undefined;
+    const ofGit = canChange
+      ? gitPlaces(root, search, { hasMissing: true, packages: known })
+      : undefined;
     const mayConnect = (request.network ?? network) && view !== 'closed';
     const watch = { root, network: mayConnect, search, packages };
     const created = ofGit && watchRepositories({ ...watch, known: ofGit.below });

@@ -1,5 +1,5 @@
 import { lstat } from 'node:fs/promises';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { type ProgressCell, writeProgress } from '../progress-cell.ts';
 import type {
   FileMatch,
@@ -21,33 +21,40 @@ export interface WorkerInput {
   readonly cell: ProgressCell;
 }
 
-const { request, cell } = workerData as WorkerInput;
-const stop = new AbortController();
-// The only message to the worker is a request to stop.
-parentPort?.once('message', () => stop.abort());
+/** Stops the current search. The main thread starts the next search only after the end of this one. */
+let stop = new AbortController();
+
+parentPort?.on('message', (message: WorkerInput | 'stop') => {
+  if (message === 'stop') stop.abort();
+  else void runSearch(message);
+});
+
+async function runSearch(input: WorkerInput): Promise<void> {
+  stop = new AbortController();
+  try {
+    send({ type: 'done', report: await runRequest(input, stop.signal) });
+  } catch (error) {
+    send({ type: 'failed', message: error instanceof Error ? error.message : String(error) });
+  }
+}
 
 function send(message: WorkerMessage): void {
   parentPort?.postMessage(message);
 }
 
-async function runRequest({ work, ...rest }: SearchRequest): Promise<SearchReport> {
+async function runRequest(
+  { request: { work, ...rest }, cell }: WorkerInput,
+  signal: AbortSignal,
+): Promise<SearchReport> {
   if (work.kind === 'grep') {
-    return runGrep({ ...rest, work }, stop.signal, {
+    return runGrep({ ...rest, work }, signal, {
       onFile: (path) => writeProgress(cell, path),
       onFound: (found) => send({ type: 'found', found: [found] }),
     });
   }
-  const { found, report } = await runGlob({ ...rest, work }, stop.signal);
+  const { found, report } = await runGlob({ ...rest, work }, signal);
   send({ type: 'found', found });
   return report;
-}
-
-try {
-  send({ type: 'done', report: await runRequest(request) });
-} catch (error) {
-  send({ type: 'failed', message: error instanceof Error ? error.message : String(error) });
-} finally {
-  parentPort?.close();
 }
 
 interface Candidate {
@@ -101,12 +108,13 @@ async function runGrep(
 ): Promise<SearchReport> {
   const { work } = request;
   const walk = createWalkReport();
-  const grep = fileSearcher(work, onFile);
+  const prepare = fileSearcher(work, onFile);
   let [binary, clipped, unreadable, total, counted, length] = [0, 0, 0, 0, 0, 0];
   let cut: SearchReport['cut'];
   for await (const files of searchedFiles(request, walk, signal)) {
-    for (const file of files) {
-      const searched = grep(file, work.limit - counted, work.maxLength - length);
+    const search = prepare(files);
+    for (const [at, file] of files.entries()) {
+      const searched = search(at, work.limit - counted, work.maxLength - length);
       const result = searched instanceof Promise ? await searched : searched;
       if (result === undefined) unreadable++;
       if (result?.end === 'binary') binary++;

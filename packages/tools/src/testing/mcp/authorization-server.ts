@@ -7,13 +7,20 @@ import { startHttpServer, type TestHttpServer } from '../mcp-http-server.ts';
 export interface TestAuthorizationServer {
   readonly issuer: string;
   /** The path and the parameters of each request. */
-  readonly requests: readonly { readonly path: string; readonly fields: URLSearchParams }[];
+  readonly requests: readonly {
+    readonly path: string;
+    readonly fields: URLSearchParams;
+    /** The header of the request. */
+    readonly authorization: string | undefined;
+  }[];
   /** The metadata. Tests can change it. */
   metadata: Record<string, unknown>;
   /** Changes the parameters with which the login page returns. */
   changeReturn: (parameters: URLSearchParams) => void;
   /** The error of device logins. Undefined after the user has entered the code. */
   deviceError: string | undefined;
+  /** The error of logins of programs. Default: they succeed. */
+  programError: string | undefined;
   /** True if the token gives a right. */
   accepts(token: string | undefined, scope?: string): boolean;
   /** Makes all access tokens invalid, as if they had expired. */
@@ -30,7 +37,7 @@ interface Grant {
 }
 
 export async function startAuthorizationServer(): Promise<TestAuthorizationServer> {
-  const requests: { path: string; fields: URLSearchParams }[] = [];
+  const requests: TestAuthorizationServer['requests'][number][] = [];
   const codes = new Map<string, Grant>();
   const accessTokens = new Map<string, Grant>();
   const refreshTokens = new Map<string, Grant>();
@@ -49,6 +56,10 @@ export async function startAuthorizationServer(): Promise<TestAuthorizationServe
       if (self.deviceError !== undefined) return json({ error: self.deviceError }, 400);
       return issue({ clientId: fields.get('client_id') ?? '', scope: 'device' });
     }
+    if (grantType === 'client_credentials')
+      return self.programError === undefined
+        ? issue({ clientId: 'program', scope: fields.get('scope') ?? '' })
+        : json({ error: self.programError }, 401);
     const isRefresh = grantType === 'refresh_token';
     const [tokens, key] = isRefresh
       ? [refreshTokens, fields.get('refresh_token') ?? '']
@@ -105,7 +116,7 @@ export async function startAuthorizationServer(): Promise<TestAuthorizationServe
 
   const server = createServer((incoming, outgoing) => {
     void fieldsOf(incoming).then(async ({ path, fields }) => {
-      requests.push({ path, fields });
+      requests.push({ path, fields, authorization: incoming.headers.authorization });
       const response = await handle(path, fields);
       outgoing.writeHead(response.status, Object.fromEntries(response.headers));
       outgoing.end(await response.text());
@@ -116,6 +127,7 @@ export async function startAuthorizationServer(): Promise<TestAuthorizationServe
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const self: TestAuthorizationServer = {
     ...{ issuer, requests, deviceError: undefined, changeReturn: () => {} },
+    programError: undefined,
     metadata: {
       ...{ issuer, authorization_endpoint: `${issuer}/authorize` },
       ...{ token_endpoint: `${issuer}/token`, registration_endpoint: `${issuer}/register` },

@@ -10,17 +10,20 @@ const { MCP_CONFORMANCE_SCENARIO: scenario = '', MCP_CONFORMANCE_CONTEXT: contex
 const {
   client_id: clientId,
   client_secret: clientSecret,
+  private_key_pem: privateKey,
   toolCalls = [],
 } = JSON.parse(context) as {
   readonly client_id?: string;
   readonly client_secret?: string;
+  readonly private_key_pem?: string;
   /** The calls that a scenario asks for. Default: one call of each tool. */
   readonly toolCalls?: readonly { readonly name: string; readonly arguments: JsonObject }[];
 };
 
 const oauth: McpOAuth = {
   logins: memoryMcpLogins(),
-  ...{ clientId, clientSecret },
+  ...{ clientId, clientSecret, privateKey },
+  as: scenario.startsWith('auth/client-credentials-') ? 'program' : 'user',
   clientMetadataUrl: 'https://conformance-test.local/client-metadata.json',
   // The login page of the suite needs no person. It redirects to the client at once.
   openPage: async (page) => {
@@ -38,7 +41,11 @@ const watchedFetch: typeof fetch = async (input, init) => {
 
 const server = await connectMcp(
   { name: 'suite', http: { url, oauth, fetch: watchedFetch } },
-  { onProblem: (problem) => console.error(problem) },
+  // The suite starts all scenarios at the same time, so a client can be slow. The limits protect only against hangs.
+  {
+    onProblem: (problem) => console.error(problem),
+    ...{ connectTimeoutMs: 300_000, timeoutMs: 300_000 },
+  },
 );
 const calls =
   toolCalls.length > 0

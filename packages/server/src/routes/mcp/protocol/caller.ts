@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isJsonObject, type JsonObject, type JsonValue } from '@millrace/core';
+import type { ClientAbility } from '../../../contract/served-agent.ts';
 import { field, invalidParams, McpError, type McpMessage, mcpCodes } from './rpc-message.ts';
 
 /** The version without connections: each request contains the version and the abilities of the client. */
@@ -18,12 +19,29 @@ export interface McpCaller {
   readonly version: string;
   /** True for 2026-07-28. Such clients send no `initialize`. */
   readonly isModern: boolean;
-  /** True if the client can show forms to its user. */
-  readonly canElicit: boolean;
+  /** What the client can do for the server. */
+  readonly abilities: ReadonlySet<ClientAbility>;
   /** True if the client accepts tasks instead of results. */
   readonly hasTasks: boolean;
   /** The id that `initialize` returned. Undefined for modern clients. */
   readonly connection: string | undefined;
+  /** The client wants messages of this level and above. Undefined if the request does not ask for messages. */
+  readonly logLevel: LogLevel | undefined;
+}
+
+/** The levels of messages about a run, from the least to the most important. */
+export const logLevels = [
+  ...(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const),
+];
+
+export type LogLevel = (typeof logLevels)[number];
+
+/** Reads a level. Returns undefined if there is none. Throws `McpError` if the level is unknown. */
+export function parseLevel(given: JsonValue | undefined): LogLevel | undefined {
+  if (given === undefined) return undefined;
+  const level = logLevels.find((one) => one === given);
+  if (level !== undefined) return level;
+  throw invalidParams(`Cannot use this level of messages. The levels are ${logLevels.join(', ')}`);
 }
 
 /** Reads the version and the abilities of the client. Throws `McpError` if the request contradicts itself. */
@@ -49,14 +67,30 @@ export function readCaller(message: McpMessage, headers: IncomingHttpHeaders): M
       `Cannot accept the request: _meta has no ${metaKey}clientCapabilities`,
       400,
     );
-  return { ...noAbilities, version, ...readAbilities(abilities) };
+  const logLevel = parseLevel(field(meta, `${metaKey}logLevel`));
+  return { ...noAbilities, version, logLevel, ...readAbilities(abilities) };
 }
 
-const noAbilities = { isModern: true, canElicit: false, hasTasks: false, connection: undefined };
+const noAbilities = {
+  ...{ isModern: true, hasTasks: false, connection: undefined, logLevel: undefined },
+  abilities: new Set<ClientAbility>(),
+};
 
-function readAbilities(abilities: JsonObject): Pick<McpCaller, 'canElicit' | 'hasTasks'> {
+/** The letters of abilities in the id of a connection. The letter `n` means none. */
+const letters: readonly (readonly [letter: string, ability: ClientAbility])[] = [
+  ['e', 'elicitation'],
+  ['s', 'sampling'],
+  ['r', 'roots'],
+];
+
+function abilitiesOf(given: JsonObject): ReadonlySet<ClientAbility> {
+  const declared = letters.map(([, ability]) => ability).filter((one) => isJsonObject(given[one]));
+  return new Set(declared.filter((one) => one !== 'elicitation' || canShowForms(given)));
+}
+
+function readAbilities(abilities: JsonObject): Pick<McpCaller, 'abilities' | 'hasTasks'> {
   return {
-    canElicit: canShowForms(abilities),
+    abilities: abilitiesOf(abilities),
     hasTasks: isJsonObject(field(field(abilities, 'extensions'), tasksExtension)),
   };
 }
@@ -78,6 +112,19 @@ function unsupportedVersion(requested: string): McpError {
 export function missingCapability(requiredCapabilities: JsonObject, why: string): McpError {
   const data = { requiredCapabilities };
   return new McpError(mcpCodes.missingCapability, why, { data, status: 400 });
+}
+
+/** Refuses a call if the client cannot do what the tool needs. */
+export function assertAbilities(
+  { abilities, hasTasks }: McpCaller,
+  { needs, needsTask }: { readonly needs: readonly ClientAbility[]; readonly needsTask: boolean },
+): void {
+  const missing = needs.filter((one) => !abilities.has(one));
+  const extension = needsTask && !hasTasks ? { extensions: { [tasksExtension]: {} } } : {};
+  const required = { ...Object.fromEntries(missing.map((one) => [one, {}])), ...extension };
+  const names = [...missing, ...(needsTask && !hasTasks ? [tasksExtension] : [])];
+  if (names.length === 0) return;
+  throw missingCapability(required, `This tool needs the client capability ${names.join(', ')}`);
 }
 
 function textOf(header: string | string[] | undefined): string | undefined {
@@ -148,21 +195,23 @@ function decoded(given: string, name: string): string {
  * clients apart.
  */
 export function newConnection(version: string, abilities: JsonObject): string {
-  const flags = canShowForms(abilities) ? 'e' : 'n';
-  return `${version}.${flags}.${randomBytes(18).toString('base64url')}`;
+  const own = abilitiesOf(abilities);
+  const flags = letters.flatMap(([letter, ability]) => (own.has(ability) ? letter : [])).join('');
+  return `${version}.${flags || 'n'}.${randomBytes(18).toString('base64url')}`;
 }
 
 function olderCaller(header: string | undefined, headers: IncomingHttpHeaders): McpCaller {
   const connection = textOf(headers['mcp-session-id']);
-  const known = { isModern: false, hasTasks: false, connection };
-  if (connection === undefined)
-    return { ...known, canElicit: false, version: header ?? olderVersions[0] ?? '' };
-  const [, version = '', flags] = /^([\d-]{10})\.([en])\.[\w-]{24}$/.exec(connection) ?? [];
+  const known = { ...noAbilities, isModern: false, connection };
+  if (connection === undefined) return { ...known, version: header ?? olderVersions[0] ?? '' };
+  const [, version = '', flags = ''] =
+    /^([\d-]{10})\.(n|(?!\.)e?s?r?)\.[\w-]{24}$/.exec(connection) ?? [];
   if (!olderVersions.includes(version)) {
     const message = 'Cannot find this session of MCP. Send initialize again';
     throw new McpError(mcpCodes.failed, message, { status: 404 });
   }
-  return { ...known, canElicit: flags === 'e', version: header ?? version };
+  const own = letters.flatMap(([letter, ability]) => (flags.includes(letter) ? ability : []));
+  return { ...known, abilities: new Set(own), version: header ?? version };
 }
 
 /** Returns the version for a client that sends `initialize`: its own, or the newest with `initialize`. */

@@ -1,20 +1,20 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import { encodeComment, encodeFrame, sseHeaders } from '@millrace/core/streams';
-import type { HttpResponse } from '../../contract/http.ts';
-import { ServerError } from '../../contract/server-error.ts';
-import { type RouteContext, StreamReply } from '../../http/route.ts';
-import { writeLines } from '../../http/write-lines.ts';
-import type { Question } from '../openai/response-log.ts';
-import { findRun } from './open-call.ts';
-import type { McpCaller } from './protocol/caller.ts';
-import { field, invalidParams, type McpId, parseTexts } from './protocol/rpc-message.ts';
-import { parseTaskId, taskIdOf } from './protocol/run-ref.ts';
-import { parseUri } from './protocol/uris.ts';
-import { followRun } from './run-view.ts';
-import { assertTasks, taskReader } from './tasks.ts';
-import { failure } from './write-call.ts';
+import type { HttpResponse } from '../../../contract/http.ts';
+import { type RouteContext, StreamReply } from '../../../http/route.ts';
+import { writeLines } from '../../../http/write-lines.ts';
+import type { Question } from '../../openai/response-log.ts';
+import type { McpOptions } from '../mcp-options.ts';
+import { findRun } from '../open-call.ts';
+import type { McpCaller } from '../protocol/caller.ts';
+import { field, invalidParams, type McpId, parseTexts } from '../protocol/rpc-message.ts';
+import { parseTaskId, taskIdOf } from '../protocol/run-ref.ts';
+import { followRun } from '../run-view.ts';
+import { assertTasks, taskReader } from '../tasks.ts';
+import { failure } from '../write-call.ts';
+import { findWatched, type WatchedResource } from './watch.ts';
 
-/** Maximum number of sessions and tasks that one stream follows. Each of them has a reader of its log. */
+/** Maximum number of resources and tasks that one stream follows. Each of them has a reader. */
 const maxFollowed = 16;
 
 /** Maximum number of names in a request. Names can be repeated. */
@@ -22,16 +22,16 @@ const maxListed = 64;
 
 /** What a client wants to hear about. */
 interface Subscription {
-  /** The addresses of sessions, with the ids of the sessions. */
-  readonly sessions: ReadonlyMap<string, string>;
+  readonly watched: readonly WatchedResource[];
   readonly runs: readonly Question[];
 }
 
-/** Opens a stream that tells a client about changes of sessions and tasks. */
+/** Opens a stream that reports changes of resources and tasks to a client. */
 export async function openListen(
   id: McpId,
   params: JsonObject,
   caller: McpCaller,
+  options: McpOptions,
   context: RouteContext,
 ): Promise<StreamReply> {
   const filter = field(params, 'notifications');
@@ -39,8 +39,8 @@ export async function openListen(
   const [taskIds, uris] = [texts('taskIds'), texts('resourceSubscriptions')];
   if (field(filter, 'taskIds') !== undefined) assertTasks(caller);
   if (taskIds.length + uris.length > maxFollowed)
-    throw invalidParams(`Cannot follow more than ${maxFollowed} sessions and tasks in one stream`);
-  const subscription = await readSubscription(taskIds, uris, context);
+    throw invalidParams(`Cannot follow more than ${maxFollowed} resources and tasks in one stream`);
+  const subscription = await readSubscription(taskIds, uris, options, context);
   const { clock, closing } = context;
   const write = async (response: HttpResponse) => {
     response.writeHead(200, { ...sseHeaders });
@@ -67,10 +67,11 @@ export async function openListen(
   return new StreamReply(write, { isRefusable: true });
 }
 
-/** Reads what the caller can follow. Sessions and tasks of others are left out. */
+/** Reads what the caller can follow. Resources and tasks of others are left out. */
 async function readSubscription(
   taskIds: readonly string[],
   uris: readonly string[],
+  options: McpOptions,
   context: RouteContext,
 ): Promise<Subscription> {
   const runs: Question[] = [];
@@ -79,23 +80,12 @@ async function readSubscription(
     const run = ref && (await findRun(ref, context));
     if (run !== undefined) runs.push(run);
   }
-  const sessions = new Map<string, string>();
+  const watched: WatchedResource[] = [];
   for (const uri of uris) {
-    const place = parseUri(uri);
-    if (place?.hash !== undefined || place === undefined) continue;
-    if (await hasTask(place.taskId, context)) sessions.set(uri, place.taskId);
+    const resource = await findWatched(uri, options, context);
+    if (resource !== undefined) watched.push(resource);
   }
-  return { runs, sessions };
-}
-
-async function hasTask(id: string, { service }: RouteContext): Promise<boolean> {
-  return service.tasks.get({ id }).then(
-    () => true,
-    (error: unknown) => {
-      if (error instanceof ServerError && error.code === 'not_found') return false;
-      throw error;
-    },
-  );
+  return { runs, watched };
 }
 
 interface Listener {
@@ -105,7 +95,7 @@ interface Listener {
 
 async function* notifications(
   id: McpId,
-  { sessions, runs }: Subscription,
+  { watched, runs }: Subscription,
   filter: JsonValue | undefined,
   { caller, context }: Listener,
   signal: AbortSignal,
@@ -119,14 +109,13 @@ async function* notifications(
     notifications: {
       ...(field(filter, 'taskIds') !== undefined && { taskIds: runs.map(taskIdOf) }),
       ...(field(filter, 'resourceSubscriptions') !== undefined && {
-        resourceSubscriptions: [...sessions.keys()],
+        resourceSubscriptions: watched.map(({ uri }) => uri),
       }),
     },
   });
   const { log } = context;
-  const updated = async function* (uri: string, taskId: string) {
-    const { through = 0 } = (await log.info(taskId)) ?? {};
-    for await (const _ of log.follow(taskId, { from: through, signal }))
+  const updated = async function* ({ uri, through, watch }: WatchedResource) {
+    for await (const _ of watch(through, signal))
       yield notify('notifications/resources/updated', { uri });
   };
   // Reading a long run takes time, so the runs are opened one after the other.
@@ -150,10 +139,7 @@ async function* notifications(
       resolve();
     }
   };
-  yield* merge(
-    [...[...sessions].map(([uri, taskId]) => updated(uri, taskId)), ...runs.map(changed)],
-    signal,
-  );
+  yield* merge([...watched.map(updated), ...runs.map(changed)], signal);
 }
 
 /**

@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
+import { compileGlob } from './compile-glob.ts';
+import { lexicalPath, pathMatcher } from './match-path.ts';
+
+const root = '/work';
+const matches = (glob: string, path: string, isWide = true) =>
+  pathMatcher(glob, { isWide })(lexicalPath(root, path));
+
+describe('a rule that asks or denies', () => {
+  test.each([
+    ['secret/**', 'secret/a', true],
+    ['secret/**', 'SECRET', true],
+    ['secret', 'a/secret/b', true],
+    ['*.pem', 'a/k.pem', true],
+    ['a/*.pem', 'b/a/k.pem', false],
+    ['**/a/*.pem', 'b/a/k.pem/x', true],
+    ['{a,b}/*', 'b/k/x', true],
+    ['{a/b,c}', 'a/b/x', true],
+    ['{a/b,c}', 'a/x', false],
+    ['/etc/**', '/etc/passwd', true],
+    ['/etc/**', '/tmp/etc', false],
+    ['**', 'a', true],
+    ['**', '.', false],
+  ])('%s matches %s: %s', (glob, path, isMatch) => {
+    expect(matches(glob, path)).toBe(isMatch);
+  });
+
+  test('matches what a glob library finds for the path or one of its parent folders', () => {
+    const name = fc.constantFrom('a', 'b', 'ab', '.a', 'A', 'b.a');
+    const part = fc.constantFrom('a', '*', '**', 'a*', '?', '*.a', '{a,b}', '[ab]', '@(a|b)', '.*');
+    const globs = fc.array(part, { minLength: 2, maxLength: 5 }).map((parts) => parts.join('/'));
+    const paths = fc.array(name, { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(globs, paths, (glob, names) => {
+        const fits = compileGlob(glob, { nocase: true });
+        const isFound = names.some((_, at) => fits(names.slice(0, at + 1).join('/')));
+        if (isFound) expect(matches(glob, names.join('/'))).toBe(true);
+        // The library does not let the last `**` match no name after a wildcard.
+        else if (!glob.endsWith('/**')) expect(matches(glob, names.join('/'))).toBe(false);
+      }),
+      { numRuns: runs(2000) },
+    );
+  });
+
+  // With more than linear time or memory, these paths would exceed the limits of a test.
+  test.each([
+    ['secret/**', 'a/'],
+    ['**/a/**/a/**/a/**/a/**/a/**/a/**/a/**/b', 'a/'],
+    ['*a*a*a*b', 'a'],
+    ['{a/b,c}/**', 'a/'],
+  ])('18.495: attack: a model names a path of 500 KB, and %s takes long', (glob, unit) => {
+    const path = unit.repeat(500_000 / unit.length);
+    expect(typeof matches(glob, path)).toBe('boolean');
+    expect(matches('secret/**', `secret/${path}`)).toBe(true);
+    expect(matches(glob, path, false)).toBe(false);
+  });
+});
