@@ -49,8 +49,9 @@ export async function handleRoute(
   exchange.assertReader();
   const result = await route.handle(input, createContext(route, exchange, raw, options));
   const isStream = result instanceof StreamReply;
+  const isMarked = (isStream || result instanceof Reply) && result.isRefusable;
   // A request that has already changed data must be answered, so the limits do not apply to it.
-  const isRefusable = route.method === 'GET' || (isStream && result.isRefusable);
+  const isRefusable = route.method === 'GET' || isMarked;
   if (isRefusable) exchange.assertReader();
   if (isStream) {
     const { openStreams } = options;
@@ -95,7 +96,7 @@ function createContext(
   { bytes, query: rawQuery }: RawInput,
   options: HandleRouteOptions,
 ): RouteContext {
-  const { request, grant, caller, drained, toServerError } = exchange;
+  const { request, grant, caller, drained, full, inTurn, toServerError } = exchange;
   const { service, streams, tokens, log, clock, limits, closing, storage, mcp, a2a, push } =
     options;
   const { copyLimits } = options;
@@ -107,6 +108,8 @@ function createContext(
     caller,
     restricted: restrictedName(grant),
     drained,
+    full,
+    inTurn,
     streams,
     tokens,
     log,

@@ -20,8 +20,10 @@ import {
 import { handleRoute } from './handle-route.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { HttpLimits } from './http-limits.ts';
-import type { OpenStreams, UnreadReplies } from './open-connections.ts';
+import type { OpenStreams } from './open-connections.ts';
 import { pageRoutes } from './page-files.ts';
+import type { ReplyTurns } from './replies/reply-turns.ts';
+import type { UnreadReplies } from './replies/unread-replies.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Route, RouteServices } from './route.ts';
 import { type FoundRoute, Router, readTarget } from './router.ts';
@@ -32,6 +34,7 @@ interface HttpAppOptions extends RouteServices {
   readonly requestLog: RequestLog;
   readonly openStreams: OpenStreams;
   readonly unreadReplies: UnreadReplies;
+  readonly replyTurns: ReplyTurns;
   readonly access: AccessPolicy;
   readonly page?: string | undefined;
   /** Resolves when the services are ready. The app calls it for each request that passed the access check. */

@@ -8,7 +8,8 @@ import type { StorageHealth } from '../stores/storage-health.ts';
 import { restrictedName } from './access/fair-share.ts';
 import type { IsUserAdmitted } from './access/user-checks.ts';
 import { asServerError, errorReply, internalError } from './error-reply.ts';
-import type { UnreadReplies } from './open-connections.ts';
+import type { InTurn, ReplyTurns } from './replies/reply-turns.ts';
+import type { UnreadReplies } from './replies/unread-replies.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Reply, StreamReply } from './route.ts';
 
@@ -46,6 +47,7 @@ interface ExchangeOptions {
   readonly clock: Pick<Clock, 'now'>;
   readonly requestLog: RequestLog;
   readonly unreadReplies: UnreadReplies;
+  readonly replyTurns: ReplyTurns;
   /** Receives all errors and selects the storage errors. */
   readonly storage?: Pick<StorageHealth, 'report'> | undefined;
 }
@@ -77,6 +79,7 @@ export class HttpExchange {
   readonly #log: RequestLog;
   readonly #storage: ExchangeOptions['storage'];
   readonly #unread: UnreadReplies;
+  readonly #turns: ReplyTurns;
 
   constructor(request: HttpRequest, response: HttpResponse, options: ExchangeOptions) {
     this.id = (++requests).toString(36).padStart(6, '0');
@@ -86,6 +89,7 @@ export class HttpExchange {
     this.#log = options.requestLog;
     this.#storage = options.storage;
     this.#unread = options.unreadReplies;
+    this.#turns = options.replyTurns;
     const { clock } = options;
     const startedAt = clock.now();
     const { method, url } = request;
@@ -136,7 +140,10 @@ export class HttpExchange {
     const vary = { vary: 'accept-encoding, origin' };
     if (!acceptsEncoding(this.request.headers, 'gzip'))
       return this.#end(status, headers, text, vary);
+    // The text stays in memory until a thread has compressed it.
+    const release = this.#unread.count(restrictedName(this.grant), text.length);
     gzip(text, (error, zipped) => {
+      release();
       if (response.headersSent || response.destroyed) return;
       if (error !== null) return this.#end(status, headers, text, vary);
       this.#end(status, headers, zipped, { ...vary, 'content-encoding': 'gzip' });
@@ -166,6 +173,12 @@ export class HttpExchange {
   /** Waits until the client has read what was written. Disconnects a client that stops reading. */
   drained = (response: HttpResponse): Promise<void> =>
     this.#unread.drained(response, restrictedName(this.grant));
+
+  /** Returns a promise for the moment at which the caller can get more bytes. Undefined if it can now. */
+  full = (): Promise<void> | undefined => this.#unread.full(restrictedName(this.grant));
+
+  /** Prepares a reply in a turn of the caller. */
+  inTurn: InTurn = (work, whenFull) => this.#turns.take(restrictedName(this.grant), work, whenFull);
 
   #watchReader(): void {
     this.#unread.watch(this.response, restrictedName(this.grant));

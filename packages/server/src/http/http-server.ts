@@ -13,7 +13,9 @@ import { fromNodeRequest } from './adapters/node-request.ts';
 import { fromWebRequest, WebResponse } from './adapters/web-exchange.ts';
 import { HttpApp } from './http-app.ts';
 import { defaultHttpLimits, type HttpLimits } from './http-limits.ts';
-import { OpenStreams, RequestsAhead, UnreadReplies } from './open-connections.ts';
+import { OpenStreams, RequestsAhead } from './open-connections.ts';
+import { ReplyTurns } from './replies/reply-turns.ts';
+import { UnreadReplies } from './replies/unread-replies.ts';
 import { RequestLog, type RequestLogOptions } from './request-log.ts';
 import type { RouteServices } from './route.ts';
 import { checkBasePath } from './router.ts';
@@ -78,13 +80,15 @@ export class HttpServer {
       return id === undefined || (await tokens.isValid(id));
     });
     tokens.onRevoked((id) => openStreams.disconnect(callerOfToken(id)));
+    const unreadReplies = new UnreadReplies(clock, stallTimeoutMs);
     this.#app = new HttpApp({
       ...options,
       limits: this.#limits,
       copyLimits: new CopyLimits(clock, this.#limits.copiedBytesPerHour),
       requestLog: new RequestLog(options.requestLog, clock),
       openStreams,
-      unreadReplies: new UnreadReplies(clock, stallTimeoutMs),
+      unreadReplies,
+      replyTurns: new ReplyTurns(unreadReplies),
       closing,
       access: {
         hosts: this.#hosts,

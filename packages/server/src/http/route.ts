@@ -13,6 +13,7 @@ import type { StorageHealth } from '../stores/storage-health.ts';
 import type { TokenStore } from './access/token-store.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { openObjectsIn } from './open-objects.ts';
+import type { InTurn } from './replies/reply-turns.ts';
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -47,6 +48,16 @@ export interface RouteContext extends RouteServices {
   readonly copies: CopyLimit | undefined;
   /** Waits until the client has read what was written. Disconnects a client that stops reading. */
   readonly drained: (response: HttpResponse) => Promise<void>;
+  /**
+   * Returns a promise if the caller has too many unread replies. It resolves when the caller has read. Returns
+   * undefined if the caller can get more bytes. Ask again after a wait, and write directly after the check.
+   */
+  readonly full: () => Promise<void> | undefined;
+  /**
+   * Prepares a reply that needs much work or memory. Use it for work that grows with the stored data, and write
+   * the reply directly after it. Work that runs in a turn must not take another turn.
+   */
+  readonly inTurn: InTurn;
   readonly headers: IncomingHttpHeaders;
   /** The trace context from the header `traceparent`. Undefined if the header is missing or invalid. */
   readonly trace: TraceContext | undefined;
@@ -141,17 +152,21 @@ export class Reply {
   readonly body: unknown;
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  /** True if the request changed nothing, so that the server can still refuse it. GET needs no such mark. */
+  readonly isRefusable: boolean;
 
   constructor(
     body: unknown,
     options: {
       readonly status?: number;
       readonly headers?: Readonly<Record<string, string>>;
+      readonly isRefusable?: boolean;
     } = {},
   ) {
     this.body = body;
     this.status = options.status;
     this.headers = options.headers ?? {};
+    this.isRefusable = options.isRefusable ?? false;
   }
 }
 

@@ -5,7 +5,7 @@ import { ServerError } from '../contract/server-error.ts';
 
 interface LineOptions<T> {
   readonly context: LineContext;
-  readonly line: (value: T) => string;
+  readonly line: (value: T) => string | Uint8Array;
   /** Returns the last line of a response that ends with an error. */
   readonly errorLine: (error: unknown) => string;
   /**
@@ -18,6 +18,8 @@ interface LineContext {
   readonly closing: AbortSignal;
   /** Waits until the client has read. */
   readonly drained: (response: HttpResponse) => Promise<void>;
+  /** Returns a promise while the caller has too many unread replies. */
+  readonly full: () => Promise<void> | undefined;
 }
 
 interface Heartbeat {
@@ -27,7 +29,8 @@ interface Heartbeat {
 }
 
 /**
- * Writes values to a response as they arrive. It waits while the client reads too slowly. If the client
+ * Writes values to a response as they arrive. It waits while the client reads too slowly, and while the caller
+ * has too many unread bytes in all its replies. If the client
  * disconnects, the writing stops, but the source continues its work.
  */
 export async function writeLines<T>(
@@ -49,6 +52,8 @@ export async function writeLines<T>(
       const next = await watch.raceAbort(iterator.next());
       if (next === abandoned) return endEarly(response, errorLine);
       if (next.done === true) return void response.end();
+      for (let full = context.full(); full; full = context.full())
+        if ((await watch.raceAbort(full)) === abandoned) return endEarly(response, errorLine);
       if (!response.write(line(next.value))) await watch.raceAbort(context.drained(response));
     }
   } catch (error) {

@@ -17,7 +17,7 @@ export async function waitFor(
   for (;;) {
     for await (const _ of followTask(task, options, context, signal));
     if (!(await context.log.info(task.place.sessionId))) throw taskNotFound();
-    const { view } = await openView(task, context);
+    const { view } = await context.inTurn(() => openView(task, context), 'wait');
     // The agent may have continued since then, for example with the answer to one of several questions.
     if (view.isOver || view.waiting.length > 0 || signal.aborted)
       return linkTask(view.task(fields), task.place.base);
@@ -41,5 +41,6 @@ export async function waitForStop(
   } finally {
     stop();
   }
-  return linkTask((await openView(task, context)).view.task(), task.place.base);
+  const { view } = await context.inTurn(() => openView(task, context), 'wait');
+  return linkTask(view.task(), task.place.base);
 }

@@ -5,7 +5,6 @@ import { type A2aContext, findContext, openView, openViews, readTask } from './o
 import { invalidParams } from './protocol/a2a-error.ts';
 import { countField, historyRange, textField } from './protocol/messages.ts';
 import { linkTask } from './protocol/task-parts.ts';
-import { readInTurn } from './read-queue.ts';
 import type { TaskFields, TaskView } from './task-view.ts';
 
 /** Maximum number of sessions that one request reads. A page can therefore be shorter than requested. */
@@ -68,11 +67,11 @@ class TaskPage {
 export async function listTasks(params: JsonObject, context: A2aContext): Promise<JsonObject> {
   const query = readQuery(params);
   const { contextId } = query;
-  const page = await readInTurn(context, () =>
+  const read = () =>
     contextId === undefined
       ? newestTasks(query, context)
-      : tasksOfContext(contextId, query, context),
-  );
+      : tasksOfContext(contextId, query, context);
+  const page = await context.inTurn(read, 'refuse');
   return {
     tasks: page.tasks.toSorted((a, b) => b.at - a.at).map(({ json }) => json),
     nextPageToken: page.next,

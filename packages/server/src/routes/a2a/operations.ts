@@ -9,11 +9,15 @@ import { a2aError } from './protocol/a2a-error.ts';
 import { countField, historyRange, readSendOptions, readSentMessage } from './protocol/messages.ts';
 import { linkTask } from './protocol/task-parts.ts';
 import { addPushConfig, pushOperations } from './push/push-operations.ts';
-import { readInTurn } from './read-queue.ts';
 
 /** The result of an operation: a value, a value that needs a wait, or a stream of events. */
 export type A2aResult =
-  | { readonly kind: 'value'; readonly value: JsonObject }
+  | {
+      readonly kind: 'value';
+      readonly value: JsonObject;
+      /** True if the request changed nothing. */
+      readonly isRefusable: boolean;
+    }
   | {
       readonly kind: 'wait';
       readonly question: Question;
@@ -36,8 +40,9 @@ const operations: Readonly<Record<string, Operation>> = {
     const task = await send(params, context);
     const fields = { historyLength };
     if (returnsAtOnce) {
-      const { view } = await openView(task, context);
-      return value({ task: linkTask(view.task(fields), context.base) });
+      const { view } = await context.inTurn(() => openView(task, context), 'wait');
+      const sent = { task: linkTask(view.task(fields), context.base) };
+      return { kind: 'value', value: sent, isRefusable: false };
     }
     const { question } = task;
     return {
@@ -52,26 +57,31 @@ const operations: Readonly<Record<string, Operation>> = {
   },
   async GetTask(params, context) {
     const historyLength = countField(params, 'historyLength', historyRange);
-    const task = await findTask(params['id'], context);
-    const { view } = await readInTurn(context, () => openView(task, context));
-    return value(linkTask(view.task({ historyLength }), context.base));
+    // The message of a task can be long, so also the search for the task is part of the turn.
+    const read = async () => openView(await findTask(params['id'], context), context);
+    const { view } = await context.inTurn(read, 'refuse');
+    return answer(linkTask(view.task({ historyLength }), context.base));
   },
   async ListTasks(params, context) {
-    return value(await listTasks(params, context));
+    return answer(await listTasks(params, context));
   },
   async CancelTask(params, context) {
-    const task = await findTask(params['id'], context);
+    const { task, view } = await context.inTurn(async () => {
+      const found = await findTask(params['id'], context);
+      return { task: found, ...(await openView(found, context)) };
+    }, 'refuse');
     const { question } = task;
-    const { view } = await openView(task, context);
     if (view.isOver)
       throw a2aError('TASK_NOT_CANCELABLE', `Cannot cancel: the task has ended (${view.state})`);
     await stopResponse(question, context, { spansQuestions: true });
     return { kind: 'wait', question, wait: (signal) => waitForStop(task, context, signal) };
   },
   async SubscribeToTask(params, context) {
-    const task = await findTask(params['id'], context);
-    const view = await readView(task, context);
-    if (view.isOver)
+    const { task, isOver } = await context.inTurn(async () => {
+      const found = await findTask(params['id'], context);
+      return { task: found, isOver: (await readView(found, context)).isOver };
+    }, 'refuse');
+    if (isOver)
       throw a2aError('UNSUPPORTED_OPERATION', 'Cannot subscribe: the task has ended. Use GetTask');
     return { ...stream(task, { stopsWhenAsked: false }, context), isRefusable: true };
   },
@@ -84,7 +94,12 @@ const operations: Readonly<Record<string, Operation>> = {
 export function operationOf(name: string): Operation | undefined {
   if (Object.hasOwn(operations, name)) return operations[name];
   const push = Object.hasOwn(pushOperations, name) ? pushOperations[name] : undefined;
-  return push && (async (params, context) => value(await push(params, context)));
+  return (
+    push &&
+    (async (params, context) => ({
+      ...{ kind: 'value', value: await push(params, context), isRefusable: false },
+    }))
+  );
 }
 
 /** The names of all operations. */
@@ -96,14 +111,16 @@ export const operationNames: readonly string[] = [
 /** Sends a message, with the push configuration of the request. */
 async function send(params: JsonObject, context: A2aContext): Promise<A2aTask> {
   const { pushConfig } = readSendOptions(params);
-  const task = await sendMessage(readSentMessage(params), context);
+  const message = readSentMessage(params);
+  const task = await context.inTurn(() => sendMessage(message, context), 'refuse');
   if (pushConfig !== undefined)
     await addPushConfig(task, pushConfig, context, 'TASK_STATE_SUBMITTED');
   return task;
 }
 
-function value(json: JsonObject): A2aResult {
-  return { kind: 'value', value: json };
+/** Returns the result of an operation that changes nothing. */
+function answer(value: JsonObject): A2aResult {
+  return { kind: 'value', value, isRefusable: true };
 }
 
 function stream(task: A2aTask, options: FollowOptions, context: A2aContext) {

@@ -47,8 +47,11 @@ export function writeResult(
   context: A2aContext,
 ): Reply | StreamReply {
   const { contentType } = binding;
-  if (result.kind === 'value')
-    return new Reply(binding.result(result.value), { headers: { 'content-type': contentType } });
+  if (result.kind === 'value') {
+    const { isRefusable } = result;
+    const headers = { 'content-type': contentType };
+    return new Reply(binding.result(result.value), { headers, isRefusable });
+  }
   const { clock, closing, toServerError, agent } = context;
   const opened = { question: result.question, agent: agent.name };
   const isRefusable = result.kind === 'stream' && result.isRefusable === true;
@@ -56,6 +59,7 @@ export function writeResult(
     whileConnected(opened, response, { stopsOnClose: false }, context, async (signal) => {
       if (result.kind === 'wait') {
         const reply = await outcomeOf(result.wait(signal), binding, context);
+        for (let full = context.full(); full; full = context.full()) await full;
         if (response.destroyed || (signal.aborted && !closing.aborted)) return;
         response.writeHead(reply.status ?? 200, { 'content-type': contentType, ...reply.headers });
         response.end(JSON.stringify(reply.body));

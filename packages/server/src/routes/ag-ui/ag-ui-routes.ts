@@ -35,7 +35,9 @@ export const agUiRoutes: readonly Route[] = [
     }),
     replyType: 'text/event-stream',
     async handle({ params, query, body }, context) {
-      const run = await openRun(params.agent_name, readRunInput(body), context);
+      const request = readRunInput(body);
+      const open = () => openRun(params.agent_name, request, context);
+      const run = await context.inTurn(open, 'refuse');
       return streamRun(run, { stopsOnClose: query.on_close === 'stop' }, context);
     },
   }),

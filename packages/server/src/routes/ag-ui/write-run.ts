@@ -1,9 +1,10 @@
 import { toArray } from '@millrace/core';
 import { encodeComment, encodeFrame, sseHeaders } from '@millrace/core/streams';
 import { snapshot } from '@millrace/log';
+import type { HttpResponse } from '../../contract/http.ts';
 import { type RouteContext, StreamReply } from '../../http/route.ts';
 import { writeLines } from '../../http/write-lines.ts';
-import { openStored } from '../openai/response-log.ts';
+import { openStored, type ResponseStep } from '../openai/response-log.ts';
 import { whileConnected } from '../openai/write-response.ts';
 import type { OpenedRun } from './open-run.ts';
 import type { RunEvent } from './run-end.ts';
@@ -20,7 +21,7 @@ export function streamRun(
 ): StreamReply {
   const { clock, toServerError } = context;
   const opened = { question: run.question, agent: run.agent.name };
-  return new StreamReply(async (response) => {
+  const write = async (response: HttpResponse) => {
     response.writeHead(200, { ...sseHeaders });
     response.flushHeaders();
     const line = (event: RunEvent) => encodeFrame({ data: JSON.stringify(event) });
@@ -34,7 +35,9 @@ export function streamRun(
         heartbeat: { clock, everyMs: 15_000, text: `${encodeComment('ping')}\n` },
       }),
     );
-  });
+  };
+  // A request without new input changes nothing.
+  return new StreamReply(write, { isRefusable: run.isRepeat, isReplay: true });
 }
 
 /**
@@ -46,11 +49,20 @@ async function* runEvents(
   context: RouteContext,
   signal: AbortSignal,
 ): AsyncGenerator<RunEvent> {
-  const { request, taskId, agent, question, isRepeat, isInSync } = run;
-  const { log } = context;
+  const { request, taskId, agent } = run;
   yield runStarted(run);
   const report = new StateReport({ taskId, agentId: agent.id }, request.state ?? {}, context);
-  yield* await report.start();
+  yield* await context.inTurn(() => report.start(), 'wait');
+  const stored = await context.inTurn(() => readStored(run, report, context), 'wait');
+  yield* stored.events;
+  if (stored.response.end !== undefined) return;
+  for await (const more of stored.response.follow(signal))
+    for (const step of more) yield* withState(stored.view.add(step), report);
+}
+
+/** Reads the stored part of a run. Returns its events, and what is needed to follow the rest of it. */
+async function readStored(run: OpenedRun, report: StateReport, { log }: RouteContext) {
+  const { request, taskId, question, isRepeat, isInSync } = run;
   // The whole session is read first. An item that is missing in the part after it is therefore an earlier item.
   const whole = await snapshot(log, taskId);
   const { response, steps } = await openStored(question, log);
@@ -65,21 +77,24 @@ async function* runEvents(
     shown: request.messages.map(({ id }) => id),
     callerTools: (question.caller.tools ?? []).map(({ name }) => name),
   });
-  if (isRepeat) {
-    for (const step of steps) view.skip(step);
-    const { fold } = response.state;
-    const { end } = response;
-    // A message that still waits is not in the state yet. The list follows when its turn starts.
-    if (end !== undefined || view.hasTurn || !question.isMessage) yield* view.resume(fold);
-    if (end !== undefined) {
-      yield* await report.changes();
-      yield* view.end(steps.at(-1)?.after.fold ?? fold, end);
-      return;
-    }
-  } else for (const step of steps) yield* withState(view.add(step), report);
-  if (response.end !== undefined) return;
-  for await (const more of response.follow(signal))
-    for (const step of more) yield* withState(view.add(step), report);
+  if (!isRepeat) return { view, response, events: eventsOf(steps, view, report) };
+  for (const step of steps) view.skip(step);
+  const { fold } = response.state;
+  const { end } = response;
+  // A message that still waits is not in the state yet. The list follows when its turn starts.
+  const isListed = end !== undefined || view.hasTurn || !question.isMessage;
+  const listed = isListed ? view.resume(fold) : [];
+  if (end === undefined) return { view, response, events: listed };
+  const ending = view.end(steps.at(-1)?.after.fold ?? fold, end);
+  return { view, response, events: [...listed, ...(await report.changes()), ...ending] };
+}
+
+async function* eventsOf(
+  steps: readonly ResponseStep[],
+  view: RunView,
+  report: StateReport,
+): AsyncGenerator<RunEvent> {
+  for (const step of steps) yield* withState(view.add(step), report);
 }
 
 /** Adds the changes of the state after each result of a tool, and before the end of the run. */

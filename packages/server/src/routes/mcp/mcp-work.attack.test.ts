@@ -1,7 +1,7 @@
 import { defineTool } from '@millrace/agent';
 import { sessionId } from '@millrace/core';
 import { type ScriptEntry, toolCall } from '@millrace/providers/scripted';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { toolAgent } from '../../agents/tool-agent.ts';
 import { mcpClient, postMcp, serveMcp } from '../../testing/mcp/mcp-client.ts';
@@ -243,4 +243,49 @@ test('18.321: attack: tokens for one agent or one task read resources and prompt
   const own = await postMcp(url, { jsonrpc: '2.0', id: 1, method, params }, headers);
   expect(own.text).toContain('TOPSECRET');
   expect(readers).toEqual([undefined]);
+});
+
+test('18.487: attack: each event of a busy session adds a reaction to the promises of silent sessions', async () => {
+  const { url, log } = await serveMcp(['One.', 'Two.']);
+  const [busy, silent] = [await start(url, {}), await start(url, {})];
+  const leave = new AbortController();
+  onTestFinished(() => leave.abort());
+  const uris = [busy, silent].map((session) => `millrace://sessions/${session}`);
+  const listen = listenTo([]);
+  const notifications = { resourceSubscriptions: uris };
+  const stream = await fetch(`${url}/mcp`, {
+    ...{ method: 'POST', signal: leave.signal },
+    headers: {
+      ...{ 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
+      ...{ 'content-type': 'application/json', accept: 'text/event-stream' },
+    },
+    body: JSON.stringify({ ...listen, params: { ...listen.params, notifications } }),
+  });
+  const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  const readUntil = async (count: number) => {
+    while (text.split('\n\n').length <= count) text += (await reader?.read())?.value ?? '';
+  };
+  await readUntil(1);
+  const { then } = Promise.prototype;
+  const reactions = new WeakMap<object, number>();
+  let most = 0;
+  // biome-ignore lint/suspicious/noThenProperty: the test counts the reactions of each promise
+  Promise.prototype.then = function (this: Promise<unknown>, ...args: never) {
+    const count = (reactions.get(this) ?? 0) + 1;
+    reactions.set(this, count);
+    most = Math.max(most, count);
+    return then.apply(this, args);
+  } as typeof then;
+  try {
+    for (let events = 1; events <= 50; events++) {
+      await log.submit(sessionId(busy), { type: 'note' }, `key ${events}`);
+      await readUntil(events + 1);
+    }
+  } finally {
+    // biome-ignore lint/suspicious/noThenProperty: this restores the original method
+    Promise.prototype.then = then;
+  }
+  expect(text.match(/resources\/updated/g)?.length).toBeGreaterThanOrEqual(50);
+  expect(most).toBeLessThan(20);
 });

@@ -75,7 +75,9 @@ const modern: Readonly<Record<string, Method>> = {
   }),
   'tasks/get': async ({ request, caller, context }) => {
     assertTasks(caller);
-    return readTask(await findTask(field(request.params, 'taskId'), context), caller, context);
+    const id = field(request.params, 'taskId');
+    const read = async () => readTask(await findTask(id, context), caller, context);
+    return context.inTurn(read, 'refuse');
   },
   'tasks/update': async ({ request, caller, context }) => {
     assertTasks(caller);
@@ -122,6 +124,9 @@ const older: Readonly<Record<string, Method>> = {
   },
 };
 
+/** The methods that can change something. The server can still refuse the others when their result is known. */
+const changing: ReadonlySet<string> = new Set(['tools/call', 'tasks/update', 'tasks/cancel']);
+
 function capabilities({ prompts = [] }: McpOptions): JsonObject {
   return {
     tools: {},
@@ -146,7 +151,8 @@ export async function handleRequest(exchange: Exchange): Promise<Reply | StreamR
   }
   context.labelRequest(request.method);
   const result = await method(exchange);
-  return isReply(result) ? result : jsonReply(response(request.id, result, caller));
+  if (isReply(result)) return result;
+  return jsonReply(response(request.id, result, caller), 200, !changing.has(request.method));
 }
 
 function isReply(result: Result): result is Reply | StreamReply {

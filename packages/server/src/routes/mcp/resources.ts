@@ -103,7 +103,7 @@ export async function readResource(
     return withQuestions(params, caller, context, async (reader) => ({
       contents: [await readOwn(uri, own, reader)],
     }));
-  const contents = await readSession(uri, context);
+  const contents = await context.inTurn(() => readSession(uri, context), 'refuse');
   if (contents !== undefined) return { contents: [contents] };
   const code = caller.isModern ? mcpCodes.invalidParams : mcpCodes.noResource;
   throw new McpError(code, 'Cannot find this resource', { data: { uri } });

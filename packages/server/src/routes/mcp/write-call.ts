@@ -90,6 +90,7 @@ export function streamCall(
         if (!hasStream) {
           let last: object = {};
           for await (const { message } of messages) last = message;
+          for (let full = context.full(); full; full = context.full()) await full;
           if (either.aborted || response.destroyed) return;
           response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' });
           response.end(JSON.stringify(last));
@@ -292,8 +293,8 @@ export function response(id: McpId, result: JsonObject, { isModern }: McpCaller)
 }
 
 /** Returns the reply with one message. */
-export function jsonReply(message: object, status = 200): Reply {
-  return new Reply(message, { status });
+export function jsonReply(message: object, status = 200, isRefusable = false): Reply {
+  return new Reply(message, { status, isRefusable });
 }
 
 /** What a stream needs to continue: the run, the tool, the request, and the token for progress. */

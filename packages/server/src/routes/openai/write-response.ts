@@ -73,6 +73,7 @@ export function sendResponse(
   return new StreamReply(async (response) => {
     const send = async (signal: AbortSignal) => {
       const reply = await finalBody(opened, bodyOf, signal, context);
+      for (let full = context.full(); full; full = context.full()) await full;
       if (signal.aborted || response.destroyed) return;
       response.writeHead(reply.status, { ...jsonHeaders, ...reply.headers });
       response.end(JSON.stringify(reply.body));

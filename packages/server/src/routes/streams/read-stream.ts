@@ -1,40 +1,17 @@
 import { createHash } from 'node:crypto';
-import { isMillraceError, type LogRecord, type SessionId } from '@millrace/core';
+import { isMillraceError } from '@millrace/core';
 import { sseHeaders } from '@millrace/core/streams';
 import { ServerError } from '../../contract/server-error.ts';
 import { type RouteContext, StreamReply } from '../../http/route.ts';
 import { writeLines } from '../../http/write-lines.ts';
 import { badRequest, formatOffset, parseOffset, resolveOffset } from './request-headers.ts';
 import {
-  bytesOf,
-  isJsonType,
-  mediaType,
-  type OffsetRange,
-  type StreamData,
-} from './stream-state.ts';
-
-/** A stream that clients can read: records of a session, or appends of clients. */
-export interface ReadableSource {
-  readonly session: SessionId;
-  readonly contentType: string;
-  readonly origins: readonly OffsetRange[];
-  /** Returns the current end of the stream. Throws if the stream does not exist any more. */
-  position(): Promise<StreamPosition>;
-  /** Returns the data that a record adds to the stream. */
-  dataOf(record: LogRecord): StreamData | undefined;
-  /** Stores that a client read the stream. */
-  use(): Promise<void>;
-}
-
-/** The end of a stream. */
-export interface StreamPosition {
-  readonly incarnation: string;
-  /** The offset of the last record of the session. */
-  readonly through: number;
-  /** The offset of the last record with data. 0 if the stream is empty. */
-  readonly tail: number;
-  readonly isClosed: boolean;
-}
+  type ReadableSource,
+  type StreamPage,
+  type StreamPosition,
+  streamPages,
+} from './stream-pages.ts';
+import { isJsonType, mediaType } from './stream-state.ts';
 
 /** The query of a read. */
 export interface ReadQuery {
@@ -43,22 +20,6 @@ export interface ReadQuery {
   readonly live: string | undefined;
   readonly cursor: string | undefined;
 }
-
-/** A part of the data of a stream, which starts after an offset. */
-interface Page {
-  readonly data: readonly { readonly at: number; readonly data: StreamData }[];
-  /** The offset of the next read. */
-  readonly next: number;
-  /** The offset of the last record that was read, which may have no data. */
-  readonly through: number;
-  readonly incarnation: string;
-  readonly isUpToDate: boolean;
-  /** True if the stream is closed and the client has all data. */
-  readonly isClosed: boolean;
-}
-
-/** The approximate maximum size of one answer in bytes. */
-const pageBytes = 2 ** 20;
 
 /** Headers of every answer with data. A page of another content type must not run scripts on this origin. */
 const contentHeaders = {
@@ -81,8 +42,9 @@ export async function readStream(
   await source.use();
   if (live === 'sse') return sendEvents(source, from, query, context);
   if (live === 'long-poll') return sendNext(source, from, query, context);
-  const page = await readPage(source, from, context);
-  return sendPage(source, page, query, context);
+  const send = (page: StreamPage) => sendPage(source, page, query, context);
+  const whenFull = 'refuse';
+  return streamPages(context.log).read(source, from, send, { ...context, whenFull });
 }
 
 /** Returns the headers that describe the end of a stream. */
@@ -105,42 +67,15 @@ function startOf(
   return resolveOffset(parseOffset(offset), { ...position, origins });
 }
 
-async function readPage(
-  source: ReadableSource,
-  from: number,
-  { log }: Pick<RouteContext, 'log'>,
-): Promise<Page> {
-  const { session } = source;
-  const { incarnation, through: end, tail, isClosed } = await source.position();
-  for (let at = from; ; ) {
-    const batch = await log.read(session, { from: at, incarnation, maxBytes: pageBytes });
-    const data = batch.records.flatMap((record) => {
-      const added = source.dataOf(record);
-      return added === undefined ? [] : [{ at: record.offset, data: added }];
-    });
-    const isUpToDate = batch.through >= end;
-    if (data.length === 0 && !isUpToDate) {
-      at = batch.through;
-      continue;
-    }
-    const last = data.at(-1)?.at ?? (isUpToDate ? Math.max(tail, from) : batch.through);
-    const next = isUpToDate ? last : batch.through;
-    const hasAll = isUpToDate && isClosed && next >= tail;
-    return {
-      ...{ data, next, incarnation, isUpToDate, isClosed: hasAll },
-      through: Math.max(batch.through, at),
-    };
-  }
-}
-
 /** Answers with one page. */
 function sendPage(
   { session, contentType }: ReadableSource,
-  { data, next, incarnation, isUpToDate, isClosed }: Page,
+  page: StreamPage,
   { offset = '-1', live, cursor }: ReadQuery,
   { headers: requested, clock }: Pick<RouteContext, 'headers' | 'clock'>,
 ): StreamReply {
-  const nextOffset = formatOffset({ at: next, incarnation });
+  const { nextOffset } = page;
+  const { isUpToDate, isClosed } = page.place;
   const isTail = offset === 'now' && live === undefined;
   const tag = createHash('sha256')
     .update([session, offset, nextOffset, isClosed].join(' '))
@@ -156,13 +91,10 @@ function sendPage(
   };
   const isUnchanged = !isTail && requested['if-none-match'] === etag;
   // A long poll without data has its own status.
-  const isEmpty = live === 'long-poll' && data.length === 0;
-  const body = bodyOf(
-    data.map((one) => one.data),
-    contentType,
-  );
+  const isEmpty = live === 'long-poll' && page.isEmpty;
+  const body = isUnchanged || isEmpty ? undefined : page.body;
   return new StreamReply(async (response) => {
-    if (isUnchanged || isEmpty) {
+    if (body === undefined) {
       response.writeHead(isUnchanged ? 304 : 204, headers);
       return void response.end();
     }
@@ -173,11 +105,6 @@ function sendPage(
   });
 }
 
-function bodyOf(data: readonly StreamData[], contentType: string): Buffer {
-  if (!isJsonType(contentType)) return Buffer.concat(data.map(bytesOf));
-  return Buffer.from(`[${data.map((one) => bytesOf(one).toString('utf8')).join(',')}]`);
-}
-
 /** Answers as soon as there is new data, the stream is closed, or the time for a long poll is over. */
 function sendNext(
   source: ReadableSource,
@@ -185,7 +112,8 @@ function sendNext(
   query: ReadQuery,
   context: RouteContext,
 ): StreamReply {
-  const { clock, closing, limits } = context;
+  const { clock, closing, limits, log, inTurn } = context;
+  const turn = { inTurn, whenFull: 'wait' } as const;
   return new StreamReply(async (response) => {
     const over = new AbortController();
     const stop = () => over.abort();
@@ -194,13 +122,17 @@ function sendNext(
     const stopTimer = clock.after(limits.longPollTimeoutMs, stop, { isIdle: true });
     if (response.destroyed || closing.aborted) stop();
     try {
-      let page = await readPage(source, from, context);
-      while (page.data.length === 0 && !page.isClosed && !over.signal.aborted) {
-        await nextRecord(source, page, over.signal, context);
-        page = await readPage(source, from, context);
+      for (;;) {
+        // A page without data is the answer only if there is nothing to wait for.
+        const send = (page: StreamPage) =>
+          page.isEmpty && !page.place.isClosed && !over.signal.aborted
+            ? page.place
+            : sendPage(source, page, query, context);
+        const found = await streamPages(log).read(source, from, send, turn);
+        if (response.destroyed) return;
+        if (found instanceof StreamReply) return await found.write(response);
+        await nextRecord(source, found, over.signal, context);
       }
-      if (response.destroyed) return;
-      await sendPage(source, page, query, context).write(response);
     } finally {
       stopTimer();
       response.off('close', stop);
@@ -212,7 +144,7 @@ function sendNext(
 /** Waits for the next record of the session. Resolves early if the signal is aborted. */
 async function nextRecord(
   { session }: ReadableSource,
-  { through: from, incarnation }: Pick<Page, 'through' | 'incarnation'>,
+  { through: from, incarnation }: StreamPage['place'],
   signal: AbortSignal,
   { log }: Pick<RouteContext, 'log'>,
 ): Promise<void> {
@@ -251,7 +183,7 @@ function sendEvents(
     response.flushHeaders();
     try {
       await writeLines(response, eventTexts(source, from, query, { over: over.signal, context }), {
-        ...{ context, line: (text) => text, errorLine: () => '' },
+        ...{ context, line: (bytes) => bytes, errorLine: () => '' },
         heartbeat: { clock, everyMs: 15_000, text: ': ping\n' },
       });
     } finally {
@@ -266,48 +198,30 @@ async function* eventTexts(
   from: number,
   { cursor }: ReadQuery,
   { over, context }: { readonly over: AbortSignal; readonly context: RouteContext },
-): AsyncGenerator<string> {
-  const { contentType } = source;
-  const control = (at: number, { incarnation, isUpToDate, isClosed }: Page) => {
-    const end = isClosed
-      ? { streamClosed: true }
-      : {
-          streamCursor: nextCursor(cursor, context.clock.now()),
-          ...(isUpToDate && { upToDate: true }),
-        };
-    const data = { streamNextOffset: formatOffset({ at, incarnation }), ...end };
-    return encodeEvent('control', JSON.stringify(data));
-  };
+): AsyncGenerator<Buffer> {
+  const { clock, log, inTurn } = context;
   let at = from;
   let isFirst = true;
+  const encode = (page: StreamPage) => {
+    const { place } = page;
+    if (over.aborted) return { place, bytes: undefined };
+    const now = clock.now();
+    const own = nextCursor(cursor, now);
+    if (!page.isEmpty) return { place, bytes: page.events(own, nextCursor(undefined, now)) };
+    const isNews = isFirst || place.isClosed;
+    return { place, bytes: isNews ? page.control(own) : undefined };
+  };
   while (!over.aborted) {
-    const page = await readPage(source, at, context);
-    const last = page.data.at(-1);
-    for (const one of page.data) {
-      const state = one === last ? page : { ...page, isUpToDate: false, isClosed: false };
-      const data = encodeEvent('data', eventData(one.data, contentType));
-      yield data + control(one === last ? page.next : one.at, state);
-    }
-    if (last === undefined && (isFirst || page.isClosed)) yield control(page.next, page);
-    if (page.isClosed) return;
+    const turn = { inTurn, whenFull: 'wait' } as const;
+    const { place, bytes } = await streamPages(log).read(source, at, encode, turn);
+    if (bytes !== undefined) yield bytes;
+    if (place.isClosed) return;
     isFirst = false;
-    at = page.next;
-    if (!page.isUpToDate) continue;
-    await nextRecord(source, page, over, context);
+    at = place.next;
+    if (!place.isUpToDate) continue;
+    await nextRecord(source, place, over, context);
     await source.use();
   }
-}
-
-/** Encodes an event. The protocol has no space after `data:`, which keeps spaces at the start of a line. */
-function encodeEvent(event: string, data: string): string {
-  const lines = data.split(/\r\n|\r|\n/).map((line) => `data:${line}\n`);
-  return `event: ${event}\n${lines.join('')}\n`;
-}
-
-function eventData(data: StreamData, contentType: string): string {
-  if (isJsonType(contentType)) return `[${bytesOf(data).toString('utf8')}]`;
-  const bytes = bytesOf(data);
-  return bytes.toString(mediaType(contentType).startsWith('text/') ? 'utf8' : 'base64');
 }
 
 const cursorEpoch = Date.UTC(2024, 9, 9);

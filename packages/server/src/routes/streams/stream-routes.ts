@@ -4,14 +4,9 @@ import { ServerError } from '../../contract/server-error.ts';
 import { Reply, type Route, type RouteContext, route } from '../../http/route.ts';
 import { shownRecord } from '../../stream/hidden-instructions.ts';
 import { taskIdParams } from '../route-schemas.ts';
-import {
-  positionHeaders,
-  type ReadableSource,
-  type ReadQuery,
-  readStream,
-  type StreamPosition,
-} from './read-stream.ts';
+import { positionHeaders, type ReadQuery, readStream } from './read-stream.ts';
 import { badRequest, checkPath } from './request-headers.ts';
+import type { ReadableSource, StreamPosition } from './stream-pages.ts';
 import { dataOf } from './stream-state.ts';
 import { type StoredStream, streamStore } from './stream-store.ts';
 import { appendToStream, createStream, existing, streamHeaders } from './write-stream.ts';

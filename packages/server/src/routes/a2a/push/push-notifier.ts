@@ -5,6 +5,7 @@ import { diagnosticLine, ServerError } from '../../../contract/server-error.ts';
 import { callerOfToken, tokenOfCaller } from '../../../http/access/check-access.ts';
 import { shareOf } from '../../../http/access/fair-share.ts';
 import type { TokenStore } from '../../../http/access/token-store.ts';
+import { ReadQueue } from '../../../http/replies/reply-turns.ts';
 import type { AgentNetwork } from '../../../network/agent-network.ts';
 import { requestAgent } from '../../../network/agent-request.ts';
 import { parseTaskId } from '../../mcp/protocol/run-ref.ts';
@@ -13,7 +14,6 @@ import type { PushCaller, PushConfig, PushSender } from '../contract.ts';
 import type { A2aTask } from '../open-task.ts';
 import { a2aJson } from '../protocol/a2a-error.ts';
 import { isTerminal } from '../protocol/task-state.ts';
-import { ReadQueue } from '../read-queue.ts';
 import { PushConfigs } from './push-configs.ts';
 import { followStatuses, statusKey } from './task-statuses.ts';
 

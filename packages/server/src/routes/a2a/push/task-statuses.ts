@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject, type LogRecord } from '@millrace/core';
 import type { Log } from '@millrace/log';
+import type { ReadQueue } from '../../../http/replies/reply-turns.ts';
 import { field } from '../../mcp/protocol/rpc-message.ts';
 import { openStored } from '../../openai/response-log.ts';
 import { type A2aTask, noAnswer } from '../open-task.ts';
-import type { ReadQueue } from '../read-queue.ts';
 import { TaskView } from '../task-view.ts';
 
 /** A status of a task, and the offset of the record that set it. */

@@ -142,30 +142,48 @@ async function* notifications(
   yield* merge([...watched.map(updated), ...runs.map(changed)], signal);
 }
 
-/** Yields the values of all sources as they arrive, until the signal is aborted. */
+/**
+ * Yields the values of all sources as they arrive, until the signal is aborted. A source that is silent for long
+ * has one pending promise with one reaction. A race in each round would add a reaction to this promise for each
+ * value of the other sources, and keep them all in memory.
+ */
 async function* merge<T>(
   sources: readonly AsyncGenerator<T>[],
   signal: AbortSignal,
 ): AsyncGenerator<T> {
-  const next = (source: AsyncGenerator<T>) => {
-    const one = source.next().then((result) => ({ source, result }) as const);
-    // The race below throws the error. Until the reader asks for the next value, nobody else handles it.
-    one.catch(() => {});
-    return one;
+  /** What the sources yielded and nobody has received yet: at most one step for each source. */
+  const arrived: (
+    | { readonly source: AsyncGenerator<T>; readonly value: T }
+    | { readonly error: unknown }
+  )[] = [];
+  let wake = () => {};
+  const arrive = (step: (typeof arrived)[number]) => {
+    arrived.push(step);
+    wake();
   };
-  const pending = new Map(sources.map((source) => [source, next(source)]));
-  const aborted = new Promise<undefined>((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
-  while (!signal.aborted) {
-    const first = await Promise.race([aborted, ...pending.values()]);
-    if (first === undefined) return;
-    const { source, result } = first;
-    if (result.done === true) pending.delete(source);
-    else {
-      pending.set(source, next(source));
-      yield result.value;
+  const pull = (source: AsyncGenerator<T>): void => {
+    source.next().then(
+      ({ done, value }) => done === true || arrive({ source, value }),
+      (error: unknown) => arrive({ error }),
+    );
+  };
+  const onAbort = () => wake();
+  signal.addEventListener('abort', onAbort);
+  for (const source of sources) pull(source);
+  try {
+    while (!signal.aborted) {
+      const step = arrived.shift();
+      if (step === undefined) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        continue;
+      }
+      if ('error' in step) throw step.error;
+      pull(step.source);
+      yield step.value;
     }
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }

@@ -1,0 +1,86 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { UnreadReplies } from './unread-replies.ts';
+
+/** Runs reads one after the other, with a pause between them for other requests. */
+export class ReadQueue {
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  /** True if no read runs or waits. */
+  get isIdle(): boolean {
+    return this.#waiting === 0;
+  }
+
+  run<T>(read: () => Promise<T>): Promise<T> {
+    this.#waiting++;
+    const result = this.#last.then(() => nextTurn()).then(read);
+    const done = () => {
+      this.#waiting--;
+    };
+    this.#last = result.then(done, done);
+    return result;
+  }
+}
+
+/** What happens to a reply if its caller has too many unread replies. */
+export type WhenFull =
+  /** The request is refused. It has changed nothing. */
+  | 'refuse'
+  /** The reply waits until the caller has read, or until its connections are closed. */
+  | 'wait';
+
+/** Prepares a reply when it is the turn of its caller. See `RouteContext.inTurn`. */
+export type InTurn = <T>(work: () => Promise<T>, whenFull: WhenFull) => Promise<T>;
+
+/**
+ * Prepares replies that need much work or memory. Each caller without full access has one turn at a time, and
+ * only while its unread replies are below their limit. The reply must be written in the same turn of the event
+ * loop in which the work ends, because the next turn starts after it. Many small requests can therefore
+ * neither fill the memory nor keep the server from its other requests.
+ */
+export class ReplyTurns {
+  readonly #unread: UnreadReplies;
+  readonly #queues = new Map<string, ReadQueue>();
+  /** The turns of callers with full access. They wait for each other only with their start. */
+  #starts: Promise<unknown> = Promise.resolve();
+
+  constructor(unread: UnreadReplies) {
+    this.#unread = unread;
+  }
+
+  async take<T>(
+    restricted: string | undefined,
+    work: () => Promise<T>,
+    whenFull: WhenFull,
+  ): Promise<T> {
+    if (restricted === undefined) {
+      this.#starts = this.#starts.then(() => nextTurn());
+      await this.#starts;
+      return work();
+    }
+    for (;;) {
+      // The wait is not part of the turn, so that later requests are refused and do not wait too.
+      await this.#room(restricted, whenFull);
+      const done = await this.#queued(restricted, async () => {
+        if (whenFull === 'refuse') this.#unread.assertCapacity(restricted);
+        return this.#unread.full(restricted) === undefined ? { result: await work() } : undefined;
+      });
+      if (done !== undefined) return done.result;
+    }
+  }
+
+  async #room(restricted: string, whenFull: WhenFull): Promise<void> {
+    if (whenFull === 'refuse') this.#unread.assertCapacity(restricted);
+    else await this.#unread.full(restricted);
+  }
+
+  async #queued<T>(restricted: string, work: () => Promise<T>): Promise<T> {
+    const queue = this.#queues.get(restricted) ?? new ReadQueue();
+    this.#queues.set(restricted, queue);
+    try {
+      return await queue.run(work);
+    } finally {
+      if (queue.isIdle && this.#queues.get(restricted) === queue) this.#queues.delete(restricted);
+    }
+  }
+}
