@@ -117,7 +117,7 @@ test('18.490: attack: a token for one task does not get each message of a batch 
   const counted: TaskService = { ...service, messages: { ...service.messages, get } };
   const scope = { kind: 'task', taskId: task_id } as const;
   const grant = { scope, expiresAt: null, isAgentKey: false, isReadOnly: false };
-  const { messages } = scopedService(counted, grant);
+  const { messages } = scopedService(counted, grant, undefined);
   const edited = await messages.updateMany({ task_id, updates: editsOf(created, 'y') });
   expect(new Set(textsOf(edited))).toEqual(new Set(['y']));
   expect(gets).toBeLessThan(10);
